@@ -1,0 +1,71 @@
+/** Messages that wish for a change in the API. Each names the wanted end state and what it was judged on, so that it can be checked and repeated. */
+import { z } from "zod";
+import { conditionStatus, instant, taintIdSchema, taintSchema } from "./objects.ts";
+
+/** Body of `asked.condition`: force these conditions on a node that has been silent for its grace. */
+export const askedCondition = z.object({
+  node: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  /** The last signs of life the verdict rests on; a newer one at the API refutes it. */
+  basis: z.object({ leaseRenewedAt: instant.nullable(), statusHeartbeatAt: instant.nullable() }),
+  conditions: z.array(
+    z.object({
+      type: z.string(),
+      status: conditionStatus,
+      reason: z.string(),
+      message: z.string(),
+      /** Set only for a condition the node does not have yet: its creation time (section 2.8, step F). */
+      heartbeatAt: instant.nullable(),
+    }),
+  ),
+});
+
+/** Body of `asked.taint`: in one patch, these taints on the node and those off it. */
+export const askedTaint = z.object({
+  node: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  /** All taints the node had at that resourceVersion. */
+  taints: z.array(taintSchema),
+  add: z.array(taintIdSchema),
+  remove: z.array(taintIdSchema),
+  /** The Ready status the wish rests on; null when the node has no Ready condition. Another one at the API refutes a harmful wish. */
+  ready: conditionStatus.nullable(),
+  /** Why: the conditions changed, the zone's turn came, the opposite taint stood there, or the node is well again. */
+  why: z.enum(["conditions", "turn", "swap", "healing"]),
+});
+
+/** Body of `asked.label`: set these labels on a node (R4.26). */
+export const askedLabel = z.object({
+  node: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  labels: z.record(z.string(), z.string()),
+});
+
+/** What an ask about a pod names; the uid is the pod, the name is only how the API is asked. */
+const podTarget = {
+  namespace: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  node: z.string(),
+};
+
+/** Body of `asked.eviction`: delete this pod now. Sent when its deadline has come, and again until the pod is gone or the wish is moot. */
+export const askedEviction = z.object({
+  ...podTarget,
+  /** `taint`: a NoExecute taint decided it; `direct`: the node is drained without taints (section 5). */
+  mode: z.enum(["taint", "direct"]),
+  deadlineAt: instant,
+  taint: taintIdSchema.nullable(),
+});
+
+/** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */
+export const askedUnready = z.object(podTarget);
+
+/** Body of `asked.drain`: the zone's turn has come for this node; its pods may go (direct mode, section 5.6). */
+export const askedDrain = z.object({ node: z.string(), uid: z.string(), zone: z.string() });
+
+/** Body of `asked.resync`: tell everything about one shard again. */
+export const askedResync = z.object({ shard: z.number(), reason: z.string() });

@@ -1,0 +1,52 @@
+/** The frame around every message: its schema and its identity. What is inside a frame is decided in messages.ts. */
+import { z } from "zod";
+
+/** Wire version. Within it only optional fields are added. */
+export const FRAME_VERSION = 1;
+
+/** A message may not be larger than this on the wire, in bytes; larger contents are split into batches or chunks. */
+export const MESSAGE_BYTES_MAX = 64 * 1024;
+
+/**
+ * Schema of a frame with its body still unread.
+ * `id` is `source:epoch:type.shard:sequence`, `source` is `service@member`, `at` the sender's wall clock in epoch
+ * milliseconds, `cause` the id of the message that led to this one.
+ */
+export const frameSchema = z.object({
+  v: z.literal(FRAME_VERSION),
+  type: z.string().max(64),
+  id: z.string().max(512),
+  source: z.string().max(256),
+  at: z.number(),
+  cause: z.string().max(512).nullable(),
+  body: z.unknown(),
+});
+
+/** A frame with its body still unread. */
+export type Frame = z.infer<typeof frameSchema>;
+
+/** Where a message stands in its stream: one publisher's messages of one type on one shard, counted from 1. */
+export interface StreamPosition {
+  /** Names the stream: `source:type.shard`. */
+  readonly stream: string;
+  /** Grows with each start of the publisher: its wall clock at start, in epoch milliseconds. */
+  readonly epoch: number;
+  readonly sequence: number;
+}
+
+/** Builds a frame id. */
+export function frameId(source: string, epoch: number, type: string, shard: number, sequence: number): string {
+  return `${source}:${epoch}:${type}.${shard}:${sequence}`;
+}
+
+/** Reads a frame id back into its place in a stream; null when it does not have the form. */
+export function positionOf(id: string): StreamPosition | null {
+  const last = id.lastIndexOf(":");
+  const middle = id.lastIndexOf(":", last - 1);
+  const first = id.lastIndexOf(":", middle - 1);
+  if (first < 1) return null;
+  const sequence = Number(id.slice(last + 1));
+  const epoch = Number(id.slice(first + 1, middle));
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(epoch)) return null;
+  return { stream: `${id.slice(0, first)}:${id.slice(middle + 1, last)}`, epoch, sequence };
+}

@@ -1,0 +1,193 @@
+/** Every message of the protocol in one table: its schema, its key, its shard, who sends it to whom. Frames are built and opened in wire.ts. */
+import type { z } from "zod";
+import {
+  askedCondition,
+  askedDrain,
+  askedEviction,
+  askedLabel,
+  askedResync,
+  askedTaint,
+  askedUnready,
+} from "./asked.ts";
+import { doneWrite } from "./done.ts";
+import { judgedNode, judgedPod, judgedZone } from "./judged.ts";
+import { observedGone, observedLease, observedNode, observedPods, observedPulse } from "./observed.ts";
+import { pulseMember } from "./pulse.ts";
+import { shardOf } from "./subjects.ts";
+
+/** How one message type is addressed and checked. */
+export interface MessageDefinition<S extends z.ZodType> {
+  readonly schema: S;
+  /** Names of the key's tokens, in order; empty when the shard alone is the key. */
+  readonly keyNames: readonly string[];
+  readonly key: (body: z.infer<S>) => readonly string[];
+  readonly shard: (body: z.infer<S>) => number;
+  readonly from: string;
+  readonly to: string;
+  readonly purpose: string;
+}
+
+const define = <S extends z.ZodType>(definition: MessageDefinition<S>): MessageDefinition<S> => definition;
+
+const byNode = {
+  keyNames: ["node"],
+  key: (body: { node: string }) => [body.node],
+  shard: (body: { node: string }) => shardOf(body.node),
+};
+const byPod = {
+  keyNames: ["namespace", "name"],
+  key: (body: { namespace: string; name: string }) => [body.namespace, body.name],
+  shard: (body: { node: string }) => shardOf(body.node),
+};
+const byShard = { keyNames: [], key: () => [], shard: (body: { shard: number }) => body.shard };
+
+/** The table of messages, by type. */
+export const MESSAGES = {
+  "observed.node": define({
+    schema: observedNode,
+    ...byNode,
+    from: "observer",
+    to: "node, zone, taint-manager, ledger",
+    purpose: "a node's observed state",
+  }),
+  "observed.lease": define({
+    schema: observedLease,
+    ...byShard,
+    from: "observer",
+    to: "node",
+    purpose: "heartbeats of a shard, coalesced",
+  }),
+  "observed.pods": define({
+    schema: observedPods,
+    ...byNode,
+    from: "observer",
+    to: "taint-manager, node",
+    purpose: "the pods bound to a node of interest",
+  }),
+  "observed.gone": define({
+    schema: observedGone,
+    ...byNode,
+    from: "observer",
+    to: "node, zone, taint-manager, ledger",
+    purpose: "a node left the API",
+  }),
+  "observed.pulse": define({
+    schema: observedPulse,
+    ...byShard,
+    from: "observer",
+    to: "node, zone, taint-manager",
+    purpose: "the observer sees, and what it has told of a shard",
+  }),
+  "judged.node": define({
+    schema: judgedNode,
+    ...byNode,
+    from: "node",
+    to: "zone, ledger",
+    purpose: "a node's readiness and eviction status",
+  }),
+  "judged.zone": define({
+    schema: judgedZone,
+    keyNames: ["zone"],
+    key: (body) => [body.zone],
+    shard: (body) => shardOf(body.zone),
+    from: "zone",
+    to: "zone, ledger",
+    purpose: "a zone's disruption state and pace",
+  }),
+  "judged.pod": define({
+    schema: judgedPod,
+    ...byPod,
+    from: "taint-manager",
+    to: "ledger",
+    purpose: "a pod's sentence and what decided it",
+  }),
+  "asked.condition": define({
+    schema: askedCondition,
+    ...byNode,
+    from: "node",
+    to: "node-writer",
+    purpose: "force conditions on a silent node",
+  }),
+  "asked.taint": define({
+    schema: askedTaint,
+    ...byNode,
+    from: "node, zone",
+    to: "node-writer",
+    purpose: "taints on and off a node, in one patch",
+  }),
+  "asked.label": define({
+    schema: askedLabel,
+    ...byNode,
+    from: "node",
+    to: "node-writer",
+    purpose: "labels on a node",
+  }),
+  "asked.eviction": define({
+    schema: askedEviction,
+    ...byPod,
+    from: "taint-manager, node",
+    to: "pod-writer",
+    purpose: "delete a pod whose deadline has come",
+  }),
+  "asked.unready": define({
+    schema: askedUnready,
+    ...byPod,
+    from: "node",
+    to: "pod-writer",
+    purpose: "set a pod's Ready condition to False",
+  }),
+  "asked.drain": define({
+    schema: askedDrain,
+    ...byNode,
+    from: "zone",
+    to: "node",
+    purpose: "a node's turn to be drained has come (direct mode)",
+  }),
+  "asked.resync": define({
+    schema: askedResync,
+    ...byShard,
+    from: "any",
+    to: "observer, node",
+    purpose: "tell everything about a shard again",
+  }),
+  "done.write": define({
+    schema: doneWrite,
+    keyNames: ["namespace", "name"],
+    key: (body) => [body.namespace, body.name],
+    shard: (body) => shardOf(body.node),
+    from: "node-writer, pod-writer",
+    to: "ledger, node, zone, taint-manager",
+    purpose: "what came of an ask",
+  }),
+  "pulse.member": define({
+    schema: pulseMember,
+    keyNames: ["member"],
+    key: (body) => [body.member],
+    shard: () => 0,
+    from: "any",
+    to: "fleet",
+    purpose: "a process lives, or says goodbye",
+  }),
+} as const;
+
+/** The name of a message type, `kind.noun`. */
+export type MessageType = keyof typeof MESSAGES;
+
+/** The body of a message type. */
+export type BodyOf<T extends MessageType> = z.infer<(typeof MESSAGES)[T]["schema"]>;
+
+/** An opened message: its frame with a checked body. */
+export interface Message<T extends MessageType = MessageType> {
+  readonly type: T;
+  readonly id: string;
+  readonly source: string;
+  /** The sender's wall clock, epoch milliseconds. */
+  readonly at: number;
+  readonly cause: string | null;
+  readonly body: BodyOf<T>;
+}
+
+/** Whether a text names a message type. */
+export function isMessageType(text: string): text is MessageType {
+  return Object.hasOwn(MESSAGES, text);
+}

@@ -1,0 +1,55 @@
+/** Messages about the world as the API server shows it. The observer publishes them; they hold no conclusion. */
+import { z } from "zod";
+import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
+
+/** A count and an order-free checksum of what the publisher has sent about a shard (see digest.ts). */
+export const digestSchema = z.object({ count: z.number(), sum: z.number() });
+/** A count and an order-free checksum of a set of versions. */
+export type Digest = z.infer<typeof digestSchema>;
+
+/** Body of `observed.node`: a node's whole observed state. */
+export const observedNode = nodeSchema;
+
+/** Body of `observed.lease`: heartbeats of one shard, coalesced; at most HEARTBEATS_PER_MESSAGE_MAX of them. */
+export const observedLease = z.object({
+  shard: z.number(),
+  heartbeats: z.array(heartbeatSchema),
+});
+
+/** How many heartbeats one `observed.lease` may carry; 200 of the longest node names stay under the message limit. */
+export const HEARTBEATS_PER_MESSAGE_MAX = 150;
+
+/**
+ * Body of `observed.pods`: every pod bound to one node of interest, in `chunks` parts that share a `version`.
+ * Receivers use a version only when all its parts are there. A node with no pods is one empty chunk.
+ */
+export const observedPods = z.object({
+  node: z.string(),
+  /** Changes whenever the contents do: a checksum of the pods' uids and resource versions. */
+  version: z.string(),
+  chunk: z.number(),
+  chunks: z.number(),
+  pods: z.array(podSchema),
+});
+
+/** Body of `observed.gone`: a node that left the API, so that every actor for this uid ends. */
+export const observedGone = z.object({ node: z.string(), uid: z.string() });
+
+/**
+ * Body of `observed.pulse`: the observer can still see, and this is what it sees of one shard.
+ * A receiver whose own digest differs has lost a message and asks for a resync.
+ */
+export const observedPulse = z.object({
+  shard: z.number(),
+  watches: z.object({
+    nodes: watchStateSchema,
+    leases: watchStateSchema,
+    pods: watchStateSchema,
+  }),
+  /** Over every node of the shard: node name, uid and the resourceVersion last published. */
+  nodes: digestSchema,
+  /** Over every node of interest in the shard: node name and the pods version last published. */
+  pods: digestSchema,
+  /** How many resyncs of this shard the observer has finished; a pulse closes each one. */
+  resyncs: z.number(),
+});

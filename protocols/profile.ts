@@ -1,0 +1,166 @@
+/** Every tunable of the controller: unit, default, flag and meaning. Reading flags and files into a profile is the work of runtime/config. */
+
+/** How one tunable is written on a command line and in a file. */
+export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";
+
+/** One tunable. */
+export interface Tunable<V extends number | boolean | string> {
+  readonly unit: TunableUnit;
+  /** Flag name without dashes; upstream's own where upstream has one (section 1.1). */
+  readonly flag: string;
+  readonly standard: V;
+  readonly meaning: string;
+  /** Whether the flag is kube-controller-manager's. */
+  readonly upstream: boolean;
+  /** The allowed values of a choice. */
+  readonly choices?: readonly string[];
+  /** Smallest allowed value of a number; 0 when not given. */
+  readonly least?: number;
+}
+
+type Named<V extends number | boolean | string> = Omit<Tunable<V>, "unit" | "upstream">;
+const SECOND = 1000;
+const durationMs = (flag: string, standard: number, meaning: string, upstream = false, least = 1): Tunable<number> => ({
+  unit: "duration",
+  flag,
+  standard,
+  meaning,
+  upstream,
+  least,
+});
+const perSecond = (flag: string, standard: number, meaning: string, upstream = false): Tunable<number> => ({
+  unit: "perSecond",
+  flag,
+  standard,
+  meaning,
+  upstream,
+});
+const count = (flag: string, standard: number, meaning: string, upstream = false, least = 0): Tunable<number> => ({
+  unit: "count",
+  flag,
+  standard,
+  meaning,
+  upstream,
+  least,
+});
+const onOff = (tunable: Named<boolean>): Tunable<boolean> => ({ unit: "switch", upstream: false, ...tunable });
+
+/** The tunables by the name they have in code and in a configuration file. Defaults are kube-controller-manager 1.36's (section 1.1). */
+export const TUNABLES = {
+  nodeMonitorPeriodMs: durationMs(
+    "node-monitor-period",
+    5 * SECOND,
+    "Accepted for kube-controller-manager's sake; silence is found when it is due, not at a poll.",
+    true,
+  ),
+  nodeMonitorGraceMs: durationMs(
+    "node-monitor-grace-period",
+    50 * SECOND,
+    "Silence tolerated of a node that has posted its status.",
+    true,
+  ),
+  nodeStartupGraceMs: durationMs(
+    "node-startup-grace-period",
+    60 * SECOND,
+    "Silence tolerated of a node that has not posted its status yet.",
+    true,
+  ),
+  podEvictionTimeoutMs: durationMs(
+    "pod-eviction-timeout",
+    300 * SECOND,
+    "Direct mode only: how long a node may be not ready before its pods are deleted.",
+    true,
+  ),
+  nodeEvictionsPerSecond: perSecond(
+    "node-eviction-rate",
+    0.1,
+    "Nodes per second and zone that are tainted NoExecute while the zone is healthy.",
+    true,
+  ),
+  secondaryNodeEvictionsPerSecond: perSecond(
+    "secondary-node-eviction-rate",
+    0.01,
+    "The same in a partially disrupted zone that is large; in a small one it is 0.",
+    true,
+  ),
+  largeClusterSizeThreshold: count(
+    "large-cluster-size-threshold",
+    50,
+    "A zone is large when it has more nodes than this; compared per zone (L45).",
+    true,
+  ),
+  unhealthyZoneThreshold: {
+    unit: "fraction",
+    flag: "unhealthy-zone-threshold",
+    standard: 0.55,
+    meaning: "Share of not ready nodes, at least 3, from which a zone is partially disrupted.",
+    upstream: true,
+  } as Tunable<number>,
+  evictionMode: {
+    unit: "choice",
+    flag: "eviction-mode",
+    standard: "taint",
+    choices: ["taint", "direct"],
+    meaning:
+      "taint: NoExecute taints and tolerations decide; direct: a node's pods are deleted after pod-eviction-timeout.",
+    upstream: false,
+  } as Tunable<string>,
+  tolerationComparisonOperators: onOff({
+    flag: "toleration-comparison-operators",
+    standard: false,
+    meaning:
+      "Whether the toleration operators Lt and Gt are understood (upstream gate TaintTolerationComparisonOperators).",
+  }),
+  leaseBatchMs: durationMs("lease-batch", 100, "How long heartbeats are collected before they are told on the bus."),
+  pulsePeriodMs: durationMs("pulse-period", 1 * SECOND, "How often the observer tells that it sees, for each shard."),
+  pulseTimeoutMs: durationMs(
+    "pulse-timeout",
+    4 * SECOND,
+    "Without a pulse for so long a reader is blind and passes no verdict.",
+  ),
+  watchQuietMs: durationMs(
+    "watch-quiet",
+    15 * SECOND,
+    "A lease watch without an event for so long is compared with a live read before it is trusted again.",
+  ),
+  watchBlindMs: durationMs(
+    "watch-blind",
+    10 * SECOND,
+    "A watch that could not be confirmed for so long is blind; after it, every node gets its whole grace again.",
+  ),
+  resyncRetryMs: durationMs("resync-retry", 1 * SECOND, "Least pause between two requests to resync the same shard."),
+  askRetryMs: durationMs(
+    "ask-retry",
+    2 * SECOND,
+    "First pause before an ask whose end state is still not observed is sent again; doubles up to ask-retry-max.",
+  ),
+  askRetryMaxMs: durationMs("ask-retry-max", 60 * SECOND, "Longest pause between two asks for the same end state."),
+  memberPulseMs: durationMs("member-pulse", 1 * SECOND, "How often a process tells the fleet that it lives."),
+  memberTimeoutMs: durationMs("member-timeout", 3 * SECOND, "A process unheard for so long is gone."),
+  kubeApiQps: perSecond(
+    "kube-api-qps",
+    0,
+    "Ceiling on writes per second to the API server; 0 adapts to what the server bears.",
+    true,
+  ),
+  kubeApiBurst: count("kube-api-burst", 30, "Writes allowed at once under kube-api-qps.", true, 1),
+  writesInFlightMax: count("writes-in-flight-max", 256, "Ceiling on writes under way at once.", false, 1),
+  mailboxMessagesMax: count(
+    "mailbox-messages-max",
+    100_000,
+    "Messages waiting in one process before the oldest heartbeats are dropped.",
+    false,
+    1,
+  ),
+} as const satisfies Record<string, Tunable<number> | Tunable<boolean> | Tunable<string>>;
+
+/** The name of a tunable. */
+export type TunableName = keyof typeof TUNABLES;
+
+/** A value for every tunable, in the unit its name says. */
+export type Profile = { readonly [N in TunableName]: (typeof TUNABLES)[N] extends Tunable<infer V> ? V : never };
+
+/** The profile of kube-controller-manager 1.36's defaults. */
+export const STANDARD_PROFILE: Profile = Object.fromEntries(
+  Object.entries(TUNABLES).map(([name, tunable]) => [name, tunable.standard]),
+) as Profile;

@@ -1,0 +1,12 @@
+/** How tests run: TypeScript natively on the pinned Node, without a module runner in between. */
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    experimental: { viteModuleRunner: false },
+    pool: "forks",
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});

@@ -227,3 +227,26 @@ export interface Io {
 
 /** A service: wires its actors to the ports. What it returns stops it and frees all it holds. */
 export type Service = (io: Io) => Stop;
+
+/** One HTTP request to an API server. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path with its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** Where the answer to one request arrives: `response` once, `data` any number of times, then `end` or `failed` once. */
+export interface HttpExchange {
+  response(status: number, headers: Readonly<Record<string, string>>): void;
+  data(chunk: Uint8Array): void;
+  end(): void;
+  /** The connection broke or was refused; `sent` tells whether the server may have seen the request. */
+  failed(problem: { readonly message: string; readonly sent: boolean }): void;
+}
+
+/** A way to an API server: sockets in production, a function call in tests and in simulation. Answers never arrive within `send`. */
+export interface Wire {
+  send(request: HttpRequest, exchange: HttpExchange): { abort(): void };
+}

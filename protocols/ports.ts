@@ -242,8 +242,11 @@ export interface HttpExchange {
   response(status: number, headers: Readonly<Record<string, string>>): void;
   data(chunk: Uint8Array): void;
   end(): void;
-  /** The connection broke or was refused; `sent` tells whether the server may have seen the request. */
-  failed(problem: { readonly message: string; readonly sent: boolean }): void;
+  /**
+   * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: nobody told us so, the
+   * other side just was not heard any more, for longer than since now.
+   */
+  failed(problem: { readonly message: string; readonly sent: boolean; readonly timedOut?: boolean }): void;
 }
 
 /** A way to an API server: sockets in production, a function call in tests and in simulation. Answers never arrive within `send`. */

@@ -1,0 +1,16 @@
+/** Which nodes' pods anyone needs to know. Publisher and readers share this, so that both count the same pods. */
+import { ConditionType, TaintEffect } from "../../protocols/names.ts";
+import type { Condition, ObservedNode } from "../../protocols/objects.ts";
+
+/** The Ready condition of a node, the first where there are several (R2.31); null when it has none. */
+export function readyConditionOf(node: Pick<ObservedNode, "conditions">): Condition | null {
+  for (const condition of node.conditions) if (condition.type === ConditionType.ready) return condition;
+  return null;
+}
+
+/** Whether a node's pods are told on the bus: it is not known to be ready, or a NoExecute taint stands on it. */
+export function isOfInterest(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
+  return (
+    readyConditionOf(node)?.status !== "True" || node.taints.some((taint) => taint.effect === TaintEffect.noExecute)
+  );
+}

@@ -1,0 +1,75 @@
+/** Whether the observer behind a shard can see, and since when, on the reader's own clock. It holds no node. */
+import { positionOf } from "../../protocols/frame.ts";
+import type { BodyOf, Message } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
+
+/** The watches whose sight a reader may need. */
+export type WatchName = keyof BodyOf<"observed.pulse">["watches"];
+
+/** The part of a pulse message that tells about sight. */
+export type PulseMessage = Pick<Message<"observed.pulse">, "id" | "source" | "at" | "cause" | "body">;
+
+/** Who published a message, one start of a process told from the next. */
+export function publisherOf(message: Pick<PulseMessage, "id" | "source">): string {
+  return `${message.source}:${positionOf(message.id)?.epoch ?? ""}`;
+}
+
+/**
+ * An instant of another process on the reader's monotonic clock: only its distance from the moment of sending counts, so
+ * neither clock's setting matters. Never in the future.
+ */
+export function translated(instantAt: number, sentAt: number, nowMs: number): number {
+  return nowMs - Math.max(0, sentAt - instantAt);
+}
+
+/** What the pulses of one shard say about sight. */
+export class ShardSight {
+  readonly #needs: readonly WatchName[];
+  readonly #profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">;
+  #publisher: string | null = null;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  /** When a pulse last told that every needed watch is synced. */
+  #trustedAt = Number.NEGATIVE_INFINITY;
+  #unsynced: WatchName | null = null;
+  #since: number | null = null;
+
+  constructor(needs: readonly WatchName[], profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">) {
+    this.#needs = needs;
+    this.#profile = profile;
+  }
+
+  /** Start of the present sight on the reader's monotonic clock: silence is counted from here at the earliest. Null before any. */
+  get since(): number | null {
+    return this.#since;
+  }
+
+  /** Why nothing can be seen at this moment; null when everything needed can. */
+  blindness(nowMs: number): string | null {
+    if (nowMs - this.#heardAt >= this.#profile.pulseTimeoutMs) return "no pulse from the observer";
+    return this.#unsynced === null ? null : `the watch of ${this.#unsynced} is not synced`;
+  }
+
+  /** Takes a pulse. */
+  hear(message: PulseMessage, nowMs: number): void {
+    const publisher = publisherOf(message);
+    const isSame = publisher === this.#publisher;
+    this.#publisher = publisher;
+    this.#heardAt = nowMs;
+    const { watches } = message.body;
+    this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
+    if (this.#unsynced !== null) return;
+    const since = Math.max(...this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs)));
+    this.#since = this.#continued(since, isSame);
+    this.#trustedAt = nowMs;
+  }
+
+  /**
+   * The start of sight, given what a pulse says it is. An observer moves it only after it was blind for watchBlindMs;
+   * smaller moves are the network's jitter. A new observer that took over within watchBlindMs continues the old sight.
+   */
+  #continued(since: number, isSamePublisher: boolean): number {
+    if (this.#since === null) return since;
+    const unseenFrom = isSamePublisher ? this.#since : this.#trustedAt;
+    return since - unseenFrom > this.#profile.watchBlindMs ? since : Math.min(this.#since, since);
+  }
+}

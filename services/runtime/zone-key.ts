@@ -1,0 +1,17 @@
+/** The key of the zone a node belongs to, from its labels. What a zone does is decided in services/zone. */
+import { Label } from "../../protocols/names.ts";
+
+/** What stands between region and zone in a key: a NUL, which no label value can contain (R2.3). */
+const SEPARATOR = ":\u0000:";
+
+/** The zone key of a node with these labels (R2.1–R2.3); empty when neither region nor zone is known. */
+export function zoneKeyOf(labels: Readonly<Record<string, string>>): string {
+  const region = labels[Label.regionBeta] ?? labels[Label.region] ?? "";
+  const zone = labels[Label.zoneBeta] ?? labels[Label.zone] ?? "";
+  return region === "" && zone === "" ? "" : `${region}${SEPARATOR}${zone}`;
+}
+
+/** Whether a node with these labels takes part in disruption checks (2.7): the exclusion label counts by its presence. */
+export function isCounted(labels: Readonly<Record<string, string>>): boolean {
+  return !Object.hasOwn(labels, Label.excludeDisruption);
+}

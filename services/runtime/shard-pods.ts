@@ -53,7 +53,7 @@ export class ShardPods {
   #assemblyOf(body: BodyOf<"observed.pods">): Assembly {
     const begun = this.#assemblies.get(body.node);
     if (begun !== undefined && begun.version === body.version && begun.parts.length === body.chunks) return begun;
-    const parts = new Array<readonly ObservedPod[] | undefined>(body.chunks).fill(undefined);
+    const parts = Array.from<readonly ObservedPod[] | undefined>({ length: body.chunks });
     const assembly = { version: body.version, parts, missing: body.chunks };
     this.#assemblies.set(body.node, assembly);
     return assembly;

@@ -1,4 +1,7 @@
-/** Messages that wish for a change in the API. Each names the wanted end state and what it was judged on, so that it can be checked and repeated. */
+/**
+ * Messages that wish for a change in the API. Each names the wanted end state and what it was judged on, so that it can
+ * be checked and repeated.
+ */
 import { z } from "zod";
 import { conditionStatus, instant, taintIdSchema, taintSchema } from "./objects.ts";
 
@@ -30,7 +33,10 @@ export const askedTaint = z.object({
   taints: z.array(taintSchema),
   add: z.array(taintIdSchema),
   remove: z.array(taintIdSchema),
-  /** The Ready status the wish rests on; null when the node has no Ready condition. Another one at the API refutes a harmful wish. */
+  /**
+   * The Ready status the wish rests on; null when the node has no Ready condition. Another one at the API refutes a
+   * harmful wish.
+   */
   ready: conditionStatus.nullable(),
   /** Why: the conditions changed, the zone's turn came, the opposite taint stood there, or the node is well again. */
   why: z.enum(["conditions", "turn", "swap", "healing"]),
@@ -52,7 +58,10 @@ const podTarget = {
   node: z.string(),
 };
 
-/** Body of `asked.eviction`: delete this pod now. Sent when its deadline has come, and again until the pod is gone or the wish is moot. */
+/**
+ * Body of `asked.eviction`: delete this pod now. Sent when its deadline has come, and again until the pod is gone or
+ * the wish is moot.
+ */
 export const askedEviction = z.object({
   ...podTarget,
   /** `taint`: a NoExecute taint decided it; `direct`: the node is drained without taints (section 5). */

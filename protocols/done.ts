@@ -1,7 +1,10 @@
 /** Messages about what came of an ask. */
 import { z } from "zod";
 
-/** What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not written. `unknown`: the reply was lost. */
+/**
+ * What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not
+ * written. `unknown`: the reply was lost.
+ */
 export const outcomeSchema = z.enum([
   "ok",
   "conflict",

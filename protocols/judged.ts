@@ -7,7 +7,9 @@ export const readinessSchema = z.enum(["starting", "ready", "notReady", "unknown
 /** A node's life as its machine names it. */
 export type Readiness = z.infer<typeof readinessSchema>;
 
-/** How far a node's eviction has come (R5.1; in taint mode `evicted` means that the NoExecute taint stands on the node). */
+/**
+ * How far a node's eviction has come (R5.1; in taint mode `evicted` means that the NoExecute taint stands on the node).
+ */
 export const evictionStatusSchema = z.enum(["unmarked", "toBeEvicted", "evicted"]);
 /** How far a node's eviction has come. */
 export type EvictionStatus = z.infer<typeof evictionStatusSchema>;
@@ -36,7 +38,9 @@ export const judgedNode = z.object({
   counted: z.boolean(),
 });
 
-/** Body of `judged.zone`: published when it changes and with every pulse, so that zones can fold each other's states. */
+/**
+ * Body of `judged.zone`: published when it changes and with every pulse, so that zones can fold each other's states.
+ */
 export const judgedZone = z.object({
   zone: z.string(),
   state: zoneStateSchema,

@@ -1,4 +1,7 @@
-/** Every message of the protocol in one table: its schema, its key, its shard, who sends it to whom. Frames are built and opened in wire.ts. */
+/**
+ * Every message of the protocol in one table: its schema, its key, its shard, who sends it to whom. Frames are built
+ * and opened in wire.ts.
+ */
 import type { z } from "zod";
 import {
   askedCondition,
@@ -54,7 +57,7 @@ export const MESSAGES = {
     schema: observedLease,
     ...byShard,
     from: "observer",
-    to: "node",
+    to: "node, ledger",
     purpose: "heartbeats of a shard, coalesced",
   }),
   "observed.pods": define({
@@ -75,7 +78,7 @@ export const MESSAGES = {
     schema: observedPulse,
     ...byShard,
     from: "observer",
-    to: "node, zone, taint-manager",
+    to: "node, zone, taint-manager, ledger, console",
     purpose: "the observer sees, and what it has told of a shard",
   }),
   "judged.node": define({
@@ -105,42 +108,42 @@ export const MESSAGES = {
     schema: askedCondition,
     ...byNode,
     from: "node",
-    to: "node-writer",
+    to: "node-writer, ledger",
     purpose: "force conditions on a silent node",
   }),
   "asked.taint": define({
     schema: askedTaint,
     ...byNode,
     from: "node, zone",
-    to: "node-writer",
+    to: "node-writer, ledger",
     purpose: "taints on and off a node, in one patch",
   }),
   "asked.label": define({
     schema: askedLabel,
     ...byNode,
     from: "node",
-    to: "node-writer",
+    to: "node-writer, ledger",
     purpose: "labels on a node",
   }),
   "asked.eviction": define({
     schema: askedEviction,
     ...byPod,
     from: "taint-manager, node",
-    to: "pod-writer",
+    to: "pod-writer, ledger",
     purpose: "delete a pod whose deadline has come",
   }),
   "asked.unready": define({
     schema: askedUnready,
     ...byPod,
     from: "node",
-    to: "pod-writer",
+    to: "pod-writer, ledger",
     purpose: "set a pod's Ready condition to False",
   }),
   "asked.drain": define({
     schema: askedDrain,
     ...byNode,
     from: "zone",
-    to: "node",
+    to: "node, ledger",
     purpose: "a node's turn to be drained has come (direct mode)",
   }),
   "asked.resync": define({
@@ -186,6 +189,9 @@ export interface Message<T extends MessageType = MessageType> {
   readonly cause: string | null;
   readonly body: BodyOf<T>;
 }
+
+/** An opened message of any type, told apart by its `type`. */
+export type AnyMessage = { [T in MessageType]: Message<T> }[MessageType];
 
 /** Whether a text names a message type. */
 export function isMessageType(text: string): text is MessageType {

@@ -76,7 +76,10 @@ export const FORCED_CONDITIONS: readonly string[] = [
   ConditionType.pidPressure,
 ];
 
-/** Reason and message of a forced condition that a kubelet once posted, and of one it never posted (section 2.8, step F). */
+/**
+ * Reason and message of a forced condition that a kubelet once posted, and of one it never posted (section 2.8, step
+ * F).
+ */
 export const SilentReason = {
   stopped: { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." },
   never: { reason: "NodeStatusNeverUpdated", message: "Kubelet never posted node status." },

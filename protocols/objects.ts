@@ -1,10 +1,14 @@
-/** The parts of Kubernetes objects that messages carry, as schemas with inferred types. Instants are epoch milliseconds. */
+/**
+ * The parts of Kubernetes objects that messages carry, as schemas with inferred types. Instants are epoch milliseconds.
+ */
 import { z } from "zod";
 
 /** An instant in epoch milliseconds; a lease's microseconds are kept as the fraction. */
 export const instant = z.number();
 
-/** A taint exactly as the API shows it, so that foreign ones can be written back untouched; identity is (key, effect). */
+/**
+ * A taint exactly as the API shows it, so that foreign ones can be written back untouched; identity is (key, effect).
+ */
 export const taintSchema = z.object({
   key: z.string(),
   value: z.string().optional(),
@@ -66,7 +70,10 @@ export const heartbeatSchema = z.object({
   node: z.string(),
   /** Which of the two signs it was. */
   kind: z.enum(["lease", "status"]),
-  /** The kubelet's own stamp (renewTime or lastHeartbeatTime); only compared with earlier ones, never with a clock (R2.39). */
+  /**
+   * The kubelet's own stamp (renewTime or lastHeartbeatTime); only compared with earlier ones, never with a clock
+   * (R2.39).
+   */
   renewedAt: instant.nullable(),
   /** When the observer saw it, on the observer's wall clock; only its distance from the frame's `at` has meaning. */
   seenAt: instant,

@@ -15,7 +15,10 @@ export interface Clock {
   monotonicMs(): number;
   /** Epoch milliseconds on the wall clock; may step. */
   wallMs(): number;
-  /** Calls `fire` once, not before `delayMs` have passed; timers due at the same instant fire in the order they were set. */
+  /**
+   * Calls `fire` once, not before `delayMs` have passed; timers due at the same instant fire in the order they were
+   * set.
+   */
   after(delayMs: number, fire: () => void): Timer;
   /** Calls `run` as soon as the present actor has finished its message. */
   soon(run: () => void): void;
@@ -28,7 +31,8 @@ export type Random = () => number;
 export type Stop = () => void;
 
 /**
- * The typed message bus of one service. Publishing never waits and never throws for a lost connection: messages may be lost.
+ * The typed message bus of one service. Publishing never waits and never throws for a lost connection: messages may be
+ * lost.
  * Of one stream (one publisher's messages of one type on one shard) handlers see increasing sequences only: doubled and
  * overtaken messages are dropped and counted, a gap is reported.
  */
@@ -52,13 +56,18 @@ export interface Transport {
   onConnection(changed: (connected: boolean) => void): Stop;
 }
 
-/** A sign of life as the reader projects a lease: the lease's node and renewTime (epoch ms with the microseconds as fraction). */
+/**
+ * A sign of life as the reader projects a lease: the lease's node and renewTime (epoch ms with the microseconds as
+ * fraction).
+ */
 export interface ObservedLease {
   readonly node: string;
   readonly renewedAt: number | null;
 }
 
-/** A pod as the reader projects it, with the node it is bound to and its resourceVersion. Unbound pods are not reported. */
+/**
+ * A pod as the reader projects it, with the node it is bound to and its resourceVersion. Unbound pods are not reported.
+ */
 export interface BoundPod {
   readonly node: string;
   readonly resourceVersion: string;
@@ -72,7 +81,10 @@ export interface Watched {
   pods: BoundPod;
 }
 
-/** Where a watch tells what it sees. A relist calls `changed` for every object and `gone` for those that are no longer there. */
+/**
+ * Where a watch tells what it sees. A relist calls `changed` for every object and `gone` for those that are no longer
+ * there.
+ */
 export interface WatchSink<T> {
   changed(object: T): void;
   /** `key` is the name, or `namespace/name`. */
@@ -143,7 +155,10 @@ export type ReadReply =
   | { readonly outcome: "gone" | "denied" | "failed"; readonly detail: string }
   | { readonly outcome: "throttled"; readonly detail: string; readonly retryAfterMs: number };
 
-/** What came of a write. `exists`: a create met an object of that name. `unknown`: the reply was lost and the write may have happened. */
+/**
+ * What came of a write. `exists`: a create met an object of that name. `unknown`: the reply was lost and the write may
+ * have happened.
+ */
 export type WriteReply =
   | { readonly outcome: "ok"; readonly object: KubeObject }
   | {
@@ -237,19 +252,25 @@ export interface HttpRequest {
   readonly body: string | null;
 }
 
-/** Where the answer to one request arrives: `response` once, `data` any number of times, then `end` or `failed` once. */
+/**
+ * Where the answer to one request arrives: `response` once, `data` any number of times, then `end` or `failed` once.
+ */
 export interface HttpExchange {
   response(status: number, headers: Readonly<Record<string, string>>): void;
   data(chunk: Uint8Array): void;
   end(): void;
   /**
-   * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: nobody told us so, the
+   * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: nobody told us so,
+   * the
    * other side just was not heard any more, for longer than since now.
    */
   failed(problem: { readonly message: string; readonly sent: boolean; readonly timedOut?: boolean }): void;
 }
 
-/** A way to an API server: sockets in production, a function call in tests and in simulation. Answers never arrive within `send`. */
+/**
+ * A way to an API server: sockets in production, a function call in tests and in simulation. Answers never arrive
+ * within `send`.
+ */
 export interface Wire {
   send(request: HttpRequest, exchange: HttpExchange): { abort(): void };
 }

@@ -1,4 +1,7 @@
-/** Every tunable of the controller: unit, default, flag and meaning. Reading flags and files into a profile is the work of runtime/config. */
+/**
+ * Every tunable of the controller: unit, default, flag and meaning. Reading flags and files into a profile is the work
+ * of runtime/config.
+ */
 
 /** How one tunable is written on a command line and in a file. */
 export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";
@@ -45,7 +48,10 @@ const count = (flag: string, standard: number, meaning: string, upstream = false
 });
 const onOff = (tunable: Named<boolean>): Tunable<boolean> => ({ unit: "switch", upstream: false, ...tunable });
 
-/** The tunables by the name they have in code and in a configuration file. Defaults are kube-controller-manager 1.36's (section 1.1). */
+/**
+ * The tunables by the name they have in code and in a configuration file. Defaults are kube-controller-manager 1.36's
+ * (section 1.1).
+ */
 export const TUNABLES = {
   nodeMonitorPeriodMs: durationMs(
     "node-monitor-period",

@@ -1,4 +1,6 @@
-/** NATS subjects: how they are built and matched. Nothing in the product parses a subject; the body carries the names. */
+/**
+ * NATS subjects: how they are built and matched. Nothing in the product parses a subject; the body carries the names.
+ */
 
 /** How many shards node and zone names are hashed into. Never changed on line: members must agree on it. */
 export const SHARD_COUNT = 64;
@@ -10,7 +12,10 @@ const FNV_OFFSET_BASIS = 2166136261;
 const FNV_PRIME = 16777619;
 const utf8 = new TextEncoder();
 
-/** FNV-1a, 32 bit, over the UTF-8 bytes of a text: the hash that NATS' own partition() and the upstream taint manager use (R8.1). */
+/**
+ * FNV-1a, 32 bit, over the UTF-8 bytes of a text: the hash that NATS' own partition() and the upstream taint manager
+ * use (R8.1).
+ */
 export function fnv1a(text: string): number {
   let hash = FNV_OFFSET_BASIS;
   for (let index = 0; index < text.length; index++) {
@@ -34,7 +39,8 @@ export function shardOf(key: string): number {
 
 /**
  * One subject token for any text: injective and total. Letters, digits and `-` stand for themselves, every other UTF-16
- * unit becomes `=` and four hex digits, and the empty text becomes `_`, because NATS drops a subject with an empty token.
+ * unit becomes `=` and four hex digits, and the empty text becomes `_`, because NATS drops a subject with an empty
+ * token.
  */
 export function token(text: string): string {
   if (text === "") return "_";
@@ -47,7 +53,9 @@ export function subjectOf(cluster: string, type: string, shard: number, key: rea
   return key.length === 0 ? head : `${head}.${key.map(token).join(".")}`;
 }
 
-/** The subscription pattern for a message type on one shard or on all; `keyTokens` is how many key tokens the type has. */
+/**
+ * The subscription pattern for a message type on one shard or on all; `keyTokens` is how many key tokens the type has.
+ */
 export function patternOf(cluster: string, type: string, shard: number | "all", keyTokens: number): string {
   const head = `${SUBJECT_ROOT}.${token(cluster)}.${type}.${shard === "all" ? "*" : shard}`;
   return keyTokens === 0 ? head : `${head}${".*".repeat(keyTokens)}`;

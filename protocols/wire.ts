@@ -10,7 +10,10 @@ import {
 } from "./messages.ts";
 import { subjectOf } from "./subjects.ts";
 
-/** Something on a subject that is not one of our messages: one line that names the field and the fault. Counted and dropped. */
+/**
+ * Something on a subject that is not one of our messages: one line that names the field and the fault. Counted and
+ * dropped.
+ */
 export class MalformedMessage {
   readonly problem: string;
   constructor(problem: string) {
@@ -32,7 +35,9 @@ export function subjectFor<T extends MessageType>(cluster: string, type: T, body
   return subjectOf(cluster, type, definition.shard(body), definition.key(body));
 }
 
-/** A message as bytes. Throws a RangeError over MESSAGE_BYTES_MAX: a sender that does not split its contents is broken. */
+/**
+ * A message as bytes. Throws a RangeError over MESSAGE_BYTES_MAX: a sender that does not split its contents is broken.
+ */
 export function encode<T extends MessageType>(message: Message<T>): Uint8Array {
   const bytes = encoder.encode(JSON.stringify({ v: FRAME_VERSION, ...message }));
   if (bytes.length > MESSAGE_BYTES_MAX) {

@@ -1,0 +1,20 @@
+/** Writes what can be written from something else: the table of messages, and comment lines broken where too long. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withMessageTable } from "./protocols/message-table.ts";
+import { filesBelow } from "./tidy/source.ts";
+import { wrapLongComments } from "./tidy/wrap.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+rewrite("protocols/README.md", withMessageTable);
+for (const path of filesBelow(ROOT).filter((name) => name.endsWith(".ts"))) rewrite(path, wrapLongComments);
+
+function rewrite(path: string, mend: (text: string) => string): void {
+  const file = join(ROOT, path);
+  const text = readFileSync(file, "utf8");
+  const mended = mend(text);
+  if (mended === text) return;
+  writeFileSync(file, mended);
+  process.stdout.write(`wrote ${path}\n`);
+}

@@ -1,0 +1,73 @@
+/** Shows that a digest follows a changing map whatever the order, and tells maps apart that differ in one pair. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../protocols/digest.ts";
+import type { Digest } from "../../protocols/observed.ts";
+
+const pairs = fc.uniqueArray(fc.tuple(fc.string(), fc.string()), { selector: ([name]) => name, maxLength: 30 });
+const digestOf = (list: readonly (readonly [string, string])[]): Digest =>
+  list.reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST);
+
+describe("a digest", () => {
+  test("does not depend on the order in which pairs were added", () => {
+    fc.assert(
+      fc.property(
+        pairs.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+        ([list, shuffled]) => sameDigest(digestOf(list), digestOf(shuffled)),
+      ),
+    );
+  });
+
+  test("is what it was after a pair came and went", () => {
+    fc.assert(
+      fc.property(pairs, fc.string(), fc.string(), (list, name, version) => {
+        const before = digestOf(list);
+        expect(digestWithout(digestWith(before, name, version), name, version)).toEqual(before);
+      }),
+    );
+  });
+
+  test("is empty after every pair was taken away", () => {
+    fc.assert(
+      fc.property(pairs, (list) => {
+        const left = list.reduce((digest, [name, version]) => digestWithout(digest, name, version), digestOf(list));
+        expect(left).toEqual(EMPTY_DIGEST);
+      }),
+    );
+  });
+
+  test("stays an unsigned 32-bit sum", () => {
+    fc.assert(fc.property(pairs, (list) => digestOf(list).sum >= 0 && digestOf(list).sum <= 0xffffffff));
+  });
+
+  test.each([
+    [
+      "a missing node",
+      [["a", "1"]],
+      [
+        ["a", "1"],
+        ["b", "1"],
+      ],
+    ],
+    ["an older version", [["a", "1"]], [["a", "2"]]],
+    [
+      "two versions swapped",
+      [
+        ["a", "1"],
+        ["b", "2"],
+      ],
+      [
+        ["a", "2"],
+        ["b", "1"],
+      ],
+    ],
+    ["a name that runs into its version", [["a", "b"]], [["ab", ""]]],
+  ] as [string, [string, string][], [string, string][]][])("tells apart %s", (_what, left, right) => {
+    expect(sameDigest(digestOf(left), digestOf(right))).toBe(false);
+  });
+});
+
+test("a node's version changes with its uid, so that a re-created node is another one", () => {
+  expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u2", "7"));
+  expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u1", "8"));
+});

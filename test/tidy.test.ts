@@ -1,0 +1,79 @@
+/** Holds the source to the house rules that no linter knows, and shows that planted breaches are caught. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EFFECT_RULES } from "./tidy/effects.rules.ts";
+import { IMPORT_RULES, unusedDependencies } from "./tidy/imports.rules.ts";
+import { PLANTED } from "./tidy/planted.ts";
+import { SHAPE_RULES } from "./tidy/shape.rules.ts";
+import { type Breach, filesBelow, parse, sourcesBelow } from "./tidy/source.ts";
+import { layoutBreaches, surroundingsNamed } from "./tidy/tree.rules.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const RULES = [...IMPORT_RULES, ...EFFECT_RULES, ...SHAPE_RULES];
+const told = ({ path, line, problem }: Breach) => `${path}:${line} ${problem}`;
+
+describe("the source", () => {
+  const sources = sourcesBelow(ROOT);
+
+  test("is there to be read", () => expect(sources.length).toBeGreaterThan(20));
+
+  test.each(RULES)("keeps the rule: $name", ({ applies, check }) => {
+    const breaches = sources.filter(({ path }) => applies(path)).flatMap(check);
+    expect(breaches.map(told)).toEqual([]);
+  });
+
+  test("uses every dependency it ships with", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(unusedDependencies(sources, Object.keys(dependencies)).map(told)).toEqual([]);
+  });
+});
+
+describe("the tree", () => {
+  const paths = filesBelow(ROOT);
+
+  test("has every file in its place, under a name that says something", () => {
+    expect(layoutBreaches(paths).map(told)).toEqual([]);
+  });
+
+  test("speaks of the product alone", () => {
+    const texts = paths.filter((path) => /\.(ts|md|json|yaml|sh)$/.test(path));
+    const breaches = texts.flatMap((path) => surroundingsNamed(path, readFileSync(join(ROOT, path), "utf8")));
+    expect(breaches.map(told)).toEqual([]);
+  });
+});
+
+describe("a planted breach is caught", () => {
+  const check = (path: string, text: string) =>
+    RULES.filter(({ applies }) => applies(path)).flatMap((rule) => rule.check(parse(path, text)));
+
+  test.each(PLANTED)("$what", ({ path, text, caught }) => {
+    expect(check(path, text).map(({ problem }) => problem)).toEqual([expect.stringContaining(caught)]);
+  });
+
+  test("a file that keeps every rule is left in peace", () => {
+    const text = "/** Doubles. */\n\n/** Twice the value. */\nexport const twice = (value: number) => value * 2;\n";
+    expect(check("services/node/twice.policy.ts", text)).toEqual([]);
+  });
+
+  test("a dependency nobody imports", () => {
+    expect(unusedDependencies([], ["left-pad"]).map(({ problem }) => problem)).toEqual([
+      "dependency left-pad is imported by no shipped file",
+    ]);
+  });
+
+  test.each([
+    ["services/node/node-utils.ts", "says nothing"],
+    ["services/node/pod.manager.ts", "says nothing"],
+    ["services/scheduler/main.ts", "none of the services"],
+    ["services/node/node.test.ts", "tests live under test/"],
+    ["services/node/Node.ts", "lower case"],
+    ["src/node.ts", "no place at the top"],
+  ])("the path %s", (path, caught) => {
+    expect(layoutBreaches([path]).map(({ problem }) => problem)).toEqual([expect.stringContaining(caught)]);
+  });
+
+  test("the taint-manager keeps its name", () => {
+    expect(layoutBreaches(["services/taint-manager/taint-manager.service.ts"])).toEqual([]);
+  });
+});

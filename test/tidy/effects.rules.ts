@@ -1,0 +1,89 @@
+/** Tidy rules about hidden inputs and waiting: which globals a folder may touch, and that actors never wait. */
+import { isActor, layerOf } from "./imports.rules.ts";
+import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
+
+/** Globals through which time, chance and the machine get in, and what to use instead. */
+const HIDDEN_INPUTS = new Map([
+  ["Date", "take instants from the Clock, read and write stamps with services/runtime"],
+  ["performance", "take the Clock"],
+  ["setTimeout", "take the Clock"],
+  ["setInterval", "take the Clock"],
+  ["setImmediate", "take the Clock"],
+  ["queueMicrotask", "take the Clock"],
+  ["console", "take the Log"],
+  ["process", "take it as an argument"],
+  ["fetch", "take the Kube port"],
+  ["crypto", "take Random"],
+  ["globalThis", "take it as an argument"],
+]);
+
+/** What only the outermost folders may touch. */
+const hiddenInputs: Rule = {
+  name: "time, chance and the machine come in as arguments",
+  applies: (path) => layerOf(path) === "protocols" || layerOf(path) === "service",
+  check: (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node, ancestors) => {
+      const instead = nameOfHiddenInput(node, ancestors);
+      if (instead !== null) breaches.push(breach(source, node, instead));
+    });
+    return breaches;
+  },
+};
+
+/** What printing goes through: the cli has its own terminal, the runtime its log. */
+const printing: Rule = {
+  name: "nothing prints through console",
+  applies: (path) => layerOf(path) === "top" || layerOf(path) === "runtime",
+  check: (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node, ancestors) => {
+      if (isReference(node, ancestors) && node.name === "console") {
+        breaches.push(breach(source, node, "console: write to the terminal or the log"));
+      }
+    });
+    return breaches;
+  },
+};
+
+const waiting: Rule = {
+  name: "an actor never waits",
+  applies: (path) => isActor(path) || layerOf(path) === "protocols",
+  check: (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node, ancestors) => {
+      const waits = node.type === "AwaitExpression" || node.async === true;
+      const promises = isReference(node, ancestors) && node.name === "Promise";
+      if (waits || promises) breaches.push(breach(source, node, "no await, async or Promise: use a callback port"));
+    });
+    return breaches;
+  },
+};
+
+/** The rules of this file. */
+export const EFFECT_RULES: readonly Rule[] = [hiddenInputs, printing, waiting];
+
+function breach(source: Source, node: SyntaxNode, problem: string): Breach {
+  return { path: source.path, line: lineAt(source, node.start), problem };
+}
+
+function nameOfHiddenInput(node: SyntaxNode, ancestors: readonly SyntaxNode[]): string | null {
+  if (!isReference(node, ancestors)) return null;
+  const name = String(node.name);
+  const parent = ancestors.at(-1);
+  if (name === "Math" && parent?.type === "MemberExpression") {
+    const property = parent.property as SyntaxNode;
+    return property.name === "random" ? "Math.random: take Random" : null;
+  }
+  const instead = HIDDEN_INPUTS.get(name);
+  return instead === undefined ? null : `${name}: ${instead}`;
+}
+
+/** Whether an identifier stands for a value or a type, and is not merely the name of a field or a method. */
+function isReference(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+  if (node.type !== "Identifier") return false;
+  const parent = ancestors.at(-1);
+  if (parent === undefined) return false;
+  const names = parent.type === "MemberExpression" ? parent.property : parent.key;
+  return names !== node || parent.computed === true || parent.shorthand === true;
+}

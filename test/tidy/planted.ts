@@ -1,0 +1,72 @@
+/** Small files that each break one house rule, for the tidy test to catch. */
+
+/** One planted breach: where it is planted, the source, and a part of the problem that must be told. */
+interface Planted {
+  readonly what: string;
+  readonly path: string;
+  readonly text: string;
+  readonly caught: string;
+}
+
+const HEAD = "/** A planted file. */\n\n";
+const inNode = (what: string, body: string, caught: string): Planted => ({
+  what,
+  path: "services/node/planted.ts",
+  text: HEAD + body,
+  caught,
+});
+const nested = (depth: number): string => (depth === 0 ? "run();" : `if (ready) { ${nested(depth - 1)} }`);
+
+/** The planted breaches; each must be caught once and by no second rule. */
+export const PLANTED: readonly Planted[] = [
+  inNode("a service imports another service", 'import "../zone/zone.policy.ts";', "may not import services/zone"),
+  inNode("a service imports the command line", 'export * from "../cli/verb.ts";', "may not import services/cli"),
+  inNode("a late import crosses services", 'void import("../zone/zone.policy.ts");', "may not import services/zone"),
+  {
+    what: "a protocol imports the runtime",
+    path: "protocols/planted.ts",
+    text: `${HEAD}import "../services/runtime/bus.ts";`,
+    caught: "may not import services/runtime",
+  },
+  {
+    what: "a policy imports a service",
+    path: "services/node/planted.policy.ts",
+    text: `${HEAD}import "./node.service.ts";`,
+    caught: "decisions may not import",
+  },
+  inNode("a service talks to NATS itself", 'import "@nats-io/nats-core";', "imported only in"),
+  inNode("a service loads the Kubernetes client", 'import "@kubernetes/client-node";', "imported only in"),
+  inNode("xstate outside a machine", 'import { setup } from "xstate";\nsetup({});', "imported only in"),
+  inNode("an actor opens a file", 'import "node:fs";', "take it as a port"),
+  inNode("an actor reads the clock", "start(Date);", "Date: take instants"),
+  inNode("an actor sets a timer", "setTimeout(fire, 5);", "setTimeout: take the Clock"),
+  inNode("an actor throws dice", "draw(Math.random());", "Math.random: take Random"),
+  inNode("an actor reads the environment", "start(process.env);", "process: take it"),
+  inNode("an actor prints", "console.log(1);", "console: take the Log"),
+  inNode("an actor awaits", "await started;", "no await"),
+  inNode("an actor holds a promise", "let answer: Promise<number> | null = null;", "no await"),
+  inNode("an export says nothing of itself", "export const grace = 5;", "export without a docstring"),
+  inNode("a long function", `function long() {\n${"run();\n".repeat(60)}}`, "function of 62 lines"),
+  inNode("a deep nest", `function deep() { ${nested(4)} }`, "nested deeper than 3"),
+  inNode("a long line", `// ${"word ".repeat(30)}`, "over 120 characters"),
+  inNode("a long file", "\n".repeat(310).concat("run();"), "lines, at most 300"),
+  inNode("a leftover", `// ${"TO"}DO later`, "leftover"),
+  inNode("a silenced type error", `// @ts-${"ignore"}`, "silenced type error"),
+  inNode("a silenced linter", `// biome-${"ignore"} lint`, "silenced linter"),
+  inNode("an any", `run(value ${"as"} any);`, "any: name the type"),
+  inNode("a double cast", `run(value ${"as"} unknown as number);`, "double cast"),
+  inNode("a banner", `// ${"-".repeat(8)}`, "banner"),
+  inNode("an empty name", "/** Sums. */\nexport function nodeUtils() {}", "nodeUtils says nothing"),
+  {
+    what: "a test that does not run",
+    path: "test/planted.test.ts",
+    text: `${HEAD}test.${"only"}("x", run);`,
+    caught: "a test that does not run",
+  },
+  {
+    what: "a file without its docstring",
+    path: "services/node/planted.ts",
+    text: "run();\n",
+    caught: "must open with",
+  },
+];

@@ -1,0 +1,184 @@
+/** Tidy rules about how a file reads: its docstrings, its sizes and its words. */
+import { layerOf } from "./imports.rules.ts";
+import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
+
+/** Lines of a file. */
+export const FILE_LINES_MAX = 300;
+/** Lines of a function; in a test file, of what is its own and not an inner function's. */
+export const FUNCTION_LINES_MAX = 60;
+/** Characters of a line, quoted text not counted. */
+export const LINE_CHARACTERS_MAX = 120;
+/** Branches and loops inside each other. */
+const NESTING_MAX = 3;
+
+const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
+const BRANCHES = new Set([
+  "IfStatement",
+  "ForStatement",
+  "ForOfStatement",
+  "ForInStatement",
+  "WhileStatement",
+  "DoWhileStatement",
+  "SwitchStatement",
+  "TryStatement",
+]);
+const VAGUE = /^(managers?|helpers?|utils?|utility|utilities|common|misc)$/i;
+
+/** Spelt in two parts, so that the rule does not find itself. */
+const FORBIDDEN_WORDS: readonly [RegExp, string][] = [
+  [/\b(TO_?DO|FIX_?ME|XXX|HACK)\b/, "leftover: do it or delete it"],
+  [/@ts-(ignore|expect-error|nocheck)/, "silenced type error: mend the type"],
+  [/(biome-ignore|oxlint-disable|eslint-disable)/, "silenced linter: mend the code or the rule"],
+  [/\bas any\b|: any\b/, "any: name the type"],
+  [/\bas unknown as\b/, "double cast: narrow the value with a guard"],
+  [/\b(describe|test|it)\.(skip|only|todo)\b/, "a test that does not run"],
+  [/^\s*(\/\/|\*)\s*[-=#*]{4,}/, "banner: split the file or drop the line"],
+];
+
+const everyFile = (path: string) => layerOf(path) !== null;
+const isTest = (path: string) => path.endsWith(".test.ts");
+
+const opening: Rule = {
+  name: "a file opens with a docstring that says what it is",
+  applies: () => true,
+  check: (source) => {
+    const first = source.comments.find(({ type }) => type === "Block");
+    const before = source.text.slice(0, first?.start ?? 0).replace(/^#!.*\n/, "");
+    const says = first?.value.startsWith("*") && before.trim() === "" && /[.:?]\s*$/.test(first.value);
+    return says ? [] : [{ path: source.path, line: 1, problem: "must open with /** a sentence. */" }];
+  },
+};
+
+const exportsAreTold: Rule = {
+  name: "every export has a docstring",
+  applies: (path) => everyFile(path) && !isTest(path),
+  check: (source) =>
+    exportsOf(source)
+      .filter(({ start }) => !hasDocstring(source, start))
+      .map(({ start }) => ({ path: source.path, line: lineAt(source, start), problem: "export without a docstring" })),
+};
+
+const sizes: Rule = {
+  name: "files, functions and lines are short and flat",
+  applies: () => true,
+  check: (source) => [...fileSize(source), ...lineSizes(source), ...functionSizes(source), ...nesting(source)],
+};
+
+const words: Rule = {
+  name: "no leftovers, silenced checks or banners",
+  applies: (path) => path !== "test/tidy/shape.rules.ts",
+  check: (source) =>
+    source.lines.flatMap((text, index) =>
+      FORBIDDEN_WORDS.filter(([pattern]) => pattern.test(text)).map(([, problem]) => ({
+        path: source.path,
+        line: index + 1,
+        problem,
+      })),
+    ),
+};
+
+const names: Rule = {
+  name: "an exported name says what it is",
+  applies: everyFile,
+  check: (source) =>
+    exportsOf(source).flatMap((node) => {
+      const name = declaredName(node);
+      const parts = name.replace(/taint_?manager/i, "").split(/(?=[A-Z])|_/);
+      if (!parts.some((part) => VAGUE.test(part))) return [];
+      return [
+        { path: source.path, line: lineAt(source, node.start), problem: `${name} says nothing: name what it is` },
+      ];
+    }),
+};
+
+/** The rules of this file. */
+export const SHAPE_RULES: readonly Rule[] = [opening, exportsAreTold, sizes, words, names];
+
+/** Whether a path has a word that says nothing in one of its names. */
+export function hasVagueName(path: string): boolean {
+  return path.split(/[/.]/).some((part) =>
+    part
+      .replace("taint-manager", "")
+      .split("-")
+      .some((word) => VAGUE.test(word)),
+  );
+}
+
+function exportsOf(source: Source): SyntaxNode[] {
+  const body = source.program.body as SyntaxNode[];
+  return body.filter(({ type, declaration }) => type === "ExportNamedDeclaration" && declaration !== null);
+}
+
+function hasDocstring(source: Source, start: number): boolean {
+  return source.comments.some(
+    ({ type, value, start: opens, end }) =>
+      type === "Block" && value.startsWith("*") && opens > 0 && source.text.slice(end, start).trim() === "",
+  );
+}
+
+function declaredName(node: SyntaxNode): string {
+  const declaration = node.declaration as SyntaxNode;
+  const holder = Array.isArray(declaration.declarations) ? (declaration.declarations[0] as SyntaxNode) : declaration;
+  const id = holder.id as SyntaxNode | undefined;
+  return typeof id?.name === "string" ? id.name : "";
+}
+
+function fileSize(source: Source): Breach[] {
+  const lines = source.text.trimEnd().split("\n").length;
+  if (lines <= FILE_LINES_MAX) return [];
+  return [{ path: source.path, line: 1, problem: `${lines} lines, at most ${FILE_LINES_MAX}: it is two things` }];
+}
+
+function lineSizes(source: Source): Breach[] {
+  return source.lines.flatMap((text, index) => {
+    const unquoted = text.replace(/(["'`])(?:\\.|(?!\1).)*\1/g, "");
+    if (unquoted.length <= LINE_CHARACTERS_MAX) return [];
+    return [{ path: source.path, line: index + 1, problem: `over ${LINE_CHARACTERS_MAX} characters` }];
+  });
+}
+
+function functionSizes(source: Source): Breach[] {
+  const breaches: Breach[] = [];
+  walk(source.program, (node) => {
+    if (!FUNCTIONS.has(node.type)) return;
+    const lines = layerOf(source.path) === "test" ? ownLines(source, node) : linesOf(source, node);
+    if (lines <= FUNCTION_LINES_MAX) return;
+    const problem = `function of ${lines} lines, at most ${FUNCTION_LINES_MAX}`;
+    breaches.push({ path: source.path, line: lineAt(source, node.start), problem });
+  });
+  return breaches;
+}
+
+function linesOf(source: Source, node: SyntaxNode): number {
+  return lineAt(source, node.end) - lineAt(source, node.start) + 1;
+}
+
+function ownLines(source: Source, node: SyntaxNode): number {
+  let inner = 0;
+  walk(node, (below, ancestors) => {
+    const outermost = !ancestors.some(({ type }, depth) => depth > 0 && FUNCTIONS.has(type));
+    if (below !== node && FUNCTIONS.has(below.type) && outermost) inner += linesOf(source, below) - 1;
+  });
+  return linesOf(source, node) - inner;
+}
+
+function nesting(source: Source): Breach[] {
+  const breaches: Breach[] = [];
+  walk(source.program, (node, ancestors) => {
+    if (!BRANCHES.has(node.type) || isElseIf(node, ancestors)) return;
+    if (depthOf([...ancestors, node]) !== NESTING_MAX + 1) return;
+    const problem = `nested deeper than ${NESTING_MAX}: return early or name the inner part`;
+    breaches.push({ path: source.path, line: lineAt(source, node.start), problem });
+  });
+  return breaches;
+}
+
+function depthOf(chain: readonly SyntaxNode[]): number {
+  const inside = chain.slice(chain.findLastIndex(({ type }) => FUNCTIONS.has(type)) + 1);
+  return inside.filter((node, index) => BRANCHES.has(node.type) && !isElseIf(node, inside.slice(0, index))).length;
+}
+
+function isElseIf(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
+  const parent = ancestors.at(-1);
+  return node.type === "IfStatement" && parent?.type === "IfStatement" && parent.alternate === node;
+}

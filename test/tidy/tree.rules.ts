@@ -1,0 +1,73 @@
+/** Tidy rules about the tree as a whole: what lies where, and how files are named. */
+import { hasVagueName } from "./shape.rules.ts";
+import type { Breach } from "./source.ts";
+
+/** What may lie at the top of the repository. */
+const TOP_LEVEL = new Set([
+  ".ci",
+  ".dockerignore",
+  ".gitignore",
+  ".oxlintrc.json",
+  "CHANGELOG.md",
+  "Dockerfile",
+  "LICENSE",
+  "README.md",
+  "biome.json",
+  "compose.yaml",
+  "deploy",
+  "docs",
+  "knip.json",
+  "package-lock.json",
+  "package.json",
+  "protocols",
+  "services",
+  "test",
+  "tsconfig.json",
+  "vitest.config.ts",
+]);
+
+/** The folders under services/, one for each service and edge of the product. */
+const SERVICE_FOLDERS = new Set([
+  "agent",
+  "apiserver",
+  "cli",
+  "console",
+  "ledger",
+  "main.ts",
+  "node",
+  "node-writer",
+  "observer",
+  "pod-writer",
+  "runtime",
+  "taint-manager",
+  "zone",
+]);
+
+const FILE_NAME = /^[a-z0-9]+(?:[.-][a-z0-9]+)*\.ts$/;
+
+/** Breaches of layout and naming among the repository's paths. */
+export function layoutBreaches(paths: readonly string[]): Breach[] {
+  return paths.flatMap((path) => problemsOf(path).map((problem) => ({ path, line: 1, problem })));
+}
+
+function problemsOf(path: string): string[] {
+  const [top = "", second = ""] = path.split("/");
+  const name = path.split("/").at(-1) ?? "";
+  const problems: string[] = [];
+  if (!TOP_LEVEL.has(top)) problems.push(`${top} has no place at the top of the repository`);
+  if (top === "services" && !SERVICE_FOLDERS.has(second)) problems.push(`services/${second} is none of the services`);
+  if (top === "services" && name.endsWith(".test.ts")) problems.push("tests live under test/");
+  if (name.endsWith(".ts") && !FILE_NAME.test(name)) problems.push("file names are lower case words joined by - and .");
+  if (hasVagueName(path)) problems.push("a name that says nothing: name what it is");
+  return problems;
+}
+
+/** Breaches of the rule that the repository speaks of the product alone; `.ci/run` alone may name its surroundings. */
+export function surroundingsNamed(path: string, text: string): Breach[] {
+  if (path === ".ci/run" || path === "test/tidy/tree.rules.ts") return [];
+  return text
+    .split("\n")
+    .flatMap((line, index) =>
+      line.includes("../shared") ? [{ path, line: index + 1, problem: "names what lies outside the repository" }] : [],
+    );
+}

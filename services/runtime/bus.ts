@@ -1,0 +1,210 @@
+/** The typed message bus of one service, over any transport. It keeps order and counts what it drops; what a message means it never decides. */
+import { frameId } from "../../protocols/frame.ts";
+import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
+import type { Bus, Clock, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";
+import { patternOf } from "../../protocols/subjects.ts";
+import { definitionOf, encode, subjectFor } from "../../protocols/wire.ts";
+import { admit } from "./bus.admission.policy.ts";
+import { type BusCounters, busCounters } from "./bus.counters.ts";
+import { type LimitedWarn, limitedWarn } from "./log.limited.ts";
+import { Mailbox } from "./mailbox.ts";
+import { StreamTracker } from "./stream-tracker.ts";
+
+/** How many messages are handled before sockets and timers get their turn. */
+const MESSAGES_PER_TURN = 128;
+
+/** Shortest pause between two lines about messages that were dropped, in milliseconds. */
+const WARNING_PAUSE_MS = 1000;
+
+/** What a typed bus is made of. Its messages carry `service@member` as their source. */
+export interface TypedBusOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly cluster: string;
+  readonly service: string;
+  readonly member: string;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
+  readonly mailboxMessagesMax: number;
+  /** Told what a handler threw. Without it the exception is logged, and the next message is handled. */
+  readonly failed?: (error: unknown) => void;
+}
+
+/** A bus that can be emptied, so that its service can be started anew on it. */
+export interface TypedBus extends Bus {
+  /** Ends every subscription and forgets what waits. The streams it publishes go on where they are. */
+  clear(): void;
+}
+
+/** A typed bus. Nothing is handled within `publish`: every message waits in the mailbox until its actor is free. */
+export function typedBus(options: TypedBusOptions): TypedBus {
+  return new ServiceBus(options);
+}
+
+interface Subscription {
+  readonly type: MessageType;
+  readonly tracker: StreamTracker;
+  /** Opens the bytes and, when they are a message to act on, gives it to the handler. */
+  readonly open: (payload: Uint8Array) => void;
+  readonly stop: Stop;
+  active: boolean;
+}
+
+interface Letter {
+  readonly subscription: Subscription;
+  readonly payload: Uint8Array;
+}
+
+class ServiceBus implements TypedBus {
+  readonly #options: TypedBusOptions;
+  readonly #source: string;
+  readonly #epoch: number;
+  readonly #counters: BusCounters;
+  readonly #warn: LimitedWarn;
+  /** The last sequence of each stream published, by `type.shard`. */
+  readonly #sequences = new Map<string, number>();
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #gapListeners = new Set<(type: MessageType, shard: number) => void>();
+  readonly #mailbox: Mailbox<Letter>;
+  #turnAsked = false;
+
+  constructor(options: TypedBusOptions) {
+    this.#options = options;
+    this.#source = `${options.service}@${options.member}`;
+    this.#epoch = Math.floor(options.clock.wallMs());
+    this.#counters = busCounters(options.metrics, options.service);
+    this.#warn = limitedWarn(options.log, options.clock, WARNING_PAUSE_MS);
+    this.#mailbox = new Mailbox(options.mailboxMessagesMax);
+  }
+
+  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string {
+    const { transport, clock, cluster } = this.#options;
+    const shard = definitionOf(type).shard(body);
+    const stream = `${type}.${shard}`;
+    const sequence = (this.#sequences.get(stream) ?? 0) + 1;
+    const id = frameId(this.#source, this.#epoch, type, shard, sequence);
+    const payload = this.#encode({ type, id, source: this.#source, at: clock.wallMs(), cause, body });
+    if (payload === null) return id;
+    // A message that cannot leave is counted in its stream all the same, so that readers see the gap once we are back.
+    this.#sequences.set(stream, sequence);
+    if (transport.connected()) {
+      transport.publish(subjectFor(cluster, type, body), payload);
+      this.#counters.sent(type);
+    } else {
+      this.#counters.dropped(type, "unsent");
+    }
+    return id;
+  }
+
+  subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop {
+    const { transport, cluster } = this.#options;
+    const tracker = new StreamTracker();
+    const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
+    const subscription: Subscription = {
+      type,
+      tracker,
+      active: true,
+      open: (payload) => this.#open(type, tracker, payload, receive),
+      stop: transport.subscribe(pattern, (payload) => this.#put({ subscription, payload })),
+    };
+    this.#subscriptions.add(subscription);
+    return () => this.#end(subscription);
+  }
+
+  onGap(lost: (type: MessageType, shard: number) => void): Stop {
+    this.#gapListeners.add(lost);
+    return () => this.#gapListeners.delete(lost);
+  }
+
+  connected(): boolean {
+    return this.#options.transport.connected();
+  }
+
+  clear(): void {
+    for (const subscription of this.#subscriptions) this.#end(subscription);
+    this.#gapListeners.clear();
+    this.#mailbox.clear();
+  }
+
+  #encode<T extends MessageType>(message: Message<T>): Uint8Array | null {
+    try {
+      return encode(message);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#counters.dropped(message.type, "oversize");
+      this.#warn(`message not sent: ${error.message}`, { type: message.type, id: message.id });
+      return null;
+    }
+  }
+
+  #end(subscription: Subscription): void {
+    if (!subscription.active) return;
+    subscription.active = false;
+    subscription.stop();
+    this.#subscriptions.delete(subscription);
+  }
+
+  #put(letter: Letter): void {
+    const { type } = letter.subscription;
+    if (!this.#mailbox.put(letter, type === "observed.lease")) this.#counters.dropped(type, "mailbox");
+    this.#askTurn();
+  }
+
+  #askTurn(): void {
+    if (this.#turnAsked) return;
+    this.#turnAsked = true;
+    this.#options.clock.soon(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#turnAsked = false;
+    for (let handled = 0; handled < MESSAGES_PER_TURN; handled++) {
+      const letter = this.#mailbox.take();
+      if (letter === null) return;
+      if (letter.subscription.active) letter.subscription.open(letter.payload);
+    }
+    if (this.#mailbox.size > 0) this.#askTurn();
+  }
+
+  #open<T extends MessageType>(
+    type: T,
+    tracker: StreamTracker,
+    payload: Uint8Array,
+    receive: (message: Message<T>) => void,
+  ): void {
+    const admission = admit(payload, type);
+    if ("reason" in admission) {
+      this.#counters.dropped(type, admission.reason);
+      this.#warn(`message dropped: ${admission.problem}`, { type, reason: admission.reason });
+      return;
+    }
+    const { message, position } = admission;
+    const arrival = tracker.arrive(position, this.#options.clock.monotonicMs());
+    if (arrival === "doubled" || arrival === "overtaken") {
+      this.#counters.dropped(type, arrival);
+      return;
+    }
+    this.#guard(() => {
+      if (arrival === "gap") this.#tellGap(type, definitionOf(type).shard(message.body));
+      this.#counters.received(type);
+      receive(message);
+    });
+  }
+
+  #tellGap(type: MessageType, shard: number): void {
+    this.#counters.gap(type);
+    for (const lost of this.#gapListeners) lost(type, shard);
+  }
+
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#counters.failure();
+      const { log, service, failed } = this.#options;
+      if (failed === undefined) log.error(`${service} failed on a message`, { error });
+      else failed(error);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** The timer wheel: exactness, lazy re-arm, and the same behaviour as a naive list of deadlines. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { TimerWheel } from "../../services/runtime/timer-wheel.ts";
+
+/** A wheel that records what fires and when. */
+function recordingWheel(tickMs: number) {
+  const clock = new VirtualClock();
+  const fired: [key: string, atMs: number][] = [];
+  const wheel = new TimerWheel<string>({ clock, tickMs, fire: (key) => fired.push([key, clock.monotonicMs()]) });
+  return { clock, wheel, fired };
+}
+
+test("a deadline fires exactly when it is due, not at a tick", () => {
+  const { clock, wheel, fired } = recordingWheel(100);
+  wheel.schedule("a", 12_345.678);
+  wheel.schedule("b", 250);
+  wheel.schedule("c", 251);
+  clock.advance(20_000);
+  expect(fired).toEqual([
+    ["b", 250],
+    ["c", 251],
+    ["a", 12_345.678],
+  ]);
+  expect(wheel.size).toBe(0);
+});
+
+test("a deadline further away than a whole turn of the wheel fires when it is due", () => {
+  const { clock, wheel, fired } = recordingWheel(1);
+  const tenDaysMs = 10 * 24 * 3_600_000;
+  wheel.schedule("far", tenDaysMs + 0.5);
+  clock.advance(tenDaysMs);
+  expect(fired).toEqual([]);
+  clock.advance(1);
+  expect(fired).toEqual([["far", tenDaysMs + 0.5]]);
+});
+
+test("a deadline moved later a thousand times fires once, at the last instant named", () => {
+  const { clock, wheel, fired } = recordingWheel(100);
+  for (let beat = 0; beat < 1000; beat++) {
+    wheel.schedule("node", clock.monotonicMs() + 50_000);
+    clock.advance(10_000);
+  }
+  expect(fired).toEqual([]);
+  expect(wheel.dueAt("node")).toBe(9_990_000 + 50_000);
+  clock.advance(50_000);
+  expect(fired).toEqual([["node", 10_040_000]]);
+});
+
+test("a deadline moved earlier fires at the earlier instant only", () => {
+  const { clock, wheel, fired } = recordingWheel(100);
+  wheel.schedule("a", 5000);
+  wheel.schedule("a", 120);
+  clock.advance(10_000);
+  expect(fired).toEqual([["a", 120]]);
+});
+
+test("a deadline in the past fires as soon as the clock runs, never within schedule", () => {
+  const { clock, wheel, fired } = recordingWheel(100);
+  clock.advance(1000);
+  wheel.schedule("late", 10);
+  expect(fired).toEqual([]);
+  clock.advance(0);
+  expect(fired).toEqual([["late", 1000]]);
+});
+
+test("a cancelled deadline does not fire, and an empty wheel keeps no timer", () => {
+  const { clock, wheel, fired } = recordingWheel(100);
+  wheel.schedule("a", 50);
+  wheel.schedule("b", 5000);
+  clock.advance(10);
+  wheel.cancel("a");
+  wheel.cancel("b");
+  wheel.cancel("unknown");
+  expect(clock.pendingTimers).toBe(0);
+  clock.advance(10_000);
+  expect(fired).toEqual([]);
+});
+
+test("a key can be scheduled anew, and others cancelled, from within the callback", () => {
+  const clock = new VirtualClock();
+  const fired: string[] = [];
+  const wheel: TimerWheel<string> = new TimerWheel({
+    clock,
+    tickMs: 10,
+    fire(key) {
+      fired.push(`${key}@${clock.monotonicMs()}`);
+      wheel.cancel("victim");
+      if (clock.monotonicMs() < 30) wheel.schedule(key, clock.monotonicMs() + 15);
+    },
+  });
+  wheel.schedule("again", 5);
+  wheel.schedule("victim", 5);
+  clock.advance(1000);
+  expect(fired).toEqual(["again@5", "again@20", "again@35"]);
+});
+
+test("a callback that throws loses no other deadline", () => {
+  const clock = new VirtualClock();
+  const fired: string[] = [];
+  const wheel = new TimerWheel<string>({
+    clock,
+    tickMs: 10,
+    fire(key) {
+      if (key === "bad") throw new Error("bad");
+      fired.push(key);
+    },
+  });
+  for (const key of ["bad", "good"]) wheel.schedule(key, 5);
+  wheel.schedule("later", 500);
+  expect(() => clock.advance(1000)).toThrow("bad");
+  clock.advance(1000);
+  expect(fired).toEqual(["good", "later"]);
+});
+
+test("a deadline that is no instant is refused", () => {
+  const { wheel } = recordingWheel(100);
+  expect(() => wheel.schedule("a", Number.NaN)).toThrow("must be finite");
+  expect(() => wheel.schedule("a", Number.POSITIVE_INFINITY)).toThrow("must be finite");
+});
+
+const KEYS = ["a", "b", "c", "d", "e"];
+const step = fc.oneof(
+  fc.record({
+    do: fc.constant("schedule" as const),
+    key: fc.constantFrom(...KEYS),
+    inMs: fc.oneof(
+      fc.integer({ min: -50, max: 400 }),
+      fc.integer({ min: 0, max: 50_000 }),
+      fc.float({ min: 0, max: 99, noNaN: true }),
+    ),
+  }),
+  fc.record({ do: fc.constant("cancel" as const), key: fc.constantFrom(...KEYS) }),
+  fc.record({ do: fc.constant("advance" as const), ms: fc.oneof(fc.nat(30), fc.nat(2000), fc.nat(200_000)) }),
+);
+
+test("the wheel fires the same keys at the same instants as a naive list of deadlines", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), fc.constantFrom(1, 10, 100), (steps, tickMs) => {
+      const { clock, wheel, fired } = recordingWheel(tickMs);
+      const dues = new Map<string, number>();
+      const expected: [string, number][] = [];
+      for (const action of steps) {
+        const nowMs = clock.monotonicMs();
+        if (action.do === "schedule") {
+          wheel.schedule(action.key, nowMs + action.inMs);
+          dues.set(action.key, nowMs + action.inMs);
+        } else if (action.do === "cancel") {
+          wheel.cancel(action.key);
+          dues.delete(action.key);
+        } else {
+          clock.advance(action.ms);
+          for (const [key, due] of dues) {
+            if (due > nowMs + action.ms) continue;
+            dues.delete(key);
+            expected.push([key, Math.max(due, nowMs)]);
+          }
+        }
+      }
+      const byInstant = (left: [string, number], right: [string, number]) =>
+        left[1] - right[1] || left[0].localeCompare(right[0]);
+      expect(fired.map(([, atMs]) => atMs)).toEqual(fired.map(([, atMs]) => atMs).sort((a, b) => a - b));
+      expect([...fired].sort(byInstant)).toEqual(expected.sort(byInstant));
+      expect(wheel.size).toBe(dues.size);
+      for (const key of KEYS) expect(wheel.dueAt(key)).toBe(dues.get(key));
+      if (dues.size === 0) expect(clock.pendingTimers).toBe(0);
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,94 @@
+/** What can be set of a kubelet, with kubelet's own defaults (section 1.3 of the upstream rules). Reading flags is the command line's work. */
+import type { Taint } from "../../protocols/objects.ts";
+import type { Signal } from "./figures.ts";
+import type { ResourceList } from "./node-object.ts";
+
+/** When a signal means pressure: below an amount, or below a fraction of the capacity. */
+export type Threshold = { readonly signal: Signal } & ({ readonly below: number } | { readonly belowFraction: number });
+
+/** Everything that can be set of a kubelet. Durations in milliseconds. */
+export interface AgentSettings {
+  readonly nodeName: string;
+  /** Replaces the machine's own hostname. */
+  readonly hostname: string | null;
+  /** One address, or one of each family. */
+  readonly nodeIps: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly zone: string | null;
+  readonly region: string | null;
+  readonly instanceType: string | null;
+  readonly providerId: string | null;
+  readonly registerNode: boolean;
+  /** False cordons a new node (until 1.26; gone in 1.36). */
+  readonly registerSchedulable: boolean;
+  readonly externalCloudProvider: boolean;
+  readonly attachDetach: boolean;
+  readonly localStorageIsolation: boolean;
+  readonly maxPods: number;
+  /** 0 means that only maxPods counts. */
+  readonly podsPerCore: number;
+  /** Kept from pods: allocatable is the capacity less this. */
+  readonly reserved: ResourceList;
+  readonly thresholds: readonly Threshold[];
+  /** How long a pressure condition stays True after the last sign of pressure. */
+  readonly pressureTransitionMs: number;
+  readonly kubeletVersion: string;
+  readonly kubeletPort: number;
+  /** -1 for all. */
+  readonly imagesMax: number;
+  readonly statusComputeMs: number;
+  readonly statusReportMs: number;
+  readonly leaseSeconds: number;
+  readonly runtimeCheckMs: number;
+  readonly runtimeDownMs: number;
+  /** First pause before a try to register; doubles. */
+  readonly registerFirstMs: number;
+  readonly registerMaxMs: number;
+  /** Pause between two quick looks while the node is not ready yet, and how long they go on. */
+  readonly fastStatusMs: number;
+  readonly fastStatusLimitMs: number;
+  readonly deleteLeaseOnStop: boolean;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** A kubelet's defaults. Thresholds are its eviction-hard; process ids have none upstream, a tenth is ours. */
+export const STANDARD_AGENT: Omit<AgentSettings, "nodeName"> = {
+  hostname: null,
+  nodeIps: [],
+  labels: {},
+  taints: [],
+  zone: null,
+  region: null,
+  instanceType: null,
+  providerId: null,
+  registerNode: true,
+  registerSchedulable: true,
+  externalCloudProvider: false,
+  attachDetach: true,
+  localStorageIsolation: true,
+  maxPods: 110,
+  podsPerCore: 0,
+  reserved: {},
+  thresholds: [
+    { signal: "memory.available", below: 100 * MEBIBYTE },
+    { signal: "nodefs.available", belowFraction: 0.1 },
+    { signal: "nodefs.inodesFree", belowFraction: 0.05 },
+    { signal: "pid.available", belowFraction: 0.1 },
+  ],
+  pressureTransitionMs: 300_000,
+  kubeletVersion: "v1.36.0-vigil",
+  kubeletPort: 10250,
+  imagesMax: 50,
+  statusComputeMs: 10_000,
+  statusReportMs: 300_000,
+  leaseSeconds: 40,
+  runtimeCheckMs: 5_000,
+  runtimeDownMs: 30_000,
+  registerFirstMs: 100,
+  registerMaxMs: 7_000,
+  fastStatusMs: 100,
+  fastStatusLimitMs: 120_000,
+  deleteLeaseOnStop: false,
+};

@@ -1,0 +1,231 @@
+/** One hollow node: registers itself, renews its lease, posts its status, obeys orders. When it is due is the caller's timer wheel. */
+import type { ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
+import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from "../../protocols/ports.ts";
+import type { HollowNodeSpec } from "./hollow.figures.ts";
+import { conditionsPatch, correctedConditions, hollowNode, hollowStatus } from "./hollow.status.ts";
+import { jittered, renewPeriodMs } from "./lease.policy.ts";
+import { LeaseKeeper } from "./lease.ts";
+import { asNode, type NodeCondition, type NodeObject } from "./node-object.ts";
+import { registerPauseMs } from "./registration.policy.ts";
+import { nodeRef, register } from "./registration.ts";
+import { statusPatch } from "./status.patch.ts";
+
+/** How often hollow nodes do what; kubelet's defaults. */
+export interface HollowTimes {
+  readonly leaseSeconds: number;
+  readonly statusReportMs: number;
+}
+
+/** What a hollow node needs. */
+export interface HollowNodeOptions {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly random: Random;
+  readonly log: Log;
+  readonly times: HollowTimes;
+  /** Asks to be woken by `beat` in `delayMs`; a later request replaces an earlier one, null takes it back. */
+  readonly wake: (node: HollowNode, delayMs: number | null) => void;
+}
+
+/** A registration under way. */
+interface Registering {
+  readonly stop: Stop;
+  readonly done: (registered: boolean) => void;
+}
+
+const REGISTER_FIRST_MS = 100;
+const REGISTER_MAX_MS = 7_000;
+
+/** One hollow node. Silent while stopped: no lease, no status, no pod is finalised, as of a machine without power. */
+export class HollowNode {
+  readonly spec: HollowNodeSpec;
+  readonly #options: HollowNodeOptions;
+  readonly #lease: LeaseKeeper;
+  readonly #ordered = new Map<string, ConditionStatus>();
+  /** The node's uid at the API; null while it is not registered. */
+  #uid: string | null = null;
+  /** The conditions as the API has them, with our texts and times. */
+  #conditions: readonly NodeCondition[] = [];
+  #stopped = false;
+  #removed = false;
+  #lagMs = 0;
+  #statusDueMs = 0;
+  /** Whether the API shows something else than this node wants to show. */
+  #differs = false;
+  /** Whether the API has this node's whole status, so that only conditions need to be posted. */
+  #whole = false;
+  #registering: Registering | null = null;
+
+  constructor(spec: HollowNodeSpec, options: HollowNodeOptions) {
+    this.spec = spec;
+    this.#options = options;
+    const { clock, kube, log, times } = options;
+    this.#lease = new LeaseKeeper({
+      clock,
+      kube,
+      log,
+      nodeName: spec.name,
+      leaseSeconds: times.leaseSeconds,
+      owner: (done) => clock.soon(() => done(this.#uid)),
+    });
+  }
+
+  get registered(): boolean {
+    return this.#uid !== null;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Whether the node is registered and not stopped: only then do its pods get attention. */
+  get lives(): boolean {
+    return !this.#stopped && this.registered;
+  }
+
+  /** Whether the node was ordered to say that it is not ready. */
+  get orderedNotReady(): boolean {
+    return (this.#ordered.get("Ready") ?? "True") !== "True";
+  }
+
+  /** Registers the node and starts its heartbeats; `done` is called once it is registered, or stopped before. */
+  start(done: (registered: boolean) => void): void {
+    const { clock, kube, log } = this.#options;
+    const built = () => ({
+      node: hollowNode(this.spec, this.#ordered, clock.wallMs()),
+      resetExtendedResources: false,
+    });
+    const pauseMs = (attempt: number) =>
+      attempt === 0 ? 0 : registerPauseMs(attempt - 1, REGISTER_FIRST_MS, REGISTER_MAX_MS);
+    const stop = register({ clock, kube, log, pauseMs, candidate: (use) => use(built()) }, (node, created) => {
+      this.#registering = null;
+      this.#adopt(node, created);
+      done(true);
+    });
+    this.#registering = { stop, done };
+  }
+
+  /** The moment it asked for has come: renews the lease, and posts the status when that is due or differs. */
+  beat(): void {
+    if (!this.lives) return;
+    if (this.#differs || this.#options.clock.monotonicMs() >= this.#statusDueMs) this.#post();
+    this.#lease.renew(() => this.#rest());
+  }
+
+  /** What the API shows of this node. */
+  observe(observed: ObservedNode): void {
+    if (observed.uid !== this.#uid) return;
+    const corrected = correctedConditions(this.#conditions, observed.conditions);
+    if (corrected === this.#conditions) return;
+    this.#conditions = corrected;
+    this.#differs = true;
+  }
+
+  /** The node of this uid was deleted at the API: a live one registers again (better than R9.4). */
+  deleted(uid: string | null): void {
+    if (uid === null || uid !== this.#uid || this.#removed) return;
+    this.#uid = null;
+    this.#lease.forget();
+    this.#options.wake(this, null);
+    if (!this.#stopped) this.start(() => {});
+  }
+
+  /** Falls silent at once. */
+  stop(): void {
+    this.#stopped = true;
+    this.#lease.stop();
+    this.#options.wake(this, null);
+    const registering = this.#registering;
+    this.#registering = null;
+    registering?.stop();
+    registering?.done(false);
+  }
+
+  /** Comes back: with a heartbeat at once, or by registering. */
+  resume(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    if (this.registered) this.beat();
+    else this.start(() => {});
+  }
+
+  /** Shows a condition with this status from now on. */
+  order(type: string, status: ConditionStatus): void {
+    this.#ordered.set(type, status);
+    this.#differs = true;
+    if (this.lives) this.#post();
+  }
+
+  /** Lengthens the pause between two heartbeats by so much. */
+  lag(lagMs: number): void {
+    this.#lagMs = lagMs;
+  }
+
+  /** Leaves: deletes the node and its lease. */
+  remove(): void {
+    this.#removed = true;
+    this.stop();
+    this.#lease.remove(() => {});
+    this.#options.kube.write({ ref: nodeRef(this.spec.name), urgency: Urgency.healing, verb: "delete" }, () => {});
+  }
+
+  /** A created node already shows its status; one that was met gets it now. */
+  #adopt(node: NodeObject, created: boolean): void {
+    const { clock, random, times } = this.#options;
+    this.#uid = node.metadata.uid ?? "";
+    this.#conditions = node.status?.conditions ?? [];
+    this.#whole = created && this.#conditions.length > 0;
+    this.#statusDueMs = clock.monotonicMs() + times.statusReportMs * random();
+    if (!this.#whole) this.#post();
+    this.#lease.renew(() => this.#restAtFirst());
+  }
+
+  #post(): void {
+    const { clock, kube, times } = this.#options;
+    this.#differs = false;
+    this.#statusDueMs = clock.monotonicMs() + times.statusReportMs;
+    if (this.#whole) {
+      this.#send({ metadata: { name: this.spec.name }, status: { conditions: this.#conditions } });
+      return;
+    }
+    kube.read(nodeRef(this.spec.name), (reply) => {
+      if (reply.outcome === "ok") this.#send(asNode(reply.object));
+      else this.#notPosted(reply.outcome);
+    });
+  }
+
+  /** Patches the difference between the node as the API has it and as it is computed now. */
+  #send(before: NodeObject): void {
+    if (!this.lives) return;
+    const { clock, kube } = this.#options;
+    const computed = hollowStatus(before, this.spec, this.#ordered, clock.wallMs());
+    const conditions = computed.status?.conditions ?? [];
+    const body = this.#whole ? conditionsPatch(conditions) : (statusPatch(before, computed) ?? {});
+    const request = { ref: nodeRef(this.spec.name), urgency: Urgency.status, subresource: "status" } as const;
+    const uid = this.#uid;
+    kube.write({ ...request, verb: "patch", patch: "strategic", body }, (reply) => {
+      if (uid !== this.#uid) return;
+      if (reply.outcome !== "ok") this.#notPosted(reply.outcome);
+      else {
+        this.#conditions = conditions;
+        this.#whole = true;
+      }
+    });
+  }
+
+  #notPosted(outcome: string): void {
+    if (outcome === "gone") this.deleted(this.#uid);
+    else this.#differs = true;
+  }
+
+  /** The first pause is drawn from the whole period, so that nodes registered together do not beat together. */
+  #restAtFirst(): void {
+    const { random, times, wake } = this.#options;
+    wake(this, renewPeriodMs(times.leaseSeconds) * random() + this.#lagMs);
+  }
+
+  #rest(): void {
+    const { random, times, wake } = this.#options;
+    wake(this, jittered(renewPeriodMs(times.leaseSeconds), random) + this.#lagMs);
+  }
+}

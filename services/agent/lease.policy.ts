@@ -1,0 +1,80 @@
+/** What a node lease says, and how long one waits for it (9.12). Pure; lease.ts talks to the API. */
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
+import { apiMicroTime } from "../runtime/api-time.ts";
+
+/** A lease is renewed after this share of its duration. */
+const RENEW_FRACTION = 0.25;
+/** Loops are lengthened at random by up to this share, so that nodes spread out (V36). */
+const JITTER = 0.04;
+const ENSURE_FIRST_MS = 200;
+const ENSURE_MAX_MS = 7_000;
+
+/** A node lease as it is written. */
+export type Lease = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: KubeObject["metadata"] & { readonly ownerReferences?: readonly unknown[] };
+  readonly spec: { readonly [field: string]: unknown };
+};
+
+/** Which object the lease of a node is. */
+export function leaseRef(nodeName: string): ObjectRef {
+  return { kind: "Lease", namespace: LEASE_NAMESPACE, name: nodeName };
+}
+
+/** The lease of a node renewed at `nowMs`, on the ground of the last one known; `uid` is the owner's when it is known (R9.28, R9.33). */
+export function renewedLease(
+  nodeName: string,
+  latest: Lease | null,
+  nowMs: number,
+  seconds: number,
+  uid: string | null,
+): Lease {
+  const metadata = latest?.metadata ?? { name: nodeName, namespace: LEASE_NAMESPACE };
+  const owned = !lacksOwner(latest) || uid === null;
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: owned
+      ? metadata
+      : { ...metadata, ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] },
+    spec: {
+      ...latest?.spec,
+      holderIdentity: nodeName,
+      leaseDurationSeconds: seconds,
+      renewTime: apiMicroTime(nowMs),
+    },
+  };
+}
+
+/** Whether the owner must be looked up before the lease is written. */
+export function lacksOwner(lease: Lease | null): boolean {
+  return (lease?.metadata.ownerReferences ?? []).length === 0;
+}
+
+/** A lease as the API returned it, without the bookkeeping that need not be sent back. */
+export function leaseOf(object: KubeObject): Lease {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata,
+    spec: (object.spec ?? {}) as Lease["spec"],
+  };
+}
+
+/** A period lengthened by [0, 4 %) (R9.1's table). */
+export function jittered(periodMs: number, random: Random): number {
+  return periodMs * (1 + JITTER * random());
+}
+
+/** The pause from one renewal to the next, before jitter. */
+export function renewPeriodMs(leaseSeconds: number): number {
+  return leaseSeconds * 1000 * RENEW_FRACTION;
+}
+
+/** The pause before try `attempt` + 1 to have a lease, counted from 0 (R9.30). */
+export function ensurePauseMs(attempt: number): number {
+  return Math.min(ENSURE_FIRST_MS * 2 ** attempt, ENSURE_MAX_MS);
+}

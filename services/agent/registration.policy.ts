@@ -1,0 +1,182 @@
+/** What a node is registered as, and how one that is met already is reconciled (9.4, 9.5). Pure; registration.ts talks to the API. */
+import { Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { Taint } from "../../protocols/objects.ts";
+import type { AgentSettings } from "./agent.settings.ts";
+import type { Figures } from "./figures.ts";
+import { type NodeObject, type ResourceList, withMetadata, withStatus } from "./node-object.ts";
+import { amountOf, isExtended, isHugePages } from "./quantity.ts";
+
+/** Tells the attach-detach controller that it, not the kubelet, attaches volumes. */
+const ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach";
+
+/** Labels that a kubelet brings up to date on a node it meets (updateDefaultLabels). */
+const DEFAULT_LABELS: readonly string[] = [
+  Label.hostname,
+  Label.zone,
+  Label.region,
+  Label.zoneBeta,
+  Label.regionBeta,
+  Label.instanceType,
+  Label.instanceTypeBeta,
+  Label.os,
+  Label.arch,
+  "node.kubernetes.io/windows-build",
+  Label.osBeta,
+  Label.archBeta,
+];
+
+/** The pause before try `attempt` + 1 to register, counted from 0: `firstMs`, twice as long each time, at most `maxMs` (R9.4). */
+export function registerPauseMs(attempt: number, firstMs: number, maxMs: number): number {
+  return Math.min(firstMs * 2 ** attempt, maxMs);
+}
+
+/** The node before its status is computed (9.4): labels, annotation, taints, provider id. */
+export function initialNode(settings: AgentSettings, figures: Figures): NodeObject {
+  const taints = initialTaints(settings);
+  const spec = {
+    ...(!settings.registerSchedulable && { unschedulable: true }),
+    ...(taints.length > 0 && { taints }),
+    ...(settings.providerId !== null && { providerID: settings.providerId }),
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: settings.nodeName,
+      labels: initialLabels(settings, figures),
+      ...(settings.attachDetach && { annotations: { [ATTACH_DETACH]: "true" } }),
+    },
+    spec,
+  };
+}
+
+/** Default labels, over them what zone, region and instance type were given, over all the configured ones. */
+function initialLabels(settings: AgentSettings, figures: Figures): Record<string, string> {
+  const { zone, region, instanceType } = settings;
+  return {
+    [Label.hostname]: settings.hostname ?? figures.hostname,
+    [Label.os]: figures.operatingSystem,
+    [Label.arch]: figures.architecture,
+    [Label.osBeta]: figures.operatingSystem,
+    [Label.archBeta]: figures.architecture,
+    ...(instanceType !== null && { [Label.instanceTypeBeta]: instanceType, [Label.instanceType]: instanceType }),
+    ...(zone !== null && { [Label.zoneBeta]: zone, [Label.zone]: zone }),
+    ...(region !== null && { [Label.regionBeta]: region, [Label.region]: region }),
+    ...settings.labels,
+  };
+}
+
+function initialTaints(settings: AgentSettings): readonly Taint[] {
+  const effect = TaintEffect.noSchedule;
+  const taints = [...settings.taints];
+  const cordoned = taints.some((taint) => taint.key === TaintKey.unschedulable && taint.effect === effect);
+  if (!settings.registerSchedulable && !cordoned) taints.push({ key: TaintKey.unschedulable, effect });
+  if (settings.externalCloudProvider) taints.push({ key: TaintKey.cloudUninitialized, value: "true", effect });
+  return taints;
+}
+
+/** An existing node after a reconciler, and whether the API must be told. */
+export interface Reconciled {
+  readonly node: NodeObject;
+  readonly changed: boolean;
+}
+
+/** All reconcilers in kubelet's order; each runs whatever the others found (R9.5). The spec is never reconciled (R9.6). */
+export function reconcile(desired: NodeObject, existing: NodeObject, resetExtended: boolean): Reconciled {
+  const steps = [
+    reconcileAttachDetach,
+    reconcileLabels,
+    (wanted: NodeObject, present: NodeObject) => reconcileExtendedResources(wanted, present, resetExtended),
+    reconcileHugePages,
+  ];
+  return steps.reduce<Reconciled>(
+    ({ node, changed }, step) => {
+      const result = step(desired, node);
+      return { node: result.node, changed: changed || result.changed };
+    },
+    { node: existing, changed: false },
+  );
+}
+
+/** The attach-detach annotation becomes what the desired node has, none included. */
+export function reconcileAttachDetach(desired: NodeObject, existing: NodeObject): Reconciled {
+  const wanted = desired.metadata.annotations?.[ATTACH_DETACH];
+  if ((wanted ?? "") === (existing.metadata.annotations?.[ATTACH_DETACH] ?? "")) return same(existing);
+  return { node: withMetadata(existing, { annotations: { [ATTACH_DETACH]: wanted ?? null } }), changed: true };
+}
+
+/** Default labels that the desired node has are copied; one whose value is empty is dropped, which alone is no change. */
+export function reconcileLabels(desired: NodeObject, existing: NodeObject): Reconciled {
+  const labels: Record<string, string> = { ...existing.metadata.labels };
+  let changed = false;
+  for (const label of DEFAULT_LABELS) {
+    const wanted = desired.metadata.labels?.[label];
+    if (wanted === undefined) continue;
+    changed ||= (labels[label] ?? "") !== wanted;
+    if (wanted === "") delete labels[label];
+    else labels[label] = wanted;
+  }
+  return { node: { ...existing, metadata: { ...existing.metadata, labels } }, changed };
+}
+
+/** On a machine made anew, extended resources go to 0 until their device plugins speak up; always told, even if they were 0. */
+export function reconcileExtendedResources(desired: NodeObject, existing: NodeObject, reset: boolean): Reconciled {
+  const defaulted = defaultResources(desired, existing);
+  const extended = reset ? Object.keys(capacityOf(defaulted.node)).filter(isExtended) : [];
+  if (extended.length === 0) return defaulted;
+  const zeros = Object.fromEntries(extended.map((resource) => [resource, "0"]));
+  return {
+    node: withStatus(defaulted.node, {
+      capacity: { ...capacityOf(defaulted.node), ...zeros },
+      allocatable: { ...allocatableOf(defaulted.node), ...zeros },
+    }),
+    changed: true,
+  };
+}
+
+/** Sizes of huge pages are added, brought up to date and dropped as on the desired node. */
+export function reconcileHugePages(desired: NodeObject, existing: NodeObject): Reconciled {
+  const defaulted = defaultResources(desired, existing);
+  const capacity = { ...capacityOf(defaulted.node) };
+  const allocatable = { ...allocatableOf(defaulted.node) };
+  let { changed } = defaulted;
+  const set = (list: Record<string, string>, resource: string, wanted: string | undefined, isNew: boolean) => {
+    if (!isNew && sameAmount(list[resource], wanted)) return;
+    if (wanted === undefined) delete list[resource];
+    else list[resource] = wanted;
+    changed = true;
+  };
+  for (const resource of Object.keys(capacityOf(desired)).filter(isHugePages)) {
+    const isNew = capacity[resource] === undefined;
+    set(capacity, resource, capacityOf(desired)[resource], isNew);
+    set(allocatable, resource, allocatableOf(desired)[resource], isNew);
+  }
+  for (const resource of Object.keys(capacity).filter(isHugePages)) {
+    if (capacityOf(desired)[resource] !== undefined) continue;
+    delete capacity[resource];
+    delete allocatable[resource];
+    changed = true;
+  }
+  return { node: withStatus(defaulted.node, { capacity, allocatable }), changed };
+}
+
+/** Missing capacity or allocatable is taken from the desired node; without one there it becomes empty, unsaid. */
+function defaultResources(desired: NodeObject, existing: NodeObject): Reconciled {
+  const { capacity, allocatable } = existing.status ?? {};
+  const changed =
+    (capacity === undefined && desired.status?.capacity !== undefined) ||
+    (allocatable === undefined && desired.status?.allocatable !== undefined);
+  const node = withStatus(existing, {
+    capacity: capacity ?? capacityOf(desired),
+    allocatable: allocatable ?? allocatableOf(desired),
+  });
+  return { node, changed };
+}
+
+const same = (node: NodeObject): Reconciled => ({ node, changed: false });
+const capacityOf = (node: NodeObject): ResourceList => node.status?.capacity ?? {};
+const allocatableOf = (node: NodeObject): ResourceList => node.status?.allocatable ?? {};
+
+function sameAmount(left: string | undefined, right: string | undefined): boolean {
+  return left === right || (left !== undefined && right !== undefined && amountOf(left) === amountOf(right));
+}

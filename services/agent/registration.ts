@@ -1,0 +1,98 @@
+/** Registers a node with the API, or reconciles the one that is there (9.3, 9.5). What the node looks like is decided elsewhere. */
+import {
+  type Clock,
+  type Kube,
+  type Log,
+  type ObjectRef,
+  type Stop,
+  type Timer,
+  Urgency,
+} from "../../protocols/ports.ts";
+import { asNode, type NodeObject } from "./node-object.ts";
+import { reconcile } from "./registration.policy.ts";
+import { statusPatch } from "./status.patch.ts";
+
+/** Which object a node is. */
+export function nodeRef(name: string): ObjectRef {
+  return { kind: "Node", namespace: "", name };
+}
+
+/** A node to be registered. */
+export interface Candidate {
+  readonly node: NodeObject;
+  readonly resetExtendedResources: boolean;
+}
+
+/** What came of one try: the node as the API has it now, or why there is none. */
+export type Registration = { readonly node: NodeObject; readonly created: boolean } | { readonly problem: string };
+
+/** One try: create; a node of that name, or one that may not be created, is read and reconciled. */
+export function tryRegister(kube: Kube, candidate: Candidate, done: (result: Registration) => void): void {
+  const ref = nodeRef(candidate.node.metadata.name);
+  kube.write({ ref, urgency: Urgency.healing, verb: "create", body: candidate.node }, (reply) => {
+    if (reply.outcome === "ok") done({ node: asNode(reply.object), created: true });
+    else if (reply.outcome === "exists" || reply.outcome === "denied") adopt(kube, candidate, reply.detail, done);
+    else done({ problem: reply.detail });
+  });
+}
+
+function adopt(kube: Kube, candidate: Candidate, refusal: string, done: (result: Registration) => void): void {
+  const ref = nodeRef(candidate.node.metadata.name);
+  kube.read(ref, (reply) => {
+    if (reply.outcome !== "ok") {
+      done({ problem: `${refusal}; reading the existing node: ${reply.detail}` });
+      return;
+    }
+    const existing = asNode(reply.object);
+    const { node, changed } = reconcile(candidate.node, existing, candidate.resetExtendedResources);
+    const body = changed ? statusPatch(existing, node) : null;
+    if (body === null) {
+      done({ node: existing, created: false });
+      return;
+    }
+    const patch = { ref, urgency: Urgency.healing, subresource: "status", verb: "patch", patch: "strategic" } as const;
+    kube.write({ ...patch, body }, (written) => {
+      if (written.outcome === "ok") done({ node: asNode(written.object), created: false });
+      else done({ problem: `reconciling the existing node: ${written.detail}` });
+    });
+  });
+}
+
+/** What a registration that does not give up needs. */
+export interface RegisterOptions {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly log: Log;
+  /** The pause before try `attempt` + 1, counted from 0. */
+  readonly pauseMs: (attempt: number) => number;
+  /** Builds the node afresh for each try. */
+  readonly candidate: (done: (candidate: Candidate) => void) => void;
+}
+
+/** Tries until the node is registered, pausing before each try (R9.3, R9.4). */
+export function register(options: RegisterOptions, done: (node: NodeObject, created: boolean) => void): Stop {
+  const { clock, kube, log, pauseMs, candidate } = options;
+  let stopped = false;
+  let timer: Timer | null = null;
+  const attempt = (count: number) => {
+    timer = clock.after(pauseMs(count), () =>
+      candidate((built) => {
+        if (!stopped) tryRegister(kube, built, (result) => settle(result, count));
+      }),
+    );
+  };
+  const settle = (result: Registration, count: number) => {
+    if (stopped) return;
+    if ("node" in result) {
+      done(result.node, result.created);
+      return;
+    }
+    log.warn("node not registered, trying again", { problem: result.problem });
+    attempt(count + 1);
+  };
+  attempt(0);
+  return () => {
+    stopped = true;
+    timer?.cancel();
+  };
+}

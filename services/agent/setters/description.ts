@@ -1,0 +1,59 @@
+/** Setters 3 to 6, 12 and 13: versions, endpoints, images, platform, volumes in use, and the Event about scheduling. */
+import { type ContainerImage, isProblem } from "../figures.ts";
+import { withStatus } from "../node-object.ts";
+import { type Setter, statusEvent } from "./setter.ts";
+
+/** kubelet's MaxNamesPerImageInNodeStatus. */
+const NAMES_PER_IMAGE_MAX = 5;
+
+/** Sets kernel, OS image, runtime and kubelet versions; kubeProxyVersion is cleared, as in 1.36. */
+export const setVersion: Setter = (node, { figures, settings }) => {
+  const { version } = figures;
+  if (isProblem(version)) return { node, problem: `error getting version info: ${version.problem}` };
+  const nodeInfo = {
+    ...node.status?.nodeInfo,
+    kernelVersion: version.kernel,
+    osImage: version.osImage,
+    containerRuntimeVersion: version.runtime ?? "Unknown",
+    kubeletVersion: settings.kubeletVersion,
+    kubeProxyVersion: "",
+  };
+  return { node: withStatus(node, { nodeInfo }) };
+};
+
+/** Sets the kubelet's port. */
+export const setEndpoints: Setter = (node, { settings }) => ({
+  node: withStatus(node, { daemonEndpoints: { kubeletEndpoint: { Port: settings.kubeletPort } } }),
+});
+
+/** Sets the largest images, largest first. */
+export const setImages: Setter = (node, { figures, settings }) => {
+  const { images } = figures;
+  if (isProblem(images)) return { node: withStatus(node, { images: undefined }), problem: images.problem };
+  const bySize = [...images].sort((left, right) => right.sizeBytes - left.sizeBytes);
+  const kept = (settings.imagesMax < 0 ? bySize : bySize.slice(0, settings.imagesMax)).map(imageEntry);
+  return { node: withStatus(node, { images: kept.length > 0 ? kept : undefined }) };
+};
+
+function imageEntry({ digests, tags, sizeBytes }: ContainerImage) {
+  return { names: [...digests, ...tags].slice(0, NAMES_PER_IMAGE_MAX), sizeBytes };
+}
+
+/** Sets operating system and architecture. */
+export const setPlatform: Setter = (node, { figures }) => {
+  const { operatingSystem, architecture } = figures;
+  return { node: withStatus(node, { nodeInfo: { ...node.status?.nodeInfo, operatingSystem, architecture } }) };
+};
+
+/** Sets the volumes in use, once they are known. */
+export const setVolumesInUse: Setter = (node, { figures: { volumesInUse } }) => {
+  if (volumesInUse === null) return { node };
+  return { node: withStatus(node, { volumesInUse: volumesInUse.length > 0 ? volumesInUse : undefined }) };
+};
+
+/** Sets nothing; tells when spec.unschedulable is another than was last told. */
+export const tellSchedulable: Setter = (node, { told }) => {
+  const unschedulable = node.spec?.unschedulable ?? false;
+  if (unschedulable === told.unschedulable) return { node };
+  return { node, events: [statusEvent(node, unschedulable ? "NodeNotSchedulable" : "NodeSchedulable")] };
+};

@@ -1,0 +1,75 @@
+/** Setters 8 to 10: the three pressure conditions. Whether there is pressure is decided in ../pressure.policy.ts. */
+import { ConditionType } from "../../../protocols/names.ts";
+import { apiTime } from "../../runtime/api-time.ts";
+import { conditionOf, type NodeCondition, withCondition } from "../node-object.ts";
+import { type Pressures, type Setter, statusEvent } from "./setter.ts";
+
+/** What a pressure condition says under pressure and without: reason and message of the condition, reason of the Event. */
+interface Wording {
+  readonly reason: string;
+  readonly message: string;
+  readonly event: string;
+}
+
+/** A pressure condition and its texts (table in 9.8). */
+interface PressureKind {
+  readonly type: string;
+  readonly resource: keyof Pressures;
+  readonly pressed: Wording;
+  readonly free: Wording;
+}
+
+const wording = (reason: string, message: string, event: string): Wording => ({ reason, message, event });
+
+const KINDS = {
+  memory: {
+    type: ConditionType.memoryPressure,
+    resource: "memory",
+    pressed: wording(
+      "KubeletHasInsufficientMemory",
+      "kubelet has insufficient memory available",
+      "NodeHasInsufficientMemory",
+    ),
+    free: wording("KubeletHasSufficientMemory", "kubelet has sufficient memory available", "NodeHasSufficientMemory"),
+  },
+  disk: {
+    type: ConditionType.diskPressure,
+    resource: "disk",
+    pressed: wording("KubeletHasDiskPressure", "kubelet has disk pressure", "NodeHasDiskPressure"),
+    free: wording("KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"),
+  },
+  pid: {
+    type: ConditionType.pidPressure,
+    resource: "pid",
+    pressed: wording("KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"),
+    free: wording("KubeletHasSufficientPID", "kubelet has sufficient PID available", "NodeHasSufficientPID"),
+  },
+} as const satisfies Record<keyof Pressures, PressureKind>;
+
+/** Sets MemoryPressure. */
+export const setMemoryPressure = pressureSetter(KINDS.memory);
+/** Sets DiskPressure. */
+export const setDiskPressure = pressureSetter(KINDS.disk);
+/** Sets PIDPressure. */
+export const setPidPressure = pressureSetter(KINDS.pid);
+
+/** The heartbeat is always new; everything else changes only with the status, even an outdated reason stays (L49). */
+function pressureSetter(kind: PressureKind): Setter {
+  return (node, { pressures, nowMs }) => {
+    const now = apiTime(nowMs);
+    const before = conditionOf(node, kind.type);
+    const pressed = pressures[kind.resource];
+    const status = pressed ? "True" : "False";
+    if (before?.status === status) return { node: withCondition(node, { ...before, lastHeartbeatTime: now }) };
+    const { reason, message, event } = pressed ? kind.pressed : kind.free;
+    const condition: NodeCondition = {
+      type: kind.type,
+      status,
+      lastHeartbeatTime: now,
+      lastTransitionTime: now,
+      reason,
+      message,
+    };
+    return { node: withCondition(node, condition), events: [statusEvent(node, event)] };
+  };
+}

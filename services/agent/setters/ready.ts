@@ -1,0 +1,45 @@
+/** Setter 11: the Ready condition, the last of the conditions because it looks at the capacity set before it. */
+import { ConditionType } from "../../../protocols/names.ts";
+import { apiTime } from "../../runtime/api-time.ts";
+import type { AgentSettings } from "../agent.settings.ts";
+import { conditionOf, type NodeObject, withCondition } from "../node-object.ts";
+import { type Health, type Setter, statusEvent } from "./setter.ts";
+
+/** Sets Ready with reason and message always new, the transition time only with the status (R9.19). */
+export const setReady: Setter = (node, { health, settings, nowMs }) => {
+  const now = apiTime(nowMs);
+  const problems = problemsOf(node, health, settings);
+  const before = conditionOf(node, ConditionType.ready);
+  const status = problems.length === 0 ? "True" : "False";
+  const text = problems.length === 0 ? "kubelet is posting ready status" : aggregate(problems);
+  const changed = before !== undefined && before.status !== status;
+  const condition = {
+    type: ConditionType.ready,
+    status,
+    lastHeartbeatTime: now,
+    lastTransitionTime: before === undefined || changed ? now : (before.lastTransitionTime ?? now),
+    reason: problems.length === 0 ? "KubeletReady" : "KubeletNotReady",
+    message: health.warning === null ? text : `${text}. WARNING: ${health.warning}`,
+  };
+  const events = changed ? [statusEvent(node, status === "True" ? "NodeReady" : "NodeNotReady")] : [];
+  return { node: withCondition(node, condition), events };
+};
+
+/** What keeps the node from being Ready, in kubelet's order. */
+function problemsOf(node: NodeObject, health: Health, settings: AgentSettings): readonly string[] {
+  const wanted = ["cpu", "memory", "pods", ...(settings.localStorageIsolation ? ["ephemeral-storage"] : [])];
+  const missing = wanted.filter((resource) => node.status?.capacity?.[resource] === undefined);
+  return [
+    ...health.runtime,
+    ...health.network,
+    ...health.storage,
+    ...(health.shuttingDown ? ["node is shutting down"] : []),
+    ...(missing.length > 0 ? [`missing node capacity for resources: ${missing.join(", ")}`] : []),
+  ];
+}
+
+/** One problem verbatim, several in brackets without repetition. */
+function aggregate(problems: readonly string[]): string {
+  const distinct = [...new Set(problems)];
+  return distinct.length === 1 ? (distinct[0] ?? "") : `[${distinct.join(", ")}]`;
+}

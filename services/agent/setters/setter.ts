@@ -1,0 +1,59 @@
+/** What a setter is: one pure step in computing a node's status. The steps and their order are in ../setters.ts. */
+import type { AgentSettings } from "../agent.settings.ts";
+import type { Figures } from "../figures.ts";
+import type { NodeObject } from "../node-object.ts";
+
+/** An Event about the node itself, before it has a name and a time. */
+export interface NodeEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What stands against the node being Ready; texts in the order they were found. */
+export interface Health {
+  readonly runtime: readonly string[];
+  readonly network: readonly string[];
+  readonly storage: readonly string[];
+  readonly shuttingDown: boolean;
+  /** A soft requirement the machine does not meet: added to the message, never to the verdict. */
+  readonly warning: string | null;
+}
+
+/** Which resources are under pressure. */
+export interface Pressures {
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
+}
+
+/** What earlier computations have already told of in Events. */
+export interface Told {
+  readonly unschedulable: boolean;
+  readonly reboot: boolean;
+}
+
+/** All a setter may look at besides the node. */
+export interface SetterInput {
+  readonly figures: Figures;
+  readonly settings: AgentSettings;
+  readonly nowMs: number;
+  readonly pressures: Pressures;
+  readonly health: Health;
+  readonly told: Told;
+}
+
+/** What a setter made of a node. A problem is logged; what was set before it stays (R9.18). */
+export interface SetterOutput {
+  readonly node: NodeObject;
+  readonly events?: readonly NodeEvent[];
+  readonly problem?: string;
+}
+
+/** One step: the node with its part of the status set. */
+export type Setter = (node: NodeObject, input: SetterInput) => SetterOutput;
+
+/** The Event that tells what a node's status has become. */
+export function statusEvent(node: NodeObject, reason: string): NodeEvent {
+  return { type: "Normal", reason, message: `Node ${node.metadata.name} status is now: ${reason}` };
+}

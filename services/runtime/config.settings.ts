@@ -1,0 +1,91 @@
+/** The settings of a process besides the profile: which cluster, which bus, which services, how it speaks. */
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import type { Setting, ValuesOf } from "./config.value.ts";
+
+const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
+  unit: "text",
+  flag,
+  standard,
+  meaning,
+  example,
+});
+
+/** How to reach the Kubernetes API. */
+export const KUBE_SETTINGS = {
+  kubeconfig: text(
+    "kubeconfig",
+    "~/.kube/config",
+    "Kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config.",
+  ),
+  context: text("context", "kind-dev", "Context of the kubeconfig; without it the current one."),
+} as const;
+
+/** How to reach NATS. */
+export const NATS_SETTINGS = {
+  nats: {
+    unit: "list",
+    flag: "nats",
+    standard: [],
+    meaning: "NATS servers; without them the services talk in memory and the process is alone.",
+    example: "nats://127.0.0.1:4222",
+  } as Setting<readonly string[]>,
+  natsCreds: text("nats-creds", "vigil.creds", "NATS credentials file (JWT and seed)."),
+  natsNkey: text("nats-nkey", "vigil.nk", "File with an NKey seed for NATS."),
+  natsTlsCa: text("nats-tls-ca", "ca.pem", "Certificate authority that NATS servers are checked against."),
+  natsTlsCert: text("nats-tls-cert", "vigil.pem", "Client certificate for NATS."),
+  natsTlsKey: text("nats-tls-key", "vigil.key", "Key of the client certificate for NATS."),
+  cluster: text(
+    "cluster",
+    "prod-eu",
+    "Name of the Kubernetes cluster; installs that share a NATS need different ones.",
+    "default",
+  ),
+} as const;
+
+/** How a process speaks. */
+export const LOG_SETTINGS = {
+  logLevel: {
+    unit: "choice",
+    flag: "log-level",
+    standard: "info",
+    choices: ["debug", "info", "warn", "error"],
+    meaning: "The least important lines to log.",
+  } as Setting<string>,
+  logFormat: {
+    unit: "choice",
+    flag: "log-format",
+    standard: "auto",
+    choices: ["auto", "text", "json"],
+    meaning: "How lines are logged; auto is text on a terminal and json elsewhere.",
+  } as Setting<string>,
+} as const;
+
+/** The settings of `vigil run` that are not tunables. */
+export const PROCESS_SETTINGS = {
+  ...KUBE_SETTINGS,
+  ...NATS_SETTINGS,
+  shadow: {
+    unit: "switch",
+    flag: "shadow",
+    standard: false,
+    meaning: "Write nothing: record what would have been written. Needs read-only access alone.",
+  } as Setting<boolean>,
+  services: {
+    unit: "list",
+    flag: "services",
+    standard: SERVICE_NAMES,
+    choices: SERVICE_NAMES,
+    meaning: "The services this process runs.",
+    example: "node,zone",
+  } as Setting<readonly string[]>,
+  member: text("member", "vigil-0", "Name of this process in the fleet; without it the host name and process id."),
+  listen: text(
+    "listen",
+    ":8080",
+    "Address for /livez, /readyz, /metrics and the dashboard; without it none is served.",
+  ),
+  ...LOG_SETTINGS,
+} as const;
+
+/** A value for each setting that is not a tunable. */
+export type ProcessSettings = Readonly<ValuesOf<typeof PROCESS_SETTINGS>>;

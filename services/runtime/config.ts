@@ -1,0 +1,130 @@
+/** The configuration of `vigil run`: flags over file over defaults. Reading files is left to the caller. */
+import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
+import { fieldOf, parseConfigFile } from "./config.file.ts";
+import { type Alias, parseFlags } from "./config.flags.ts";
+import { PROCESS_SETTINGS, type ProcessSettings } from "./config.settings.ts";
+import { ConfigProblem, type Setting, type SettingTable, type SettingValue, writeValue } from "./config.value.ts";
+
+/** Everything a process can be told. */
+export interface Config {
+  readonly process: ProcessSettings;
+  readonly profile: Profile;
+}
+
+/** What `vigil run` was asked for: to run, to print its configuration, or to help. */
+export interface RunRequest {
+  readonly config: Config;
+  readonly printConfig: boolean;
+  readonly help: boolean;
+}
+
+/** Settings of a file and of the command line alike. */
+const FILE_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...TUNABLES };
+
+/** Settings of the command line alone. */
+const META_SETTINGS = {
+  configFile: {
+    unit: "text",
+    flag: "config",
+    standard: "",
+    meaning: "YAML file with any of these settings, named as in --print-config; flags win over it.",
+    example: "vigil.yaml",
+  } as Setting<string>,
+  printConfig: {
+    unit: "switch",
+    flag: "print-config",
+    standard: false,
+    meaning: "Print the resulting configuration as a file that --config reads, and exit.",
+  } as Setting<boolean>,
+} as const;
+
+/** Every flag of `vigil run`. */
+export const RUN_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...META_SETTINGS, ...TUNABLES };
+
+/** kube-controller-manager's spellings of what is a setting of ours under another name (section 1.1). */
+export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
+  [
+    "enable-taint-manager",
+    {
+      flag: "eviction-mode",
+      meaning: "true is --eviction-mode=taint, false is --eviction-mode=direct.",
+      example: "true or false",
+      bare: "true",
+      rewrite: (value) => ({ true: "taint", false: "direct" })[value] ?? null,
+    },
+  ],
+  [
+    "controllers",
+    {
+      flag: "services",
+      meaning: "Which controllers to run, as --services; others than Vigil's two are passed over.",
+      example: "*,-taint-eviction-controller",
+      rewrite: servicesOfControllers,
+    },
+  ],
+]);
+
+/** Pairs where the second must be longer, or the first never has its effect. */
+const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES])[] = [
+  ["pulsePeriodMs", "pulseTimeoutMs"],
+  ["memberPulseMs", "memberTimeoutMs"],
+];
+
+/** Reads a command line; `readFile` gives the text of the --config file. Throws a ConfigProblem. */
+export function parseRun(argv: readonly string[], readFile: (path: string) => string): RunRequest {
+  const { given, words, help } = parseFlags(argv, RUN_SETTINGS, RUN_ALIASES);
+  if (words[0] !== undefined) throw new ConfigProblem(`${words[0]}: vigil run takes flags only`);
+  const file = given.get("configFile");
+  const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
+  const config = configOf(new Map([...filed, ...given]));
+  if (!help) checkTogether(config);
+  return { config, printConfig: given.get("printConfig") === true, help };
+}
+
+/** The configuration as a file that --config reads, each field under its meaning. */
+export function printConfig({ process, profile }: Config): string {
+  const values: Readonly<Record<string, SettingValue>> = { ...process, ...profile };
+  return Object.entries(FILE_SETTINGS)
+    .map(([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`)
+    .join("");
+}
+
+function configOf(values: ReadonlyMap<string, SettingValue>): Config {
+  const pick = <T extends SettingTable>(table: T) =>
+    Object.fromEntries(Object.entries(table).map(([name, { standard }]) => [name, values.get(name) ?? standard]));
+  return {
+    process: pick(PROCESS_SETTINGS) as ProcessSettings,
+    profile: { ...STANDARD_PROFILE, ...pick(TUNABLES) },
+  };
+}
+
+function checkTogether({ process, profile }: Config): void {
+  for (const [shorter, longer] of ORDERED) {
+    const [least, most] = [TUNABLES[shorter], TUNABLES[longer]];
+    if (profile[shorter] < profile[longer]) continue;
+    const given = `--${most.flag}=${writeValue(most, profile[longer])}`;
+    throw new ConfigProblem(`${given}: must be longer than --${least.flag}=${writeValue(least, profile[shorter])}`);
+  }
+  const alone = (["natsCreds", "natsNkey", "natsTlsCa", "natsTlsCert", "natsTlsKey"] as const).find(
+    (name) => process[name] !== "" && process.nats.length === 0,
+  );
+  if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
+  if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
+}
+
+function yamlOf(setting: Setting, value: SettingValue | undefined): string {
+  const text = writeValue(setting, value ?? setting.standard);
+  if (setting.unit === "list") return JSON.stringify(value);
+  return setting.unit === "text" ? JSON.stringify(text) : text;
+}
+
+function servicesOfControllers(list: string): string {
+  const names = list.split(",").map((name) => name.trim());
+  const runs = (...spellings: string[]) =>
+    !spellings.some((name) => names.includes(`-${name}`)) && ["*", ...spellings].some((name) => names.includes(name));
+  const stopped = [
+    ...(runs("node-lifecycle-controller", "nodelifecycle") ? [] : ["node", "zone", "node-writer"]),
+    ...(runs("taint-eviction-controller") ? [] : ["taint-manager"]),
+  ];
+  return PROCESS_SETTINGS.services.standard.filter((name) => !stopped.includes(name)).join(",");
+}

@@ -1,0 +1,162 @@
+/** Shows what `vigil run` makes of its flags and its file, and how it names what it cannot use. */
+import { describe, expect, test } from "vitest";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
+import { parseRun, printConfig, RUN_SETTINGS } from "../../services/runtime/config.ts";
+import { ConfigProblem, exampleOf } from "../../services/runtime/config.value.ts";
+
+const noFile = (path: string): string => {
+  throw new Error(`${path} must not be read`);
+};
+const run = (argv: readonly string[], file = "") => parseRun(argv, file === "" ? noFile : () => file).config;
+const problemOf = (act: () => unknown): string => {
+  try {
+    act();
+  } catch (problem) {
+    if (problem instanceof ConfigProblem) return problem.message;
+    throw problem;
+  }
+  return "no problem";
+};
+
+describe("without flags", () => {
+  test("the profile is kube-controller-manager's", () => expect(run([]).profile).toEqual(STANDARD_PROFILE));
+
+  test("every service runs, in memory, for real, and nothing listens", () => {
+    expect(run([]).process).toMatchObject({ nats: [], services: SERVICE_NAMES, shadow: false, listen: "" });
+  });
+});
+
+describe("a flag", () => {
+  test.each([
+    [["--node-monitor-grace-period=1m30s"], { nodeMonitorGraceMs: 90_000 }],
+    [["--node-monitor-grace-period", "40s"], { nodeMonitorGraceMs: 40_000 }],
+    [["-node-monitor-grace-period=40s"], { nodeMonitorGraceMs: 40_000 }],
+    [["--node-eviction-rate=0"], { nodeEvictionsPerSecond: 0 }],
+    [["--node-eviction-rate=1e-1"], { nodeEvictionsPerSecond: 0.1 }],
+    [["--toleration-comparison-operators"], { tolerationComparisonOperators: true }],
+    [["--toleration-comparison-operators=false"], { tolerationComparisonOperators: false }],
+    [["--pulse-period=1s", "--pulse-period=2s"], { pulsePeriodMs: 2000 }],
+    [["--enable-taint-manager=false"], { evictionMode: "direct" }],
+    [["--enable-taint-manager"], { evictionMode: "taint" }],
+    [["--kube-api-qps=20", "--kube-api-burst=30"], { kubeApiQps: 20, kubeApiBurst: 30 }],
+  ])("%j sets %j", (argv, expected) => expect(run(argv).profile).toMatchObject(expected));
+
+  test.each([
+    [["--nats=nats://a:4222,nats://b:4222"], { nats: ["nats://a:4222", "nats://b:4222"] }],
+    [["--services", "node, zone"], { services: ["node", "zone"] }],
+    [["--shadow"], { shadow: true }],
+    [["--controllers=*"], { services: SERVICE_NAMES }],
+    [
+      ["--controllers=*,-taint-eviction-controller"],
+      { services: ["observer", "node", "zone", "node-writer", "pod-writer", "ledger"] },
+    ],
+    [["--controllers=*,-nodelifecycle"], { services: ["observer", "taint-manager", "pod-writer", "ledger"] }],
+    [
+      ["--controllers=taint-eviction-controller,deployment"],
+      { services: ["observer", "taint-manager", "pod-writer", "ledger"] },
+    ],
+  ])("%j sets %j of the process", (argv, expected) => expect(run(argv).process).toMatchObject(expected));
+
+  test.each(Object.entries(TUNABLES))("of tunable %s takes the default it prints", (name, tunable) => {
+    const printed = printConfig(run([])).split("\n");
+    const field = printed[printed.indexOf(`# ${tunable.meaning}`) + 1] ?? "";
+    const value = field.slice(field.indexOf(": ") + 2);
+    expect(run([`--${tunable.flag}=${value}`]).profile).toHaveProperty(name, tunable.standard);
+  });
+
+  test.each(Object.values(RUN_SETTINGS))("--$flag has an example and a meaning for its help", (setting) => {
+    expect(exampleOf(setting)).not.toBe("");
+    expect(setting.meaning).toMatch(/[.)]$/);
+  });
+});
+
+describe("a flag that cannot be used is named with its value and the fix:", () => {
+  test.each([
+    [["--node-monitor-grace-period=4x"], "--node-monitor-grace-period=4x: not a duration; write it as 50s or 1m30s"],
+    [["--node-monitor-grace-period=40"], "--node-monitor-grace-period=40: not a duration; write it as 50s or 1m30s"],
+    [["--node-monitor-grace-period=-1s"], "--node-monitor-grace-period=-1s: must be at least 1ms"],
+    [
+      ["--node-monitor-grace-period"],
+      "--node-monitor-grace-period: needs a value, such as --node-monitor-grace-period=50s",
+    ],
+    [["--nats", "--shadow"], "--nats: needs a value, such as --nats=nats://127.0.0.1:4222"],
+    [["--controllers"], "--controllers: needs a value, such as --controllers=*,-taint-eviction-controller"],
+    [["--node-monitor-grace=1s"], "--node-monitor-grace=1s: no such flag; did you mean --node-monitor-grace-period?"],
+    [["--shaddow"], "--shaddow: no such flag; did you mean --shadow?"],
+    [["--xyzzy"], "--xyzzy: no such flag; --help lists them"],
+    [["--node-eviction-rate=fast"], "--node-eviction-rate=fast: not a number; write it as 0.1"],
+    [["--node-eviction-rate=-1"], "--node-eviction-rate=-1: must be at least 0"],
+    [["--node-eviction-rate=Infinity"], "--node-eviction-rate=Infinity: not a number; write it as 0.1"],
+    [["--unhealthy-zone-threshold=55"], "--unhealthy-zone-threshold=55: must be between 0 and 1"],
+    [["--large-cluster-size-threshold=2.5"], "--large-cluster-size-threshold=2.5: not a whole number; write it as 50"],
+    [["--shadow=yes"], "--shadow=yes: not a switch; write it as true or false"],
+    [["--enable-taint-manager=no"], "--enable-taint-manager=no: write it as true or false"],
+    [["--eviction-mode=dircet"], '--eviction-mode=dircet: "dircet" is none of taint, direct; did you mean direct?'],
+    [
+      ["--services=node,zome"],
+      `--services=node,zome: "zome" is none of ${SERVICE_NAMES.join(", ")}; did you mean zone?`,
+    ],
+    [["--services="], "--services=: name at least one service"],
+    [["--nats-creds=a.creds"], "--nats-creds: has a meaning only with --nats"],
+    [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
+    [["node-1"], "node-1: vigil run takes flags only"],
+  ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
+});
+
+describe("a file", () => {
+  test("sets what it names, and a flag wins over it", () => {
+    const file = "nodeMonitorGracePeriod: 40s\nnodeEvictionRate: 0.5\nservices: [node, zone]\nshadow: true\n";
+    const config = run(["--config=vigil.yaml", "--node-eviction-rate=0.2"], file);
+    expect(config.profile).toMatchObject({ nodeMonitorGraceMs: 40_000, nodeEvictionsPerSecond: 0.2 });
+    expect(config.process).toMatchObject({ services: ["node", "zone"], shadow: true });
+  });
+
+  test("may be empty", () => expect(run(["--config=vigil.yaml"], "# nothing yet\n").profile).toEqual(STANDARD_PROFILE));
+
+  test("made by --print-config is read back to the same configuration", () => {
+    const config = run([
+      "--nats=nats://a:4222",
+      "--cluster=prod eu: #1",
+      "--services=node",
+      "--pulse-timeout=1m30s",
+      "--unhealthy-zone-threshold=0.7",
+      "--eviction-mode=direct",
+    ]);
+    expect(run(["--config=printed.yaml"], printConfig(config))).toEqual(config);
+  });
+
+  test.each([
+    ["nodeMonitorGrace: 40s", "vigil.yaml: nodeMonitorGrace: no such field; did you mean nodeMonitorGracePeriod?"],
+    ["xyzzy: 1", "vigil.yaml: xyzzy: no such field"],
+    ["nodeMonitorGracePeriod: 40", "vigil.yaml: nodeMonitorGracePeriod: 40: not a duration; write it as 50s or 1m30s"],
+    [
+      "nodeMonitorGracePeriod: 4x",
+      'vigil.yaml: nodeMonitorGracePeriod: "4x": not a duration; write it as 50s or 1m30s',
+    ],
+    ['nodeEvictionRate: "0.5"', 'vigil.yaml: nodeEvictionRate: "0.5": not a number; write it as 0.1'],
+    ['shadow: "true"', 'vigil.yaml: shadow: "true": not a switch; write it as true or false'],
+    ["services: node", 'vigil.yaml: services: "node": not a list of texts; write it as [node,zone]'],
+    ["cluster: 007", 'vigil.yaml: cluster: 7: not a text; write it as "prod-eu"'],
+    ["shadow: {a: 1}", 'vigil.yaml: shadow: {"a":1}: not a switch; write it as true or false'],
+    ["listen:", 'vigil.yaml: listen: null: not a text; write it as ":8080"'],
+    ["config: other.yaml", "vigil.yaml: config: no such field; did you mean kubeconfig?"],
+    ["- shadow", "vigil.yaml: must hold fields, such as shadow: true"],
+  ])("%j is refused by name", (file, expected) => {
+    expect(problemOf(() => run(["--config=vigil.yaml"], file))).toBe(expected);
+  });
+
+  test("that is not YAML is refused with the place of the fault", () => {
+    expect(problemOf(() => run(["--config=vigil.yaml"], "a: [1\nb"))).toMatch(/^vigil\.yaml: not YAML: .* at line \d+/);
+  });
+});
+
+describe("asking for something else", () => {
+  test("--help asks for help, whatever else is there, and reads no file", () => {
+    expect(parseRun(["--config=missing.yaml", "--help"], noFile).help).toBe(true);
+  });
+
+  test("--print-config asks for the configuration", () => {
+    expect(parseRun(["--print-config"], noFile).printConfig).toBe(true);
+  });
+});

@@ -1,0 +1,177 @@
+/** Failures as the API tells them: Status objects with the codes, reasons and words of the real server. It decides nothing about requests. */
+import type { JsonObject } from "./objects.ts";
+
+/** Why a field of an object is not valid, as one cause of a 422. */
+export interface FieldProblem {
+  readonly type:
+    | "FieldValueRequired"
+    | "FieldValueInvalid"
+    | "FieldValueForbidden"
+    | "FieldValueNotSupported"
+    | "FieldValueDuplicate"
+    | "FieldValueTooLong";
+  readonly field: string;
+  /** The sentence after the field's name. */
+  readonly message: string;
+}
+
+/** Which resource a failure is about. */
+export interface Subject {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+interface Failure {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details?: JsonObject;
+}
+
+/** A request that the API refuses: thrown anywhere beneath the router, answered there as a Status object. */
+export class ApiFailure extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: JsonObject | undefined;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.code = failure.code;
+    this.reason = failure.reason;
+    this.details = failure.details;
+  }
+
+  /** Seconds after which the client may try again; null when the server does not say. */
+  get retryAfterSeconds(): number | null {
+    const seconds = this.details?.retryAfterSeconds;
+    return typeof seconds === "number" ? seconds : null;
+  }
+
+  /** The body of the answer. */
+  status(): JsonObject {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+/** The full name of a resource: `leases.coordination.k8s.io`, or `nodes` in the core group. */
+export function qualifiedName(subject: Subject): string {
+  return subject.group === "" ? subject.plural : `${subject.plural}.${subject.group}`;
+}
+
+function namedDetails(subject: Subject, name: string): JsonObject {
+  return { name, ...(subject.group === "" ? {} : { group: subject.group }), kind: subject.plural };
+}
+
+/** 404: there is no such object. */
+export function notFound(subject: Subject, name: string): ApiFailure {
+  const message = `${qualifiedName(subject)} "${name}" not found`;
+  return new ApiFailure({ code: 404, reason: "NotFound", message, details: namedDetails(subject, name) });
+}
+
+/** 404: the path leads nowhere. */
+export function noSuchPath(): ApiFailure {
+  const message = "the server could not find the requested resource";
+  return new ApiFailure({ code: 404, reason: "NotFound", message, details: {} });
+}
+
+/** 409: an object of that name is there already. */
+export function alreadyExists(subject: Subject, name: string): ApiFailure {
+  const message = `${qualifiedName(subject)} "${name}" already exists`;
+  return new ApiFailure({ code: 409, reason: "AlreadyExists", message, details: namedDetails(subject, name) });
+}
+
+/** What a stale resourceVersion is answered with. */
+export const STALE_VERSION =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+/** 409: the object is not the one, or not in the state, that the request was made for. */
+export function conflict(subject: Subject, name: string, why: string): ApiFailure {
+  const message = `Operation cannot be fulfilled on ${qualifiedName(subject)} "${name}": ${why}`;
+  return new ApiFailure({ code: 409, reason: "Conflict", message, details: namedDetails(subject, name) });
+}
+
+/** 403: the request is understood and refused. */
+export function forbidden(subject: Subject, name: string, why: string): ApiFailure {
+  const what = name === "" ? qualifiedName(subject) : `${qualifiedName(subject)} "${name}"`;
+  const details = { ...(name === "" ? {} : { name }), ...groupOf(subject), kind: subject.plural };
+  return new ApiFailure({ code: 403, reason: "Forbidden", message: `${what} is forbidden: ${why}`, details });
+}
+
+function groupOf(subject: Subject): JsonObject {
+  return subject.group === "" ? {} : { group: subject.group };
+}
+
+/** 422: the object is not valid; every problem is a cause. */
+export function invalid(subject: Subject, name: string, problems: readonly FieldProblem[]): ApiFailure {
+  const lines = problems.map((problem) => `${problem.field}: ${problem.message}`);
+  const sentence = lines.length === 1 ? lines.join("") : `[${lines.join(", ")}]`;
+  const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
+  return new ApiFailure({
+    code: 422,
+    reason: "Invalid",
+    message: `${kind} "${name}" is invalid: ${sentence}`,
+    details: {
+      ...(name === "" ? {} : { name }),
+      ...groupOf(subject),
+      kind: subject.kind,
+      causes: problems.map((problem) => ({ reason: problem.type, message: problem.message, field: problem.field })),
+    },
+  });
+}
+
+/** 400: the request itself cannot be understood. */
+export function badRequest(message: string): ApiFailure {
+  return new ApiFailure({ code: 400, reason: "BadRequest", message });
+}
+
+/** 401: nobody known is asking. */
+export function unauthorized(): ApiFailure {
+  return new ApiFailure({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
+}
+
+/** 405: the resource does not have this verb. */
+export function methodNotAllowed(): ApiFailure {
+  const message = "the server does not allow this method on the requested resource";
+  return new ApiFailure({ code: 405, reason: "MethodNotAllowed", message, details: {} });
+}
+
+/** 415: the body is in a form that the verb does not take. */
+export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  return new ApiFailure({ code: 415, reason: "UnsupportedMediaType", message });
+}
+
+/** 410: the requested resourceVersion is no longer kept. */
+export function gone(message: string): ApiFailure {
+  return new ApiFailure({ code: 410, reason: "Expired", message });
+}
+
+/** 504: the requested resourceVersion lies in the future. */
+export function versionTooLarge(requested: number, current: number): ApiFailure {
+  const message = `Too large resource version: ${requested}, current: ${current}`;
+  return new ApiFailure({
+    code: 504,
+    reason: "Timeout",
+    message: `Timeout: ${message}`,
+    details: {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    },
+  });
+}
+
+/** 429: too many requests, or a disruption that is not allowed now. */
+export function tooManyRequests(message: string, retryAfterSeconds: number): ApiFailure {
+  const details = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
+  return new ApiFailure({ code: 429, reason: "TooManyRequests", message, details });
+}

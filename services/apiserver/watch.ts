@@ -1,0 +1,158 @@
+/** The reading verb watch: turns the changes of a collection into the lines one watcher sees. It owns its timers and nothing else. */
+import type { Clock, Timer } from "../../protocols/ports.ts";
+import { isSelected, type Selection, selected } from "./list.ts";
+import type { Renderer } from "./render.ts";
+import { gone } from "./status.ts";
+import type { Store } from "./store.ts";
+import { Change, type ChangeType } from "./stored.ts";
+
+/** Where a stream of bytes goes. */
+export interface StreamSink {
+  data(chunk: Uint8Array): void;
+  end(): void;
+}
+
+/** What one watcher asked for. */
+export interface WatchOptions {
+  /** "" and "0" begin with the present state; another one begins after that revision. */
+  readonly resourceVersion: string;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  readonly bookmarkPeriodMs: number;
+}
+
+/** The real server sends a last bookmark this long before a watch times out. */
+const LAST_BOOKMARK_MS = 2_000;
+
+/** One running watch. Lines are handed on once the present message is done, several in one chunk. */
+export class WatchStream {
+  readonly #selection: Selection;
+  readonly #options: WatchOptions;
+  readonly #renderer: Renderer;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #sink: StreamSink;
+  readonly #plain: boolean;
+  #pending: Uint8Array[] = [];
+  #stopListening: () => void = () => undefined;
+  #timers: Timer[] = [];
+  #state: "open" | "closed" = "open";
+  #silent = false;
+
+  constructor(parts: {
+    selection: Selection;
+    options: WatchOptions;
+    renderer: Renderer;
+    store: Store;
+    clock: Clock;
+    sink: StreamSink;
+  }) {
+    this.#selection = parts.selection;
+    this.#options = parts.options;
+    this.#renderer = parts.renderer;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#sink = parts.sink;
+    this.#plain = parts.selection.labels.length === 0 && parts.selection.fields.length === 0;
+  }
+
+  /** Which resource is watched. */
+  get resource(): Selection["resource"] {
+    return this.#selection.resource;
+  }
+
+  /** Begins: tells what the resourceVersion asks for, then follows the changes. */
+  start(): void {
+    const collection = this.#store.collection(this.#selection.resource.storage);
+    const from = this.#options.resourceVersion;
+    if (from === "" || from === "0") {
+      for (const stored of selected(collection, this.#selection)) this.#see(new Change("ADDED", stored, null));
+    } else {
+      const missed = collection.history.after(Number(from));
+      if (missed === null) {
+        this.#expire(from);
+        return;
+      }
+      for (const change of missed) this.#see(change);
+    }
+    this.#stopListening = collection.listen((change) => {
+      if (change.now.revision > Number(from)) this.#see(change);
+    });
+    this.#timers.push(this.#clock.after(this.#options.timeoutMs, () => this.end()));
+    if (this.#options.bookmarks) this.#bookmarkLater();
+  }
+
+  /** Ends the stream in order, as at its timeout. */
+  end(): void {
+    if (this.#state === "closed") return;
+    this.#flush();
+    this.abort();
+    this.#sink.end();
+  }
+
+  /** Stops without another word: the other side is gone. */
+  abort(): void {
+    this.#state = "closed";
+    this.#pending = [];
+    this.#stopListening();
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  /** Goes on without telling anything, as a watch does whose cache is stale; what happens meanwhile is lost. */
+  silence(silent: boolean): void {
+    this.#silent = silent;
+  }
+
+  #see(change: Change): void {
+    const type = this.#typeFor(change);
+    if (type !== null) this.#send(this.#renderer.line(type, change));
+  }
+
+  /** A change that moves an object into or out of the selection is an arrival or a departure for this watcher. */
+  #typeFor(change: Change): ChangeType | null {
+    const { type, now, before } = change;
+    if (this.#plain) return this.#isInNamespace(change) ? type : null;
+    const matched = before !== null && isSelected(this.#selection, before);
+    if (type === "DELETED") return matched || isSelected(this.#selection, now) ? "DELETED" : null;
+    const matches = isSelected(this.#selection, now);
+    if (matches) return matched ? "MODIFIED" : "ADDED";
+    return matched ? "DELETED" : null;
+  }
+
+  #isInNamespace(change: Change): boolean {
+    return this.#selection.namespace === "" || this.#selection.namespace === change.now.namespace;
+  }
+
+  #send(line: Uint8Array): void {
+    if (this.#silent || this.#state === "closed") return;
+    this.#pending.push(line);
+    if (this.#pending.length === 1) this.#clock.soon(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0 || this.#state === "closed") return;
+    const [first] = this.#pending;
+    const chunk = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#sink.data(chunk);
+  }
+
+  #bookmarkLater(): void {
+    const { bookmarkPeriodMs, timeoutMs } = this.#options;
+    const beat = (): void => {
+      this.#send(this.#renderer.bookmark(this.#store.revision));
+      this.#timers[1] = this.#clock.after(bookmarkPeriodMs, beat);
+    };
+    this.#timers[1] = this.#clock.after(bookmarkPeriodMs, beat);
+    if (timeoutMs <= LAST_BOOKMARK_MS) return;
+    this.#timers[2] = this.#clock.after(timeoutMs - LAST_BOOKMARK_MS, () =>
+      this.#send(this.#renderer.bookmark(this.#store.revision)),
+    );
+  }
+
+  #expire(from: string): void {
+    const failure = gone(`too old resource version: ${from} (${this.#store.revision})`);
+    this.#send(Buffer.from(`${JSON.stringify({ type: "ERROR", object: failure.status() })}\n`));
+    this.#clock.soon(() => this.end());
+  }
+}

@@ -1,0 +1,207 @@
+/** Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided elsewhere. */
+import { OBSERVED_LABELS } from "../../protocols/names.ts";
+import type {
+  Condition,
+  ConditionStatus,
+  ObservedNode,
+  ObservedPod,
+  Taint,
+  Toleration,
+} from "../../protocols/objects.ts";
+import type { BoundPod, ObservedLease } from "../../protocols/ports.ts";
+import { epochMsOf } from "./api-time.ts";
+import type { Interner } from "./kube.interner.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
+
+/** What a projection needs besides the object. */
+export interface ProjectionIo {
+  readonly interner: Interner;
+  /** Told the name of each field that had to be dropped or replaced by a neutral value. */
+  readonly problem: (field: string) => void;
+}
+
+const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
+/** A toleration that cannot be read tolerates everything: in doubt no pod is evicted. */
+const TOLERATES_ALL: Toleration = { operator: "Exists" };
+/** Neutral for an instant that decides nothing by being early: every rule takes the latest of several instants. */
+const LONG_AGO = 0;
+
+/** A node; null when it has no name, uid or resourceVersion. */
+export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null {
+  const { metadata, spec, status } = partsOf(raw);
+  const identity = identityOf(metadata, io);
+  if (identity === null) return null;
+  return {
+    node: identity.name,
+    uid: identity.uid,
+    resourceVersion: identity.resourceVersion,
+    createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
+    labels: observedLabels(recordOf(metadata.labels)),
+    unschedulable: spec.unschedulable === true,
+    taints: projected(spec.taints, (taint) => projectTaint(taint, io)),
+    conditions: projected(status.conditions, (condition) => projectCondition(condition, io)),
+  };
+}
+
+/** A node's lease; null when it has no name. A lease without renewTime is kept: it says that there is none. */
+export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | null {
+  const { metadata, spec } = partsOf(raw);
+  const name = textOf(metadata.name);
+  if (name === null) return dropped("metadata.name", io);
+  return { node: io.interner.text(name), renewedAt: instantIn(spec, "renewTime", io) };
+}
+
+/** A pod that is bound to a node; null when it is not, or has no name, uid or resourceVersion. */
+export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
+  const { metadata, spec, status } = partsOf(raw);
+  const node = textOf(spec.nodeName);
+  if (node === null) return null;
+  const identity = identityOf(metadata, io);
+  if (identity === null) return null;
+  const createdAt = instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO;
+  const conditions = listOf(status.conditions).map(recordOf);
+  const pod: ObservedPod = {
+    namespace: io.interner.text(textOf(metadata.namespace) ?? ""),
+    name: identity.name,
+    uid: identity.uid,
+    phase: io.interner.text(textOf(status.phase) ?? ""),
+    ready: readyStatus(conditions, io),
+    tolerations: io.interner.tolerations(spec.tolerations, (list) => projectTolerations(list, io)),
+    owner: controllerKind(metadata, io),
+    createdAt,
+    boundAt: boundAt(conditions, status, io) ?? createdAt,
+    deletionAt: deletionAt(metadata, io),
+  };
+  return { node: io.interner.text(node), resourceVersion: identity.resourceVersion, pod };
+}
+
+function partsOf(raw: unknown): { metadata: JsonRecord; spec: JsonRecord; status: JsonRecord } {
+  const object = recordOf(raw);
+  return { metadata: recordOf(object.metadata), spec: recordOf(object.spec), status: recordOf(object.status) };
+}
+
+function identityOf(
+  metadata: JsonRecord,
+  io: ProjectionIo,
+): { name: string; uid: string; resourceVersion: string } | null {
+  const name = textOf(metadata.name);
+  const uid = textOf(metadata.uid);
+  const resourceVersion = textOf(metadata.resourceVersion);
+  if (name === null) return dropped("metadata.name", io);
+  if (uid === null) return dropped("metadata.uid", io);
+  if (resourceVersion === null) return dropped("metadata.resourceVersion", io);
+  return { name, uid, resourceVersion };
+}
+
+function dropped(field: string, io: ProjectionIo): null {
+  io.problem(field);
+  return null;
+}
+
+function instantIn(record: JsonRecord, field: string, io: ProjectionIo): number | null {
+  const value = record[field];
+  if (value === undefined || value === null) return null;
+  const instant = typeof value === "string" ? epochMsOf(value) : null;
+  if (instant === null) io.problem(field);
+  return instant;
+}
+
+function projected<T>(value: unknown, project: (item: JsonRecord) => T | null): T[] {
+  const kept: T[] = [];
+  for (const item of listOf(value)) {
+    const result = project(recordOf(item));
+    if (result !== null) kept.push(result);
+  }
+  return kept;
+}
+
+function observedLabels(labels: JsonRecord): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const label of OBSERVED_LABELS) {
+    const value = labels[label];
+    if (typeof value === "string") kept[label] = value;
+  }
+  return kept;
+}
+
+function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
+  const { key, value, effect, timeAdded } = raw;
+  if (typeof key !== "string" || typeof effect !== "string") return dropped("spec.taints", io);
+  return {
+    key,
+    effect,
+    ...(typeof value === "string" ? { value } : {}),
+    ...(typeof timeAdded === "string" ? { timeAdded } : {}),
+  };
+}
+
+function projectCondition(raw: JsonRecord, io: ProjectionIo): Condition | null {
+  const type = textOf(raw.type);
+  if (type === null) return dropped("status.conditions", io);
+  const reason = textOf(raw.reason);
+  return {
+    type: io.interner.text(type),
+    status: statusOf(raw.status, io),
+    ...(reason === null ? {} : { reason: io.interner.text(reason) }),
+    heartbeatAt: instantIn(raw, "lastHeartbeatTime", io),
+    transitionAt: instantIn(raw, "lastTransitionTime", io),
+  };
+}
+
+function statusOf(value: unknown, io: ProjectionIo): ConditionStatus {
+  if (typeof value === "string" && CONDITION_STATUSES.includes(value)) return value as ConditionStatus;
+  io.problem("status.conditions.status");
+  return "Unknown";
+}
+
+function readyStatus(conditions: readonly JsonRecord[], io: ProjectionIo): ConditionStatus | null {
+  const ready = conditions.find((condition) => condition.type === "Ready");
+  return ready === undefined ? null : statusOf(ready.status, io);
+}
+
+function boundAt(conditions: readonly JsonRecord[], status: JsonRecord, io: ProjectionIo): number | null {
+  const scheduled = conditions.find((condition) => condition.type === "PodScheduled" && condition.status === "True");
+  const at = scheduled === undefined ? null : instantIn(scheduled, "lastTransitionTime", io);
+  return at ?? instantIn(status, "startTime", io);
+}
+
+function deletionAt(metadata: JsonRecord, io: ProjectionIo): number | null {
+  const given = metadata.deletionTimestamp;
+  if (given === undefined || given === null) return null;
+  // Unreadable, but there: the pod is terminating all the same.
+  return instantIn(metadata, "deletionTimestamp", io) ?? LONG_AGO;
+}
+
+function controllerKind(metadata: JsonRecord, io: ProjectionIo): string | null {
+  for (const reference of listOf(metadata.ownerReferences)) {
+    const { controller, kind } = recordOf(reference);
+    if (controller === true && typeof kind === "string") return io.interner.text(kind);
+  }
+  return null;
+}
+
+function projectTolerations(list: readonly unknown[], io: ProjectionIo): Toleration[] {
+  return list.map((item) => projectToleration(item, io));
+}
+
+function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
+  const { key, operator, value, effect, tolerationSeconds } = recordOf(raw);
+  const texts = [key, operator, value, effect];
+  if (!isPlainObject(raw) || texts.some((text) => text !== undefined && typeof text !== "string")) {
+    io.problem("spec.tolerations");
+    return TOLERATES_ALL;
+  }
+  const seconds = tolerationSeconds ?? null;
+  if (seconds !== null && typeof seconds !== "number") io.problem("spec.tolerations.tolerationSeconds");
+  return {
+    ...(typeof key === "string" ? { key } : {}),
+    ...(typeof operator === "string" ? { operator } : {}),
+    ...(typeof value === "string" ? { value } : {}),
+    ...(typeof effect === "string" ? { effect } : {}),
+    ...(typeof seconds === "number" ? { tolerationSeconds: seconds } : {}),
+  };
+}
+
+function isPlainObject(raw: unknown): boolean {
+  return typeof raw === "object" && raw !== null && !Array.isArray(raw);
+}

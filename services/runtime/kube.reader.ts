@@ -1,0 +1,243 @@
+/**
+ * The reflector: lists a resource, watches it, and keeps at it for ever, as callbacks on a clock and a wire. What the
+ * objects mean is decided elsewhere.
+ */
+import type { WatchState } from "../../protocols/objects.ts";
+import type { Clock, Log, Random, Watch, WatchSink, Wire } from "../../protocols/ports.ts";
+import { fullJitterMs } from "./kube.backoff.policy.ts";
+import { Intake } from "./kube.intake.ts";
+import { LineSplitter } from "./kube.lines.ts";
+import { type ListEnd, startListing } from "./kube.listing.ts";
+import { isExpired, type Refusal } from "./kube.outcome.policy.ts";
+import type { ProjectionIo } from "./kube.projection.ts";
+import { type Sight, sightLost, sightRegained, UNSEEN } from "./kube.sight.policy.ts";
+import { Stream, type StreamEnd, type StreamPatience } from "./kube.stream.ts";
+import type { WatchedResource } from "./kube.watched.ts";
+
+/** What a reader needs besides its resource and its listener. */
+export interface ReaderIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly projection: ProjectionIo;
+  /** A loss of sight longer than this starts it anew. */
+  readonly watchBlindMs: number;
+  /** Told of each list with its reason, and of each line of a watch. */
+  readonly count: { list(reason: string): void; line(): void };
+}
+
+/** Items per page of a list, as client-go's pager. */
+const PAGE_ITEMS = 500;
+/** A server answers a watch at once; bookmarks come about every minute, so after half as much again it is in doubt. */
+const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
+/** A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector). */
+const WATCH_SECONDS_MIN = 300;
+/** A watch that lived so long was a good one; a shorter one counts as a failure, or a server could make us spin. */
+const STEADY_MS = 5_000;
+/** After a break, missed events arrive right behind the answer; only then is the sight whole again. */
+const SETTLE_MS = 500;
+/** Longer waits than this would by themselves make us blind (watchBlindMs). */
+const BACKOFF = { baseMs: 200, maxMs: 5_000 };
+/** Refusals after which the same watch may be asked for again; after any other, what was missed must be listed. */
+const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
+
+type End = ListEnd | StreamEnd;
+
+/** Keeps one resource in sight. */
+export class Reader<T> implements Watch {
+  readonly #name: string;
+  readonly #resource: WatchedResource<T>;
+  readonly #io: ReaderIo;
+  readonly #intake: Intake<T>;
+  #sight: Sight = UNSEEN;
+  #resourceVersion: string | null = null;
+  #confirmedAtMs: number | null = null;
+  #openedAtMs: number | null = null;
+  #failures = 0;
+  #pageItems: number | null = PAGE_ITEMS;
+  #listing = false;
+  #trouble = "";
+  /** Ends whatever is under way: a list, a watch or a pause. */
+  #cease: () => void = () => {};
+  #settling: () => void = () => {};
+
+  constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo) {
+    this.#name = name;
+    this.#resource = resource;
+    this.#io = io;
+    this.#intake = new Intake(resource, sink, io.projection, io.log);
+    this.#list("start");
+  }
+
+  state(): WatchState {
+    const { synced, sinceMs } = this.#sight;
+    return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null };
+  }
+
+  confirmedAt(): number | null {
+    return this.#confirmedAtMs === null ? null : this.#wallMsOf(this.#confirmedAtMs);
+  }
+
+  relist(reason: string): void {
+    if (this.#listing) return;
+    this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `asked to list again: ${reason}`);
+    this.#list(reason);
+  }
+
+  stop(): void {
+    this.#intake.close();
+    this.#cease();
+    this.#settling();
+  }
+
+  #list(reason: string): void {
+    this.#cease();
+    this.#settling();
+    this.#openedAtMs = null;
+    this.#listing = true;
+    this.#io.count.list(reason);
+    this.#intake.listBegins();
+    const { path, selectors } = this.#resource;
+    // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the newest.
+    const options = { path, selectors, fromCache: this.#resourceVersion === null, limit: this.#pageItems };
+    const listing = startListing(this.#io, options, {
+      item: (raw) => this.#intake.listItem(raw),
+      closed: (end) => this.#listClosed(end),
+    });
+    this.#cease = () => listing.abort();
+  }
+
+  #listClosed(end: ListEnd): void {
+    this.#listing = false;
+    if (end.kind !== "listed") {
+      // Pages outlived the server's history: then all at once.
+      if (end.kind === "refused" && isExpired(end.refusal)) this.#pageItems = null;
+      this.#pause(end, () => this.#list("retry"));
+      return;
+    }
+    this.#pageItems = PAGE_ITEMS;
+    this.#resourceVersion = end.resourceVersion;
+    this.#intake.listEnds();
+    this.#confirmed();
+    this.#regained();
+    this.#watch();
+  }
+
+  #watch(): void {
+    this.#openedAtMs = null;
+    const lines = new LineSplitter();
+    const stream = new Stream(this.#io, this.#watchPath(), WATCH_PATIENCE, {
+      opened: () => this.#opened(),
+      data: (chunk) => lines.push(chunk, (line) => this.#line(line)),
+      closed: (end) => this.#watchClosed(end),
+    });
+    this.#cease = () => stream.abort();
+  }
+
+  #watchPath(): string {
+    const query = new URLSearchParams(this.#resource.selectors);
+    query.set("watch", "true");
+    query.set("allowWatchBookmarks", "true");
+    query.set("resourceVersion", this.#resourceVersion ?? "");
+    query.set("timeoutSeconds", String(Math.floor(WATCH_SECONDS_MIN * (1 + this.#io.random()))));
+    return `${this.#resource.path}?${query.toString()}`;
+  }
+
+  #opened(): void {
+    this.#openedAtMs = this.#nowMs();
+    if (this.#sight.synced) return;
+    const timer = this.#io.clock.after(SETTLE_MS, () => this.#regained());
+    this.#settling = () => timer.cancel();
+  }
+
+  #line(bytes: Uint8Array): void {
+    if (this.#openedAtMs === null || bytes.length === 0) return;
+    this.#io.count.line();
+    const meaning = this.#intake.line(bytes);
+    if (meaning.kind === "malformed") this.#expire("a line of the watch could not be read");
+    else if (meaning.kind === "error") this.#refuse(meaning.refusal);
+    else {
+      this.#confirmed();
+      const before = this.#resourceVersion;
+      this.#resourceVersion = meaning.resourceVersion ?? before;
+      if (meaning.kind === "bookmark" && wentBack(before, meaning.resourceVersion)) {
+        this.#expire(`the server went back from ${before} to ${meaning.resourceVersion}`);
+      }
+    }
+  }
+
+  #refuse(refusal: Refusal): void {
+    this.#cease();
+    this.#watchClosed({ kind: "refused", refusal });
+  }
+
+  #expire(message: string): void {
+    this.#refuse({ status: 410, isStatus: true, reason: "Expired", message, retryAfterMs: null });
+  }
+
+  #watchClosed(end: StreamEnd): void {
+    this.#settling();
+    const steady = this.#openedAtMs !== null && this.#nowMs() - this.#openedAtMs >= STEADY_MS;
+    this.#openedAtMs = null;
+    if (steady) this.#failures = 0;
+    const relist = end.kind === "refused" && !RESUMABLE.has(end.refusal.status);
+    if (relist) this.#pause(end, () => this.#list("expired"));
+    else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch();
+    else this.#pause(end, () => this.#watch());
+  }
+
+  /** After a failure: waits with full jitter, longer when the server asks for it, then goes on. */
+  #pause(end: End, resume: () => void): void {
+    const silent = end.kind === "silent" || (end.kind === "failed" && end.timedOut);
+    const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();
+    this.#lost(lostAtMs, troubleOf(end));
+    this.#failures++;
+    const jitterMs = fullJitterMs(this.#failures, BACKOFF, this.#io.random);
+    const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
+    const timer = this.#io.clock.after(Math.max(jitterMs, askedMs), resume);
+    this.#cease = () => timer.cancel();
+  }
+
+  #lost(lostAtMs: number, trouble: string): void {
+    const wasSynced = this.#sight.synced;
+    this.#sight = sightLost(this.#sight, lostAtMs);
+    if (this.#trouble !== trouble) this.#io.log.warn(`the watch of ${this.#name} is broken: ${trouble}`);
+    this.#trouble = trouble;
+    if (wasSynced) this.#intake.tellState(this.state());
+  }
+
+  #regained(): void {
+    const { synced, lostAtMs } = this.#sight;
+    this.#sight = sightRegained(this.#sight, this.#nowMs(), this.#io.watchBlindMs);
+    if (this.#trouble !== "") {
+      const blindMs = lostAtMs === null ? null : Math.round(this.#nowMs() - lostAtMs);
+      this.#io.log.info(`the watch of ${this.#name} is whole again`, { blindMs });
+      this.#trouble = "";
+    }
+    if (!synced) this.#intake.tellState(this.state());
+  }
+
+  #confirmed(): void {
+    this.#confirmedAtMs = this.#nowMs();
+  }
+
+  #nowMs(): number {
+    return this.#io.clock.monotonicMs();
+  }
+
+  /** Translated when it is asked for, so that a step of the wall clock moves no instant of the past. */
+  #wallMsOf(monotonicMs: number): number {
+    return this.#io.clock.wallMs() - (this.#nowMs() - monotonicMs);
+  }
+}
+
+function wentBack(before: string | null, now: string | null): boolean {
+  return before !== null && now !== null && Number(now) < Number(before);
+}
+
+function troubleOf(end: End): string {
+  if (end.kind === "refused") return end.refusal.message;
+  if (end.kind === "failed" || end.kind === "silent") return end.message;
+  return "the server closed the watch at once";
+}

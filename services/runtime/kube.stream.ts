@@ -1,0 +1,117 @@
+/** One GET whose answer is taken while it arrives: the transport of lists and watches. Trying again is the caller's work. */
+import type { Clock, Timer, Wire } from "../../protocols/ports.ts";
+import { type Refusal, refusalOf } from "./kube.outcome.policy.ts";
+
+/** How a streamed answer ended. */
+export type StreamEnd =
+  | { readonly kind: "complete" }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** Nothing was heard for as long as is borne. */
+  | { readonly kind: "silent"; readonly message: string }
+  /** `timedOut`: the connection broke because the other side was not heard any more, for longer than since now. */
+  | { readonly kind: "failed"; readonly message: string; readonly timedOut: boolean };
+
+/** Where a streamed answer arrives. */
+export interface StreamSink {
+  /** The server has accepted the request. */
+  opened(): void;
+  data(chunk: Uint8Array): void;
+  /** Called once, last. */
+  closed(end: StreamEnd): void;
+}
+
+/** How long silence is borne before the answer begins and between its parts, in milliseconds. */
+export interface StreamPatience {
+  readonly openMs: number;
+  readonly silenceMs: number;
+}
+
+/** A streamed answer under way. */
+export class Stream {
+  readonly #clock: Clock;
+  readonly #patience: StreamPatience;
+  readonly #sink: StreamSink;
+  readonly #exchange: { abort(): void };
+  readonly #refusal: Uint8Array[] = [];
+  #status = 0;
+  #headers: Readonly<Record<string, string>> = {};
+  #heardAtMs: number;
+  #timer: Timer;
+  #open = true;
+
+  constructor(
+    io: { readonly wire: Wire; readonly clock: Clock },
+    path: string,
+    patience: StreamPatience,
+    sink: StreamSink,
+  ) {
+    this.#clock = io.clock;
+    this.#patience = patience;
+    this.#sink = sink;
+    this.#heardAtMs = io.clock.monotonicMs();
+    this.#timer = io.clock.after(patience.openMs, () => this.#silent(patience.openMs));
+    this.#exchange = io.wire.send(
+      { method: "GET", path, headers: { accept: "application/json" }, body: null },
+      {
+        response: (status, headers) => this.#response(status, headers),
+        data: (chunk) => this.#data(chunk),
+        end: () => this.#close(this.#status === 200 ? { kind: "complete" } : this.#refused()),
+        failed: ({ message, timedOut }) => this.#close({ kind: "failed", message, timedOut: timedOut === true }),
+      },
+    );
+  }
+
+  /** Ends the request without a word to the sink. */
+  abort(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#timer.cancel();
+    this.#exchange.abort();
+  }
+
+  #response(status: number, headers: Readonly<Record<string, string>>): void {
+    if (!this.#open) return;
+    this.#status = status;
+    this.#headers = headers;
+    this.#heardAtMs = this.#clock.monotonicMs();
+    this.#timer.cancel();
+    this.#watchSilence(this.#patience.silenceMs);
+    if (status === 200) this.#sink.opened();
+  }
+
+  #data(chunk: Uint8Array): void {
+    if (!this.#open) return;
+    this.#heardAtMs = this.#clock.monotonicMs();
+    if (this.#status === 200) this.#sink.data(chunk);
+    else this.#refusal.push(chunk);
+  }
+
+  /** One timer serves the whole stream: when it fires it looks how long the silence has really lasted. */
+  #watchSilence(delayMs: number): void {
+    this.#timer = this.#clock.after(delayMs, () => {
+      const leftMs = this.#heardAtMs + this.#patience.silenceMs - this.#clock.monotonicMs();
+      if (leftMs > 0) this.#watchSilence(leftMs);
+      else this.#silent(this.#patience.silenceMs);
+    });
+  }
+
+  #silent(silenceMs: number): void {
+    this.#exchange.abort();
+    this.#close({ kind: "silent", message: `silent for ${silenceMs} ms` });
+  }
+
+  #refused(): StreamEnd {
+    const text = Buffer.concat(this.#refusal).toString("utf8");
+    return {
+      kind: "refused",
+      refusal: refusalOf({ kind: "answer", status: this.#status, headers: this.#headers, text }),
+    };
+  }
+
+  #close(end: StreamEnd): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#timer.cancel();
+    this.#sink.closed(end);
+  }
+}

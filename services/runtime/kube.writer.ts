@@ -1,0 +1,180 @@
+/** Sends writes and live reads to the API: in order of urgency, one write per object, no more at once than the server bears. It retries nothing. */
+import type {
+  Clock,
+  HttpRequest,
+  ObjectRef,
+  ReadReply,
+  Wire,
+  WriteReply,
+  WriteRequest,
+} from "../../protocols/ports.ts";
+import { Urgency } from "../../protocols/ports.ts";
+import { type Answer, call } from "./kube.call.ts";
+import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "./kube.concurrency.policy.ts";
+import { readReplyOf, writeReplyOf } from "./kube.outcome.policy.ts";
+import { collectionPath, objectPath } from "./kube.paths.ts";
+import { Queue } from "./kube.queue.ts";
+
+/** What a writer needs. */
+export interface WriterIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  /** Ceiling on requests under way at once. */
+  readonly inFlightMax: number;
+  /** Ceiling on requests per second; 0 for none. */
+  readonly perSecondMax: number;
+  /** Requests allowed at once under `perSecondMax`. */
+  readonly burst: number;
+  readonly observe: (request: Observed) => void;
+}
+
+/** What is told of each request for the metrics. */
+export interface Observed {
+  readonly verb: "get" | WriteRequest["verb"];
+  readonly kind: ObjectRef["kind"];
+  readonly outcome: WriteReply["outcome"];
+  readonly latencyMs: number;
+}
+
+/** Admission webhooks may take 10 s (their default timeout); a request that takes longer than this has lost its reply. */
+const WRITE_TIMEOUT_MS = 15_000;
+/** A read calls no webhook. */
+const READ_TIMEOUT_MS = 10_000;
+const JSON_TYPE = "application/json";
+const PATCH_TYPE = {
+  strategic: "application/strategic-merge-patch+json",
+  merge: "application/merge-patch+json",
+} as const;
+
+/** Writes and live reads. */
+export class Writer {
+  readonly #io: WriterIo;
+  readonly #queue: Queue;
+  #concurrency: Concurrency;
+  #tokens: number;
+  #filledAtMs: number;
+  #refillPending = false;
+
+  constructor(io: WriterIo) {
+    this.#io = io;
+    this.#queue = new Queue(() => this.#admit());
+    this.#concurrency = concurrencyAtStart(io.inFlightMax);
+    this.#tokens = io.burst;
+    this.#filledAtMs = io.clock.monotonicMs();
+  }
+
+  /** How the writer stands: what waits, what is under way, and how much may be. */
+  load(): { readonly waiting: number; readonly underWay: number; readonly limit: number } {
+    return { waiting: this.#queue.waiting, underWay: this.#queue.underWay, limit: Math.floor(this.#concurrency.limit) };
+  }
+
+  /** Reads an object past every cache; somebody waits for it before a write, so it goes first. */
+  read(ref: ObjectRef, done: (reply: ReadReply) => void): void {
+    const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
+    this.#enqueue(null, Urgency.healing, request, READ_TIMEOUT_MS, (answer, latencyMs) => {
+      const reply = readReplyOf(answer);
+      this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
+      done(reply);
+    });
+  }
+
+  /** Sends one write. */
+  write(request: WriteRequest, done: (reply: WriteReply) => void): void {
+    const { ref, verb, urgency } = request;
+    const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
+    this.#enqueue(lane, urgency, httpRequestOf(request), WRITE_TIMEOUT_MS, (answer, latencyMs) => {
+      const reply = writeReplyOf(answer, ref);
+      this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
+      done(reply);
+    });
+  }
+
+  #enqueue(
+    lane: string | null,
+    urgency: number,
+    request: HttpRequest,
+    timeoutMs: number,
+    answered: (answer: Answer, latencyMs: number) => void,
+  ): void {
+    const run = (ended: () => void): void => {
+      const startedAtMs = this.#io.clock.monotonicMs();
+      call(this.#io, request, timeoutMs, (answer) => {
+        this.#learn(startedAtMs, answer);
+        ended();
+        answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
+      });
+    };
+    this.#queue.add({ lane, urgency, run });
+  }
+
+  #learn(startedAtMs: number, answer: Answer): void {
+    const overloaded = answer.kind === "lost" ? answer.timedOut : answer.status === 429;
+    // A broken connection tells nothing about load.
+    if (answer.kind === "lost" && !overloaded) return;
+    const endedAtMs = this.#io.clock.monotonicMs();
+    const atLimit = this.#queue.underWay >= Math.floor(this.#concurrency.limit);
+    const experience = { startedAtMs, endedAtMs, overloaded, atLimit };
+    this.#concurrency = concurrencyAfter(this.#concurrency, experience, this.#io.inFlightMax);
+  }
+
+  #admit(): boolean {
+    if (this.#queue.underWay >= Math.floor(this.#concurrency.limit)) return false;
+    const { perSecondMax, burst, clock } = this.#io;
+    if (perSecondMax === 0) return true;
+    const nowMs = clock.monotonicMs();
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#filledAtMs) / 1000) * perSecondMax);
+    this.#filledAtMs = nowMs;
+    if (this.#tokens >= 1) {
+      this.#tokens -= 1;
+      return true;
+    }
+    this.#awaitToken(((1 - this.#tokens) / perSecondMax) * 1000);
+    return false;
+  }
+
+  #awaitToken(delayMs: number): void {
+    if (this.#refillPending) return;
+    this.#refillPending = true;
+    this.#io.clock.after(Math.ceil(delayMs), () => {
+      this.#refillPending = false;
+      this.#queue.drain();
+    });
+  }
+}
+
+/** The HTTP request of a write. */
+export function httpRequestOf(request: WriteRequest): HttpRequest {
+  const { ref, subresource } = request;
+  const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
+  switch (request.verb) {
+    case "create":
+      return httpRequest("POST", collectionPath(ref.kind, ref.namespace), JSON_TYPE, request.body);
+    case "update":
+      return httpRequest("PUT", path, JSON_TYPE, request.body);
+    case "patch":
+      return httpRequest("PATCH", path, PATCH_TYPE[request.patch], request.body);
+    case "delete":
+      return httpRequest("DELETE", path, JSON_TYPE, deleteOptions(request));
+  }
+}
+
+function httpRequest(method: string, path: string, type: string, body: unknown): HttpRequest {
+  return { method, path, headers: { accept: JSON_TYPE, "content-type": type }, body: JSON.stringify(body) };
+}
+
+function deleteOptions({
+  uid,
+  resourceVersion,
+  gracePeriodSeconds,
+}: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  return {
+    kind: "DeleteOptions",
+    apiVersion: "v1",
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  };
+}

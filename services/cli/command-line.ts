@@ -1,0 +1,52 @@
+/** The command line: finds the verb, answers --help, and turns problems into one line and an exit code. */
+import { nearest } from "../runtime/config.suggest.ts";
+import { ConfigProblem } from "../runtime/config.value.ts";
+import { overview, verbHelp } from "./help.ts";
+import { Failure, type Host, type Verb } from "./verb.ts";
+import { VERBS } from "./verbs.ts";
+
+/** Exit codes: done; asked properly but it failed; not asked properly. */
+export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** Runs one command line to its end and gives the exit code. Problems are printed, never thrown. */
+export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
+  const [word, ...rest] = argv;
+  if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest[0], host);
+  const verb = VERBS.find(({ name }) => name === word);
+  if (verb === undefined) return usageProblem(unknownVerb(word), host);
+  if (asksForHelp(rest)) {
+    host.print(verbHelp(verb, host.columns));
+    return ExitCode.ok;
+  }
+  try {
+    return await verb.start(rest, host);
+  } catch (problem) {
+    if (problem instanceof ConfigProblem) return usageProblem(problem.message, host);
+    if (!(problem instanceof Failure)) throw problem;
+    host.warn(`vigil: ${problem.message}\n`);
+    return ExitCode.failed;
+  }
+}
+
+function help(word: string | undefined, host: Host): number {
+  const verb = VERBS.find(({ name }) => name === word);
+  if (word !== undefined && verb === undefined) return usageProblem(unknownVerb(word), host);
+  host.print(verb === undefined ? overview(VERBS) : verbHelp(verb, host.columns));
+  return ExitCode.ok;
+}
+
+function asksForHelp(argv: readonly string[]): boolean {
+  const flags = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  return flags.includes("--help") || flags.includes("-h");
+}
+
+function unknownVerb(word: string): string {
+  const names = VERBS.map(({ name }: Verb) => name);
+  const meant = nearest(word, names);
+  return `${word}: no such verb; ${meant === null ? `there are ${names.join(", ")}` : `did you mean ${meant}?`}`;
+}
+
+function usageProblem(problem: string, host: Host): number {
+  host.warn(`vigil: ${problem}\n`);
+  return ExitCode.usage;
+}

@@ -1,0 +1,73 @@
+/** The help texts, written from the table of verbs. */
+import { exampleOf, type Setting, writeValue } from "../runtime/config.value.ts";
+import type { Verb } from "./verb.ts";
+
+const WIDTH_MIN = 60;
+const INDENT = "      ";
+
+/** The help of the command line as a whole. */
+export function overview(verbs: readonly Verb[]): string {
+  const longest = Math.max(...verbs.map(({ name }) => name.length));
+  return [
+    "vigil - a Kubernetes node lifecycle controller",
+    "",
+    "Usage: vigil <verb> [flags]",
+    "",
+    ...verbs.map(({ name, summary }) => `  ${name.padEnd(longest)}  ${summary}`),
+    "",
+    "vigil <verb> --help shows a verb's flags and examples. See it work: vigil playground",
+    "",
+  ].join("\n");
+}
+
+/** The help of one verb, wrapped to a width. */
+export function verbHelp(verb: Verb, columns: number): string {
+  const width = Math.max(WIDTH_MIN, columns);
+  const sections = verb.sections.map(({ title, settings }) => ({
+    title,
+    entries: Object.values(settings).map((setting) => ({
+      head: `--${setting.flag}=${exampleOf(setting)}`,
+      text: meaningOf(setting),
+    })),
+  }));
+  const aliases = [...verb.aliases].map(([flag, { meaning, example }]) => ({
+    head: `--${flag}=${example}`,
+    text: meaning,
+  }));
+  const examples = verb.examples.map(({ command, does }) => ({ head: command, text: does }));
+  const shown = [
+    { title: "Examples", entries: examples },
+    ...sections,
+    { title: "Other spellings", entries: aliases },
+  ].filter(({ entries }) => entries.length > 0);
+  return `vigil ${verb.name} - ${verb.summary}\n\nUsage: ${usageOf(verb)}\n\n${shown
+    .map(({ title, entries }) => `${title}:\n${entries.map((entry) => entryText(entry, width)).join("")}`)
+    .join("\n")}`;
+}
+
+function usageOf({ name, words, sections }: Verb): string {
+  const flags = sections.some(({ settings }) => Object.keys(settings).length > 0) ? "[flags]" : "";
+  return ["vigil", name, words, flags].filter((part) => part !== "").join(" ");
+}
+
+function entryText({ head, text }: { head: string; text: string }, width: number): string {
+  return `  ${head}\n${filled(text, width).join("\n")}\n`;
+}
+
+function meaningOf(setting: Setting): string {
+  const standard = writeValue(setting, setting.standard);
+  return standard === "" ? setting.meaning : `${setting.meaning} Default: ${standard}`;
+}
+
+function filled(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = INDENT;
+  for (const word of text.split(" ")) {
+    if (line !== INDENT && line.length + word.length > width) {
+      lines.push(line.trimEnd());
+      line = INDENT;
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()];
+}

@@ -1,0 +1,27 @@
+/** `vigil completion`: a shell's completion script. */
+import { ConfigProblem } from "../../runtime/config.value.ts";
+import { completionScript, SHELLS } from "../completion.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+/** The verb that prints a completion script for the verbs it is given. */
+export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
+  defineVerb({
+    name: "completion",
+    summary: "print a completion script for a shell",
+    words: "<bash|zsh>",
+    firstWords: SHELLS,
+    settings: {},
+    examples: [
+      { command: "source <(vigil completion bash)", does: "completes vigil in this shell" },
+      {
+        command: "vigil completion zsh > ~/.zfunc/_vigil",
+        does: "completes vigil in every zsh with ~/.zfunc in fpath",
+      },
+    ],
+    run: async (_values, [said = ""], host) => {
+      const shell = SHELLS.find((name) => name === said);
+      if (shell === undefined) throw new ConfigProblem(`completion ${said}: name a shell, ${SHELLS.join(" or ")}`);
+      host.print(completionScript(shell, verbs()));
+      return 0;
+    },
+  });

@@ -1,0 +1,63 @@
+/** The process as its environment gave it: its streams, its files and its end. The only place that reads them. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** The process as the command line sees it. */
+export interface ProcessPort {
+  /** Writes to standard output. */
+  print(text: string): void;
+  /** Writes to standard error. */
+  warn(text: string): void;
+  /** Whether standard output is a terminal that can be redrawn. */
+  readonly interactive: boolean;
+  /** Width of the terminal in characters. */
+  readonly columns: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Host name and process id: a name that no other process of the fleet has. */
+  readonly name: string;
+  /** Reads a text file. Throws the file system's Error. */
+  readFile(path: string): string;
+  /** Writes a text file that only its owner can read. Throws the file system's Error. */
+  writeFile(path: string, text: string): void;
+  /** Aborted when the process is asked to end (SIGTERM, SIGINT); asked a second time, it ends at once. */
+  readonly stopped: AbortSignal;
+}
+
+/** Exit code of a process that was interrupted twice. */
+const INTERRUPTED = 130;
+
+/** Width of what is no terminal. */
+const COLUMNS = 100;
+
+/** This process. */
+export function thisProcess(): ProcessPort {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", endOnClosedPipe);
+  return {
+    print: (text) => process.stdout.write(text),
+    warn: (text) => process.stderr.write(text),
+    interactive: process.stdout.isTTY === true,
+    columns: process.stdout.columns ?? COLUMNS,
+    environment: process.env,
+    name: `${hostname()}-${process.pid}`,
+    readFile: (path) => readFileSync(path, "utf8"),
+    writeFile: (path, text) => writeFileSync(path, text, { mode: 0o600 }),
+    stopped: stopSignal(),
+  };
+}
+
+/** A reader that has seen enough, such as `head`, is no failure of ours. */
+function endOnClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  const asked = () => {
+    if (stop.signal.aborted) process.exit(INTERRUPTED);
+    stop.abort();
+  };
+  process.on("SIGTERM", asked);
+  process.on("SIGINT", asked);
+  return stop.signal;
+}

@@ -1,0 +1,239 @@
+/** One kubelet's contract with the API: registers this machine as a node and keeps its lease and status fresh. It runs no pods. */
+import type { Clock, Kube, Log, Random, Timer } from "../../protocols/ports.ts";
+import type { AgentSettings } from "./agent.settings.ts";
+import { eventRecorder } from "./events.ts";
+import type { FiguresSource } from "./figures.ts";
+import { jittered, renewPeriodMs } from "./lease.policy.ts";
+import { LeaseKeeper } from "./lease.ts";
+import type { NodeObject } from "./node-object.ts";
+import { initialNode, registerPauseMs } from "./registration.policy.ts";
+import { type Candidate, nodeRef, register } from "./registration.ts";
+import {
+  afterCheck,
+  networkProblems,
+  type RuntimeState,
+  runtimeProblems,
+  UNCHECKED_RUNTIME,
+} from "./runtime-check.policy.ts";
+import type { Health, NodeEvent } from "./setters/setter.ts";
+import { computeStatus } from "./setters.ts";
+import { StatusSync } from "./status.sync.ts";
+
+/** All that an agent gets. */
+export interface AgentIo {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly random: Random;
+  readonly log: Log;
+  readonly figures: FiguresSource;
+  readonly settings: AgentSettings;
+  /** Called when heartbeats fail again and again, so that connections can be made anew. */
+  readonly onRepeatedFailure?: () => void;
+}
+
+/** A running agent. */
+export interface Agent {
+  /** Whether the node is registered. */
+  registered(): boolean;
+  /** Posts that the node is shutting down, deletes the lease if so set, and ends; `done` is called once. */
+  stop(done: () => void): void;
+}
+
+const STARTING: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
+
+/** Starts the kubelet's loops for one node (9.1). */
+export function startAgent(io: AgentIo): Agent {
+  return new NodeAgent(io);
+}
+
+/** The node that would be registered now, with what went wrong in computing it; nothing is sent. */
+export function previewNode(io: AgentIo, done: (candidate: Candidate, problems: readonly string[]) => void): void {
+  io.figures.checkRuntime((report) => {
+    const runtime = afterCheck(UNCHECKED_RUNTIME, report, io.clock.monotonicMs());
+    const preview = new StatusSync({
+      ...io,
+      health: () => healthOf(runtime, io, false),
+      emit: () => {},
+      onRepeatedFailure: () => {},
+    });
+    buildCandidate(preview, io.settings, ({ problems, ...candidate }) => done(candidate, problems));
+  });
+}
+
+/** A node ready to be registered, with the Events of its first status. */
+interface Built extends Candidate {
+  readonly events: readonly NodeEvent[];
+  readonly problems: readonly string[];
+}
+
+function buildCandidate(sync: StatusSync, settings: AgentSettings, done: (built: Built) => void): void {
+  sync.look((input) => {
+    const { resetExtendedResources } = input.figures;
+    done({ ...computeStatus(initialNode(settings, input.figures), input), resetExtendedResources });
+  });
+}
+
+function healthOf(runtime: RuntimeState, { clock, settings }: AgentIo, shuttingDown: boolean): Health {
+  return {
+    runtime: runtimeProblems(runtime, clock.monotonicMs(), settings.runtimeDownMs),
+    network: networkProblems(runtime),
+    storage: [],
+    shuttingDown,
+    warning: null,
+  };
+}
+
+class NodeAgent implements Agent {
+  readonly #io: AgentIo;
+  readonly #status: StatusSync;
+  readonly #lease: LeaseKeeper;
+  readonly #timers = new Map<string, Timer>();
+  readonly #startedMs: number;
+  #runtime: RuntimeState = UNCHECKED_RUNTIME;
+  #registered = false;
+  /** Whether the start was told in an Event. */
+  #started = false;
+  #shuttingDown = false;
+  #stopRegistering: (() => void) | null = null;
+
+  constructor(io: AgentIo) {
+    const { clock, kube, log, settings, onRepeatedFailure = () => {} } = io;
+    this.#io = io;
+    this.#startedMs = clock.monotonicMs();
+    this.#status = new StatusSync({
+      ...io,
+      onRepeatedFailure,
+      health: () => healthOf(this.#runtime, io, this.#shuttingDown),
+      emit: eventRecorder({ clock, kube, log }),
+    });
+    this.#lease = new LeaseKeeper({
+      clock,
+      kube,
+      log,
+      onRepeatedFailure,
+      nodeName: settings.nodeName,
+      leaseSeconds: settings.leaseSeconds,
+      owner: (done) =>
+        kube.read(nodeRef(settings.nodeName), (reply) =>
+          done(reply.outcome === "ok" ? (reply.object.metadata.uid ?? null) : null),
+        ),
+    });
+    this.#checkRuntime(() => this.#begin());
+  }
+
+  registered(): boolean {
+    return this.#registered;
+  }
+
+  stop(done: () => void): void {
+    this.#shuttingDown = true;
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#stopRegistering?.();
+    this.#lease.stop();
+    const leave = () => {
+      if (this.#io.settings.deleteLeaseOnStop) this.#lease.remove(done);
+      else done();
+    };
+    if (this.#registered) this.#status.sync(leave);
+    else leave();
+  }
+
+  /** The loops of 9.1, once the runtime has been asked for the first time. */
+  #begin(): void {
+    if (this.#shuttingDown) return;
+    const { settings } = this.#io;
+    this.#later("runtime", settings.runtimeCheckMs, () => this.#watchRuntime());
+    this.#renew();
+    if (settings.registerNode) this.#register();
+    else {
+      this.#registered = true;
+      this.#sync();
+    }
+    this.#later("fast", settings.fastStatusMs, () => this.#fast());
+  }
+
+  #later(loop: string, delayMs: number, run: () => void): void {
+    this.#timers.get(loop)?.cancel();
+    if (!this.#shuttingDown) this.#timers.set(loop, this.#io.clock.after(delayMs, run));
+  }
+
+  #checkRuntime(next: () => void): void {
+    this.#io.figures.checkRuntime((report) => {
+      this.#runtime = afterCheck(this.#runtime, report, this.#io.clock.monotonicMs());
+      next();
+    });
+  }
+
+  #watchRuntime(): void {
+    this.#checkRuntime(() => this.#later("runtime", this.#io.settings.runtimeCheckMs, () => this.#watchRuntime()));
+  }
+
+  /** Registers, then begins to post the status; the lease is renewed at once, because its owner exists only now. */
+  #register(): void {
+    const { clock, kube, log, settings } = this.#io;
+    let built: Built | null = null;
+    this.#stopRegistering = register(
+      {
+        clock,
+        kube,
+        log,
+        pauseMs: (attempt) => registerPauseMs(attempt, settings.registerFirstMs, settings.registerMaxMs),
+        candidate: (use) =>
+          buildCandidate(this.#status, settings, (fresh) => {
+            built = fresh;
+            use(fresh);
+          }),
+      },
+      (node, created) => {
+        this.#stopRegistering = null;
+        log.info("node registered", { node: settings.nodeName, created });
+        this.#welcome(node, created ? (built?.events ?? []) : []);
+      },
+    );
+  }
+
+  #welcome(node: NodeObject, events: readonly NodeEvent[]): void {
+    this.#registered = true;
+    this.#status.registered(node, this.#started ? events : [STARTING, ...events]);
+    this.#started = true;
+    this.#renew();
+    this.#sync();
+  }
+
+  #renew(): void {
+    const { random, settings } = this.#io;
+    this.#lease.renew(() =>
+      this.#later("lease", jittered(renewPeriodMs(settings.leaseSeconds), random), () => this.#renew()),
+    );
+  }
+
+  #sync(): void {
+    const { random, settings } = this.#io;
+    this.#status.sync((outcome) => {
+      if (outcome === "gone" && settings.registerNode) this.#registerAgain();
+      else this.#later("status", jittered(settings.statusComputeMs, random), () => this.#sync());
+    });
+  }
+
+  /** Better than R9.4: a node object deleted underneath does not stay away until the kubelet is restarted (L47). */
+  #registerAgain(): void {
+    if (this.#shuttingDown) return;
+    this.#io.log.warn("node is not at the API any more, registering it again", { node: this.#io.settings.nodeName });
+    this.#registered = false;
+    this.#lease.forget();
+    this.#register();
+  }
+
+  #fast(): void {
+    const { clock, log, settings } = this.#io;
+    if (clock.monotonicMs() - this.#startedMs >= settings.fastStatusLimitMs) {
+      log.error("node was not ready in time after the start", { node: settings.nodeName });
+      return;
+    }
+    this.#checkRuntime(() =>
+      this.#status.fast((completed) => {
+        if (!completed) this.#later("fast", settings.fastStatusMs, () => this.#fast());
+      }),
+    );
+  }
+}

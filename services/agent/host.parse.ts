@@ -1,0 +1,54 @@
+/** Reads the texts in which Linux tells of itself. Pure: it opens no file. */
+import type { Headroom } from "./figures.ts";
+import { bytesText } from "./quantity.ts";
+
+/** How much memory there is, and how much of it could be had. */
+export interface MemoryFigures {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+}
+
+const KIBIBYTE = 1024;
+
+/**
+ * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of late:
+ * the capacity less the working set, as kubelet counts memory.available.
+ */
+export function meminfoBytes(text: string): MemoryFigures | null {
+  const amounts = new Map(
+    [...text.matchAll(/^(\S+):\s+(\d+) kB$/gm)].map(([, name = "", amount]) => [name, Number(amount) * KIBIBYTE]),
+  );
+  const totalBytes = amounts.get("MemTotal");
+  const freeBytes = amounts.get("MemFree");
+  if (totalBytes === undefined || freeBytes === undefined) return null;
+  return { totalBytes, availableBytes: freeBytes + (amounts.get("Inactive(file)") ?? 0) };
+}
+
+/** A folder of /sys/kernel/mm/hugepages as the page size it stands for; null for any other name. */
+export function hugePageSize(folder: string): { folder: string; name: string; bytes: number } | null {
+  const kibibytes = /^hugepages-(\d+)kB$/.exec(folder)?.[1];
+  if (kibibytes === undefined) return null;
+  const bytes = Number(kibibytes) * KIBIBYTE;
+  return { folder, name: bytesText(bytes), bytes };
+}
+
+/** Process ids left, from pid_max, threads-max and the tasks counted in /proc/loadavg; null when they do not tell. */
+export function pidHeadroom(pidMax: string, threadsMax: string, loadavg: string): Headroom | null {
+  const tasks = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(loadavg)?.[1];
+  const capacity = Math.min(...[pidMax, threadsMax].map(Number).filter((limit) => limit > 0));
+  if (tasks === undefined || !Number.isFinite(capacity)) return null;
+  return { available: capacity - Number(tasks), capacity };
+}
+
+/** The interface with the default route in /proc/net/route; null when there is none. */
+export function defaultRouteInterface(text: string): string | null {
+  const routes = text.split("\n").map((line) => line.trim().split(/\s+/));
+  return (
+    routes.find(([, destination, , , , , , mask]) => destination === "00000000" && mask === "00000000")?.[0] ?? null
+  );
+}
+
+/** The name an operating system gives itself in /etc/os-release; null when it gives none. */
+export function osImageOf(text: string): string | null {
+  return /^PRETTY_NAME=(["']?)(.*)\1$/m.exec(text)?.[2] || null;
+}

@@ -1,0 +1,71 @@
+/** Whether a computed status is worth posting, and how a node is brought up to date (9.6, 9.7). Pure; status.sync.ts talks to the API. */
+import { isDeepStrictEqual } from "node:util";
+import { Label } from "../../protocols/names.ts";
+import type { Random } from "../../protocols/ports.ts";
+import type { Figures } from "./figures.ts";
+import { type NodeCondition, type NodeObject, type NodeStatus, withMetadata } from "./node-object.ts";
+import type { SetterInput } from "./setters/setter.ts";
+import { type ComputedStatus, computeStatus } from "./setters.ts";
+
+/** A node brought up to date, and whether that made a difference that cannot wait for the next report. */
+export interface UpdatedNode extends ComputedStatus {
+  readonly changed: boolean;
+}
+
+/** Runs the setters and mends the labels of the platform (R9.16, R9.17); `podCidrs` are those last seen (R9.15). */
+export function updateNode(original: NodeObject, input: SetterInput, podCidrs: string): UpdatedNode {
+  const cidrs = podCidrsOf(original);
+  const cidrsChanged = cidrs !== "" && cidrs !== podCidrs;
+  const labelled = withPlatformLabels(original, input.figures);
+  const computed = computeStatus(labelled, input);
+  const changed = cidrsChanged || labelled !== original || nodeStatusHasChanged(original.status, computed.node.status);
+  return { ...computed, changed };
+}
+
+/** The pod address ranges of a node in one text. */
+export function podCidrsOf(node: NodeObject): string {
+  return (node.spec?.podCIDRs ?? []).join(",");
+}
+
+/** The same node when its labels of operating system and architecture are right. */
+export function withPlatformLabels(node: NodeObject, figures: Figures): NodeObject {
+  const wanted = { [Label.os]: figures.operatingSystem, [Label.arch]: figures.architecture };
+  const right = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);
+  return right ? node : withMetadata(node, { labels: wanted });
+}
+
+/** Whether two statuses differ in more than heartbeat times and the order of conditions. */
+export function nodeStatusHasChanged(before: NodeStatus | undefined, after: NodeStatus | undefined): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  const { conditions: conditionsBefore = [], ...restBefore } = before;
+  const { conditions: conditionsAfter = [], ...restAfter } = after;
+  return (
+    !isDeepStrictEqual(timeless(conditionsBefore), timeless(conditionsAfter)) ||
+    !isDeepStrictEqual(restBefore, restAfter)
+  );
+}
+
+function timeless(conditions: readonly NodeCondition[]): readonly NodeCondition[] {
+  return conditions
+    .map((condition) => ({ ...condition, lastHeartbeatTime: null }))
+    .sort((left, right) => Number(left.type > right.type) - Number(left.type < right.type));
+}
+
+/** When a status was last posted, and by how much the pause after it is longer than usual. */
+export interface LastReport {
+  readonly atMs: number | null;
+  readonly extraDelayMs: number;
+}
+
+/** Before anything was posted. */
+export const NOTHING_REPORTED: LastReport = { atMs: null, extraDelayMs: 0 };
+
+/** Whether a status must be posted now: it changed, or the report is due (R9.12, 1.36). */
+export function isReportDue(last: LastReport, changed: boolean, nowMs: number, reportMs: number): boolean {
+  return changed || last.atMs === null || nowMs - last.atMs >= reportMs + last.extraDelayMs;
+}
+
+/** The extra delay to follow a report: after a change or the first one it spreads nodes over half a period either way (R9.12). */
+export function extraDelayMs(last: LastReport, changed: boolean, reportMs: number, random: Random): number {
+  return changed || last.atMs === null ? (random() - 0.5) * reportMs : 0;
+}

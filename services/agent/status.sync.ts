@@ -1,0 +1,204 @@
+/** Computes a node's status and posts it when it is worth it (9.6, 9.11). When to do so is the agent's decision. */
+import { ConditionType } from "../../protocols/names.ts";
+import { type Clock, type Kube, type Log, type Random, Urgency } from "../../protocols/ports.ts";
+import type { AgentSettings } from "./agent.settings.ts";
+import type { Figures, FiguresSource } from "./figures.ts";
+import { asNode, conditionOf, type NodeObject } from "./node-object.ts";
+import { afterLook, type PressureState, pressuresAt } from "./pressure.policy.ts";
+import { nodeRef } from "./registration.ts";
+import type { Health, NodeEvent, SetterInput, Told } from "./setters/setter.ts";
+import { statusPatch } from "./status.patch.ts";
+import {
+  extraDelayMs,
+  isReportDue,
+  type LastReport,
+  NOTHING_REPORTED,
+  podCidrsOf,
+  type UpdatedNode,
+  updateNode,
+} from "./status.policy.ts";
+
+/** kubelet's nodeStatusUpdateRetry. */
+const TRIES = 5;
+
+/** What a status sync needs. */
+export interface StatusSyncOptions {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly random: Random;
+  readonly log: Log;
+  readonly settings: AgentSettings;
+  readonly figures: FiguresSource;
+  readonly health: () => Health;
+  /** Emits Events about the node; called only once what they tell stands at the API (better than L46). */
+  readonly emit: (node: NodeObject, events: readonly NodeEvent[]) => void;
+  /** Called when heartbeats fail again and again: the connection may be dead. */
+  readonly onRepeatedFailure: () => void;
+}
+
+/** What came of a sync: the status is as it should be, the node is not at the API, or it could not be posted. */
+export type SyncOutcome = "posted" | "unchanged" | "gone" | "failed";
+
+/** Computes and posts a node's status; one at a time, a second request waits for the first. */
+export class StatusSync {
+  readonly #options: StatusSyncOptions;
+  #last: LastReport = NOTHING_REPORTED;
+  #told: Told = { unschedulable: false, reboot: false };
+  #podCidrs = "";
+  #pressure: PressureState = {};
+  /** The node as the API last showed it. */
+  #known: NodeObject | null = null;
+  #busy = false;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: StatusSyncOptions) {
+    this.#options = options;
+  }
+
+  /** All a setter may look at, from fresh figures. */
+  look(use: (input: SetterInput) => void): void {
+    this.#options.figures.read((figures) => use(this.#inputOf(figures)));
+  }
+
+  /** Takes over a node that was just registered, and tells the Events of its first status when it was created. */
+  registered(node: NodeObject, events: readonly NodeEvent[]): void {
+    this.#known = node;
+    this.#tell(node, events);
+  }
+
+  /** Reads the node, computes its status, posts it when it changed or the report is due; up to five tries at once (R9.9). */
+  sync(done: (outcome: SyncOutcome) => void): void {
+    this.#exclusively((release) =>
+      this.#try(0, (outcome) => {
+        release();
+        done(outcome);
+      }),
+    );
+  }
+
+  /** Posts a status as soon as the node can become ready; calls `done` with whether there is nothing more to wait for (9.11). */
+  fast(done: (completed: boolean) => void): void {
+    const known = this.#known;
+    const ready = known === null ? undefined : conditionOf(known, ConditionType.ready);
+    if (known === null || ready === undefined || this.#busy) done(false);
+    else if (ready.status === "True") done(true);
+    else this.#exclusively((release) => this.#fastUpdate(known, release, done));
+  }
+
+  #fastUpdate(known: NodeObject, release: () => void, done: (completed: boolean) => void): void {
+    const finish = (completed: boolean) => {
+      release();
+      done(completed);
+    };
+    this.look((input) => {
+      const updated = updateNode(known, input, this.#podCidrs);
+      const ready = conditionOf(updated.node, ConditionType.ready);
+      if (!updated.changed || ready === undefined || ready.status === "False") {
+        finish(false);
+        return;
+      }
+      this.#options.log.info("node just became ready, posting its status", { node: known.metadata.name });
+      this.#post(known, updated, (posted) => {
+        if (posted === "posted") finish(true);
+        else {
+          release();
+          this.sync(() => done(true));
+        }
+      });
+    });
+  }
+
+  #try(tried: number, done: (outcome: SyncOutcome) => void): void {
+    const { kube, log, settings, onRepeatedFailure } = this.#options;
+    if (tried === TRIES) {
+      log.error("node status not posted, trying again at the next round", { node: settings.nodeName, tries: TRIES });
+      done("failed");
+      return;
+    }
+    const failed = (detail: string) => {
+      if (tried > 0) onRepeatedFailure();
+      log.warn("node status not posted", { node: settings.nodeName, attempt: tried + 1, detail });
+      this.#try(tried + 1, done);
+    };
+    kube.read(nodeRef(settings.nodeName), (reply) => {
+      if (reply.outcome === "gone") done("gone");
+      else if (reply.outcome !== "ok") failed(reply.detail);
+      else this.#update(asNode(reply.object), failed, done);
+    });
+  }
+
+  #update(node: NodeObject, failed: (detail: string) => void, done: (outcome: SyncOutcome) => void): void {
+    this.#known = node;
+    this.look((input) => {
+      const { clock, log, settings } = this.#options;
+      const updated = updateNode(node, input, this.#podCidrs);
+      for (const problem of updated.problems) log.warn("part of the node status could not be set", { problem });
+      if (!isReportDue(this.#last, updated.changed, clock.monotonicMs(), settings.statusReportMs)) {
+        this.#tell(node, updated.events);
+        done("unchanged");
+        return;
+      }
+      this.#post(node, updated, (posted, detail) => {
+        if (posted === "failed") failed(detail);
+        else done(posted);
+      });
+    });
+  }
+
+  #post(
+    node: NodeObject,
+    updated: UpdatedNode,
+    done: (outcome: "posted" | "gone" | "failed", detail: string) => void,
+  ): void {
+    const { clock, kube, random, settings } = this.#options;
+    const { statusReportMs } = settings;
+    const delayMs = extraDelayMs(this.#last, updated.changed, statusReportMs, random);
+    const body = statusPatch(node, updated.node) ?? {};
+    const request = { ref: nodeRef(settings.nodeName), urgency: Urgency.status, subresource: "status" } as const;
+    kube.write({ ...request, verb: "patch", patch: "strategic", body }, (reply) => {
+      if (reply.outcome !== "ok") {
+        done(reply.outcome === "gone" ? "gone" : "failed", reply.detail);
+        return;
+      }
+      this.#last = { atMs: clock.monotonicMs(), extraDelayMs: delayMs };
+      this.#known = asNode(reply.object);
+      this.#tell(this.#known, updated.events);
+      done("posted", "");
+    });
+  }
+
+  #inputOf(figures: Figures): SetterInput {
+    const { clock, settings, health } = this.#options;
+    const nowMs = clock.monotonicMs();
+    this.#pressure = afterLook(this.#pressure, figures.headroom, settings.thresholds, nowMs);
+    return {
+      figures,
+      settings,
+      nowMs: clock.wallMs(),
+      pressures: pressuresAt(this.#pressure, nowMs, settings.pressureTransitionMs),
+      health: health(),
+      told: this.#told,
+    };
+  }
+
+  #tell(node: NodeObject, events: readonly NodeEvent[]): void {
+    this.#podCidrs = podCidrsOf(node);
+    this.#told = {
+      unschedulable: node.spec?.unschedulable ?? false,
+      reboot: this.#told.reboot || events.some(({ reason }) => reason === "Rebooted"),
+    };
+    if (events.length > 0) this.#options.emit(node, events);
+  }
+
+  #exclusively(run: (release: () => void) => void): void {
+    if (this.#busy) {
+      this.#waiting.push(() => this.#exclusively(run));
+      return;
+    }
+    this.#busy = true;
+    run(() => {
+      this.#busy = false;
+      this.#waiting.shift()?.();
+    });
+  }
+}

@@ -12,8 +12,8 @@ const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; 
   { name: /^xstate$/, owner: /\.(machine|service)\.ts$/, where: "*.machine.ts and *.service.ts" },
   {
     name: /^@nats-io\//,
-    owner: /^services\/(runtime\/bus\.nats|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
-    where: "services/runtime/bus.nats.ts and the ledger's store",
+    owner: /^services\/(runtime\/bus\.nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
+    where: "services/runtime/bus.nats*.ts and the ledger's store",
   },
   { name: /^@kubernetes\//, owner: /^services\/runtime\/kube[a-z.-]*\.ts$/, where: "services/runtime/kube*.ts" },
   { name: /^pino$/, owner: /^services\/runtime\/log\.ts$/, where: "services/runtime/log.ts" },

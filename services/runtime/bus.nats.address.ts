@@ -1,0 +1,44 @@
+/** Reads NATS server addresses as users write them. It connects to nothing. */
+
+/** Servers to dial, and what their addresses say about how. */
+export interface NatsAddress {
+  /** `host:port`, without credentials. */
+  readonly servers: readonly string[];
+  readonly user?: string;
+  readonly password?: string;
+  readonly token?: string;
+  /** Whether an address demands TLS. */
+  readonly tls: boolean;
+}
+
+const SCHEMES = ["nats:", "tls:"];
+const PORT_STANDARD = "4222";
+
+/**
+ * Addresses such as `nats://host`, `tls://host:4222`, `host:4222`, `nats://user:password@host` or `nats://token@host`.
+ * Credentials are taken from the first address that has any. Throws an Error of one line for what is no address.
+ */
+export function readNatsAddresses(addresses: readonly string[]): NatsAddress {
+  const urls = addresses.map(readOne);
+  const authorized = urls.find(({ username }) => username !== "");
+  return {
+    servers: urls.map(({ hostname, port }) => `${hostname}:${port === "" ? PORT_STANDARD : port}`),
+    tls: urls.some(({ protocol }) => protocol === "tls:"),
+    ...(authorized === undefined ? {} : credentialsOf(authorized)),
+  };
+}
+
+function readOne(address: string): URL {
+  const text = address.includes("://") ? address : `nats://${address}`;
+  const url = URL.parse(text);
+  if (url === null || !SCHEMES.includes(url.protocol) || url.hostname === "" || !/^\/?$/.test(url.pathname)) {
+    const shown = address.replace(/\/\/.*@/, "//***@");
+    throw new Error(`NATS server ${JSON.stringify(shown)}: write it as nats://host:4222 or tls://host:4222`);
+  }
+  return url;
+}
+
+function credentialsOf(url: URL): { user: string; password: string } | { token: string } {
+  const user = decodeURIComponent(url.username);
+  return url.password === "" ? { token: user } : { user, password: decodeURIComponent(url.password) };
+}

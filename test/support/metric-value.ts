@@ -1,0 +1,17 @@
+/** Reads one figure out of a registry of metrics, as a scrape would. */
+import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
+
+/** The sum over all series of a metric whose labels include those given; 0 when there is none. */
+export async function metricValue(
+  metrics: ReadableMetrics,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const text = await metrics.text();
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .filter((line) => wanted.every((pair) => line.includes(pair)))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+}

@@ -42,14 +42,21 @@ export class ApiServer {
     this.#log = log;
     this.store = new Store({ changesMax: changesMax ?? CHANGES_MAX });
     this.registry = new Registry({ store: this.store, clock, random });
-    this.faults = new Faults(random);
+    const lists = new Lists(this.store);
+    const watches = new Set<WatchStream>();
+    const compact = (): void => {
+      this.store.compact();
+      lists.compact();
+    };
+    this.faults = new Faults(random, { watches: () => watches, compact });
     this.#parts = {
       store: this.store,
       registry: this.registry,
-      lists: new Lists(this.store),
+      lists,
       clock,
       random,
-      watches: new Set<WatchStream>(),
+      watches,
+      isSilent: (storage) => this.faults.isSilent(storage),
       bookmarkPeriodMs: bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS,
     };
     for (const name of FIRST_NAMESPACES) {
@@ -152,7 +159,11 @@ class Delivery {
     if (!this.#open) return;
     this.#exchange.response(status, headers);
     if (typeof body === "object" && "open" in body) {
-      const stream = body.open({ data: (chunk) => this.#exchange.data(chunk), end: () => this.#exchange.end() });
+      const stream = body.open({
+        data: (chunk) => this.#exchange.data(chunk),
+        end: () => this.#exchange.end(),
+        broken: () => this.fail("connection reset by peer", true),
+      });
       this.#stopStream = () => stream.abort();
       stream.start();
       return;

@@ -9,7 +9,7 @@ export class History {
   #forgottenUpTo = 0;
 
   constructor(changesMax: number) {
-    this.#changes = new Array(changesMax);
+    this.#changes = Array.from({ length: changesMax });
   }
 
   /** Adds the newest change; the oldest is forgotten when the ring is full. */

@@ -7,7 +7,7 @@ import type { ApiObject } from "./objects.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import type { Place, Registry } from "./registry.ts";
 import { objectRenderer, type Renderer } from "./render.ts";
-import type { Resource } from "./resources.ts";
+import type { Resource, StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
 import { methodNotAllowed, noSuchPath } from "./status.ts";
 import type { Store } from "./store.ts";
@@ -25,6 +25,8 @@ export interface VerbParts {
   readonly random: Random;
   /** Every open watch; the verbs add to it, a watch that ends is taken out. */
   readonly watches: Set<WatchStream>;
+  /** Whether new watches of a collection are stale from the start. */
+  isSilent(storage: StorageName): boolean;
   /** How often a watch that wants bookmarks gets one. */
   readonly bookmarkPeriodMs: number;
 }
@@ -139,27 +141,17 @@ function watch(parts: VerbParts, call: Call): Answer {
     bookmarkPeriodMs: parts.bookmarkPeriodMs,
   };
   const { store, clock, watches } = parts;
+  const renderer = rendererFor(call);
   return {
     status: 200,
     headers: { "content-type": "application/json" },
     body: {
       open(sink) {
-        const ended = {
-          data: sink.data,
-          end: () => {
-            watches.delete(stream);
-            sink.end();
-          },
-        };
-        const stream = new WatchStream({ selection, options, renderer: rendererFor(call), store, clock, sink: ended });
+        const closed = (): boolean => watches.delete(stream);
+        const stream = new WatchStream({ selection, options, renderer, store, clock, sink, closed });
         watches.add(stream);
-        return {
-          start: () => stream.start(),
-          abort: () => {
-            watches.delete(stream);
-            stream.abort();
-          },
-        };
+        stream.silence(parts.isSilent(call.resource.storage));
+        return stream;
       },
     },
   };

@@ -2,6 +2,7 @@
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import { isSelected, type Selection, selected } from "./list.ts";
 import type { Renderer } from "./render.ts";
+import type { StorageName } from "./resources.ts";
 import { gone } from "./status.ts";
 import type { Store } from "./store.ts";
 import { Change, type ChangeType } from "./stored.ts";
@@ -10,6 +11,8 @@ import { Change, type ChangeType } from "./stored.ts";
 export interface StreamSink {
   data(chunk: Uint8Array): void;
   end(): void;
+  /** The connection breaks. */
+  broken(): void;
 }
 
 /** What one watcher asked for. */
@@ -32,6 +35,7 @@ export class WatchStream {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #sink: StreamSink;
+  readonly #closed: () => void;
   readonly #plain: boolean;
   #pending: Uint8Array[] = [];
   #stopListening: () => void = () => undefined;
@@ -46,6 +50,8 @@ export class WatchStream {
     store: Store;
     clock: Clock;
     sink: StreamSink;
+    /** Called once when the stream is over, whoever ended it. */
+    closed: () => void;
   }) {
     this.#selection = parts.selection;
     this.#options = parts.options;
@@ -53,12 +59,13 @@ export class WatchStream {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#sink = parts.sink;
+    this.#closed = parts.closed;
     this.#plain = parts.selection.labels.length === 0 && parts.selection.fields.length === 0;
   }
 
-  /** Which resource is watched. */
-  get resource(): Selection["resource"] {
-    return this.#selection.resource;
+  /** Which collection is watched. */
+  get storage(): StorageName {
+    return this.#selection.resource.storage;
   }
 
   /** Begins: tells what the resourceVersion asks for, then follows the changes. */
@@ -78,24 +85,27 @@ export class WatchStream {
     this.#stopListening = collection.listen((change) => {
       if (change.now.revision > Number(from)) this.#see(change);
     });
-    this.#timers.push(this.#clock.after(this.#options.timeoutMs, () => this.end()));
+    this.#timers.push(this.#clock.after(this.#options.timeoutMs, () => this.cut("end")));
     if (this.#options.bookmarks) this.#bookmarkLater();
   }
 
-  /** Ends the stream in order, as at its timeout. */
-  end(): void {
+  /** Ends the stream from this side: in order, as at its timeout, or as a connection that breaks. */
+  cut(how: "end" | "break"): void {
     if (this.#state === "closed") return;
-    this.#flush();
+    if (how === "end") this.#flush();
     this.abort();
-    this.#sink.end();
+    if (how === "end") this.#sink.end();
+    else this.#sink.broken();
   }
 
   /** Stops without another word: the other side is gone. */
   abort(): void {
+    if (this.#state === "closed") return;
     this.#state = "closed";
     this.#pending = [];
     this.#stopListening();
     for (const timer of this.#timers) timer.cancel();
+    this.#closed();
   }
 
   /** Goes on without telling anything, as a watch does whose cache is stale; what happens meanwhile is lost. */
@@ -153,6 +163,6 @@ export class WatchStream {
   #expire(from: string): void {
     const failure = gone(`too old resource version: ${from} (${this.#store.revision})`);
     this.#send(Buffer.from(`${JSON.stringify({ type: "ERROR", object: failure.status() })}\n`));
-    this.#clock.soon(() => this.end());
+    this.#clock.soon(() => this.cut("end"));
   }
 }

@@ -1,0 +1,95 @@
+/** What happens to a node's eviction and to its pods, in both modes. Whose turn it is the zone decides; it reads no clock. */
+import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
+import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import type { NodeEvent } from "./node.machine.ts";
+import { FIRST_LATER_MS } from "./silence.policy.ts";
+import { carriesNoExecute } from "./taint.policy.ts";
+
+/** API times are cut to whole seconds, so what they name may be this much later. */
+const API_TIME_STEP_MS = 1000;
+
+/** The event for the readiness region: the Ready condition as posted, or Unknown for a node found silent. */
+export function readinessEvent(node: Pick<ObservedNode, "conditions">, isSilent: boolean): NodeEvent {
+  if (isSilent) return "readyUnknown";
+  const status = readyConditionOf(node)?.status;
+  return status === undefined ? "readyMissing" : `ready${status}`;
+}
+
+/**
+ * The event for the eviction region in taint mode: evicted means that a NoExecute taint of ours stands on the node, whoever
+ * set it, so the status is known again after a restart. Null when nothing happens.
+ */
+export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
+  if (carriesNoExecute(node)) return "evictionDone";
+  return isDown(readiness) ? "evictionDue" : "evictionCancelled";
+}
+
+/**
+ * The event for the eviction region in direct mode (5.3): due once a node has been down for pod-eviction-timeout, cancelled
+ * when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes nothing (R2.23).
+ */
+export function directEvictionEvent(
+  readiness: Readiness,
+  status: EvictionStatus,
+  isOverdue: boolean,
+): NodeEvent | null {
+  if (readiness === "ready") return "evictionCancelled";
+  return isDown(readiness) && status === "unmarked" && isOverdue ? "evictionDue" : null;
+}
+
+/** The instants a node's direct eviction is counted from, on one clock; nulls are not known. */
+export interface DownSince {
+  readonly readiness: Readiness;
+  /** When the Ready condition last changed. */
+  readonly transitionMs: number;
+  readonly lastSignMs: number;
+  /** Whether that sign was seen to come, rather than found at first sight. */
+  readonly isSignWitnessed: boolean;
+}
+
+/**
+ * The first instant at which a node's pods may be deleted in direct mode (R5.3): False counts from the transition, Unknown
+ * from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node became Unknown.
+ */
+export function directEvictionFromMs(
+  down: DownSince,
+  profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
+): number {
+  const impliedMs = down.transitionMs - profile.nodeMonitorGraceMs;
+  const lastSignMs = down.isSignWitnessed ? down.lastSignMs : Math.min(down.lastSignMs, impliedMs);
+  const fromMs = down.readiness === "unknown" ? lastSignMs : down.transitionMs;
+  return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
+}
+
+/** An API time on the monotonic clock, as the latest instant it may name, but never in the future. */
+export function apiInstantMs(apiAt: number, wallMs: number, nowMs: number): number {
+  return nowMs - Math.max(0, wallMs - apiAt - API_TIME_STEP_MS);
+}
+
+/**
+ * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that nothing a
+ * crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11), because the
+ * kubelet minds its own. A pod without the condition is left alone (R3.5), one that has False is done (R3.2).
+ */
+export function podsToMarkUnready(
+  node: Pick<ObservedNode, "conditions">,
+  pods: readonly ObservedPod[],
+): readonly ObservedPod[] {
+  const ready = readyConditionOf(node);
+  if (ready === null || ready.status === "True") return [];
+  const unmarked = pods.filter((pod) => pod.ready !== null && pod.ready !== "False");
+  if (ready.status === "Unknown") return unmarked;
+  const since = ready.transitionAt ?? Number.POSITIVE_INFINITY;
+  return unmarked.filter((pod) => pod.boundAt > since);
+}
+
+/** The pods to delete from an evicted node in direct mode: those of DaemonSets are kept (L39), terminating ones are on their way. */
+export function podsToEvict(pods: readonly ObservedPod[]): readonly ObservedPod[] {
+  return pods.filter((pod) => pod.owner !== "DaemonSet" && pod.deletionAt === null);
+}
+
+function isDown(readiness: Readiness): boolean {
+  return readiness === "notReady" || readiness === "unknown";
+}

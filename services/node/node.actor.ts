@@ -1,0 +1,230 @@
+/** The actor of one node: holds what was heard of it, steps its machine, and tells and asks what the policies decide. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Io } from "../../protocols/ports.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import type { ShardView } from "../runtime/shard-view.ts";
+import type { TimerWheel } from "../runtime/timer-wheel.ts";
+import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
+import {
+  apiInstantMs,
+  directEvictionEvent,
+  directEvictionFromMs,
+  readinessEvent,
+  taintEvictionEvent,
+} from "./eviction.policy.ts";
+import { AskBook, type AskNoun } from "./node.asks.ts";
+import type { NodeCounters } from "./node.counters.ts";
+import { INITIAL_NODE_STATE, type NodeState, stepNode } from "./node.machine.ts";
+import { sendAsks } from "./node.sending.ts";
+import { NodeSigns } from "./node.signs.ts";
+import { graceMsOf, silentFromMs } from "./silence.policy.ts";
+import { harmlessOf, isHarmless, wishesOf } from "./wishes.policy.ts";
+
+/** What the actors of one shard share. */
+export interface NodeSurroundings {
+  readonly io: Io;
+  readonly view: ShardView;
+  /** Wakes an actor when its node's silence may have lasted too long. */
+  readonly graces: TimerWheel<NodeActor>;
+  /** Wakes an actor to repeat its asks. */
+  readonly reviews: TimerWheel<NodeActor>;
+  readonly counters: NodeCounters;
+  /** Has an actor reviewed as soon as its shard can be seen. */
+  hold(actor: NodeActor): void;
+  /** Notes that the view of the shard was wrong. */
+  doubt(reason: string, cause: string | null): void;
+}
+
+/** One node's actor. A heartbeat only moves a deadline; everything else ends in a review, which looks at all there is. */
+export class NodeActor {
+  readonly #around: NodeSurroundings;
+  readonly #signs: NodeSigns;
+  #node: ObservedNode;
+  #state: NodeState;
+  /** When the present readiness began, on the wall clock. */
+  #since: number;
+  /** When Ready last changed, on the monotonic clock. */
+  #transitionMs: number;
+  /** Found silent, and the API does not show it yet. */
+  #isSilent = false;
+  /** The judgement told last. */
+  #judgement = "";
+  /** Null while nothing is asked for. */
+  #asks: AskBook | null = null;
+
+  constructor(around: NodeSurroundings, node: ObservedNode) {
+    const { clock } = around.io;
+    const nowMs = clock.monotonicMs();
+    const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
+    this.#around = around;
+    this.#node = node;
+    this.#signs = new NodeSigns(nowMs);
+    this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
+    this.#since = Math.min(transitionAt, clock.wallMs());
+    this.#transitionMs = apiInstantMs(transitionAt, clock.wallMs(), nowMs);
+  }
+
+  /** Takes a newer state of the node, or the same again. */
+  observe(node: ObservedNode, cause: string): void {
+    const before = readyConditionOf(this.#node);
+    const ready = readyConditionOf(node);
+    const nowMs = this.#around.io.clock.monotonicMs();
+    this.#node = node;
+    if (before?.transitionAt !== ready?.transitionAt) this.#transitionMs = nowMs;
+    // The heartbeat inside a node's own state may come ahead of the batch that tells it.
+    const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
+    const isAlive = this.#signs.isStatusKnown && this.#signs.take(heartbeat, nowMs, cause);
+    if (isAlive || ready?.status === "Unknown") this.#isSilent = false;
+    this.review(cause);
+  }
+
+  /** Takes a sign of life seen at `seenMs` on this process's monotonic clock. */
+  hear(heartbeat: Heartbeat, seenMs: number, cause: string): void {
+    if (!this.#signs.take(heartbeat, seenMs, cause)) return;
+    if (!this.#isSilent) {
+      this.#armGrace();
+      return;
+    }
+    this.#isSilent = false;
+    this.review(cause);
+  }
+
+  /** Takes the zone's word that this node's turn to be drained has come (5.6). */
+  grantDrain(uid: string, cause: string): void {
+    const { view, io } = this.#around;
+    if (uid !== this.#node.uid || view.blindness(io.clock.monotonicMs()) !== null) return;
+    if (this.#state.eviction === "toBeEvicted") this.#state = stepNode(this.#state, "evictionDone");
+    this.rejudge(cause);
+    this.review(cause);
+  }
+
+  /** Takes what came of a write about this node or one of its pods. */
+  written(done: BodyOf<"done.write">, cause: string): void {
+    const nowMs = this.#around.io.clock.monotonicMs();
+    if (done.outcome === "shadowed" || done.outcome === "denied") {
+      this.#asks?.postpone(done.ask.slice("asked.".length) as AskNoun, nowMs);
+      this.review(cause);
+    }
+    const isRefuted = done.ask === "asked.condition" && done.outcome === "refused" && done.uid === this.#node.uid;
+    if (!isRefuted || !this.#isSilent) return;
+    this.#around.counters.refuted();
+    this.#isSilent = false;
+    this.#signs.rebase(nowMs);
+    this.#around.doubt(`a live read refuted the silence of ${this.#node.node}`, cause);
+    this.review(cause);
+  }
+
+  /** Tells its judgement again. */
+  rejudge(cause: string): void {
+    this.#judgement = "";
+    this.#judge(cause);
+  }
+
+  /** Looks at everything known: is it silent, what state is it in, what is to be told and asked. */
+  review(cause: string | null = this.#signs.cause): void {
+    const { view, io } = this.#around;
+    const nowMs = io.clock.monotonicMs();
+    const canSee = view.blindness(nowMs) === null;
+    this.#findSilence(nowMs, canSee);
+    const evictionFromMs = this.#step(nowMs, canSee);
+    this.#judge(cause);
+    this.#ask(nowMs, canSee, cause);
+    this.#armReview(evictionFromMs);
+  }
+
+  /** Ends the actor: nothing wakes it any more. */
+  end(): void {
+    this.#around.graces.cancel(this);
+    this.#around.reviews.cancel(this);
+  }
+
+  #silentFromMs(): number {
+    const graceMs = graceMsOf(this.#node, this.#around.io.profile);
+    return silentFromMs(this.#signs.lastMs, this.#around.view.sight.since, graceMs);
+  }
+
+  #armGrace(): void {
+    const isServed = this.#isSilent || readyConditionOf(this.#node)?.status === "Unknown";
+    if (isServed) this.#around.graces.cancel(this);
+    else this.#around.graces.schedule(this, this.#silentFromMs());
+  }
+
+  #findSilence(nowMs: number, canSee: boolean): void {
+    const fromMs = this.#silentFromMs();
+    const isOverdue = nowMs >= fromMs && readyConditionOf(this.#node)?.status !== "Unknown";
+    if (isOverdue && !canSee) this.#around.hold(this);
+    if (isOverdue && canSee && !this.#isSilent) {
+      this.#isSilent = true;
+      this.#around.counters.verdict(nowMs - fromMs);
+    }
+    if (isOverdue) this.#around.graces.cancel(this);
+    else this.#armGrace();
+  }
+
+  /** Steps both regions. Returns when a direct eviction will be due; null when none is to come. */
+  #step(nowMs: number, canSee: boolean): number | null {
+    const before = this.#state;
+    const state = stepNode(before, readinessEvent(this.#node, this.#isSilent));
+    const isDirect = this.#around.io.profile.evictionMode === "direct";
+    const fromMs = isDirect ? this.#directEvictionFromMs(state) : null;
+    const isOverdue = fromMs !== null && nowMs >= fromMs;
+    if (isOverdue && !canSee) this.#around.hold(this);
+    const event = isDirect
+      ? directEvictionEvent(state.readiness, state.eviction, isOverdue && canSee)
+      : taintEvictionEvent(this.#node, state.readiness);
+    this.#state = event === null ? state : stepNode(state, event);
+    if (state.readiness !== before.readiness) this.#since = this.#around.io.clock.wallMs();
+    return isOverdue ? null : fromMs;
+  }
+
+  #directEvictionFromMs({ readiness, eviction }: NodeState): number | null {
+    if (eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
+    const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
+    const isSignWitnessed = this.#signs.isWitnessedAfter(transitionAt);
+    const down = { readiness, transitionMs: this.#transitionMs, lastSignMs: this.#signs.lastMs, isSignWitnessed };
+    return directEvictionFromMs(down, this.#around.io.profile);
+  }
+
+  #judge(cause: string | null): void {
+    const { node, uid, resourceVersion, labels } = this.#node;
+    const { readiness, eviction } = this.#state;
+    const ready = this.#isSilent ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
+    const zone = zoneKeyOf(labels);
+    const counted = isCounted(labels);
+    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone}`;
+    if (judgement === this.#judgement) return;
+    this.#judgement = judgement;
+    const { bus, clock } = this.#around.io;
+    const heartbeatAt = this.#signs.isHeard ? clock.wallMs() - (clock.monotonicMs() - this.#signs.lastMs) : null;
+    const where = { node, uid, resourceVersion, zone, counted };
+    bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
+  }
+
+  #ask(nowMs: number, canSee: boolean, cause: string | null): void {
+    const { view, io, counters } = this.#around;
+    const wishes = wishesOf({
+      node: this.#node,
+      pods: view.pods(this.#node.node)?.pods ?? null,
+      isSilent: this.#isSilent,
+      eviction: this.#state.eviction,
+      evictionMode: io.profile.evictionMode,
+    });
+    const mustWait = !canSee && !isHarmless(wishes);
+    if (mustWait) {
+      counters.heldBack();
+      this.#around.hold(this);
+    }
+    const asks = this.#asks ?? new AskBook(io.profile);
+    const asking = { io, node: this.#node, basis: this.#signs.basis, asks, nowMs, cause };
+    sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes);
+    this.#asks = asks.nextDueMs() === null ? null : asks;
+  }
+
+  #armReview(evictionFromMs: number | null): void {
+    const never = Number.POSITIVE_INFINITY;
+    const dueMs = Math.min(this.#asks?.nextDueMs() ?? never, evictionFromMs ?? never);
+    if (dueMs < never) this.#around.reviews.schedule(this, dueMs);
+    else this.#around.reviews.cancel(this);
+  }
+}

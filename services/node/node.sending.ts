@@ -1,0 +1,61 @@
+/** Turns the wishes that are due into asks on the bus. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Io } from "../../protocols/ports.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import type { AskBook } from "./node.asks.ts";
+import type { Wishes } from "./wishes.policy.ts";
+
+/** What an ask about a node is made from. */
+export interface Asking {
+  readonly io: Io;
+  readonly node: ObservedNode;
+  /** The last signs of life, which a verdict of silence rests on. */
+  readonly basis: BodyOf<"asked.condition">["basis"];
+  readonly asks: AskBook;
+  readonly nowMs: number;
+  readonly cause: string | null;
+}
+
+/** Asks for every wish that is due and forgets the asks of wishes that are gone. */
+export function sendAsks(asking: Asking, wishes: Wishes): void {
+  sendConditions(asking, wishes);
+  sendTaints(asking, wishes);
+  sendLabels(asking, wishes);
+  sendPods(asking, wishes);
+}
+
+function sendConditions({ io, node, basis, asks, nowMs, cause }: Asking, { conditions }: Wishes): void {
+  const endState = conditions.length === 0 ? null : conditions.map(({ type }) => type).join(" ");
+  if (!asks.isDue("condition", endState, nowMs)) return;
+  io.bus.publish("asked.condition", { ...identityOf(node), basis, conditions: [...conditions] }, cause);
+}
+
+function sendTaints({ io, node, asks, nowMs, cause }: Asking, { taints }: Wishes): void {
+  if (!asks.isDue("taint", taints === null ? null : JSON.stringify(taints), nowMs) || taints === null) return;
+  const ready = readyConditionOf(node)?.status ?? null;
+  io.bus.publish("asked.taint", { ...identityOf(node), taints: node.taints, ready, ...taints }, cause);
+}
+
+function sendLabels({ io, node, asks, nowMs, cause }: Asking, { labels }: Wishes): void {
+  if (!asks.isDue("label", labels === null ? null : JSON.stringify(labels), nowMs) || labels === null) return;
+  io.bus.publish("asked.label", { ...identityOf(node), labels: { ...labels } }, cause);
+}
+
+function sendPods({ io, node, asks, nowMs, cause }: Asking, { unready, evictions }: Wishes): void {
+  for (const { namespace, name, uid } of asks.podsDue("unready", unready, nowMs)) {
+    io.bus.publish("asked.unready", { namespace, name, uid, node: node.node }, cause);
+  }
+  const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null };
+  for (const { namespace, name, uid } of asks.podsDue("eviction", evictions, nowMs)) {
+    io.bus.publish("asked.eviction", { namespace, name, uid, node: node.node, ...eviction }, cause);
+  }
+}
+
+function identityOf({
+  node,
+  uid,
+  resourceVersion,
+}: ObservedNode): Pick<ObservedNode, "node" | "uid" | "resourceVersion"> {
+  return { node, uid, resourceVersion };
+}

@@ -1,0 +1,35 @@
+/** The node service: one actor per node of the shards this process minds. Decisions are in the policies, states in the machine. */
+import type { Service } from "../../protocols/ports.ts";
+import { TimerWheel } from "../runtime/timer-wheel.ts";
+import type { NodeActor } from "./node.actor.ts";
+import { nodeCounters } from "./node.counters.ts";
+import { NodeShard } from "./node.shard.ts";
+
+/** Width of a wheel slot; deadlines are exact all the same. */
+const WHEEL_TICK_MS = 64;
+
+/** Judges nodes and asks for what their state demands. */
+export const nodeService: Service = (io) => {
+  const { bus, clock, fleet, metrics } = io;
+  const shards = new Map<number, NodeShard>();
+  const wake = (actor: NodeActor): void => actor.review();
+  const graces = new TimerWheel<NodeActor>({ clock, tickMs: WHEEL_TICK_MS, fire: wake });
+  const reviews = new TimerWheel<NodeActor>({ clock, tickMs: WHEEL_TICK_MS, fire: wake });
+  const shared = { io, graces, reviews, counters: nodeCounters(metrics) };
+  const lose = (shard: number): void => {
+    shards.get(shard)?.stop();
+    shards.delete(shard);
+  };
+  const stopFollowing = fleet.follow("node", {
+    gained: (shard) => shards.set(shard, new NodeShard(shared, shard)),
+    lost: lose,
+  });
+  const stopGaps = bus.onGap((type, shard) => {
+    if (type.startsWith("observed.")) shards.get(shard)?.gap();
+  });
+  return () => {
+    stopFollowing();
+    stopGaps();
+    for (const shard of shards.keys()) lose(shard);
+  };
+};

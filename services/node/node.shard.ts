@@ -1,0 +1,126 @@
+/** The node actors of one shard: makes them when nodes appear, ends them when they go, and gives each its messages. */
+import type { Message } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Io, Stop } from "../../protocols/ports.ts";
+import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
+import { translated } from "../runtime/shard-sight.ts";
+import { NodeActor, type NodeSurroundings } from "./node.actor.ts";
+
+/** How many judgements are told again before other work gets its turn. */
+const REJUDGED_PER_TURN = 256;
+
+/** What the shards of one process share. */
+export type SharedSurroundings = Pick<NodeSurroundings, "io" | "graces" | "reviews" | "counters">;
+
+/** One shard of nodes. */
+export class NodeShard {
+  readonly #io: Io;
+  readonly #feed: ShardFeed;
+  readonly #around: NodeSurroundings;
+  readonly #actors = new Map<string, NodeActor>();
+  /** Actors whose harmful wishes wait for sight. */
+  readonly #held = new Set<NodeActor>();
+  readonly #stops: Stop[];
+  /** Nodes whose judgement is still to be told again; null when no telling is under way. */
+  #rejudging: Iterator<NodeActor> | null = null;
+  #hasEnded = false;
+
+  constructor(shared: SharedSurroundings, shard: number) {
+    this.#io = shared.io;
+    this.#feed = feedShard(shared.io, shard, {
+      needs: ["nodes", "leases"],
+      reader: {
+        node: (node, previous, cause) => this.#observe(node, previous, cause),
+        gone: ({ node }) => this.#end(node),
+        pods: ({ node }, _pods, cause) => this.#actors.get(node)?.review(cause),
+        pulse: (cause) => this.#lookAgain(cause),
+      },
+    });
+    this.#around = {
+      ...shared,
+      view: this.#feed.view,
+      hold: (actor) => this.#held.add(actor),
+      doubt: (reason, cause) => this.#feed.doubt(reason, cause),
+    };
+    const { bus } = shared.io;
+    this.#stops = [
+      bus.subscribe("observed.lease", shard, (message) => this.#hear(message)),
+      bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
+      bus.subscribe("done.write", shard, ({ body, id }) => this.#actors.get(body.node)?.written(body, id)),
+      bus.subscribe("asked.resync", shard, ({ source, id }) => this.#rejudgeFor(source, id)),
+    ];
+  }
+
+  /** Notes that messages of this shard went missing. */
+  gap(): void {
+    this.#feed.doubt("messages went missing", null);
+  }
+
+  /** Ends every actor and every subscription. */
+  stop(): void {
+    this.#hasEnded = true;
+    this.#feed.stop();
+    for (const stop of this.#stops) stop();
+    for (const actor of this.#actors.values()) actor.end();
+    this.#actors.clear();
+    this.#held.clear();
+  }
+
+  #observe(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
+    if (previous !== null && previous.uid !== node.uid) this.#end(node.node);
+    const actor = this.#actors.get(node.node);
+    if (actor === undefined) this.#begin(node, cause);
+    else actor.observe(node, cause);
+  }
+
+  #begin(node: ObservedNode, cause: string): void {
+    const actor = new NodeActor(this.#around, node);
+    this.#actors.set(node.node, actor);
+    actor.review(cause);
+  }
+
+  #end(name: string): void {
+    const actor = this.#actors.get(name);
+    if (actor === undefined) return;
+    actor.end();
+    this.#actors.delete(name);
+    this.#held.delete(actor);
+  }
+
+  #hear({ body, at, id }: Message<"observed.lease">): void {
+    const nowMs = this.#io.clock.monotonicMs();
+    for (const heartbeat of body.heartbeats) {
+      this.#actors.get(heartbeat.node)?.hear(heartbeat, translated(heartbeat.seenAt, at, nowMs), id);
+    }
+  }
+
+  /** A pulse may have opened the eyes: what waited for that is reviewed. */
+  #lookAgain(cause: string): void {
+    if (this.#held.size === 0 || this.#feed.view.blindness(this.#io.clock.monotonicMs()) !== null) return;
+    const held = [...this.#held];
+    this.#held.clear();
+    for (const actor of held) actor.review(cause);
+  }
+
+  /** Someone else asked for a resync: judgements belong to what it needs. Asks that come meanwhile begin it anew. */
+  #rejudgeFor(source: string, cause: string): void {
+    if (source === `node@${this.#io.fleet.member}`) return;
+    const isUnderWay = this.#rejudging !== null;
+    this.#rejudging = this.#actors.values();
+    if (!isUnderWay) this.#rejudgeSome(cause);
+  }
+
+  #rejudgeSome(cause: string): void {
+    for (let told = 0; told < REJUDGED_PER_TURN; told++) {
+      const next = this.#rejudging?.next();
+      if (next === undefined || next.done === true) {
+        this.#rejudging = null;
+        return;
+      }
+      next.value.rejudge(cause);
+    }
+    this.#io.clock.after(0, () => {
+      if (!this.#hasEnded) this.#rejudgeSome(cause);
+    });
+  }
+}

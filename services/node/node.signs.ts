@@ -1,0 +1,68 @@
+/** The signs of life of one node: the last of each kind, and when the last of all was seen. What silence means is decided in the policy. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Heartbeat } from "../../protocols/objects.ts";
+import { isFresh } from "./silence.policy.ts";
+
+/** Signs of life. Instants are on the monotonic clock, stamps are the kubelet's own. */
+export class NodeSigns {
+  #leaseRenewedAt: number | null | undefined = undefined;
+  #statusHeartbeatAt: number | null | undefined = undefined;
+  #lastMs: number;
+  #isWitnessed = false;
+  #cause: string | null = null;
+
+  /** Before any sign is told, the moment at which the node came to be known stands for one. */
+  constructor(knownSinceMs: number) {
+    this.#lastMs = knownSinceMs;
+  }
+
+  /** When the last sign was seen. */
+  get lastMs(): number {
+    return this.#lastMs;
+  }
+
+  /** Id of the message that told the last sign: the cause of whatever its absence leads to. */
+  get cause(): string | null {
+    return this.#cause;
+  }
+
+  get isHeard(): boolean {
+    return this.#leaseRenewedAt !== undefined || this.#statusHeartbeatAt !== undefined;
+  }
+
+  /** Whether the status heartbeat is known, so that another one is news. */
+  get isStatusKnown(): boolean {
+    return this.#statusHeartbeatAt !== undefined;
+  }
+
+  /** The stamps a verdict rests on. */
+  get basis(): BodyOf<"asked.condition">["basis"] {
+    return { leaseRenewedAt: this.#leaseRenewedAt ?? null, statusHeartbeatAt: this.#statusHeartbeatAt ?? null };
+  }
+
+  /** Takes a sign seen at `seenMs`. Returns whether it was news. The first one replaces the moment of getting known: it may be older. */
+  take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
+    const known = { leaseRenewedAt: this.#leaseRenewedAt, statusHeartbeatAt: this.#statusHeartbeatAt };
+    if (!isFresh({ kind, renewedAt }, known)) return false;
+    this.#lastMs = this.isHeard ? Math.max(this.#lastMs, seenMs) : seenMs;
+    this.#cause = cause;
+    if (kind === "lease") {
+      this.#isWitnessed ||= this.#leaseRenewedAt !== undefined;
+      this.#leaseRenewedAt = renewedAt;
+    } else {
+      this.#isWitnessed ||= this.#statusHeartbeatAt !== undefined;
+      this.#statusHeartbeatAt = renewedAt;
+    }
+    return true;
+  }
+
+  /** Counts the node as alive at this moment, because someone who looked found it so. */
+  rebase(nowMs: number): void {
+    this.#lastMs = nowMs;
+  }
+
+  /** Whether the last sign was seen to come, or is at least younger by its stamp than `transitionAt`; else it was only found. */
+  isWitnessedAfter(transitionAt: number): boolean {
+    return this.#isWitnessed || (this.#leaseRenewedAt ?? Number.NEGATIVE_INFINITY) > transitionAt;
+  }
+}

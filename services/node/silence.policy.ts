@@ -1,0 +1,65 @@
+/** When a node's silence has lasted too long, and what is then said of it. It reads no clock: every instant is given. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { FORCED_CONDITIONS, SilentReason } from "../../protocols/names.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+
+/** The stamps of a node's last signs of life, as its kubelet wrote them; undefined before the first of its kind was told. */
+export interface SignStamps {
+  readonly leaseRenewedAt: number | null | undefined;
+  readonly statusHeartbeatAt: number | null | undefined;
+}
+
+/** A condition to write on a silent node. */
+export type ForcedCondition = BodyOf<"asked.condition">["conditions"][number];
+
+/**
+ * Expiry is strict (2.8, step E): at exactly the last sign plus the grace a node still counts as alive. Clocks and API
+ * stamps count whole milliseconds, so this is how much later the first instant of silence is.
+ */
+export const FIRST_LATER_MS = 1;
+
+/**
+ * Whether a heartbeat is news. A lease counts when it is the first or renewed later than the one known (R2.38). A status
+ * counts when its stamp differs at all, backwards too (R2.34); losing the Ready condition is no sign of life (R2.36).
+ * Knowing the one never makes the other news again (L14).
+ */
+export function isFresh(heartbeat: Pick<Heartbeat, "kind" | "renewedAt">, known: SignStamps): boolean {
+  const { kind, renewedAt } = heartbeat;
+  if (kind === "status") {
+    return known.statusHeartbeatAt === undefined || (renewedAt !== null && renewedAt !== known.statusHeartbeatAt);
+  }
+  if (known.leaseRenewedAt === undefined) return true;
+  return renewedAt !== null && known.leaseRenewedAt !== null && known.leaseRenewedAt < renewedAt;
+}
+
+/** The silence tolerated of a node: longer while it has not posted a Ready condition (R2.32, R2.33). */
+export function graceMsOf(
+  node: Pick<ObservedNode, "conditions">,
+  profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">,
+): number {
+  return readyConditionOf(node) === null ? profile.nodeStartupGraceMs : profile.nodeMonitorGraceMs;
+}
+
+/** The first instant at which a node's silence has lasted longer than its grace. Time before the present sight does not count. */
+export function silentFromMs(lastSignMs: number, sightSinceMs: number | null, graceMs: number): number {
+  return Math.max(lastSignMs, sightSinceMs ?? lastSignMs) + graceMs + FIRST_LATER_MS;
+}
+
+/**
+ * The conditions to force on a silent node, in upstream's order (2.8, step F). None when Ready is Unknown already: then
+ * nothing is written at all (R2.45). A condition the node lacks is one its kubelet never posted.
+ */
+export function conditionsToForce(node: ObservedNode): ForcedCondition[] {
+  if (readyConditionOf(node)?.status === "Unknown") return [];
+  return FORCED_CONDITIONS.flatMap((type): ForcedCondition[] => {
+    const current = node.conditions.find((condition) => condition.type === type);
+    if (current === undefined) {
+      return [{ type, status: "Unknown", ...SilentReason.never, heartbeatAt: node.createdAt }];
+    }
+    return current.status === "Unknown"
+      ? []
+      : [{ type, status: "Unknown", ...SilentReason.stopped, heartbeatAt: null }];
+  });
+}

@@ -1,0 +1,93 @@
+/** Which taints and labels a node should carry by its conditions. When a NoExecute taint is first set is the zone's decision. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { CONDITION_TAINT_KEYS, ConditionType, Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { Condition, ObservedNode, TaintId } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+
+/** A change of a node's taints in one patch, and why. */
+export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
+
+/** The NoExecute taints this controller owns. */
+const NO_EXECUTE_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
+
+/** The NoSchedule taint that a condition with a given status stands for (R4.18); every other pair stands for none. */
+const CONDITION_TAINTS: Readonly<Record<string, string>> = {
+  [`${ConditionType.ready}=False`]: TaintKey.notReady,
+  [`${ConditionType.ready}=Unknown`]: TaintKey.unreachable,
+  [`${ConditionType.memoryPressure}=True`]: TaintKey.memoryPressure,
+  [`${ConditionType.diskPressure}=True`]: TaintKey.diskPressure,
+  [`${ConditionType.networkUnavailable}=True`]: TaintKey.networkUnavailable,
+  [`${ConditionType.pidPressure}=True`]: TaintKey.pidPressure,
+};
+
+/** Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27). */
+const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
+  [Label.os, Label.osBeta],
+  [Label.arch, Label.archBeta],
+];
+
+/** Keys of the NoSchedule taints a node should carry: in the order of its conditions, then the cordon (R4.18). */
+export function wantedNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "unschedulable">): string[] {
+  const keys = node.conditions.flatMap((condition) => taintKeyOf(condition) ?? []);
+  if (node.unschedulable) keys.push(TaintKey.unschedulable);
+  return [...new Set(keys)];
+}
+
+/** Whether a NoExecute taint of ours stands on a node. */
+export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
+  return NO_EXECUTE_KEYS.some((key) => carries(node, key, TaintEffect.noExecute));
+}
+
+/**
+ * All that is to change about a node's taints by its conditions; null when nothing is. NoSchedule taints follow the
+ * conditions (R4.19–R4.22). Of the NoExecute taints the opposite one is swapped at once (4.7) and both go when the node is
+ * ready (R4.33); from a node that is not ready none is stripped (L4). In direct mode they are left alone (P14).
+ */
+export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictionMode"]): TaintChange | null {
+  const condition = noScheduleChange(node);
+  const eviction = evictionMode === "taint" ? noExecuteChange(node) : { add: [], remove: [] };
+  const add = [...condition.add, ...eviction.add];
+  const remove = [...condition.remove, ...eviction.remove];
+  if (add.length === 0) return remove.length === 0 ? null : { add, remove, why: "healing" };
+  return { add, remove, why: eviction.add.length > 0 ? "swap" : "conditions" };
+}
+
+/** The labels to set so that the old names follow the new ones (R4.27); null when they do. */
+export function labelChangeOf(node: Pick<ObservedNode, "labels">): Record<string, string> | null {
+  const changes = FOLLOWING_LABELS.flatMap(([truth, follower]) => {
+    const value = node.labels[truth];
+    return value === undefined || node.labels[follower] === value ? [] : [[follower, value] as const];
+  });
+  return changes.length === 0 ? null : Object.fromEntries(changes);
+}
+
+function taintKeyOf(condition: Condition): string | undefined {
+  return CONDITION_TAINTS[`${condition.type}=${condition.status}`];
+}
+
+function carries(node: Pick<ObservedNode, "taints">, key: string, effect: string): boolean {
+  return node.taints.some((taint) => taint.key === key && taint.effect === effect);
+}
+
+function noScheduleChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
+  const effect = TaintEffect.noSchedule;
+  const wanted = wantedNoScheduleKeys(node);
+  const unwanted = CONDITION_TAINT_KEYS.filter((key) => !wanted.includes(key));
+  return {
+    add: wanted.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),
+    remove: unwanted.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect })),
+  };
+}
+
+function noExecuteChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
+  const effect = TaintEffect.noExecute;
+  const standing = NO_EXECUTE_KEYS.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect }));
+  const status = readyConditionOf(node)?.status;
+  if (status === "True") return { add: [], remove: standing };
+  if (status === undefined) return { add: [], remove: [] };
+  const right = status === "False" ? TaintKey.notReady : TaintKey.unreachable;
+  const remove = standing.filter(({ key }) => key !== right);
+  const isSwap = remove.length > 0 && !carries(node, right, effect);
+  return { add: isSwap ? [{ key: right, effect }] : [], remove };
+}

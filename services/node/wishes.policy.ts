@@ -1,0 +1,49 @@
+/** All that is wished for a node at one moment, given what is known of it. Sending and repeating are the actor's work. */
+import type { EvictionStatus } from "../../protocols/judged.ts";
+import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { podsToEvict, podsToMarkUnready } from "./eviction.policy.ts";
+import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
+import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
+
+/** What is known of a node when it is reviewed. */
+export interface Situation {
+  readonly node: ObservedNode;
+  /** Null while they are not known. */
+  readonly pods: readonly ObservedPod[] | null;
+  readonly isSilent: boolean;
+  readonly eviction: EvictionStatus;
+  readonly evictionMode: Profile["evictionMode"];
+}
+
+/** What is to become true of a node and its pods; empty lists and nulls where all is well. */
+export interface Wishes {
+  readonly conditions: readonly ForcedCondition[];
+  readonly taints: TaintChange | null;
+  readonly labels: Readonly<Record<string, string>> | null;
+  readonly unready: readonly ObservedPod[];
+  readonly evictions: readonly ObservedPod[];
+}
+
+/** Everything wished for a node by what is known of it. */
+export function wishesOf({ node, pods, isSilent, eviction, evictionMode }: Situation): Wishes {
+  const isDrained = evictionMode === "direct" && eviction === "evicted";
+  return {
+    conditions: isSilent ? conditionsToForce(node) : [],
+    taints: taintChangeOf(node, evictionMode),
+    labels: labelChangeOf(node),
+    unready: podsToMarkUnready(node, pods ?? []),
+    evictions: isDrained ? podsToEvict(pods ?? []) : [],
+  };
+}
+
+/** What of the wishes may be asked for while blind: healing and labels. The rest waits until eyes are open. */
+export function harmlessOf(wishes: Wishes): Wishes {
+  const taints = wishes.taints?.why === "healing" ? wishes.taints : null;
+  return { ...wishes, conditions: [], taints, unready: [], evictions: [] };
+}
+
+/** Whether anything had to be left out. */
+export function isHarmless({ conditions, taints, unready, evictions }: Wishes): boolean {
+  return conditions.length + unready.length + evictions.length === 0 && (taints === null || taints.why === "healing");
+}

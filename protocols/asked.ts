@@ -42,12 +42,14 @@ export const askedTaint = z.object({
   why: z.enum(["conditions", "turn", "swap", "healing"]),
 });
 
-/** Body of `asked.label`: set these labels on a node (R4.26). */
+/** Body of `asked.label`: set these labels (R4.26) and annotations on a node. */
 export const askedLabel = z.object({
   node: z.string(),
   uid: z.string(),
   resourceVersion: z.string(),
   labels: z.record(z.string(), z.string()),
+  /** Annotations of our own; null takes one away. */
+  annotations: z.record(z.string(), z.string().nullable()).optional(),
 });
 
 /** What an ask about a pod names; the uid is the pod, the name is only how the API is asked. */

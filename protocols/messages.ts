@@ -121,9 +121,9 @@ export const MESSAGES = {
   "asked.label": define({
     schema: askedLabel,
     ...byNode,
-    from: "node",
+    from: "node, taint-manager",
     to: "node-writer, ledger",
-    purpose: "labels on a node",
+    purpose: "labels and annotations on a node",
   }),
   "asked.eviction": define({
     schema: askedEviction,

@@ -46,6 +46,15 @@ export const Label = {
   excludeDisruption: "node.kubernetes.io/exclude-disruption",
 } as const;
 
+/** Annotations of our own. */
+export const Annotation = {
+  /**
+   * On a node: JSON with the first sight, as an API time, of each NoExecute taint without `timeAdded` that a countdown
+   * rests on.
+   */
+  taintsSeen: "vigil.v1/taints-seen",
+} as const;
+
 /** The labels the observer keeps of a node; every other label is dropped while parsing. */
 export const OBSERVED_LABELS: readonly string[] = [
   Label.zone,

@@ -61,6 +61,11 @@ export const nodeSchema = z.object({
   unschedulable: z.boolean(),
   taints: z.array(taintSchema),
   conditions: z.array(conditionSchema),
+  /**
+   * When NoExecute taints without `timeAdded` were first seen, by `key:effect`; absent when nothing is written down
+   * (Annotation.taintsSeen).
+   */
+  taintsSeenAt: z.record(z.string(), instant).optional(),
 });
 /** What is observed of a node. */
 export type ObservedNode = z.infer<typeof nodeSchema>;

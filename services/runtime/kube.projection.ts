@@ -1,5 +1,8 @@
-/** Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided elsewhere. */
-import { OBSERVED_LABELS } from "../../protocols/names.ts";
+/**
+ * Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided
+ * elsewhere.
+ */
+import { Annotation, OBSERVED_LABELS } from "../../protocols/names.ts";
 import type {
   Condition,
   ConditionStatus,
@@ -40,6 +43,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
     unschedulable: spec.unschedulable === true,
     taints: projected(spec.taints, (taint) => projectTaint(taint, io)),
     conditions: projected(status.conditions, (condition) => projectCondition(condition, io)),
+    ...taintsSeen(recordOf(metadata.annotations), io),
   };
 }
 
@@ -122,6 +126,27 @@ function observedLabels(labels: JsonRecord): Record<string, string> {
     if (typeof value === "string") kept[label] = value;
   }
   return kept;
+}
+
+/** What is written down about taints without `timeAdded`; an unreadable entry is as good as none. */
+function taintsSeen(annotations: JsonRecord, io: ProjectionIo): Pick<ObservedNode, "taintsSeenAt"> {
+  const text = textOf(annotations[Annotation.taintsSeen]);
+  if (text === null) return {};
+  const entries = Object.entries(recordOf(parsed(text)));
+  const read = entries.flatMap(([taint, time]) => {
+    const at = typeof time === "string" ? epochMsOf(time) : null;
+    if (at === null) io.problem(`metadata.annotations.${Annotation.taintsSeen}`);
+    return at === null ? [] : [[taint, at] as const];
+  });
+  return { taintsSeenAt: Object.fromEntries(read) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {

@@ -1,0 +1,38 @@
+/**
+ * When a wish that has not come true may be told again: at once, then after pauses that double. It sends nothing and
+ * has no timer.
+ */
+import type { Profile } from "../../protocols/profile.ts";
+
+/** The pauses between tellings. */
+export type RepetitionSettings = Pick<Profile, "askRetryMs" | "askRetryMaxMs">;
+
+/** The pause after a wish was told `times` times (at least once), in milliseconds. */
+export function pauseMs(times: number, { askRetryMs, askRetryMaxMs }: RepetitionSettings): number {
+  return Math.min(askRetryMaxMs, askRetryMs * 2 ** Math.max(0, times - 1));
+}
+
+/** Counts the tellings of many wishes by key. */
+export class Repetition<K> {
+  readonly #settings: RepetitionSettings;
+  readonly #told = new Map<K, { times: number; againAt: number }>();
+
+  constructor(settings: RepetitionSettings) {
+    this.#settings = settings;
+  }
+
+  /** Whether the wish is to be told now; a yes counts as a telling. */
+  isDue(key: K, now: number): boolean {
+    const told = this.#told.get(key) ?? { times: 0, againAt: now };
+    if (now < told.againAt) return false;
+    told.times += 1;
+    told.againAt = now + pauseMs(told.times, this.#settings);
+    this.#told.set(key, told);
+    return true;
+  }
+
+  /** Forgets the wishes that no longer stand. */
+  keep(stands: (key: K) => boolean): void {
+    for (const key of this.#told.keys()) if (!stands(key)) this.#told.delete(key);
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What NoExecute taints mean for a pod with these tolerations: stay, leave at an instant, or leave now. It reads no
+ * clock.
+ */
+import { TaintEffect } from "../../protocols/names.ts";
+import type { Taint, Toleration } from "../../protocols/objects.ts";
+
+/** A NoExecute taint and the instant from which it counts, in milliseconds on whatever clock the caller keeps. */
+export interface StandingTaint {
+  readonly taint: Taint;
+  readonly since: number;
+}
+
+/** What tolerations are read with. */
+export interface TolerationRules {
+  /** Whether the operators Lt and Gt are understood (profile.tolerationComparisonOperators). */
+  readonly comparisonOperators: boolean;
+}
+
+/** When a pod has to leave because of a taint. */
+export interface Eviction {
+  /** On the clock of the taints' `since`; negative infinity when it has to leave at once. */
+  readonly at: number;
+  /** The taint that decides. */
+  readonly taint: Taint;
+  /** Seconds of the toleration that decides; null when none matches. */
+  readonly tolerationSeconds: number | null;
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * Instants beyond this are never reached: the last one a JavaScript Date can name. tolerationSeconds is an int64, whose
+ * product with 1000 leaves the safe integers but not the doubles, so that no sum here overflows or turns negative.
+ */
+const NEVER_MS = 8.64e15;
+
+/** A canonical decimal integer, as Lt and Gt demand of both values (R8.33). */
+const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** The taints of a node that evict pods, in order (R8.10). */
+export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
+  return taints.filter(({ effect }) => effect === TaintEffect.noExecute);
+}
+
+/**
+ * When a pod must leave, or null when it may stay for ever. Each taint counts from its own `since`, but not before the
+ * pod
+ * was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides. A
+ * taint
+ * without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends.
+ */
+export function evictionOf(
+  taints: readonly StandingTaint[],
+  tolerations: readonly Toleration[],
+  boundAt: number,
+  rules: TolerationRules,
+): Eviction | null {
+  let earliest: Eviction | null = null;
+  for (const standing of taints) {
+    const eviction = evictionBy(standing, tolerations, boundAt, rules);
+    if (eviction !== null && (earliest === null || eviction.at < earliest.at)) earliest = eviction;
+  }
+  return earliest;
+}
+
+function evictionBy(
+  { taint, since }: StandingTaint,
+  tolerations: readonly Toleration[],
+  boundAt: number,
+  rules: TolerationRules,
+): Eviction | null {
+  const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
+  if (first === undefined) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: null };
+  const seconds = first.tolerationSeconds;
+  if (seconds === undefined) return null;
+  if (seconds <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: seconds };
+  const at = Math.max(since, boundAt) + seconds * SECOND_MS;
+  return at < NEVER_MS ? { at, taint, tolerationSeconds: seconds } : null;
+}
+
+/** Whether a toleration matches a taint (R8.33). An effect or a key left empty matches every one. */
+export function tolerates(toleration: Toleration, taint: Taint, rules: TolerationRules): boolean {
+  const { key = "", effect = "", operator = "", value = "" } = toleration;
+  if (effect !== "" && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  if (operator === "Exists") return true;
+  const taintValue = taint.value ?? "";
+  if (operator === "" || operator === "Equal") return value === taintValue;
+  if (!rules.comparisonOperators || (operator !== "Lt" && operator !== "Gt")) return false;
+  return isBeyond(operator, integerOf(taintValue), integerOf(value));
+}
+
+function isBeyond(operator: "Lt" | "Gt", taintValue: bigint | null, bound: bigint | null): boolean {
+  if (taintValue === null || bound === null) return false;
+  return operator === "Lt" ? taintValue < bound : taintValue > bound;
+}
+
+function integerOf(text: string): bigint | null {
+  if (!DECIMAL.test(text)) return null;
+  const integer = BigInt(text);
+  return integer >= INT64_MIN && integer <= INT64_MAX ? integer : null;
+}

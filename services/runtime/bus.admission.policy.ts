@@ -9,7 +9,10 @@ export interface Admitted<T extends MessageType> {
   readonly position: StreamPosition;
 }
 
-/** Why bytes are dropped. `forbidden`: their sender is none of those that may say this (column `from` of the message table). */
+/**
+ * Why bytes are dropped. `forbidden`: their sender is none of those that may say this (column `from` of the message
+ * table).
+ */
 export interface Refusal {
   readonly reason: "malformed" | "forbidden";
   readonly problem: string;
@@ -21,7 +24,8 @@ const SENDERS: ReadonlyMap<string, ReadonlySet<string> | null> = new Map(
 );
 
 /**
- * Opens what came on a subject of `type`. The server checks who may publish on which subject, so the frame must be of the
+ * Opens what came on a subject of `type`. The server checks who may publish on which subject, so the frame must be of
+ * the
  * subject's type; otherwise a sender trusted with heartbeats could ask for evictions.
  */
 export function admit<T extends MessageType>(payload: Uint8Array, type: T): Admitted<T> | Refusal {

@@ -1,4 +1,7 @@
-/** The transport within one process: bytes on subjects, delivered after the present actor has finished. It loses nothing. */
+/**
+ * The transport within one process: bytes on subjects, delivered after the present actor has finished. It loses
+ * nothing.
+ */
 import type { Clock, Stop, Transport } from "../../protocols/ports.ts";
 import { SubjectTree } from "./subject-tree.ts";
 

@@ -10,7 +10,9 @@ export interface NatsCredentialFiles {
   readonly nkeyFile?: string;
 }
 
-/** How to answer a server's challenge; null without a file. Throws an Error of one line for a file that is of no use. */
+/**
+ * How to answer a server's challenge; null without a file. Throws an Error of one line for a file that is of no use.
+ */
 export function authenticatorOf({ credsFile, nkeyFile }: NatsCredentialFiles): Authenticator | null {
   if (credsFile !== undefined) return authenticatorFrom(credsFile, credsAuthenticator);
   if (nkeyFile !== undefined) return authenticatorFrom(nkeyFile, (seed) => nkeyAuthenticator(trimmed(seed)));

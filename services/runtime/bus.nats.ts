@@ -1,4 +1,7 @@
-/** The transport over NATS: bytes on subjects between processes. It keeps nothing for later: what cannot leave now is lost. */
+/**
+ * The transport over NATS: bytes on subjects between processes. It keeps nothing for later: what cannot leave now is
+ * lost.
+ */
 import {
   type ConnectionOptions,
   connect,
@@ -16,7 +19,9 @@ import { type LimitedWarn, limitedWarn } from "./log.limited.ts";
 const PING_INTERVAL_MS = 5000;
 /** How long a server may take to greet. */
 const GREETING_TIMEOUT_MS = 5000;
-/** Pause before the same server is dialled again, and how much chance adds so that processes do not come all at once. */
+/**
+ * Pause before the same server is dialled again, and how much chance adds so that processes do not come all at once.
+ */
 const REDIAL_MS = 500;
 const REDIAL_JITTER_MS = 500;
 /** Pause between two tries of the first connection. */

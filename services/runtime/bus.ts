@@ -1,4 +1,7 @@
-/** The typed message bus of one service, over any transport. It keeps order and counts what it drops; what a message means it never decides. */
+/**
+ * The typed message bus of one service, over any transport. It keeps order and counts what it drops; what a message
+ * means it never decides.
+ */
 import { frameId } from "../../protocols/frame.ts";
 import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
 import type { Bus, Clock, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";

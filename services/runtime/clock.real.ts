@@ -1,4 +1,7 @@
-/** Time as the machine has it. Together with random.ts and main.ts the only place that touches the machine's clocks and timers. */
+/**
+ * Time as the machine has it. Together with random.ts and main.ts the only place that touches the machine's clocks and
+ * timers.
+ */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 
 /** The longest delay Node accepts in one timer, in milliseconds; it fires longer ones at once. */

@@ -1,4 +1,6 @@
-/** Warnings that a flood of bad input cannot turn into a flood of lines. The counting of what happened is not its work. */
+/**
+ * Warnings that a flood of bad input cannot turn into a flood of lines. The counting of what happened is not its work.
+ */
 import type { Clock, Log } from "../../protocols/ports.ts";
 
 /** Writes a warning, or swallows it. */

@@ -1,4 +1,7 @@
-/** Log lines on standard error: JSON by pino, or text for a terminal. It masks what looks like a secret and decides nothing else. */
+/**
+ * Log lines on standard error: JSON by pino, or text for a terminal. It masks what looks like a secret and decides
+ * nothing else.
+ */
 import { destination, type Logger, pino } from "pino";
 import type { Log } from "../../protocols/ports.ts";
 

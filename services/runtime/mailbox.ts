@@ -8,7 +8,9 @@ interface Letter<T> {
 /** How many letters that are gone may lie before the waiting ones. */
 const GONE_LETTERS_MAX = 1024;
 
-/** A bounded queue. When it is full the oldest expendable letter is dropped; when none of those waits, the new one is. */
+/**
+ * A bounded queue. When it is full the oldest expendable letter is dropped; when none of those waits, the new one is.
+ */
 export class Mailbox<T> {
   readonly #lettersMax: number;
   #letters: Letter<T>[] = [];

@@ -11,7 +11,9 @@ export type ReadableMetrics = Metrics & {
 /** How often the delay of the event loop is sampled for `nodejs_eventloop_lag_*`, in milliseconds. */
 const LOOP_SAMPLE_MS = 100;
 
-/** Creates a registry of metrics; with `process` it also holds this process's CPU, memory, event loop and descriptors. */
+/**
+ * Creates a registry of metrics; with `process` it also holds this process's CPU, memory, event loop and descriptors.
+ */
 export function createMetrics(options: { readonly process?: boolean } = {}): ReadableMetrics {
   const register = new Registry();
   if (options.process === true) collectDefaultMetrics({ register, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });

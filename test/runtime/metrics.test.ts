@@ -1,0 +1,37 @@
+/** The metrics port over prom-client. */
+import { expect, test } from "vitest";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { metricValue } from "../support/metric-value.ts";
+
+test("counters add, gauges hold the last value, histograms sort into buckets, by label", async () => {
+  const metrics = createMetrics();
+  const counter = metrics.counter({ name: "c_total", help: "c", labels: ["kind"] });
+  counter.add(2, "a");
+  counter.add(3, "a");
+  counter.add(1, "b");
+  const gauge = metrics.gauge({ name: "g", help: "g" });
+  gauge.set(5);
+  gauge.set(4);
+  const histogram = metrics.histogram({ name: "h", help: "h", labels: ["kind"], buckets: [1, 2] });
+  for (const value of [0.5, 1.5, 9]) histogram.observe(value, "a");
+  expect(await metricValue(metrics, "c_total", { kind: "a" })).toBe(5);
+  expect(await metricValue(metrics, "c_total")).toBe(6);
+  expect(await metricValue(metrics, "g")).toBe(4);
+  expect(await metricValue(metrics, "h_bucket", { kind: "a", le: "2" })).toBe(2);
+  expect(await metricValue(metrics, "h_count", { kind: "a" })).toBe(3);
+});
+
+test("declaring a name again returns the same metric, and another kind under that name is refused", async () => {
+  const metrics = createMetrics();
+  const options = { name: "c_total", help: "c" };
+  metrics.counter(options).add(1);
+  metrics.counter(options).add(1);
+  expect(await metricValue(metrics, "c_total")).toBe(2);
+  expect(() => metrics.gauge(options)).toThrow("already been registered");
+});
+
+test("a registry for a process tells its CPU and memory", async () => {
+  const text = await createMetrics({ process: true }).text();
+  expect(text).toContain("process_cpu_seconds_total");
+  expect(text).toContain("process_resident_memory_bytes");
+});

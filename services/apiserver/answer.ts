@@ -16,6 +16,13 @@ export interface Answer {
   readonly body: string | Iterable<string> | { open(sink: StreamSink): Streaming };
 }
 
+/** Where the answer to one request goes: one of the two is called, once. */
+export interface Receiver {
+  answer(answer: Answer): void;
+  /** The connection breaks without an answer; `sent` tells whether the request was seen. */
+  broken(message: string, sent: boolean): void;
+}
+
 const JSON_HEADERS = { "content-type": "application/json" };
 
 /** An answer whose body is JSON text, or pieces of it. */

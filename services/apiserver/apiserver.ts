@@ -1,15 +1,18 @@
 /** The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. On its clock nothing waits. */
-import type { Clock, HttpExchange, HttpRequest, Log, Random, Wire } from "../../protocols/ports.ts";
-import { type Answer, failureAnswer } from "./answer.ts";
+import type { Clock, HttpRequest, Log, Random, Wire } from "../../protocols/ports.ts";
+import { type Access, authorize, identify } from "./access.ts";
+import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
+import { discover } from "./discovery.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
 import { Lists } from "./list.ts";
 import type { ApiObject } from "./objects.ts";
 import { coreResource, Registry } from "./registry.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
-import { ApiFailure, noSuchPath } from "./status.ts";
+import { ApiFailure } from "./status.ts";
 import { Store } from "./store.ts";
 import { carryOut, type VerbParts } from "./verbs.ts";
 import type { WatchStream } from "./watch.ts";
+import { type Serve, wireTo } from "./wire.ts";
 
 /** What an embedded API needs. */
 export interface ApiServerOptions {
@@ -32,7 +35,7 @@ export class ApiServer {
   readonly store: Store;
   readonly registry: Registry;
   readonly faults: Faults;
-  readonly wire: Wire = { send: (request, exchange) => this.#send(request, exchange) };
+  readonly wire: Wire;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #parts: VerbParts;
@@ -48,6 +51,7 @@ export class ApiServer {
       this.store.compact();
       lists.compact();
     };
+    this.wire = wireTo(this.serving(null));
     this.faults = new Faults(random, { watches: () => watches, compact });
     this.#parts = {
       store: this.store,
@@ -65,14 +69,46 @@ export class ApiServer {
     }
   }
 
-  /** Answers one request at once, without faults. */
-  answer(request: HttpRequest): Answer {
-    return this.#attempt(() => this.#carryOut(readCall(request)));
+  /** The way in for those whom `access` admits; whoever holds `wire` needs no token. */
+  serving(access: Access): Serve {
+    return (request, receiver) => this.#clock.soon(() => this.#receive(request, access, receiver));
   }
 
-  #carryOut(call: Call | OtherCall): Answer {
-    if (isCall(call)) return carryOut(this.#parts, call);
-    throw noSuchPath();
+  #receive(request: HttpRequest, access: Access, receiver: Receiver): void {
+    if (this.faults.refusing) {
+      receiver.broken("connect ECONNREFUSED", false);
+      return;
+    }
+    const call = readCall(request);
+    const faults = isCall(call) ? this.faults.meet(call) : [];
+    const { requestMs } = latencyOf(faults);
+    const work = (): void => this.#workThrough(() => this.#carryOut(call, access), faults, receiver);
+    if (requestMs > 0) this.#clock.after(requestMs, work);
+    else work();
+  }
+
+  #workThrough(work: () => Answer, faults: readonly Fault[], receiver: Receiver): void {
+    if (faults.some((fault) => fault.kind === "stall")) return;
+    if (faults.some((fault) => fault.kind === "lostRequest")) {
+      receiver.broken("read ECONNRESET", true);
+      return;
+    }
+    const refusal = faults.find((fault) => fault.kind === "status");
+    const answer = refusal === undefined ? this.#attempt(work) : failureAnswer(refusalOf(refusal));
+    const deliver = (): void => {
+      if (faults.some((fault) => fault.kind === "lostReply")) receiver.broken("read ECONNRESET", true);
+      else receiver.answer(answer);
+    };
+    const { answerMs } = latencyOf(faults);
+    if (answerMs > 0) this.#clock.after(answerMs, deliver);
+    else deliver();
+  }
+
+  #carryOut(call: Call | OtherCall, access: Access): Answer {
+    const identity = identify(access, isCall(call) ? "" : call.path, call.headers);
+    if (!isCall(call)) return discover(call);
+    authorize(identity, call);
+    return carryOut(this.#parts, call);
   }
 
   #attempt(work: () => Answer): Answer {
@@ -85,43 +121,6 @@ export class ApiServer {
       return failureAnswer(new ApiFailure({ code: 500, reason: "InternalError", message }));
     }
   }
-
-  #send(request: HttpRequest, exchange: HttpExchange): { abort(): void } {
-    const delivery = new Delivery(exchange);
-    this.#clock.soon(() => this.#receive(request, delivery));
-    return { abort: () => delivery.abort() };
-  }
-
-  #receive(request: HttpRequest, delivery: Delivery): void {
-    if (this.faults.refusing) {
-      delivery.fail("connection refused", false);
-      return;
-    }
-    const call = readCall(request);
-    const faults = isCall(call) ? this.faults.meet(call) : [];
-    const late = latencyOf(faults);
-    const work = (): void => this.#workThrough(call, faults, delivery);
-    if (late.requestMs > 0) this.#clock.after(late.requestMs, work);
-    else work();
-  }
-
-  #workThrough(call: Call | OtherCall, faults: readonly Fault[], delivery: Delivery): void {
-    if (faults.some((fault) => fault.kind === "stall")) return;
-    if (faults.some((fault) => fault.kind === "lostRequest")) {
-      delivery.fail("connection reset by peer", true);
-      return;
-    }
-    const refusal = faults.find((fault) => fault.kind === "status");
-    const answer =
-      refusal === undefined ? this.#attempt(() => this.#carryOut(call)) : failureAnswer(refusalOf(refusal));
-    const { answerMs } = latencyOf(faults);
-    const deliver = (): void => {
-      if (faults.some((fault) => fault.kind === "lostReply")) delivery.fail("connection reset by peer", true);
-      else delivery.deliver(answer);
-    };
-    if (answerMs > 0) this.#clock.after(answerMs, deliver);
-    else deliver();
-  }
 }
 
 function latencyOf(faults: readonly Fault[]): { requestMs: number; answerMs: number } {
@@ -132,43 +131,4 @@ function latencyOf(faults: readonly Fault[]): { requestMs: number; answerMs: num
     answerMs += fault.answerMs ?? 0;
   }
   return { requestMs, answerMs };
-}
-
-/** The way of one answer to its exchange; after an abort nothing more arrives there. */
-class Delivery {
-  readonly #exchange: HttpExchange;
-  #open = true;
-  #stopStream: () => void = () => undefined;
-
-  constructor(exchange: HttpExchange) {
-    this.#exchange = exchange;
-  }
-
-  abort(): void {
-    this.#open = false;
-    this.#stopStream();
-  }
-
-  fail(message: string, sent: boolean): void {
-    if (!this.#open) return;
-    this.#open = false;
-    this.#exchange.failed({ message, sent });
-  }
-
-  deliver({ status, headers, body }: Answer): void {
-    if (!this.#open) return;
-    this.#exchange.response(status, headers);
-    if (typeof body === "object" && "open" in body) {
-      const stream = body.open({
-        data: (chunk) => this.#exchange.data(chunk),
-        end: () => this.#exchange.end(),
-        broken: () => this.fail("connection reset by peer", true),
-      });
-      this.#stopStream = () => stream.abort();
-      stream.start();
-      return;
-    }
-    for (const piece of typeof body === "string" ? [body] : body) this.#exchange.data(Buffer.from(piece));
-    this.#exchange.end();
-  }
 }

@@ -1,4 +1,7 @@
-/** Faults that tests let the embedded API show: slow, refused, lost and stalled answers, broken and stale watches. It changes no object. */
+/**
+ * Faults that tests let the embedded API show: slow, refused, lost and stalled answers, broken and stale watches. It
+ * changes no object.
+ */
 import type { Random, Stop } from "../../protocols/ports.ts";
 import type { StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
@@ -8,7 +11,10 @@ import { ApiFailure, STALE_VERSION, tooManyRequests } from "./status.ts";
 export type Fault =
   /** The request arrives late, or its answer does. */
   | { readonly kind: "latency"; readonly requestMs?: number; readonly answerMs?: number }
-  /** The server refuses: 409 Conflict, 429 with Retry-After, 500, 503, 504; or a denial by an admission webhook, 403 or 400. */
+  /**
+   * The server refuses: 409 Conflict, 429 with Retry-After, 500, 503, 504; or a denial by an admission webhook, 403 or
+   * 400.
+   */
   | { readonly kind: "status"; readonly code: number; readonly retryAfterSeconds?: number; readonly message?: string }
   /** The request is carried out, then the connection breaks before the answer. */
   | { readonly kind: "lostReply" }
@@ -72,7 +78,9 @@ export class Faults {
     return () => this.#plans.delete(running);
   }
 
-  /** Takes the server off the network: open watches break and new connections are refused, until the result is called. */
+  /**
+   * Takes the server off the network: open watches break and new connections are refused, until the result is called.
+   */
   refuse(): Stop {
     this.#refusing = true;
     this.cutWatches({ how: "break" });
@@ -83,7 +91,7 @@ export class Faults {
 
   /** Ends open watches: of one resource, or all. */
   cutWatches({ storage, how = "end" }: { storage?: StorageName; how?: "end" | "break" } = {}): void {
-    for (const watch of [...this.#reach.watches()]) {
+    for (const watch of this.#reach.watches()) {
       if (storage === undefined || watch.storage === storage) watch.cut(how);
     }
   }
@@ -110,7 +118,7 @@ export class Faults {
   /** Takes every fault back; broken watches stay broken. */
   clear(): void {
     this.#plans.clear();
-    for (const storage of [...this.#silenced]) this.#silence(storage, false);
+    for (const storage of this.#silenced) this.#silence(storage, false);
     this.#refusing = false;
   }
 

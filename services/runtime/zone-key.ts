@@ -11,7 +11,14 @@ export function zoneKeyOf(labels: Readonly<Record<string, string>>): string {
   return region === "" && zone === "" ? "" : `${region}${SEPARATOR}${zone}`;
 }
 
-/** Whether a node with these labels takes part in disruption checks (2.7): the exclusion label counts by its presence. */
+/** A zone key for people: `region/zone`, the one of both that there is, or `(no zone)`. */
+export function zoneTitleOf(zoneKey: string): string {
+  return zoneKey.split(SEPARATOR).filter(Boolean).join("/") || "(no zone)";
+}
+
+/**
+ * Whether a node with these labels takes part in disruption checks (2.7): the exclusion label counts by its presence.
+ */
 export function isCounted(labels: Readonly<Record<string, string>>): boolean {
   return !Object.hasOwn(labels, Label.excludeDisruption);
 }

@@ -1,0 +1,120 @@
+/** Which Kubernetes Events a message is worth (section 12): decided from the message and what was known before it. */
+import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import { EventSource } from "../../protocols/names.ts";
+import { type ByType, dispatch } from "./by-type.ts";
+import type { InvolvedObject, Occurrence } from "./events.correlate.ts";
+import { type Facts, type NodeFacts, wasOrdered } from "./facts.ts";
+
+/** The reasons of all Events the ledger writes. */
+export const EventReason = {
+  registered: "RegisteredNode",
+  removing: "RemovingNode",
+  notReady: "NodeNotReady",
+  deletingAll: "DeletingAllPods",
+  directEviction: "NodeControllerEviction",
+  taintEviction: "TaintManagerEviction",
+} as const;
+
+/** An occurrence, and what to note as told about its node once it is written. */
+export interface Telling extends Occurrence {
+  readonly noted?: "silenceTold" | "drainTold";
+}
+
+const NONE: readonly Telling[] = [];
+
+const TELLINGS: ByType<[before: Facts], readonly Telling[]> = {
+  "observed.node": ({ body }, before) => eventsOfSight(body, before.nodes.get(body.node)),
+  "observed.gone": ({ body }, before) => eventsOfDeparture(body, before.nodes.get(body.node)),
+  "judged.pod": ({ body }, before) => eventsOfSentence(body, before),
+  "done.write": (message, before) => eventsOfWrite(message, before),
+};
+
+/** The Events that a message is worth, given the facts before it. */
+export function eventsOf(message: AnyMessage, before: Facts): readonly Telling[] {
+  return dispatch(TELLINGS, message, before) ?? NONE;
+}
+
+/** R2.9: a node is new to this ledger; of another uid under a known name, the old one left unnoticed. */
+function eventsOfSight({ node, uid }: BodyOf<"observed.node">, before: NodeFacts | undefined): readonly Telling[] {
+  if (before?.observed && before.uid === uid) return NONE;
+  const registered = onNode(node, uid, EventReason.registered, `Registered Node ${node} in Controller`);
+  return before?.observed ? [removing(node, before.uid), registered] : [registered];
+}
+
+/** R2.10: with the uid of the node that was known. */
+function eventsOfDeparture({ node, uid }: BodyOf<"observed.gone">, before: NodeFacts | undefined): readonly Telling[] {
+  return before?.observed && before.uid === uid ? [removing(node, uid)] : NONE;
+}
+
+/** A countdown was running and nothing asks for the pod any more; not when its deletion is already under way (L28). */
+function eventsOfSentence(body: BodyOf<"judged.pod">, before: Facts): readonly Telling[] {
+  const pod = before.pod(body.uid);
+  if (body.sentence !== "none" || pod?.judged?.sentence !== "deadline") return NONE;
+  if (pod.asked !== null || pod.order !== "none") return NONE;
+  const message = `Cancelling deletion of Pod ${body.namespace}/${body.name}`;
+  return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
+}
+
+function eventsOfWrite({ cause, body }: Message<"done.write">, before: Facts): readonly Telling[] {
+  switch (body.ask) {
+    case "asked.condition":
+      return body.outcome === "ok" ? eventsOfSilence(body, cause, before) : NONE;
+    case "asked.unready":
+      if (body.outcome !== "ok" || body.change === "") return NONE;
+      return [onPod(body, EventReason.notReady, "Warning", "Node is not ready", EventSource.node)];
+    case "asked.eviction":
+      return eventsOfOrder(body, cause, before);
+    default:
+      return NONE;
+  }
+}
+
+/** R2.26, R2.28: only when we ourselves turned Ready from True into Unknown, once per flip. */
+function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
+  if (before.ask(cause)?.ready !== "True" || before.nodes.get(body.node)?.silenceTold) return NONE;
+  const message = `Node ${body.node} status is now: NodeNotReady`;
+  return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), noted: "silenceTold" }];
+}
+
+/** R8.25 and R5.15–R5.16, told when the order has really been given, and once per pod and drain (L31, L40). */
+function eventsOfOrder(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
+  const pod = before.pod(body.uid);
+  if (!wasOrdered(body.outcome) || (pod !== undefined && pod.order !== "none")) return NONE;
+  const ask = before.ask(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
+  if ((ask ?? pod?.asked)?.mode !== "direct") {
+    const message = `Marking for deletion Pod ${body.namespace}/${body.name}`;
+    return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
+  }
+  const message = `Marking for deletion Pod ${body.name} from Node ${body.node}`;
+  const marking = onPod(body, EventReason.directEviction, "Normal", message, EventSource.node);
+  const node = before.nodes.get(body.node);
+  if (node === undefined || node.drainTold) return [marking];
+  const all = `Deleting all Pods from Node ${node.name}.`;
+  return [{ ...onNode(node.name, node.uid, EventReason.deletingAll, all), noted: "drainTold" }, marking];
+}
+
+function removing(name: string, uid: string): Telling {
+  return onNode(name, uid, EventReason.removing, `Removing Node ${name} from Controller`);
+}
+
+function onNode(name: string, uid: string, reason: string, what: string): Telling {
+  return nodeEvent(name, uid, reason, `Node ${name} event: ${what}`);
+}
+
+function nodeEvent(name: string, uid: string, reason: string, message: string): Telling {
+  const involvedObject: InvolvedObject = { apiVersion: "v1", kind: "Node", namespace: "", name, uid };
+  return { involvedObject, reason, type: "Normal", message, component: EventSource.node };
+}
+
+function onPod(
+  pod: { namespace: string; name: string; uid: string; resourceVersion?: string | null },
+  reason: string,
+  type: Occurrence["type"],
+  message: string,
+  component: string,
+): Telling {
+  const { namespace, name, uid, resourceVersion } = pod;
+  const version = resourceVersion ? { resourceVersion } : {};
+  const involvedObject: InvolvedObject = { apiVersion: "v1", kind: "Pod", namespace, name, uid, ...version };
+  return { involvedObject, reason, type, message, component };
+}

@@ -1,0 +1,203 @@
+/** The present state of nodes, zones and pods as the messages so far tell it. It follows and never judges. */
+import type { Outcome } from "../../protocols/done.ts";
+import type { Readiness } from "../../protocols/judged.ts";
+import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { type ByType, dispatch } from "./by-type.ts";
+
+/** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
+export const PODS_MAX = 200_000;
+/** Asks remembered until their outcome is told. */
+const ASKS_MAX = 20_000;
+const NO_LABELS: ObservedNode["labels"] = {};
+const NO_TAINTS: Taint[] = [];
+
+/** What is known of a node. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly uid: string;
+  /** Null until the node itself was observed: a judgement alone does not make it known. Holds what `essenceOf` leaves. */
+  observed: ObservedNode | null;
+  judged: Pick<
+    BodyOf<"judged.node">,
+    "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "zone" | "counted"
+  > | null;
+  /** Whether an Event told that this node was found silent, since it was last seen ready. */
+  silenceTold: boolean;
+  /** Whether an Event told that its pods are being deleted, since it was last not to be drained (direct mode). */
+  drainTold: boolean;
+}
+
+/** What is known of a pod somebody has judged or asked to delete. */
+export interface PodFacts {
+  judged: BodyOf<"judged.pod"> | null;
+  asked: BodyOf<"asked.eviction"> | null;
+  /** Whether its deletion was ordered at the API, and whether that came about. */
+  order: "none" | "sent" | "done";
+}
+
+/** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
+export interface OpenAsk {
+  readonly message: AnyMessage;
+  readonly ready: ConditionStatus | null;
+}
+
+/** Everything known at present. */
+export class Facts {
+  readonly nodes = new Map<string, NodeFacts>();
+  readonly zones = new Map<string, BodyOf<"judged.zone">>();
+  readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
+  readonly #pods = new BoundedMap<string, PodFacts>(PODS_MAX, (pod) => this.#countPending(pod, -1));
+  readonly #asks = new BoundedMap<string, OpenAsk>(ASKS_MAX);
+  readonly #follow: ByType<[], void> = {
+    "observed.node": ({ body }) => this.#observe(body),
+    "observed.gone": ({ body }) => this.#forget(body),
+    "judged.node": ({ body }) => this.#judgeNode(body),
+    "judged.zone": ({ body }) => void this.zones.set(body.zone, body),
+    "judged.pod": ({ body }) => this.#judgePod(body),
+    "asked.condition": (message) => this.#remember(message, message.body.node),
+    "asked.taint": (message) => this.#remember(message, message.body.node),
+    "asked.eviction": (message) => {
+      this.#touchPod(message.body.uid, { asked: message.body });
+      this.#remember(message, message.body.node);
+    },
+    "done.write": (message) => this.#settle(message),
+  };
+  #pending = 0;
+
+  /** How many pods wait for their deletion. */
+  get pendingEvictions(): number {
+    return this.#pending;
+  }
+
+  pod(uid: string): PodFacts | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** The pod last mentioned under that name. It looks through all, for a person's question. */
+  podNamed(namespace: string, name: string): PodFacts | undefined {
+    let found: PodFacts | undefined;
+    for (const pod of this.#pods.values()) {
+      const named = pod.judged ?? pod.asked;
+      if (named?.name === name && named.namespace === namespace) found = pod;
+    }
+    return found;
+  }
+
+  /** Every pod that waits for its deletion. */
+  *pendingPods(): Generator<PodFacts> {
+    for (const pod of this.#pods.values()) if (isPending(pod)) yield pod;
+  }
+
+  /** The ask that a `done.write` answers, when it is still remembered. */
+  ask(id: string | null): OpenAsk | undefined {
+    return id === null ? undefined : this.#asks.get(id);
+  }
+
+  /** Follows one message. */
+  apply(message: AnyMessage): void {
+    dispatch(this.#follow, message);
+  }
+
+  /** Notes that Events told of a node's silence or its drain. */
+  told(name: string, what: "silenceTold" | "drainTold"): void {
+    const node = this.nodes.get(name);
+    if (node !== undefined) node[what] = true;
+  }
+
+  #observe(body: ObservedNode): void {
+    const node = this.#node(body.node, body.uid);
+    if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;
+    node.observed = body;
+    if (readyConditionOf(body)?.status === "True") node.silenceTold = false;
+  }
+
+  #judgeNode(body: BodyOf<"judged.node">): void {
+    const known = this.nodes.get(body.node);
+    if (known?.observed && known.uid !== body.uid) return;
+    const node = this.#node(body.node, body.uid);
+    if (node.observed !== null) {
+      if (node.judged !== null) this.readiness[node.judged.readiness]--;
+      this.readiness[body.readiness]++;
+    }
+    const { readiness, ready, since, heartbeatAt, eviction, zone, counted } = body;
+    node.judged = { readiness, ready, since, heartbeatAt, eviction, zone, counted };
+    if (eviction === "unmarked") node.drainTold = false;
+  }
+
+  #judgePod(body: BodyOf<"judged.pod">): void {
+    const pod = this.#pods.get(body.uid);
+    if (body.sentence !== "none") this.#touchPod(body.uid, { judged: body });
+    else if (pod !== undefined) {
+      this.#countPending(pod, -1);
+      this.#pods.delete(body.uid);
+    }
+  }
+
+  #settle({ cause, body }: Message<"done.write">): void {
+    if (body.ask === "asked.eviction") {
+      const gone = body.outcome === "ok" || body.outcome === "gone";
+      if (gone) this.#touchPod(body.uid, { order: "done" });
+      else if (wasOrdered(body.outcome)) this.#touchPod(body.uid, { order: "sent" });
+    }
+    if (cause !== null && !body.retrying) this.#asks.delete(cause);
+  }
+
+  #remember(message: AnyMessage, node: string): void {
+    const seen = this.nodes.get(node)?.observed;
+    this.#asks.set(message.id, { message, ready: (seen && readyConditionOf(seen)?.status) ?? null });
+  }
+
+  #forget({ node: name, uid }: BodyOf<"observed.gone">): void {
+    const node = this.nodes.get(name);
+    if (node?.uid !== uid) return;
+    if (node.observed !== null && node.judged !== null) this.readiness[node.judged.readiness]--;
+    this.nodes.delete(name);
+  }
+
+  /** The node of that name; one of another uid is another node and starts afresh. */
+  #node(name: string, uid: string): NodeFacts {
+    const known = this.nodes.get(name);
+    if (known?.uid === uid) return known;
+    if (known !== undefined) this.#forget({ node: name, uid: known.uid });
+    const node = { name, uid, observed: null, judged: null, silenceTold: false, drainTold: false };
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  #touchPod(uid: string, news: Partial<PodFacts>): void {
+    const known = this.#pods.get(uid);
+    if (known !== undefined) this.#countPending(known, -1);
+    const pod = { judged: null, asked: null, order: "none" as const, ...known, ...news };
+    this.#pods.set(uid, pod);
+    this.#countPending(pod, 1);
+  }
+
+  #countPending(pod: PodFacts, by: number): void {
+    if (isPending(pod)) this.#pending += by;
+  }
+}
+
+/** Whether an outcome means that the API server was given the order, whatever it made of it. */
+export function wasOrdered(outcome: Outcome): boolean {
+  return outcome === "ok" || outcome === "denied" || outcome === "failed" || outcome === "unknown";
+}
+
+function isPending(pod: PodFacts): boolean {
+  return pod.order !== "done" && (pod.judged !== null || pod.asked !== null);
+}
+
+/** The little of an observed node that the ledger remembers: who it is, its Ready condition and its NoExecute taints. */
+export function essenceOf(node: ObservedNode): ObservedNode {
+  const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
+  const ready = readyConditionOf(node);
+  return {
+    ...node,
+    labels: NO_LABELS,
+    taints: taints.length === 0 ? NO_TAINTS : taints,
+    conditions: ready === null ? [] : [ready],
+  };
+}

@@ -1,0 +1,129 @@
+/** What happened to which object and what led to it, for as long as there is room. It holds sentences, not messages. */
+import type { AnyMessage } from "../../protocols/messages.ts";
+import type { Decision, Subject } from "../../protocols/status.ts";
+import { BoundedMap } from "./bounded-map.ts";
+
+/** Entries kept over all objects, some 400 bytes each; the object longest unmentioned is forgotten first. */
+export const ENTRIES_MAX = 100_000;
+/** Entries kept of one object; the oldest goes first. */
+export const ENTRIES_PER_OBJECT_MAX = 32;
+/** Decisions kept in the order they came, over all objects. */
+const LATEST_MAX = 500;
+/** Ids remembered of one thing that happened again and again, so that its outcome still finds it. */
+const IDS_PER_ENTRY_MAX = 8;
+/** How far a chain of causes is followed. */
+const CHAIN_MAX = 16;
+
+interface Entry {
+  decision: Decision;
+  readonly ids: string[];
+}
+
+/** A bounded history by object, in which causes can be followed. */
+export class History {
+  readonly #entriesMax: number;
+  readonly #objects: BoundedMap<string, Entry[]>;
+  readonly #byId = new Map<string, Entry>();
+  /** The write that made a node what it then was observed to be, by node and resourceVersion. */
+  readonly #writes: BoundedMap<string, string>;
+  readonly #latest: Decision[] = [];
+  #size = 0;
+
+  constructor(entriesMax = ENTRIES_MAX) {
+    this.#entriesMax = entriesMax;
+    this.#objects = new BoundedMap(entriesMax, (entries) => this.#forget(entries));
+    this.#writes = new BoundedMap(entriesMax);
+  }
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Keeps a message in its words. One without words only lends its id to the last of its kind about that object, so
+   * that
+   * causes are found through it. Returns the decision that was added, if one was.
+   */
+  add(message: AnyMessage, subject: Subject, text: string | null): Decision | null {
+    const { id, at, type } = message;
+    if (this.#byId.has(id)) return null;
+    const entries = this.#objects.get(keyOf(subject)) ?? [];
+    const last = entries.findLast(({ decision }) => decision.type === type);
+    if (text === null) {
+      if (last !== undefined) this.#name(last, id);
+      return null;
+    }
+    const again = last !== undefined && last === entries.at(-1) && last.decision.text === text ? last : null;
+    const times = (again?.decision.times ?? 0) + 1;
+    const decision: Decision = { id, cause: this.#causeOf(message), at, type, object: subject, text, times };
+    if (again === null) this.#append(entries, { decision, ids: [] });
+    else again.decision = decision;
+    this.#name(entries.at(-1) as Entry, id);
+    this.#objects.set(keyOf(subject), entries);
+    while (this.#size > this.#entriesMax) this.#objects.dropOldest();
+    this.#latest.push(decision);
+    if (this.#latest.length > 2 * LATEST_MAX) this.#latest.splice(0, LATEST_MAX);
+    return decision;
+  }
+
+  /** What happened to an object, oldest first. */
+  of(subject: Subject): readonly Decision[] {
+    return (this.#objects.get(keyOf(subject)) ?? []).map(({ decision }) => decision);
+  }
+
+  /** What led to a decision, the nearest cause first. */
+  causesOf(decision: Decision): readonly Decision[] {
+    const chain: Decision[] = [];
+    let cause = decision.cause;
+    while (cause !== null && chain.length < CHAIN_MAX) {
+      const entry = this.#byId.get(cause);
+      if (entry === undefined || chain.includes(entry.decision)) break;
+      chain.push(entry.decision);
+      cause = entry.decision.cause;
+    }
+    return chain;
+  }
+
+  /** The latest decisions, newest first. */
+  latest(limit: number): readonly Decision[] {
+    return this.#latest.slice(-Math.min(limit, LATEST_MAX)).reverse();
+  }
+
+  #append(entries: Entry[], entry: Entry): void {
+    entries.push(entry);
+    this.#size++;
+    if (entries.length > ENTRIES_PER_OBJECT_MAX) this.#forget(entries.splice(0, 1));
+  }
+
+  #name(entry: Entry, id: string): void {
+    entry.ids.push(id);
+    this.#byId.set(id, entry);
+    if (entry.ids.length > IDS_PER_ENTRY_MAX) this.#byId.delete(entry.ids.shift() ?? "");
+  }
+
+  /**
+   * Through the API server a cause is lost: a node seen at the version a write of ours left it in was caused by that
+   * write.
+   */
+  #causeOf({ type, id, cause, body }: AnyMessage): string | null {
+    if (type === "done.write" && body.kind === "Node" && body.resourceVersion !== null) {
+      this.#writes.set(versionKey(body.uid, body.resourceVersion), id);
+    }
+    if (type === "observed.node") return this.#writes.get(versionKey(body.uid, body.resourceVersion)) ?? cause;
+    return cause;
+  }
+
+  #forget(entries: readonly Entry[]): void {
+    this.#size -= entries.length;
+    for (const { ids } of entries) for (const id of ids) this.#byId.delete(id);
+  }
+}
+
+function keyOf({ kind, namespace, name }: Subject): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function versionKey(uid: string, resourceVersion: string): string {
+  return `${uid}@${resourceVersion}`;
+}

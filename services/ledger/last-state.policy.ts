@@ -1,0 +1,50 @@
+/** Which messages hold the last state of an object, under which key it is kept, and when it may be forgotten. */
+import type { AnyMessage } from "../../protocols/messages.ts";
+import { token } from "../../protocols/subjects.ts";
+import { definitionOf } from "../../protocols/wire.ts";
+import { type ByType, dispatch } from "./by-type.ts";
+import type { Facts } from "./facts.ts";
+
+/** What to do with an object's last state. */
+export interface LastState {
+  /** `judged.node.<node>` and the like, every part as in a subject. */
+  readonly key: string;
+  readonly action: "keep" | "forget";
+}
+
+const NODE_FIELDS = ["readiness", "ready", "eviction", "zone"] as const;
+const ZONE_FIELDS = ["state", "size", "notReady", "halted"] as const;
+
+const STATES: ByType<[before: Facts], LastState | null> = {
+  "judged.node": (message, before) => {
+    const known = before.nodes.get(message.body.node);
+    const same = known?.uid === message.body.uid && agree(known.judged, message.body, NODE_FIELDS);
+    return same ? null : { key: keyOf(message), action: "keep" };
+  },
+  "judged.zone": (message, before) => {
+    const same = agree(before.zones.get(message.body.zone), message.body, ZONE_FIELDS);
+    return same ? null : { key: keyOf(message), action: "keep" };
+  },
+  "judged.pod": (message) => ({
+    key: keyOf(message),
+    action: message.body.sentence === "none" ? "forget" : "keep",
+  }),
+  "observed.gone": ({ body }) => ({ key: `judged.node.${token(body.node)}`, action: "forget" }),
+};
+
+/** What a message means for its object's last state, given the facts before it; null when nothing. */
+export function lastStateOf(message: AnyMessage, before: Facts): LastState | null {
+  return dispatch(STATES, message, before) ?? null;
+}
+
+function agree<F extends string>(
+  known: Record<F, unknown> | null | undefined,
+  news: Record<F, unknown>,
+  fields: readonly F[],
+): boolean {
+  return known !== null && known !== undefined && fields.every((field) => known[field] === news[field]);
+}
+
+function keyOf({ type, body }: AnyMessage): string {
+  return [type, ...definitionOf(type).key(body).map(token)].join(".");
+}

@@ -1,0 +1,86 @@
+/** The ledger's answers to those who ask in the same process: copies of the moment, ready for JSON. */
+import type { Clock, Stop } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/status.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import type { ClusterSight } from "../runtime/cluster-sight.ts";
+import { MinHeap } from "../runtime/heap.ts";
+import { zoneTitleOf } from "../runtime/zone-key.ts";
+import { explainNode, explainPod, type Grounds } from "./explain.policy.ts";
+import type { Facts, PodFacts } from "./facts.ts";
+import type { History } from "./history.ts";
+
+/** What the answers are drawn from. */
+export interface Sources {
+  readonly facts: Facts;
+  readonly history: History;
+  readonly sight: ClusterSight;
+  readonly clock: Clock;
+  readonly profile: Profile;
+  readonly onDecision: (tell: (decision: Decision) => void) => Stop;
+}
+
+/** Read access to a ledger's state. */
+export function ledgerReader({ facts, history, sight, clock, profile, onDecision }: Sources): LedgerReader {
+  const grounds = (): Grounds => ({
+    facts,
+    history,
+    profile,
+    blindness: (node) => sight.blindness(shardOf(node), clock.monotonicMs()),
+    now: clock.wallMs(),
+  });
+  return {
+    overview: () => ({
+      at: clock.wallMs(),
+      nodes: { ...facts.readiness },
+      zones: zonesOf(facts),
+      pendingEvictions: facts.pendingEvictions,
+      sight: sight.report(clock.monotonicMs()),
+    }),
+    nodes: () => nodesOf(facts),
+    pendingEvictions: (limit) => soonest(facts, limit),
+    decisions: (limit) => history.latest(limit),
+    explainNode: (name) => explainNode(name, grounds()),
+    explainPod: (namespace, name) => explainPod(namespace, name, grounds()),
+    onDecision,
+  };
+}
+
+function zonesOf(facts: Facts): ZoneReport[] {
+  const zones = [...facts.zones.values()].map((zone) => ({ ...zone, title: zoneTitleOf(zone.zone) }));
+  return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
+}
+
+function nodesOf(facts: Facts): NodeReport[] {
+  const reports: NodeReport[] = [];
+  for (const { name, observed, judged } of facts.nodes.values()) {
+    if (observed === null || judged === null) continue;
+    const { readiness, ready, since, heartbeatAt, eviction, zone } = judged;
+    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, zone });
+  }
+  return reports;
+}
+
+/** The pods due first; a heap of the latest among them, so that a million pods cost no sort. */
+function soonest(facts: Facts, limit: number): PendingEviction[] {
+  const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
+  for (const pod of facts.pendingPods()) {
+    const eviction = pendingOf(pod);
+    if (eviction === null) continue;
+    kept.push(eviction);
+    if (kept.size > limit) kept.pop();
+  }
+  const latestFirst = Array.from({ length: kept.size }, () => kept.pop());
+  return latestFirst.filter((eviction) => eviction !== undefined).reverse();
+}
+
+function pendingOf({ judged, asked }: PodFacts): PendingEviction | null {
+  const named = judged ?? asked;
+  if (named === null) return null;
+  const { namespace, name, uid, node, deadlineAt, taint } = named;
+  return { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null };
+}
+
+function dueAt({ deadlineAt }: PendingEviction): number {
+  return deadlineAt ?? Number.NEGATIVE_INFINITY;
+}

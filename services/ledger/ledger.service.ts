@@ -1,0 +1,200 @@
+/**
+ * The ledger: hears all four kinds of message and keeps account of them. It wires policies to ports and decides
+ * nothing.
+ */
+import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
+import type { Io, Service, Stop } from "../../protocols/ports.ts";
+import type { Decision, LedgerReader } from "../../protocols/status.ts";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { definitionOf } from "../../protocols/wire.ts";
+import { ClusterSight } from "../runtime/cluster-sight.ts";
+import { translated } from "../runtime/shard-sight.ts";
+import { Census } from "./census.ts";
+import { eventsOf } from "./events.policy.ts";
+import { EventRecorder } from "./events.recorder.ts";
+import { Facts } from "./facts.ts";
+import { HeartbeatAges } from "./heartbeat-ages.ts";
+import { History } from "./history.ts";
+import { lastStateOf } from "./last-state.policy.ts";
+import { LedgerMetrics } from "./ledger.metrics.ts";
+import { ledgerReader } from "./ledger.reader.ts";
+import type { LedgerStore } from "./ledger.store.ts";
+import { sentenceOf, subjectOf } from "./sentences.policy.ts";
+
+/** How often metrics that change with time alone are set. */
+const REFRESH_MS = 2000;
+
+/**
+ * What every ledger of a fleet hears in full, so that each can explain every object; only the owner of a shard acts on
+ * it.
+ */
+const HEARD: readonly MessageType[] = [
+  "observed.node",
+  "observed.gone",
+  "judged.node",
+  "judged.zone",
+  "judged.pod",
+  "asked.condition",
+  "asked.taint",
+  "asked.label",
+  "asked.eviction",
+  "asked.unready",
+  "asked.drain",
+  "done.write",
+];
+
+/** The facts before anything was told. */
+const NOTHING_KNOWN = new Facts();
+
+/** A running ledger. */
+export interface Ledger {
+  readonly reader: LedgerReader;
+  readonly stop: Stop;
+}
+
+/** Starts a ledger; with a store its history outlives the process. */
+export function startLedger(io: Io, store: LedgerStore | null = null): Ledger {
+  const ledger = new RunningLedger(io, store);
+  return { reader: ledger.reader, stop: () => ledger.stop() };
+}
+
+/** The ledger without a store, as a service among others. */
+export const ledgerService: Service = (io) => startLedger(io).stop;
+
+class RunningLedger {
+  readonly reader: LedgerReader;
+  readonly #io: Io;
+  readonly #store: LedgerStore | null;
+  readonly #facts = new Facts();
+  readonly #census: Census;
+  readonly #history = new History();
+  readonly #ages = new HeartbeatAges();
+  readonly #sight: ClusterSight;
+  readonly #metrics: LedgerMetrics;
+  readonly #recorder: EventRecorder;
+  readonly #listeners = new Set<(decision: Decision) => void>();
+  readonly #leases = new Map<number, Stop>();
+  readonly #stops: Stop[];
+
+  constructor(io: Io, store: LedgerStore | null) {
+    this.#io = io;
+    this.#store = store;
+    this.#census = new Census(io.profile, io.clock.monotonicMs());
+    this.#sight = new ClusterSight(io.profile);
+    this.#metrics = new LedgerMetrics(io.metrics);
+    this.#recorder = new EventRecorder(io);
+    this.reader = ledgerReader({
+      facts: this.#facts,
+      history: this.#history,
+      sight: this.#sight,
+      clock: io.clock,
+      profile: io.profile,
+      onDecision: (tell) => {
+        this.#listeners.add(tell);
+        return () => this.#listeners.delete(tell);
+      },
+    });
+    store?.restore((message) => this.#recall(message));
+    this.#stops = [
+      ...HEARD.map((type) => io.bus.subscribe(type, "all", (message) => this.#hear(message as AnyMessage))),
+      io.bus.subscribe("observed.pulse", "all", (message) => this.#feelPulse(message)),
+      io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
+      this.#refreshing(),
+    ];
+  }
+
+  stop(): void {
+    for (const stop of [...this.#stops, ...this.#leases.values()]) stop();
+    this.#recorder.stop();
+    this.#listeners.clear();
+  }
+
+  /** Everything is derived from the message and the facts before it; the facts follow last. */
+  #hear(message: AnyMessage): void {
+    const facts = this.#facts;
+    const isOurs = this.#io.fleet.owns("ledger", shardOfMessage(message));
+    const events = eventsOf(message, facts);
+    const text = sentenceOf(message, facts);
+    if (message.type === "judged.zone") this.#metrics.zone(message.body, !facts.zones.has(message.body.zone));
+    if (isOurs) {
+      this.#metrics.count(message, facts, this.#io.profile.evictionMode);
+      this.#keepLastState(message);
+    }
+    this.#follow(message);
+    for (const event of events) {
+      if (event.noted !== undefined) facts.told(event.involvedObject.name, event.noted);
+      if (isOurs) this.#recorder.record(event);
+    }
+    this.#tell(this.#history.add(message, subjectOf(message), text));
+  }
+
+  #follow(message: AnyMessage): void {
+    if (message.type === "observed.node") {
+      this.#facts.apply({ ...message, body: this.#census.take(message.body) });
+      return;
+    }
+    if (message.type === "observed.gone") {
+      this.#census.takeGone(message.body);
+      this.#ages.forget(message.body.node);
+    }
+    this.#facts.apply(message);
+  }
+
+  #feelPulse(message: Message<"observed.pulse">): void {
+    const now = this.#io.clock.monotonicMs();
+    this.#sight.hear(message, now);
+    const { departed, resync } = this.#census.takePulse(message, now);
+    for (const { node, uid } of departed) {
+      this.#hear({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
+    }
+    if (resync !== null)
+      this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason: resync }, message.id);
+  }
+
+  /** What an earlier ledger kept is history: it is explained and never counted or acted on. */
+  #recall(message: AnyMessage): void {
+    this.#history.add(message, subjectOf(message), sentenceOf(message, NOTHING_KNOWN));
+  }
+
+  #keepLastState(message: AnyMessage): void {
+    if (this.#store === null) return;
+    const state = lastStateOf(message, this.#facts);
+    if (state?.action === "keep") this.#store.keep(state.key, message);
+    if (state?.action === "forget") this.#store.forget(state.key);
+  }
+
+  #tell(decision: Decision | null): void {
+    if (decision !== null) for (const listener of this.#listeners) listener(decision);
+  }
+
+  #gain(shard: number): void {
+    const { bus, clock } = this.#io;
+    this.#leases.get(shard)?.();
+    const stop = bus.subscribe("observed.lease", shard, ({ at, body }) => {
+      const now = clock.monotonicMs();
+      this.#metrics.heartbeats(body.heartbeats.length);
+      for (const { node, seenAt } of body.heartbeats) this.#ages.beat(node, translated(seenAt, at, now));
+    });
+    this.#leases.set(shard, stop);
+  }
+
+  #lose(shard: number): void {
+    this.#leases.get(shard)?.();
+    this.#leases.delete(shard);
+    this.#ages.keep((node) => shardOf(node) !== shard);
+  }
+
+  #refreshing(): Stop {
+    const refresh = () => {
+      const now = this.#io.clock.monotonicMs();
+      this.#metrics.refresh(this.#facts, this.#ages, this.#sight.report(now), this.#history.size, now);
+      timer = this.#io.clock.after(REFRESH_MS, refresh);
+    };
+    let timer = this.#io.clock.after(REFRESH_MS, refresh);
+    return () => timer.cancel();
+  }
+}
+
+function shardOfMessage({ type, body }: AnyMessage): number {
+  return definitionOf(type).shard(body) % SHARD_COUNT;
+}

@@ -1,0 +1,35 @@
+/** How the ledger writes down spans, taints and lists for people. It decides nothing. */
+import type { TaintId } from "../../protocols/objects.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** A span of time in the largest unit that loses little: `120 ms`, `50 s`, `5 min`, `3 h`. */
+export function spanText(spanMs: number): string {
+  const ms = Math.max(0, Math.round(spanMs));
+  if (ms < SECOND) return `${ms} ms`;
+  if (ms < 2 * MINUTE) return `${Number((ms / SECOND).toFixed(ms < 10 * SECOND ? 1 : 0))} s`;
+  return ms < 2 * HOUR ? `${Math.round(ms / MINUTE)} min` : `${Math.round(ms / HOUR)} h`;
+}
+
+/** A taint as kubectl writes it, without its value. */
+export function taintText({ key, effect }: TaintId): string {
+  return `${key}:${effect}`;
+}
+
+/** Words in a row: `a`, `a and b`, `a, b and c`. */
+export function listText(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** A number of things, in the singular for one. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A pace in nodes per second, as operators think of it. */
+export function paceText(perSecond: number): string {
+  if (perSecond <= 0) return "no node at all";
+  return perSecond >= 1 ? `${perSecond} nodes per second` : `one node every ${spanText(SECOND / perSecond)}`;
+}

@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     experimental: { viteModuleRunner: false },
     pool: "forks",
+    reporters: ["default", "./test/closing-line.reporter.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

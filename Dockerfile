@@ -1,0 +1,22 @@
+# The product's image: Node, the production packages and the sources, which Node 24 runs as they are. Nothing of the tests.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS packages
+WORKDIR /vigil
+COPY package.json package-lock.json ./
+# The platform binaries of Node are optional packages for machines without Node 24; an image has its own.
+RUN ["node", "/usr/local/lib/node_modules/npm/bin/npm-cli.js", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /vigil
+COPY package.json LICENSE ./
+COPY --from=packages /vigil/node_modules node_modules
+COPY protocols protocols
+COPY services services
+USER 65532:65532
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/livez').then(answer => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "services/main.ts"]
+CMD ["run", "--listen=0.0.0.0:8080"]

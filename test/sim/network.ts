@@ -1,0 +1,151 @@
+/** The bus of a simulated fleet: one server in the middle, a lossy link to every process. It knows no message, only bytes. */
+import type { Clock, Random, Stop, Transport } from "../../protocols/ports.ts";
+import { SubjectTree } from "../../services/runtime/subject-tree.ts";
+
+/** How badly links behave now. Chances are 0 to 1 for each message and receiver. */
+export interface LinkFaults {
+  readonly loss: number;
+  readonly doubling: number;
+  /** The chance that a message is late, so that others overtake it. */
+  readonly lateness: number;
+  readonly latenessMaxMs: number;
+  /** Delay of every message. */
+  readonly delayMaxMs: number;
+}
+
+/** Links that lose, double and delay nothing. */
+export const CALM_LINKS: LinkFaults = { loss: 0, doubling: 0, lateness: 0, latenessMaxMs: 0, delayMaxMs: 0 };
+
+/** Which directions of a link are cut. */
+export interface Cut {
+  readonly up: boolean;
+  readonly down: boolean;
+}
+
+const OPEN: Cut = { up: false, down: false };
+/** A client notices a dead connection after two pings, 5 s apart. */
+const NOTICE_MS = 10_000;
+
+interface Subscriber {
+  readonly link: Link;
+  readonly receive: (payload: Uint8Array, subject: string) => void;
+  open: boolean;
+}
+
+/** One process's link to the server in the middle. */
+export class Link implements Transport {
+  readonly name: string;
+  readonly #network: Network;
+  readonly #watchers = new Set<(connected: boolean) => void>();
+  readonly #subscribers = new Set<Stop>();
+  cut: Cut = OPEN;
+  /** Before this instant nothing reaches the process: it is a slow consumer. */
+  stalledUntilMs = 0;
+  #connected = true;
+  #closed = false;
+
+  constructor(name: string, network: Network) {
+    this.name = name;
+    this.#network = network;
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    if (this.#connected && !this.cut.up && !this.#closed) this.#network.carry(subject, payload);
+  }
+
+  subscribe(pattern: string, receive: (payload: Uint8Array, subject: string) => void): Stop {
+    const subscriber: Subscriber = { link: this, receive, open: true };
+    const remove = this.#network.add(pattern, subscriber);
+    const stop = (): void => {
+      subscriber.open = false;
+      this.#subscribers.delete(stop);
+      remove();
+    };
+    this.#subscribers.add(stop);
+    return stop;
+  }
+
+  connected(): boolean {
+    return this.#connected;
+  }
+
+  onConnection(changed: (connected: boolean) => void): Stop {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  /** Tells the process what it would have noticed by now. */
+  notice(connected: boolean): void {
+    if (connected === this.#connected || this.#closed) return;
+    this.#connected = connected;
+    for (const changed of this.#watchers) changed(connected);
+  }
+
+  /** The process is gone: nothing of it is heard, nothing reaches it. */
+  close(): void {
+    this.#closed = true;
+    for (const stop of this.#subscribers) stop();
+    this.#watchers.clear();
+  }
+}
+
+/** The server in the middle and all links to it. */
+export class Network {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #tree = new SubjectTree<Subscriber>();
+  faults: LinkFaults = CALM_LINKS;
+
+  constructor({ clock, random }: { clock: Clock; random: Random }) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** A new link, for one process that starts. */
+  link(name: string): Link {
+    return new Link(name, this);
+  }
+
+  /** Cuts a link in one or both directions; the process notices by missing pings. What it returns mends the link. */
+  cut(link: Link, cut: Cut): Stop {
+    link.cut = cut;
+    const notice = this.#clock.after(NOTICE_MS, () => link.notice(false));
+    return () => {
+      notice.cancel();
+      link.cut = OPEN;
+      link.notice(true);
+    };
+  }
+
+  add(pattern: string, subscriber: Subscriber): Stop {
+    return this.#tree.add(pattern, subscriber);
+  }
+
+  carry(subject: string, payload: Uint8Array): void {
+    this.#tree.match(subject, (subscriber) => {
+      if (this.#chance(this.faults.loss)) return;
+      this.#deliver(subscriber, subject, payload);
+      if (this.#chance(this.faults.doubling)) this.#deliver(subscriber, subject, payload);
+    });
+  }
+
+  #deliver(subscriber: Subscriber, subject: string, payload: Uint8Array): void {
+    const { link, receive } = subscriber;
+    const arrive = (): void => {
+      if (subscriber.open && !link.cut.down) receive(payload, subject);
+    };
+    const stallMs = link.stalledUntilMs - this.#clock.monotonicMs();
+    const delayMs = Math.max(stallMs, this.#delay());
+    if (delayMs > 0) this.#clock.after(delayMs, arrive);
+    else this.#clock.soon(arrive);
+  }
+
+  #delay(): number {
+    if (this.#chance(this.faults.lateness)) return this.#random() * this.faults.latenessMaxMs;
+    return this.faults.delayMaxMs === 0 ? 0 : this.#random() * this.faults.delayMaxMs;
+  }
+
+  #chance(probability: number): boolean {
+    return probability > 0 && this.#random() < probability;
+  }
+}

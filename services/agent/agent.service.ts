@@ -1,4 +1,7 @@
-/** One kubelet's contract with the API: registers this machine as a node and keeps its lease and status fresh. It runs no pods. */
+/**
+ * One kubelet's contract with the API: registers this machine as a node and keeps its lease and status fresh. It runs
+ * no pods.
+ */
 import type { Clock, Kube, Log, Random, Timer } from "../../protocols/ports.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import { eventRecorder } from "./events.ts";

@@ -1,4 +1,7 @@
-/** What can be set of a kubelet, with kubelet's own defaults (section 1.3 of the upstream rules). Reading flags is the command line's work. */
+/**
+ * What can be set of a kubelet, with kubelet's own defaults (section 1.3 of the upstream rules). Reading flags is the
+ * command line's work.
+ */
 import type { Taint } from "../../protocols/objects.ts";
 import type { Signal } from "./figures.ts";
 import type { ResourceList } from "./node-object.ts";

@@ -1,4 +1,6 @@
-/** The port through which a kubelet learns about its machine. The real machine and made-up ones are adapters elsewhere. */
+/**
+ * The port through which a kubelet learns about its machine. The real machine and made-up ones are adapters elsewhere.
+ */
 import type { ResourceList } from "./node-object.ts";
 
 /** A figure that could not be had, and why. */

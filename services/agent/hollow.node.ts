@@ -1,4 +1,7 @@
-/** One hollow node: registers itself, renews its lease, posts its status, obeys orders. When it is due is the caller's timer wheel. */
+/**
+ * One hollow node: registers itself, renews its lease, posts its status, obeys orders. When it is due is the caller's
+ * timer wheel.
+ */
 import type { ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from "../../protocols/ports.ts";
 import type { HollowNodeSpec } from "./hollow.figures.ts";

@@ -1,4 +1,7 @@
-/** The pods of hollow nodes: created, shown as running, and finalised when they are being deleted, but only by nodes that live. */
+/**
+ * The pods of hollow nodes: created, shown as running, and finalised when they are being deleted, but only by nodes
+ * that live.
+ */
 import { type BoundPod, type Kube, type Log, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../runtime/api-time.ts";
 

@@ -51,7 +51,10 @@ const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 
 const REGISTERING_MAX = 128;
 const WHEEL_TICK_MS = 50;
 
-/** Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at once. */
+/**
+ * Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at
+ * once.
+ */
 export function startHollowNodes(options: HollowOptions): HollowNodes {
   return new HollowCluster(options);
 }

@@ -1,4 +1,7 @@
-/** The figures of the machine this process runs on. An edge: it reads files and asks the operating system; it decides nothing. */
+/**
+ * The figures of the machine this process runs on. An edge: it reads files and asks the operating system; it decides
+ * nothing.
+ */
 import { lookup } from "node:dns/promises";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { arch, cpus, freemem, hostname, networkInterfaces, platform, release, totalmem } from "node:os";

@@ -11,7 +11,8 @@ export interface MemoryFigures {
 const KIBIBYTE = 1024;
 
 /**
- * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of late:
+ * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of
+ * late:
  * the capacity less the working set, as kubelet counts memory.available.
  */
 export function meminfoBytes(text: string): MemoryFigures | null {

@@ -23,7 +23,10 @@ export function leaseRef(nodeName: string): ObjectRef {
   return { kind: "Lease", namespace: LEASE_NAMESPACE, name: nodeName };
 }
 
-/** The lease of a node renewed at `nowMs`, on the ground of the last one known; `uid` is the owner's when it is known (R9.28, R9.33). */
+/**
+ * The lease of a node renewed at `nowMs`, on the ground of the last one known; `uid` is the owner's when it is known
+ * (R9.28, R9.33).
+ */
 export function renewedLease(
   nodeName: string,
   latest: Lease | null,

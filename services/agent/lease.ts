@@ -49,7 +49,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Renews the lease, creating it when it is missing; calls `done` once with whether it now stands renewed. A lease that
+   * Renews the lease, creating it when it is missing; calls `done` once with whether it now stands renewed. A lease
+   * that
    * cannot be read is asked for until `stop` (R9.29, R9.30). A renewal still under way is given up.
    */
   renew(done: (renewed: boolean) => void): void {
@@ -120,7 +121,9 @@ export class LeaseKeeper {
     this.#pause = clock.after(pauseMs, () => this.#ensure(renewal));
   }
 
-  /** The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50). */
+  /**
+   * The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50).
+   */
   #update(renewal: Renewal): void {
     if (lacksOwner(this.#latest)) this.#options.owner((uid) => this.#put(renewal, uid));
     else this.#put(renewal, null);
@@ -137,7 +140,10 @@ export class LeaseKeeper {
     });
   }
 
-  /** Up to five tries at once, a conflict or a missing lease fetches a fresh one; then once more from a fresh one (R9.29, R9.32). */
+  /**
+   * Up to five tries at once, a conflict or a missing lease fetches a fresh one; then once more from a fresh one
+   * (R9.29, R9.32).
+   */
   #updateFailed(renewal: Renewal, { outcome, detail }: Exclude<WriteReply, { outcome: "ok" }>): void {
     const { log, nodeName, onRepeatedFailure } = this.#options;
     const stale = outcome === "conflict" || outcome === "gone";

@@ -1,4 +1,7 @@
-/** The parts of a Node object that a kubelet reads and writes, as the API spells them. Other fields travel along untouched. */
+/**
+ * The parts of a Node object that a kubelet reads and writes, as the API spells them. Other fields travel along
+ * untouched.
+ */
 import type { Taint } from "../../protocols/objects.ts";
 import type { KubeObject } from "../../protocols/ports.ts";
 

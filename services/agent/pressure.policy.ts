@@ -1,4 +1,6 @@
-/** Whether the machine is under pressure, from what is left of its resources: kubelet's hard eviction thresholds. Pure. */
+/**
+ * Whether the machine is under pressure, from what is left of its resources: kubelet's hard eviction thresholds. Pure.
+ */
 import type { Threshold } from "./agent.settings.ts";
 import { type Figures, type Headroom, SIGNALS, type Signal } from "./figures.ts";
 import { amountOf } from "./quantity.ts";
@@ -40,7 +42,8 @@ function isPast(threshold: Threshold, headroom: Headroom | undefined): boolean {
 }
 
 /**
- * Thresholds as kubelet's --eviction-hard writes them: `memory.available<100Mi,nodefs.available<10%`. Throws a RangeError
+ * Thresholds as kubelet's --eviction-hard writes them: `memory.available<100Mi,nodefs.available<10%`. Throws a
+ * RangeError
  * that names the part which cannot be understood.
  */
 export function parseThresholds(text: string): readonly Threshold[] {

@@ -1,4 +1,7 @@
-/** Kubernetes quantities as numbers and as canonical text. It knows the suffixes, not which resource may have which amount. */
+/**
+ * Kubernetes quantities as numbers and as canonical text. It knows the suffixes, not which resource may have which
+ * amount.
+ */
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 const DECIMAL_POWERS: Readonly<Record<string, number>> = {
@@ -54,7 +57,10 @@ export function isHugePages(resource: string): boolean {
   return resource.startsWith("hugepages-");
 }
 
-/** Whether a resource name is an extended resource's (R9.7): a domain of its own, and fit to be quota'd under `requests.`. */
+/**
+ * Whether a resource name is an extended resource's (R9.7): a domain of its own, and fit to be quota'd under
+ * `requests.`.
+ */
 export function isExtended(resource: string): boolean {
   const slash = resource.indexOf("/");
   if (slash < 1 || resource.startsWith("requests.")) return false;

@@ -1,4 +1,7 @@
-/** What a node is registered as, and how one that is met already is reconciled (9.4, 9.5). Pure; registration.ts talks to the API. */
+/**
+ * What a node is registered as, and how one that is met already is reconciled (9.4, 9.5). Pure; registration.ts talks
+ * to the API.
+ */
 import { Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { AgentSettings } from "./agent.settings.ts";
@@ -25,7 +28,10 @@ const DEFAULT_LABELS: readonly string[] = [
   Label.archBeta,
 ];
 
-/** The pause before try `attempt` + 1 to register, counted from 0: `firstMs`, twice as long each time, at most `maxMs` (R9.4). */
+/**
+ * The pause before try `attempt` + 1 to register, counted from 0: `firstMs`, twice as long each time, at most `maxMs`
+ * (R9.4).
+ */
 export function registerPauseMs(attempt: number, firstMs: number, maxMs: number): number {
   return Math.min(firstMs * 2 ** attempt, maxMs);
 }
@@ -81,7 +87,9 @@ export interface Reconciled {
   readonly changed: boolean;
 }
 
-/** All reconcilers in kubelet's order; each runs whatever the others found (R9.5). The spec is never reconciled (R9.6). */
+/**
+ * All reconcilers in kubelet's order; each runs whatever the others found (R9.5). The spec is never reconciled (R9.6).
+ */
 export function reconcile(desired: NodeObject, existing: NodeObject, resetExtended: boolean): Reconciled {
   const steps = [
     reconcileAttachDetach,
@@ -105,7 +113,9 @@ export function reconcileAttachDetach(desired: NodeObject, existing: NodeObject)
   return { node: withMetadata(existing, { annotations: { [ATTACH_DETACH]: wanted ?? null } }), changed: true };
 }
 
-/** Default labels that the desired node has are copied; one whose value is empty is dropped, which alone is no change. */
+/**
+ * Default labels that the desired node has are copied; one whose value is empty is dropped, which alone is no change.
+ */
 export function reconcileLabels(desired: NodeObject, existing: NodeObject): Reconciled {
   const labels: Record<string, string> = { ...existing.metadata.labels };
   let changed = false;
@@ -119,7 +129,10 @@ export function reconcileLabels(desired: NodeObject, existing: NodeObject): Reco
   return { node: { ...existing, metadata: { ...existing.metadata, labels } }, changed };
 }
 
-/** On a machine made anew, extended resources go to 0 until their device plugins speak up; always told, even if they were 0. */
+/**
+ * On a machine made anew, extended resources go to 0 until their device plugins speak up; always told, even if they
+ * were 0.
+ */
 export function reconcileExtendedResources(desired: NodeObject, existing: NodeObject, reset: boolean): Reconciled {
   const defaulted = defaultResources(desired, existing);
   const extended = reset ? Object.keys(capacityOf(defaulted.node)).filter(isExtended) : [];

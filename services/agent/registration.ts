@@ -1,4 +1,7 @@
-/** Registers a node with the API, or reconciles the one that is there (9.3, 9.5). What the node looks like is decided elsewhere. */
+/**
+ * Registers a node with the API, or reconciles the one that is there (9.3, 9.5). What the node looks like is decided
+ * elsewhere.
+ */
 import {
   type Clock,
   type Kube,

@@ -1,4 +1,6 @@
-/** The setters in their order (9.8), and the run over all of them. Pure: the same node and figures give the same status. */
+/**
+ * The setters in their order (9.8), and the run over all of them. Pure: the same node and figures give the same status.
+ */
 import type { NodeObject } from "./node-object.ts";
 import { setAddresses } from "./setters/addresses.ts";
 import {

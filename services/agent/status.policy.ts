@@ -1,4 +1,7 @@
-/** Whether a computed status is worth posting, and how a node is brought up to date (9.6, 9.7). Pure; status.sync.ts talks to the API. */
+/**
+ * Whether a computed status is worth posting, and how a node is brought up to date (9.6, 9.7). Pure; status.sync.ts
+ * talks to the API.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { Label } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
@@ -65,7 +68,10 @@ export function isReportDue(last: LastReport, changed: boolean, nowMs: number, r
   return changed || last.atMs === null || nowMs - last.atMs >= reportMs + last.extraDelayMs;
 }
 
-/** The extra delay to follow a report: after a change or the first one it spreads nodes over half a period either way (R9.12). */
+/**
+ * The extra delay to follow a report: after a change or the first one it spreads nodes over half a period either way
+ * (R9.12).
+ */
 export function extraDelayMs(last: LastReport, changed: boolean, reportMs: number, random: Random): number {
   return changed || last.atMs === null ? (random() - 0.5) * reportMs : 0;
 }

@@ -66,7 +66,10 @@ export class StatusSync {
     this.#tell(node, events);
   }
 
-  /** Reads the node, computes its status, posts it when it changed or the report is due; up to five tries at once (R9.9). */
+  /**
+   * Reads the node, computes its status, posts it when it changed or the report is due; up to five tries at once
+   * (R9.9).
+   */
   sync(done: (outcome: SyncOutcome) => void): void {
     this.#exclusively((release) =>
       this.#try(0, (outcome) => {
@@ -76,7 +79,10 @@ export class StatusSync {
     );
   }
 
-  /** Posts a status as soon as the node can become ready; calls `done` with whether there is nothing more to wait for (9.11). */
+  /**
+   * Posts a status as soon as the node can become ready; calls `done` with whether there is nothing more to wait for
+   * (9.11).
+   */
   fast(done: (completed: boolean) => void): void {
     const known = this.#known;
     const ready = known === null ? undefined : conditionOf(known, ConditionType.ready);

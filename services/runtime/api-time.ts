@@ -5,14 +5,20 @@ export function apiTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** An instant as metav1.MicroTime writes it: six digits after the second; `epochMs` carries the microseconds as its fraction. */
+/**
+ * An instant as metav1.MicroTime writes it: six digits after the second; `epochMs` carries the microseconds as its
+ * fraction.
+ */
 export function apiMicroTime(epochMs: number): string {
   const wholeMs = Math.floor(epochMs);
   const micros = Math.floor((epochMs - wholeMs) * 1000);
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
-/** The instant an API time names, in epoch milliseconds with microseconds as the fraction; null for no time or an unreadable one. */
+/**
+ * The instant an API time names, in epoch milliseconds with microseconds as the fraction; null for no time or an
+ * unreadable one.
+ */
 export function epochMsOf(time: string | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   const epochMs = Date.parse(time);

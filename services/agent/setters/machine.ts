@@ -42,7 +42,9 @@ function devicesOf(devices: Devices): ResourceList {
   return { ...devices.capacity, ...Object.fromEntries(devices.removed.map((resource) => [resource, "0"])) };
 }
 
-/** Capacity less reservations, and less huge pages for memory, never below 0; what devices say of themselves goes first. */
+/**
+ * Capacity less reservations, and less huge pages for memory, never below 0; what devices say of themselves goes first.
+ */
 function allocatableOf(
   capacity: ResourceList,
   before: ResourceList,

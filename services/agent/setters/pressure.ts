@@ -4,7 +4,9 @@ import { apiTime } from "../../runtime/api-time.ts";
 import { conditionOf, type NodeCondition, withCondition } from "../node-object.ts";
 import { type Pressures, type Setter, statusEvent } from "./setter.ts";
 
-/** What a pressure condition says under pressure and without: reason and message of the condition, reason of the Event. */
+/**
+ * What a pressure condition says under pressure and without: reason and message of the condition, reason of the Event.
+ */
 interface Wording {
   readonly reason: string;
   readonly message: string;

@@ -1,0 +1,173 @@
+/** The condition setters: pressures and Ready, with their texts, times and Events (9.8). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { conditionOf } from "../../services/agent/node-object.ts";
+import { setDiskPressure, setMemoryPressure, setPidPressure } from "../../services/agent/setters/pressure.ts";
+import { setReady } from "../../services/agent/setters/ready.ts";
+import type { Health } from "../../services/agent/setters/setter.ts";
+import { conditionWith, EARLIER, inputOf, NOW, nodeOf, settingsOf } from "./node-fixtures.ts";
+
+const WELL: Health = { runtime: [], network: [], storage: [], shuttingDown: false, warning: null };
+const CAPACITY = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
+
+const PRESSURES = [
+  {
+    type: "MemoryPressure",
+    resource: "memory",
+    setter: setMemoryPressure,
+    pressed: ["KubeletHasInsufficientMemory", "kubelet has insufficient memory available", "NodeHasInsufficientMemory"],
+    free: ["KubeletHasSufficientMemory", "kubelet has sufficient memory available", "NodeHasSufficientMemory"],
+  },
+  {
+    type: "DiskPressure",
+    resource: "disk",
+    setter: setDiskPressure,
+    pressed: ["KubeletHasDiskPressure", "kubelet has disk pressure", "NodeHasDiskPressure"],
+    free: ["KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"],
+  },
+  {
+    type: "PIDPressure",
+    resource: "pid",
+    setter: setPidPressure,
+    pressed: ["KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"],
+    free: ["KubeletHasSufficientPID", "kubelet has sufficient PID available", "NodeHasSufficientPID"],
+  },
+] as const;
+
+describe.each(PRESSURES)("$type", ({ type, resource, setter, pressed, free }) => {
+  const pressures = { memory: false, disk: false, pid: false };
+
+  it.each([
+    { before: undefined, under: true },
+    { before: undefined, under: false },
+    { before: "Unknown", under: true },
+    { before: "Unknown", under: false },
+    { before: "True", under: false },
+    { before: "False", under: true },
+  ])("goes from $before to pressure $under with new texts, a transition and an Event (9.8)", ({ before, under }) => {
+    const conditions = before === undefined ? [] : [conditionWith(type, before)];
+    const { node, events } = setter(
+      nodeOf({ status: { conditions } }),
+      inputOf({ pressures: { ...pressures, [resource]: under } }),
+    );
+    const [reason, message, event] = under ? pressed : free;
+    expect(conditionOf(node, type)).toEqual({
+      type,
+      status: under ? "True" : "False",
+      reason,
+      message,
+      lastHeartbeatTime: NOW,
+      lastTransitionTime: NOW,
+    });
+    expect(events).toEqual([{ type: "Normal", reason: event, message: `Node node-1 status is now: ${event}` }]);
+  });
+
+  it.each([true, false])(
+    "keeps even an outdated reason while pressure stays %s; only the heartbeat is new",
+    (under) => {
+      const before = conditionWith(type, under ? "True" : "False");
+      const { node, events } = setter(
+        nodeOf({ status: { conditions: [before] } }),
+        inputOf({ pressures: { ...pressures, [resource]: under } }),
+      );
+      expect(conditionOf(node, type)).toEqual({ ...before, lastHeartbeatTime: NOW });
+      expect(events ?? []).toEqual([]);
+    },
+  );
+});
+
+describe("Ready", () => {
+  it.each<[string, Partial<Health>, string]>([
+    ["one problem verbatim", { runtime: ["PLEG is not healthy: late"] }, "PLEG is not healthy: late"],
+    [
+      "problems in kubelet's order",
+      {
+        network: ["network state unknown"],
+        runtime: ["container runtime is down"],
+        storage: ["csi"],
+        shuttingDown: true,
+      },
+      "[container runtime is down, network state unknown, csi, node is shutting down]",
+    ],
+    ["the same problem once", { runtime: ["x"], network: ["x"] }, "x"],
+    ["a warning behind a problem", { runtime: ["x"], warning: "soft" }, "x. WARNING: soft"],
+  ])("tells %s", (_, health, message) => {
+    const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health: { ...WELL, ...health } }));
+    expect(conditionOf(node, "Ready")).toMatchObject({ status: "False", reason: "KubeletNotReady", message });
+  });
+
+  it("is True with kubelet's words when nothing stands against it", () => {
+    const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf());
+    expect(conditionOf(node, "Ready")).toMatchObject({
+      status: "True",
+      reason: "KubeletReady",
+      message: "kubelet is posting ready status",
+    });
+  });
+
+  it("carries a soft requirement's warning without becoming unready", () => {
+    const health = { ...WELL, warning: "swap is on" };
+    const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health }));
+    const message = "kubelet is posting ready status. WARNING: swap is on";
+    expect(conditionOf(node, "Ready")).toMatchObject({ status: "True", message });
+  });
+
+  it("names every missing capacity, storage only when local storage is isolated", () => {
+    const bare = nodeOf({ status: { capacity: { cpu: "1" } } });
+    const without = inputOf({ settings: settingsOf({ localStorageIsolation: false }) });
+    const messages = [inputOf(), without].map((input) => conditionOf(setReady(bare, input).node, "Ready")?.message);
+    expect(messages).toEqual([
+      "missing node capacity for resources: memory, pods, ephemeral-storage",
+      "missing node capacity for resources: memory, pods",
+    ]);
+  });
+
+  it("starts without an Event, with its transition now (R9.19)", () => {
+    const { node, events } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf());
+    expect(conditionOf(node, "Ready")?.lastTransitionTime).toBe(NOW);
+    expect(events).toEqual([]);
+  });
+
+  it.each([
+    ["True", false, "NodeNotReady"],
+    ["Unknown", true, "NodeReady"],
+    ["False", true, "NodeReady"],
+    ["Unknown", false, "NodeNotReady"],
+  ])("tells a change from %s (well: %s) in the Event %s (R9.19)", (before, well, reason) => {
+    const health = { ...WELL, runtime: well ? [] : ["down"] };
+    const conditions = [conditionWith("Ready", before)];
+    const { node, events } = setReady(nodeOf({ status: { capacity: CAPACITY, conditions } }), inputOf({ health }));
+    expect(conditionOf(node, "Ready")?.lastTransitionTime).toBe(NOW);
+    expect(events).toEqual([{ type: "Normal", reason, message: `Node node-1 status is now: ${reason}` }]);
+  });
+
+  it("rewrites reason and message without a change of status, and keeps the transition time (R9.19)", () => {
+    const status = { capacity: CAPACITY, conditions: [conditionWith("Ready", "True")] };
+    const { node, events } = setReady(nodeOf({ status }), inputOf());
+    expect(conditionOf(node, "Ready")).toEqual({
+      type: "Ready",
+      status: "True",
+      reason: "KubeletReady",
+      message: "kubelet is posting ready status",
+      lastHeartbeatTime: NOW,
+      lastTransitionTime: EARLIER,
+    });
+    expect(events).toEqual([]);
+  });
+
+  it("is True exactly when nothing stands against it", () => {
+    const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 2 });
+    const health = fc.record({ runtime: texts, network: texts, storage: texts, shuttingDown: fc.boolean() });
+    fc.assert(
+      fc.property(health, (given) => {
+        const { node } = setReady(
+          nodeOf({ status: { capacity: CAPACITY } }),
+          inputOf({ health: { ...given, warning: null } }),
+        );
+        const problems =
+          given.runtime.length + given.network.length + given.storage.length + Number(given.shuttingDown);
+        expect(conditionOf(node, "Ready")?.status).toBe(problems === 0 ? "True" : "False");
+      }),
+    );
+  });
+});

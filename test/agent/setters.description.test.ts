@@ -1,0 +1,183 @@
+/**
+ * The setters of addresses, versions, endpoints, images, platform, volumes and scheduling, and the order of all (9.8,
+ * 9.9).
+ */
+import { describe, expect, it } from "vitest";
+import type { AgentSettings } from "../../services/agent/agent.settings.ts";
+import type { AddressFigures, Figures } from "../../services/agent/figures.ts";
+import type { NodeObject } from "../../services/agent/node-object.ts";
+import { setAddresses } from "../../services/agent/setters/addresses.ts";
+import {
+  setEndpoints,
+  setImages,
+  setPlatform,
+  setVersion,
+  setVolumesInUse,
+  tellSchedulable,
+} from "../../services/agent/setters/description.ts";
+import { computeStatus } from "../../services/agent/setters.ts";
+import { FIGURES, inputOf, nodeOf, settingsOf } from "./node-fixtures.ts";
+
+const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
+const withFigures = (changes: Partial<Figures>) => inputOf({ figures: { ...FIGURES, ...changes } });
+
+function addresses(settings: Partial<AgentSettings>, found: Partial<AddressFigures> = {}, node: NodeObject = nodeOf()) {
+  const figures = { ...FIGURES, addresses: { ...FIGURES.addresses, ...found } };
+  const { node: set, problem } = setAddresses(node, inputOf({ figures, settings: settingsOf(settings) }));
+  const list = set.status?.addresses?.map(({ type, address }) => `${type}=${address}`);
+  return { list, problem, annotation: set.metadata.annotations?.[PROVIDED] };
+}
+
+describe("addresses", () => {
+  it.each<[string, Partial<AgentSettings>, Partial<AddressFigures>, string[]]>([
+    ["the default route's address", {}, {}, ["InternalIP=10.0.0.7", "Hostname=host-1"]],
+    ["the given IP", { nodeIps: ["10.0.0.8"] }, { local: ["10.0.0.8"] }, ["InternalIP=10.0.0.8", "Hostname=host-1"]],
+    [
+      "both given IPs",
+      { nodeIps: ["10.0.0.8", "fd00::8"] },
+      { local: ["10.0.0.8", "fd00::8"] },
+      ["InternalIP=10.0.0.8", "InternalIP=fd00::8", "Hostname=host-1"],
+    ],
+    ["a hostname that is an IP", { hostname: "10.9.9.9" }, {}, ["InternalIP=10.9.9.9", "Hostname=10.9.9.9"]],
+    [
+      "the IPv4 the name resolves to",
+      {},
+      { local: ["10.0.0.7", "10.0.0.9", "fd00::9"], resolved: ["127.0.1.1", "fd00::9", "10.0.0.9"] },
+      ["InternalIP=10.0.0.9", "Hostname=host-1"],
+    ],
+    [
+      "IPv6 when it is all there is",
+      {},
+      { local: ["fd00::9"], resolved: ["fd00::9"] },
+      ["InternalIP=fd00::9", "Hostname=host-1"],
+    ],
+    ["the hostname alone in a cloud without an IP", { externalCloudProvider: true }, {}, ["Hostname=host-1"]],
+  ])("are %s (R9.21–R9.24)", (_, settings, found, list) => {
+    expect(addresses(settings, found)).toMatchObject({ list, problem: undefined });
+  });
+
+  it.each([
+    ["127.0.0.1", "can't be loopback address"],
+    ["::1", "can't be loopback address"],
+    ["224.0.0.1", "can't be a multicast address"],
+    ["ff02::1", "can't be a multicast address"],
+    ["169.254.1.1", "can't be a link-local unicast address"],
+    ["fe80::1", "can't be a link-local unicast address"],
+    ["0.0.0.0", "can't be an all zeros address"],
+    ["10.0.0.99", "not found in the host's network interfaces"],
+    ["ten", "not an IP address"],
+  ])("refuse %s as node IP: %s, and set nothing (R9.21)", (ip, why) => {
+    expect(addresses({ nodeIps: [ip] })).toEqual({ list: undefined, problem: `nodeIP ${ip}: ${why}` });
+  });
+
+  it("fail when there is none (R9.23)", () => {
+    const problem = "can't get ip address of node node-1";
+    expect(addresses({}, { defaultRoute: null })).toMatchObject({ list: undefined, problem });
+  });
+
+  it("leave to an external cloud what it has set, but tell it the node's IPs (R9.21, R9.22)", () => {
+    const node = nodeOf({ status: { addresses: [{ type: "ExternalIP", address: "192.0.2.9" }] } });
+    const settings = { externalCloudProvider: true, nodeIps: ["10.0.0.7"] };
+    expect(addresses(settings, {}, node)).toEqual({ list: ["ExternalIP=192.0.2.9"], annotation: "10.0.0.7" });
+  });
+
+  it("take the cloud's annotation away without a cloud (R9.21)", () => {
+    const node = nodeOf({ metadata: { annotations: { [PROVIDED]: "10.0.0.7", other: "stays" } } });
+    const { node: set } = setAddresses(node, inputOf());
+    expect(set.metadata.annotations).toEqual({ other: "stays" });
+  });
+});
+
+describe("versions, endpoints and platform", () => {
+  it("are set, with kubeProxyVersion cleared (9.8 rows 3, 4, 6)", () => {
+    const steps = [setVersion, setEndpoints, setPlatform];
+    const node = steps.reduce((before, setter) => setter(before, inputOf()).node, nodeOf());
+    expect(node.status).toEqual({
+      nodeInfo: {
+        kernelVersion: "6.1.0",
+        osImage: "Debian",
+        containerRuntimeVersion: "test://1",
+        kubeletVersion: "v1.36.0-vigil",
+        kubeProxyVersion: "",
+        operatingSystem: "linux",
+        architecture: "amd64",
+      },
+      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    });
+  });
+
+  it("say Unknown of a runtime that does not tell, and set nothing when no version can be had", () => {
+    const silent = setVersion(nodeOf(), withFigures({ version: { kernel: "k", osImage: "o", runtime: null } }));
+    expect(silent.node.status?.nodeInfo?.containerRuntimeVersion).toBe("Unknown");
+    const failing = setVersion(nodeOf(), withFigures({ version: { problem: "gone" } }));
+    expect(failing).toEqual({ node: nodeOf(), problem: "error getting version info: gone" });
+  });
+});
+
+describe("images", () => {
+  const image = (name: string, sizeBytes: number) => ({ digests: [`${name}@1`], tags: [`${name}:1`], sizeBytes });
+
+  it("are the largest, largest first, digests before tags, at most five names (9.8 row 5)", () => {
+    const many = { digests: ["d1", "d2", "d3"], tags: ["t1", "t2", "t3"], sizeBytes: 5 };
+    const input = inputOf({
+      figures: { ...FIGURES, images: [image("small", 1), image("big", 9), many] },
+      settings: settingsOf({ imagesMax: 2 }),
+    });
+    expect(setImages(nodeOf(), input).node.status?.images).toEqual([
+      { names: ["big@1", "big:1"], sizeBytes: 9 },
+      { names: ["d1", "d2", "d3", "t1", "t2"], sizeBytes: 5 },
+    ]);
+  });
+
+  it("are all there are with -1, and cleared when they cannot be listed", () => {
+    const images = Array.from({ length: 60 }, (_, index) => image(`i${index}`, index));
+    const all = inputOf({ figures: { ...FIGURES, images }, settings: settingsOf({ imagesMax: -1 }) });
+    expect(setImages(nodeOf(), all).node.status?.images).toHaveLength(60);
+    expect(setImages(nodeOf(), withFigures({ images })).node.status?.images).toHaveLength(50);
+    const failing = setImages(nodeOf({ status: { images: [1] } }), withFigures({ images: { problem: "no list" } }));
+    expect(failing).toEqual({ node: nodeOf({ status: {} }), problem: "no list" });
+  });
+});
+
+describe("volumes in use", () => {
+  it("are set only once they are known (9.8 row 12)", () => {
+    const before = nodeOf({ status: { volumesInUse: ["a"] } });
+    const volumes = [null, [], ["b"]].map(
+      (volumesInUse) => setVolumesInUse(before, withFigures({ volumesInUse })).node.status?.volumesInUse,
+    );
+    expect(volumes).toEqual([["a"], undefined, ["b"]]);
+  });
+});
+
+describe("scheduling", () => {
+  it.each([
+    [false, false, []],
+    [true, true, []],
+    [true, false, ["NodeNotSchedulable"]],
+    [false, true, ["NodeSchedulable"]],
+  ])("with unschedulable %s and %s told before emits %j (9.8 row 13)", (unschedulable, told, reasons) => {
+    const input = inputOf({ told: { unschedulable: told, reboot: false } });
+    const { events = [] } = tellSchedulable(nodeOf({ spec: { unschedulable } }), input);
+    expect(events.map(({ reason }) => reason)).toEqual(reasons);
+  });
+});
+
+describe("all setters", () => {
+  it("run in order, so that Ready sees the capacity, and one that fails stops no other (R9.18)", () => {
+    const figures: Figures = { ...FIGURES, version: { problem: "v" }, images: { problem: "i" } };
+    const { node, problems } = computeStatus(nodeOf(), inputOf({ figures }));
+    expect(problems).toEqual(["error getting version info: v", "i"]);
+    expect(node.status?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      "MemoryPressure=False",
+      "DiskPressure=False",
+      "PIDPressure=False",
+      "Ready=True",
+    ]);
+  });
+
+  it("give the same status for the same node and figures", () => {
+    const once = computeStatus(nodeOf(), inputOf()).node;
+    const twice = computeStatus(once, inputOf());
+    expect(twice).toEqual({ node: once, events: [], problems: [] });
+  });
+});

@@ -24,7 +24,7 @@ export function checkServer(
 }
 
 function problemIn(answer: Answer, server: string): string | null {
-  if (answer.kind === "lost") return `cannot reach the API server ${server}: ${answer.message}`;
+  if (answer.kind === "lost") return `cannot reach the API server: ${answer.message}`;
   if (answer.status === 200) return null;
   const { message, status } = refusalOf(answer);
   if (status === 401) return `the API server ${server} does not accept our credentials: ${message}`;

@@ -4,14 +4,14 @@
 export interface Concurrency {
   /** Requests allowed at once; grows by fractions, its whole part counts. */
   readonly limit: number;
-  /** How long a request takes when the server is at ease; 0 before the first. */
-  readonly easyMs: number;
+  /** How long a request takes when the server is at ease; null before the first. */
+  readonly easyMs: number | null;
   /** How long requests take now, smoothed. */
   readonly recentMs: number;
-  /** Whether the server has ever been found overloaded: from then on the limit grows slowly. */
-  readonly cautious: boolean;
-  /** When the limit was halved last. */
-  readonly halvedAtMs: number;
+  /** When the last request ended. */
+  readonly learnedAtMs: number;
+  /** When the limit was halved last; from the first time on it grows slowly. */
+  readonly halvedAtMs: number | null;
 }
 
 /** How one request went. */
@@ -29,28 +29,36 @@ const LIMIT_AT_START = 16;
 const FLAT_FACTOR = 2;
 const FLAT_SLACK_MS = 10;
 const SMOOTHING = 0.1;
-/** The easy latency follows a lasting rise slowly, so that a server that has become slower is not held back for ever. */
-const EASY_DRIFT = 0.005;
+/** How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted within minutes. */
+const EASY_DRIFT_PER_SECOND = 0.01;
 
 /** Where to start. */
 export function concurrencyAtStart(limitMax: number): Concurrency {
-  const limit = Math.min(LIMIT_AT_START, limitMax);
-  return { limit, easyMs: 0, recentMs: 0, cautious: false, halvedAtMs: Number.NEGATIVE_INFINITY };
+  return { limit: Math.min(LIMIT_AT_START, limitMax), easyMs: null, recentMs: 0, learnedAtMs: 0, halvedAtMs: null };
 }
 
 /** What is known after one more request. */
 export function concurrencyAfter(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
-  const { startedAtMs, endedAtMs } = experience;
-  if (experience.overloaded) {
-    // Requests sent before the last halving tell of the load that led to it, not of the present one.
-    if (startedAtMs < known.halvedAtMs) return known;
-    return { ...known, limit: Math.max(1, Math.floor(known.limit / 2)), cautious: true, halvedAtMs: endedAtMs };
-  }
+  return experience.overloaded ? halved(known, experience) : grown(known, experience, limitMax);
+}
+
+/** Requests sent before the last halving tell of the load that led to it, not of the present one. */
+function halved(known: Concurrency, { startedAtMs, endedAtMs }: Experience): Concurrency {
+  if (known.halvedAtMs !== null && startedAtMs < known.halvedAtMs) return known;
+  return { ...known, limit: Math.max(1, Math.floor(known.limit / 2)), halvedAtMs: endedAtMs };
+}
+
+function grown(known: Concurrency, { startedAtMs, endedAtMs, atLimit }: Experience, limitMax: number): Concurrency {
   const tookMs = endedAtMs - startedAtMs;
-  const first = known.easyMs === 0 && known.recentMs === 0;
-  const easyMs = first || tookMs < known.easyMs ? tookMs : known.easyMs + (tookMs - known.easyMs) * EASY_DRIFT;
-  const recentMs = first ? tookMs : known.recentMs + (tookMs - known.recentMs) * SMOOTHING;
+  const easyMs =
+    known.easyMs === null ? tookMs : Math.min(tookMs, drifted(known.easyMs, endedAtMs - known.learnedAtMs));
+  const recentMs = known.easyMs === null ? tookMs : known.recentMs + (tookMs - known.recentMs) * SMOOTHING;
   const flat = recentMs <= easyMs * FLAT_FACTOR + FLAT_SLACK_MS;
-  const growth = !experience.atLimit || !flat ? 0 : known.cautious ? 1 / known.limit : 1;
-  return { ...known, easyMs, recentMs, limit: Math.min(limitMax, known.limit + growth) };
+  const step = known.halvedAtMs === null ? 1 : 1 / known.limit;
+  const limit = atLimit && flat ? Math.min(limitMax, known.limit + step) : known.limit;
+  return { ...known, limit, easyMs, recentMs, learnedAtMs: endedAtMs };
+}
+
+function drifted(easyMs: number, elapsedMs: number): number {
+  return easyMs * (1 + (EASY_DRIFT_PER_SECOND * elapsedMs) / 1000);
 }

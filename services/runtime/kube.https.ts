@@ -209,7 +209,8 @@ class Sending {
   #end(): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#exchange.end();
+    // A tick later the connection is free again, for the request that this end may lead to.
+    process.nextTick(() => this.#exchange.end());
   }
 
   #fail(error: Error): void {

@@ -1,0 +1,229 @@
+/**
+ * A real etcd and kube-apiserver for a test, on ports of their own, with tokens, RBAC and the admission nodes and pods
+ * meet in a cluster.
+ */
+import { execFile } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Credentials, SocketWire } from "../../services/runtime/kube.https.ts";
+import { httpsWire } from "../../services/runtime/kube.https.ts";
+import { kubeProgram } from "./kube-assets.ts";
+import { freePort } from "./nats-server.ts";
+import { ServerProcess, until } from "./server-process.ts";
+
+/** What kubectl left behind. */
+export interface KubectlResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The token of a cluster administrator. */
+const ADMIN_TOKEN = "admin-token";
+/** The token of someone who is known and may do nothing. */
+const STRANGER_TOKEN = "stranger-token";
+const READY_MS = 90_000;
+/** Namespaces that the server makes for itself just after it is ready. */
+const NAMESPACES = ["default", "kube-node-lease"];
+
+/**
+ * Starts both servers and waits until nodes, pods and leases can be written. They end with the test process at the
+ * latest.
+ */
+export async function startKubeApiserver(): Promise<KubeApiserver> {
+  const ports = { etcd: await freePort(), peer: await freePort(), secure: await freePort() };
+  const server = new KubeApiserver(ports);
+  try {
+    await server.start();
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return server;
+}
+
+/** A running API server. */
+export class KubeApiserver {
+  readonly url: string;
+  readonly adminToken = ADMIN_TOKEN;
+  readonly strangerToken = STRANGER_TOKEN;
+  /** Path of a kubeconfig for the administrator. */
+  readonly kubeconfig: string;
+  /** Path of the certificate that the server is trusted by. */
+  readonly caFile: string;
+  readonly #folder = mkdtempSync(join(tmpdir(), "kube-apiserver-"));
+  readonly #etcd: ServerProcess;
+  readonly #apiserver: ServerProcess;
+  readonly #wires: SocketWire[] = [];
+
+  constructor(ports: { readonly etcd: number; readonly peer: number; readonly secure: number }) {
+    this.url = `https://127.0.0.1:${ports.secure}`;
+    this.caFile = join(this.#folder, "apiserver.crt");
+    const etcdUrl = `http://127.0.0.1:${ports.etcd}`;
+    this.#etcd = new ServerProcess(
+      kubeProgram("etcd"),
+      etcdArgs(this.#folder, etcdUrl, `http://127.0.0.1:${ports.peer}`),
+    );
+    this.#apiserver = new ServerProcess(
+      kubeProgram("kube-apiserver"),
+      apiserverArgs(this.#folder, etcdUrl, ports.secure),
+    );
+    writeSecrets(this.#folder);
+    this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
+  }
+
+  /** Writes a kubeconfig that carries this token. */
+  kubeconfigFor(token: string): string {
+    const file = join(this.#folder, `kubeconfig-${token}.json`);
+    const cluster = { server: this.url, "certificate-authority": this.caFile };
+    const config = {
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "test",
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+      clusters: [{ name: "test", cluster }],
+      users: [{ name: "test", user: { token } }],
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
+
+  /** Starts what does not run, and waits until the server is ready. */
+  async start(): Promise<void> {
+    if (!this.#etcd.running()) this.#etcd.start();
+    if (!this.#apiserver.running()) this.#apiserver.start();
+    try {
+      await until("the kube-apiserver is ready", () => this.#ready(), { withinMs: READY_MS });
+    } catch (error) {
+      throw new Error(`${String(error)}\n${this.#etcd.log()}\n${this.#apiserver.log()}`);
+    }
+  }
+
+  /** Ends the API server at once; etcd keeps what it holds. */
+  kill(): Promise<void> {
+    return this.#apiserver.end("SIGKILL");
+  }
+
+  /** Kills the API server and starts it again. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** Freezes the API server: its connections stay open and silent. */
+  pause(): void {
+    this.#apiserver.pause();
+  }
+
+  resume(): void {
+    this.#apiserver.resume();
+  }
+
+  /** Ends everything and removes its files. */
+  async stop(): Promise<void> {
+    for (const wire of this.#wires) wire.close();
+    await this.#apiserver.end("SIGKILL");
+    await this.#etcd.end("SIGKILL");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** A wire to the server, closed when it stops; the administrator's unless another token is given. */
+  wire(token = ADMIN_TOKEN): SocketWire {
+    const wire = httpsWire({ server: this.url, authorize: () => Promise.resolve(this.#credentials(token)) });
+    this.#wires.push(wire);
+    return wire;
+  }
+
+  /** Runs kubectl as the administrator. */
+  kubectl(...args: string[]): Promise<KubectlResult> {
+    return kubectl(this.kubeconfig, args);
+  }
+
+  #credentials(token: string): Credentials {
+    return { headers: { authorization: `Bearer ${token}` }, tls: { ca: readFileSync(this.caFile, "utf8") } };
+  }
+
+  async #ready(): Promise<boolean> {
+    if (!this.#apiserver.running()) throw new Error("the kube-apiserver ended");
+    const paths = ["/readyz", ...NAMESPACES.map((name) => `/api/v1/namespaces/${name}`)];
+    for (const path of paths) if (!(await this.#answers(path))) return false;
+    return true;
+  }
+
+  #answers(path: string): Promise<boolean> {
+    let credentials: Credentials;
+    try {
+      credentials = this.#credentials(ADMIN_TOKEN);
+    } catch {
+      return Promise.resolve(false); // The server has not written its certificate yet.
+    }
+    const wire = httpsWire({ server: this.url, authorize: () => Promise.resolve(credentials) });
+    return new Promise<boolean>((resolve) => {
+      wire.send(
+        { method: "GET", path, headers: {}, body: null },
+        {
+          response: (status) => resolve(status === 200),
+          data: () => undefined,
+          end: () => undefined,
+          failed: () => resolve(false),
+        },
+      );
+    }).finally(() => wire.close());
+  }
+}
+
+/** Runs kubectl with a kubeconfig, whatever server it names. */
+export function kubectl(kubeconfig: string, args: readonly string[]): Promise<KubectlResult> {
+  const home = mkdtempSync(join(tmpdir(), "kubectl-"));
+  return new Promise((resolve) => {
+    const options = { env: { ...process.env, HOME: home, KUBECONFIG: kubeconfig }, timeout: 60_000 };
+    execFile(kubeProgram("kubectl"), [...args], options, (error, stdout, stderr) => {
+      rmSync(home, { recursive: true, force: true });
+      resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : 1, stdout, stderr });
+    });
+  });
+}
+
+function writeSecrets(folder: string): void {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  writeFileSync(join(folder, "service-account.key"), privateKey.export({ type: "pkcs1", format: "pem" }));
+  const tokens = [`${ADMIN_TOKEN},admin,admin,system:masters`, `${STRANGER_TOKEN},stranger,stranger,`];
+  writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
+}
+
+function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] {
+  return [
+    `--data-dir=${join(folder, "etcd")}`,
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    "--unsafe-no-fsync",
+    "--logger=zap",
+    "--log-level=error",
+  ];
+}
+
+function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] {
+  const key = join(folder, "service-account.key");
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    `--cert-dir=${folder}`,
+    `--token-auth-file=${join(folder, "tokens.csv")}`,
+    "--authorization-mode=RBAC",
+    "--anonymous-auth=false",
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
+    // Pods need no service account here; there is no controller that would make one.
+    "--disable-admission-plugins=ServiceAccount",
+    "--endpoint-reconciler-type=none",
+    "--profiling=false",
+  ];
+}

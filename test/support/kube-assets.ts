@@ -1,0 +1,67 @@
+/**
+ * Where the programs of a real Kubernetes control plane are, and what to do when they are not there. It starts nothing.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** The programs tests use. */
+export type KubeProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
+
+/** What a test prints when there is no API server. */
+export const KUBE_ASSETS_MISSING =
+  "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
+
+/** The folder of the programs: KUBEBUILDER_ASSETS, or the cache of the build that brings the controller manager too. */
+export function kubeAssets(): string | null {
+  const folders = [process.env.KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
+  const has = (folder: string): boolean =>
+    ["etcd", "kube-apiserver"].every((program) => existsSync(join(folder, program)));
+  return folders.filter((folder) => folder !== undefined).find(has) ?? null;
+}
+
+/** The path of one program. */
+export function kubeProgram(program: KubeProgram): string {
+  const folder = kubeAssets();
+  if (folder === null) throw new Error(KUBE_ASSETS_MISSING);
+  const path = join(folder, program);
+  if (!existsSync(path)) throw new Error(`no ${program} in ${folder}`);
+  return path;
+}
+
+/** Whether a program of this version has a flag; flags come and go between versions. */
+export function hasFlag(program: KubeProgram, flag: string): boolean {
+  return helpOf(program).includes(`--${flag} `);
+}
+
+const helps = new Map<KubeProgram, string>();
+
+function helpOf(program: KubeProgram): string {
+  const known = helps.get(program);
+  if (known !== undefined) return known;
+  const help = execFileSync(kubeProgram(program), ["--help"], { encoding: "utf8" });
+  helps.set(program, help);
+  return help;
+}
+
+/**
+ * A suite that needs a real API server, and perhaps more programs: skipped with a line that says how to get them, but
+ * failed where CI is set.
+ */
+export function describeWithKube(name: string, suite: () => void, programs: readonly KubeProgram[] = []): void {
+  const folder = kubeAssets();
+  const missing = programs.filter((program) => folder === null || !existsSync(join(folder, program)));
+  if (folder !== null && missing.length === 0) {
+    describe(name, suite);
+    return;
+  }
+  const line = folder === null ? KUBE_ASSETS_MISSING : `no ${missing.join(", ")} in ${folder}`;
+  if (process.env.CI) {
+    test(name, () => expect.fail(line));
+  } else {
+    console.warn(`${name}: ${line}`);
+    describe.skipIf(true)(name, suite);
+  }
+}

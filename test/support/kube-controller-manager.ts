@@ -1,0 +1,52 @@
+/** A real kube-controller-manager beside a test's API server: upstream's own behaviour, to compare with. */
+import { hasFlag, kubeProgram } from "./kube-assets.ts";
+import { freePort } from "./nats-server.ts";
+import { ServerProcess } from "./server-process.ts";
+
+/** How it is started. */
+export interface ControllerManagerOptions {
+  /** Path of a kubeconfig for an administrator. */
+  readonly kubeconfig: string;
+  /** The controllers that run, such as `nodelifecycle`; no other does. */
+  readonly controllers: readonly string[];
+  /** More flags, by name without dashes: `{ "node-monitor-grace-period": "4s" }`. */
+  readonly flags?: Readonly<Record<string, string>>;
+}
+
+/** A running controller manager. It needs some seconds until its caches are filled. */
+export interface ControllerManager {
+  readonly pid: number;
+  /** Ends it at once. */
+  stop(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** The last of what it has logged. */
+  log(): string;
+}
+
+/** Starts it; it ends with the test process at the latest. */
+export async function startControllerManager(options: ControllerManagerOptions): Promise<ControllerManager> {
+  const { kubeconfig, controllers, flags = {} } = options;
+  const manager = new ServerProcess(kubeProgram("kube-controller-manager"), [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${controllers.join(",")}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${await freePort()}`,
+    // Versions before 1.24 listen without TLS as well.
+    ...(hasFlag("kube-controller-manager", "port") ? ["--port=0"] : []),
+    "--leader-elect=false",
+    // There is no controller that would make service accounts with tokens.
+    "--use-service-account-credentials=false",
+    ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+  ]);
+  manager.start();
+  const { pid } = manager;
+  if (pid === undefined) throw new Error(`the kube-controller-manager did not start: ${manager.log()}`);
+  return {
+    pid,
+    stop: () => manager.end("SIGKILL"),
+    pause: () => manager.pause(),
+    resume: () => manager.resume(),
+    log: () => manager.log(),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * A server program as a child process of a test: started, frozen, ended, never outliving the test. It knows no
+ * particular server.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+
+/** On Linux the kernel then ends the child with its parent, however the parent ends. */
+const DEATH_WATCH = "/usr/bin/setpriv";
+/** How much of a server's output is kept for a failure's message. */
+const LOG_CHARACTERS_MAX = 20_000;
+
+/** One program that is started again and again with the same arguments. */
+export class ServerProcess {
+  readonly #program: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | null = null;
+  #log = "";
+  readonly #endWithTest = (): void => {
+    this.#child?.kill("SIGKILL");
+  };
+
+  constructor(program: string, args: readonly string[]) {
+    this.#program = program;
+    this.#args = args;
+  }
+
+  start(): void {
+    const watched = existsSync(DEATH_WATCH);
+    const command = watched ? DEATH_WATCH : this.#program;
+    const args = watched ? ["--pdeathsig", "KILL", this.#program, ...this.#args] : this.#args;
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const keep = (chunk: Buffer): void => {
+      this.#log = (this.#log + chunk.toString()).slice(-LOG_CHARACTERS_MAX);
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    this.#child = child;
+    process.once("exit", this.#endWithTest);
+  }
+
+  /** Ends it and waits until it has ended. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    process.off("exit", this.#endWithTest);
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    child.kill("SIGCONT");
+    await ended;
+  }
+
+  /** Freezes it: its connections stay open and silent. */
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  /** Whether it runs. */
+  running(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** The last of what it has written. */
+  log(): string {
+    return this.#log;
+  }
+}
+
+/** Waits until `holds` answers true, and asks again every `everyMs`; fails with `what` after `withinMs`. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  { withinMs = 30_000, everyMs = 50 }: { readonly withinMs?: number; readonly everyMs?: number } = {},
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}

@@ -2,38 +2,42 @@
 import { LINE_CHARACTERS_MAX } from "./shape.rules.ts";
 
 const ONE_LINE_DOC = /^(\s*)\/\*\* (.*) \*\/$/;
-const DOC_LINE = /^(\s*)\* (.*)$/;
-const LINE_COMMENT = /^(\s*)\/\/ (.*)$/;
+const TEXT_LINE = /^(\s*(?:\*|\/\/) )(\S.*)$/;
+/** What begins a paragraph of its own: a list item, a table row, a heading, code. */
+const OWN_PARAGRAPH = /^([-*|#`@]|\d+\.)/;
 
-/** The text with every comment line that is too long broken between words; code is left as it is. */
+/** The text with every comment line that is too long broken between words, what does not fit going before the next. */
 export function wrapLongComments(text: string): string {
-  return text
-    .split("\n")
-    .flatMap((line) => (line.length > LINE_CHARACTERS_MAX ? wrapped(line) : [line]))
-    .join("\n");
-}
-
-function wrapped(line: string): string[] {
-  const doc = ONE_LINE_DOC.exec(line);
-  if (doc !== null) {
-    const [, indent = "", words = ""] = doc;
-    return [`${indent}/**`, ...filled(`${indent} * `, words), `${indent} */`];
-  }
-  const inner = DOC_LINE.exec(line);
-  if (inner !== null) return filled(`${inner[1]}* `, inner[2] ?? "");
-  const comment = LINE_COMMENT.exec(line);
-  return comment === null ? [line] : filled(`${comment[1]}// `, comment[2] ?? "");
-}
-
-function filled(prefix: string, words: string): string[] {
-  const lines: string[] = [];
-  let current = prefix;
-  for (const word of words.split(" ")) {
-    if (current !== prefix && current.length + word.length > LINE_CHARACTERS_MAX) {
-      lines.push(current.trimEnd());
-      current = prefix;
+  const lines = text.split("\n");
+  const done: string[] = [];
+  for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
+    const doc = line.length > LINE_CHARACTERS_MAX ? ONE_LINE_DOC.exec(line) : null;
+    if (doc !== null) {
+      const [, indent = "", words = ""] = doc;
+      done.push(`${indent}/**`);
+      lines.unshift(`${indent} * ${words}`, `${indent} */`);
+      continue;
     }
-    current += `${word} `;
+    const [kept, rest] = broken(line);
+    done.push(kept);
+    if (rest !== null) lines.unshift(...joined(rest, lines));
   }
-  return [...lines, current.trimEnd()];
+  return done.join("\n");
+}
+
+/** A line cut at its limit, and what is left over with the prefix of a line of its own. */
+function broken(line: string): [string, string | null] {
+  const [, prefix = "", words = ""] = TEXT_LINE.exec(line) ?? [];
+  const cut = words.lastIndexOf(" ", LINE_CHARACTERS_MAX - prefix.length);
+  if (line.length <= LINE_CHARACTERS_MAX || cut <= 0) return [line, null];
+  return [prefix + words.slice(0, cut), prefix + words.slice(cut + 1)];
+}
+
+/** What is left over, joined with the next line when that goes on with the same paragraph and is taken from the rest. */
+function joined(left: string, rest: string[]): string[] {
+  const prefix = TEXT_LINE.exec(left)?.[1];
+  const [, nextPrefix, words = ""] = TEXT_LINE.exec(rest[0] ?? "") ?? [];
+  if (nextPrefix !== prefix || OWN_PARAGRAPH.test(words)) return [left];
+  rest.shift();
+  return [`${left} ${words}`];
 }

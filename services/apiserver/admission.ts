@@ -2,7 +2,10 @@
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import { type JsonObject, textOf } from "./objects.ts";
 
-/** Seconds that a pod stays on a node that is not ready or unreachable when it does not say itself (8.10, upstream flag default). */
+/**
+ * Seconds that a pod stays on a node that is not ready or unreachable when it does not say itself (8.10, upstream flag
+ * default).
+ */
 const DEFAULT_TOLERATION_SECONDS = 300;
 
 /** Taints of a node at its creation: not-ready:NoSchedule joins them, without timeAdded, unless it is there (R4.22). */
@@ -11,7 +14,10 @@ export function notReadyTaint(taints: readonly JsonObject[]): JsonObject[] {
   return present ? [...taints] : [...taints, { key: TaintKey.notReady, effect: TaintEffect.noSchedule }];
 }
 
-/** Tolerations of a pod at its creation and update, with the default ones where it does not speak of a taint itself (8.10). */
+/**
+ * Tolerations of a pod at its creation and update, with the default ones where it does not speak of a taint itself
+ * (8.10).
+ */
 export function defaultTolerations(tolerations: readonly JsonObject[]): JsonObject[] {
   const added = [TaintKey.notReady, TaintKey.unreachable].filter((key) => !tolerations.some(speaksOf(key)));
   return [

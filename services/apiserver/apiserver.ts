@@ -1,4 +1,7 @@
-/** The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. On its clock nothing waits. */
+/**
+ * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. On its
+ * clock nothing waits.
+ */
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../protocols/ports.ts";
 import { type Access, authorize, identify } from "./access.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";

@@ -1,4 +1,7 @@
-/** What is served where: the API's own directory, its version and its probes. Resources themselves are answered by the verbs. */
+/**
+ * What is served where: the API's own directory, its version and its probes. Resources themselves are answered by the
+ * verbs.
+ */
 import { type Answer, objectAnswer } from "./answer.ts";
 import type { JsonObject } from "./objects.ts";
 import { openApi } from "./openapi.ts";

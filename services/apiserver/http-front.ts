@@ -1,6 +1,10 @@
-/** The embedded API on a socket: bridges node:http to the same server that is a function call elsewhere. An edge: it may wait. */
+/**
+ * The embedded API on a socket: bridges node:http to the same server that is a function call elsewhere. An edge: it may
+ * wait.
+ */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { HttpRequest } from "../../protocols/ports.ts";
 import type { Access, Identity } from "./access.ts";
@@ -14,10 +18,15 @@ export interface ListenOptions {
   readonly port: number;
   /** The address to bind; the loopback when absent. */
   readonly host?: string;
-  /** The bearer token of someone who may do everything; without any token everyone may. */
+  /**
+   * The bearer token of someone who may do everything; without any token everyone may. Kubernetes' own clients send a
+   * token over TLS alone.
+   */
   readonly token?: string;
   /** The bearer token of someone who may only read. */
   readonly readOnlyToken?: string;
+  /** A certificate and its key in PEM, to serve https; plain http when absent. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** A listening server. */
@@ -36,18 +45,20 @@ const KEEP_ALIVE_MS = 120_000;
 
 /** Serves the embedded API over HTTP. Rejects when the port cannot be had. */
 export async function listen(apiserver: ApiServer, options: ListenOptions): Promise<HttpFront> {
-  const { host = "127.0.0.1", port } = options;
+  const { host = "127.0.0.1", port, tls } = options;
   const serve = apiserver.serving(accessOf(options));
-  const server = createServer((request, response) => receive(serve, request, response));
+  const received = (request: IncomingMessage, response: ServerResponse): void => receive(serve, request, response);
+  const server = tls === undefined ? createPlainServer(received) : createTlsServer(tls, received);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 0;
   server.listen(port, host);
   await once(server, "listening");
   const { port: bound } = server.address() as AddressInfo;
-  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`, close: () => close(server) };
+  const scheme = tls === undefined ? "http" : "https";
+  return { url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${bound}`, close: () => close(server) };
 }
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server | TlsServer): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeAllConnections();

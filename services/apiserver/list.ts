@@ -1,4 +1,7 @@
-/** The reading verb list: which objects a query selects, in pages of one consistent snapshot. How they are shown is in render.ts. */
+/**
+ * The reading verb list: which objects a query selects, in pages of one consistent snapshot. How they are shown is in
+ * render.ts.
+ */
 import { checkFields, fieldsOf } from "./fields.ts";
 import type { ApiObject } from "./objects.ts";
 import type { Resource } from "./resources.ts";

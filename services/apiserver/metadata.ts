@@ -1,4 +1,6 @@
-/** The parts of metadata that belong to the server: identity, generated names, what an update must leave alone. Pure. */
+/**
+ * The parts of metadata that belong to the server: identity, generated names, what an update must leave alone. Pure.
+ */
 import { apiTime } from "../runtime/api-time.ts";
 import type { ApiObject, ObjectMeta } from "./objects.ts";
 

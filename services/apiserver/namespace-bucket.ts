@@ -1,7 +1,9 @@
 /** The objects of one namespace by name, with their order for lists. It knows nothing of revisions or watchers. */
 import type { Stored } from "./stored.ts";
 
-/** Objects by name. The sorted order is kept lazily: a write costs no sorting, a list sorts only the names that are new. */
+/**
+ * Objects by name. The sorted order is kept lazily: a write costs no sorting, a list sorts only the names that are new.
+ */
 export class NamespaceBucket {
   readonly #objects = new Map<string, Stored>();
   #order: string[] = [];

@@ -1,4 +1,7 @@
-/** API objects as the embedded server handles them: plain JSON with the few fields every object has. No behaviour of a kind lives here. */
+/**
+ * API objects as the embedded server handles them: plain JSON with the few fields every object has. No behaviour of a
+ * kind lives here.
+ */
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;

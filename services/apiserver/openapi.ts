@@ -1,4 +1,7 @@
-/** As much OpenAPI as kubectl looks for before it applies an object: which requests know fieldValidation. There are no schemas. */
+/**
+ * As much OpenAPI as kubectl looks for before it applies an object: which requests know fieldValidation. There are no
+ * schemas.
+ */
 import type { JsonObject } from "./objects.ts";
 import { apiVersionOf, RESOURCES, type Resource } from "./resources.ts";
 

@@ -1,4 +1,7 @@
-/** How a strategic merge patch treats each list and map of the built-in kinds. Only what differs from plain merging is written down. */
+/**
+ * How a strategic merge patch treats each list and map of the built-in kinds. Only what differs from plain merging is
+ * written down.
+ */
 
 /** How one field merges; a field without an entry merges as JSON does: objects field by field, lists as a whole. */
 export interface MergeRule {

@@ -1,4 +1,7 @@
-/** Strategic merge patch: lists of objects merge by key, and directives order, delete or replace. Pure; the rules of each kind come in. */
+/**
+ * Strategic merge patch: lists of objects merge by key, and directives order, delete or replace. Pure; the rules of
+ * each kind come in.
+ */
 import { isObject, type Json, type JsonObject, sameJson } from "./objects.ts";
 import type { MergeRule, MergeRules } from "./patch.schema.ts";
 

@@ -1,4 +1,7 @@
-/** The writing verbs: create, update and delete with their preconditions, admission and validation. Requests and bodies are read elsewhere. */
+/**
+ * The writing verbs: create, update and delete with their preconditions, admission and validation. Requests and bodies
+ * are read elsewhere.
+ */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { identify, keepIdentity } from "./metadata.ts";
@@ -114,7 +117,10 @@ export class Registry {
     return { stored: this.#remove(resource, marked), gone: true };
   }
 
-  /** Sets the marks of a deletion; tells whether there is something to write, nothing to do, or the object may go unmarked. */
+  /**
+   * Sets the marks of a deletion; tells whether there is something to write, nothing to do, or the object may go
+   * unmarked.
+   */
   #markForDeletion(resource: Resource, object: ApiObject, asked: number | null): "marked" | "none" | "unmarked" {
     const meta = object.metadata;
     const grace = STRATEGIES[resource.storage].graceSeconds(object, asked);

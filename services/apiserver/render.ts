@@ -24,7 +24,8 @@ function shown(resource: Resource, stored: Stored): ApiObject {
   return viewOf(resource).show(stored.object());
 }
 
-function listMeta(page: Page): JsonObject {
+/** Metadata of a list's page. */
+export function listMeta(page: Page): JsonObject {
   const meta: JsonObject = { resourceVersion: String(page.revision) };
   if (page.next === "") return meta;
   return { ...meta, continue: page.next, remainingItemCount: page.remaining };

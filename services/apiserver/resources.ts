@@ -1,4 +1,7 @@
-/** The table of resources that the embedded API serves: names, versions and scopes. How an object of a kind behaves is in strategy.ts. */
+/**
+ * The table of resources that the embedded API serves: names, versions and scopes. How an object of a kind behaves is
+ * in strategy.ts.
+ */
 
 /** The name of a collection of objects in the store. */
 export type StorageName = "nodes" | "pods" | "leases" | "daemonsets" | "namespaces" | "events" | "serviceaccounts";

@@ -1,4 +1,7 @@
-/** Label and field selectors: from the text of a query to a test on an object. Which fields a kind offers is in fields.ts. */
+/**
+ * Label and field selectors: from the text of a query to a test on an object. Which fields a kind offers is in
+ * fields.ts.
+ */
 import { badRequest } from "./status.ts";
 
 /** The values that a selector looks at, by label or field name. */

@@ -1,4 +1,7 @@
-/** Failures as the API tells them: Status objects with the codes, reasons and words of the real server. It decides nothing about requests. */
+/**
+ * Failures as the API tells them: Status objects with the codes, reasons and words of the real server. It decides
+ * nothing about requests.
+ */
 import type { JsonObject } from "./objects.ts";
 
 /** Why a field of an object is not valid, as one cause of a 422. */

@@ -1,4 +1,7 @@
-/** The objects of the embedded API with one revision counter for all of them. It checks nothing: verbs and admission stand before it. */
+/**
+ * The objects of the embedded API with one revision counter for all of them. It checks nothing: verbs and admission
+ * stand before it.
+ */
 import { History } from "./history.ts";
 import { NamespaceBucket } from "./namespace-bucket.ts";
 import type { StorageName } from "./resources.ts";

@@ -1,4 +1,6 @@
-/** One version of one object as the store keeps it, and one change from a version to the next. Neither is ever changed. */
+/**
+ * One version of one object as the store keeps it, and one change from a version to the next. Neither is ever changed.
+ */
 import type { ApiObject } from "./objects.ts";
 
 /** What a version is made of; the JSON already carries its resourceVersion. */

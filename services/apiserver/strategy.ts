@@ -1,4 +1,7 @@
-/** How objects of each kind are created, updated and deleted: what the server sets, keeps and defaults. It neither validates nor stores. */
+/**
+ * How objects of each kind are created, updated and deleted: what the server sets, keeps and defaults. It neither
+ * validates nor stores.
+ */
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
 import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "./objects.ts";
 import type { StorageName } from "./resources.ts";

@@ -2,12 +2,13 @@
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "./answer.ts";
 import { deleteOptionsIn, objectIn, patchIn } from "./bodies.ts";
-import { type Lists, selectionOf } from "./list.ts";
+import { type Lists, type Selection, selectionOf } from "./list.ts";
+import { rendererFor } from "./negotiation.ts";
 import type { ApiObject } from "./objects.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import type { Place, Registry } from "./registry.ts";
-import { objectRenderer, type Renderer } from "./render.ts";
-import type { Resource, StorageName } from "./resources.ts";
+import type { Renderer } from "./render.ts";
+import type { StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
 import { methodNotAllowed, noSuchPath } from "./status.ts";
 import type { Store } from "./store.ts";
@@ -36,140 +37,149 @@ const WATCH_TIMEOUT_MS = 1_800_000;
 
 /** Carries out a call. Throws an ApiFailure for what cannot be done. */
 export function carryOut(parts: VerbParts, call: Call): Answer {
-  if (call.subresource !== "" && call.subresource !== "status") return carryOutSubresource(parts, call);
-  if (call.subresource === "status" && !call.resource.hasStatus) throw noSuchPath();
-  switch (call.verb) {
-    case "get":
-      return jsonAnswer(200, rendererFor(call).one(parts.registry.find(placeOf(call))));
-    case "list":
-      return jsonAnswer(200, rendererFor(call).list(parts.lists.page(selectionFor(call), call.query)));
-    case "watch":
-      return watch(parts, call);
-    case "create":
-      return create(parts, call);
-    case "update":
-      return update(parts, call);
-    case "patch":
-      return patch(parts, call);
-    case "delete":
-      return remove(parts, call);
-    case "deletecollection":
-      return removeAll(parts, call);
-    case "unsupported":
-      throw methodNotAllowed();
+  return new Verbs(parts, call).answer();
+}
+
+/** One call being carried out. */
+class Verbs {
+  readonly #parts: VerbParts;
+  readonly #call: Call;
+  readonly #place: Place;
+  readonly #renderer: Renderer;
+
+  constructor(parts: VerbParts, call: Call) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#place = { resource: call.resource, namespace: call.namespace, name: call.name };
+    this.#renderer = rendererFor(call, () => parts.clock.wallMs());
   }
-}
 
-function placeOf(call: Call): Place {
-  return { resource: call.resource, namespace: call.namespace, name: call.name };
-}
-
-function rendererFor(call: Call): Renderer {
-  return objectRenderer(call.resource);
-}
-
-function selectionFor(call: Call): ReturnType<typeof selectionOf> {
-  return selectionOf(call.resource, call.namespace, call.query);
-}
-
-function shownAs(call: Call, stored: Stored, status: number): Answer {
-  return jsonAnswer(status, rendererFor(call).one(stored));
-}
-
-function create(parts: VerbParts, call: Call): Answer {
-  if (call.name !== "" || (call.resource.namespaced && call.namespace === "")) throw methodNotAllowed();
-  const object = viewOf(call.resource).store(objectIn(call));
-  return shownAs(call, parts.registry.create(call.resource, call.namespace, object), 201);
-}
-
-function update(parts: VerbParts, call: Call): Answer {
-  const { resource, namespace } = call;
-  const object = viewOf(resource).store(objectIn(call));
-  const exists = parts.store.collection(resource.storage).get(namespace, call.name) !== undefined;
-  if (!exists && STRATEGIES[resource.storage].createsOnUpdate) {
-    object.metadata.name = call.name;
-    return shownAs(call, parts.registry.create(resource, namespace, object), 201);
+  answer(): Answer {
+    const { subresource, resource, verb } = this.#call;
+    if (subresource !== "" && subresource !== "status") return this.#postToPod();
+    if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
+    switch (verb) {
+      case "get":
+        return this.#shown(this.#parts.registry.find(this.#place), 200);
+      case "list":
+        return jsonAnswer(200, this.#renderer.list(this.#parts.lists.page(this.#selection(), this.#call.query)));
+      case "watch":
+        return this.#watch();
+      case "create":
+        return this.#create();
+      case "update":
+        return this.#update();
+      case "patch":
+        return this.#patch();
+      case "delete":
+        return this.#delete();
+      case "deletecollection":
+        return this.#deleteAll();
+      case "unsupported":
+        throw methodNotAllowed();
+    }
   }
-  return shownAs(
-    call,
-    parts.registry.update(placeOf(call), partOf(call), () => object),
-    200,
-  );
-}
 
-function patch(parts: VerbParts, call: Call): Answer {
-  const change = patchIn(call);
-  const view = viewOf(call.resource);
-  const changed = (before: ApiObject): ApiObject => view.store(change(view.show(before)));
-  return shownAs(call, parts.registry.update(placeOf(call), partOf(call), changed), 200);
-}
+  #shown(stored: Stored, status: number): Answer {
+    return jsonAnswer(status, this.#renderer.one(stored));
+  }
 
-function partOf(call: Call): "main" | "status" {
-  return call.subresource === "status" ? "status" : "main";
-}
+  #selection(): Selection {
+    return selectionOf(this.#call.resource, this.#call.namespace, this.#call.query);
+  }
 
-function remove(parts: VerbParts, call: Call): Answer {
-  const { stored, gone } = parts.registry.delete(placeOf(call), deleteOptionsIn(call));
-  if (!gone || STRATEGIES[call.resource.storage].returnsDeleted) return shownAs(call, stored, 200);
-  return objectAnswer(200, {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Success",
-    details: { name: stored.name, ...groupOf(call.resource), kind: call.resource.plural, uid: stored.uid },
-  });
-}
+  #part(): "main" | "status" {
+    return this.#call.subresource === "status" ? "status" : "main";
+  }
 
-function groupOf(resource: Resource): { group?: string } {
-  return resource.group === "" ? {} : { group: resource.group };
-}
+  #create(): Answer {
+    const { resource, namespace, name } = this.#call;
+    if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
+    const object = viewOf(resource).store(objectIn(this.#call));
+    return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
+  }
 
-function removeAll(parts: VerbParts, call: Call): Answer {
-  const options = deleteOptionsIn(call);
-  const page = parts.lists.page(selectionFor(call), new URLSearchParams());
-  for (const { namespace, name } of page.items) parts.registry.delete({ ...placeOf(call), namespace, name }, options);
-  return jsonAnswer(200, rendererFor(call).list(page));
-}
+  #update(): Answer {
+    const { resource, namespace, name } = this.#call;
+    const object = viewOf(resource).store(objectIn(this.#call));
+    const exists = this.#parts.store.collection(resource.storage).get(namespace, name) !== undefined;
+    if (!exists && STRATEGIES[resource.storage].createsOnUpdate) {
+      object.metadata.name = name;
+      delete object.metadata.resourceVersion;
+      return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
+    }
+    return this.#shown(
+      this.#parts.registry.update(this.#place, this.#part(), () => object),
+      200,
+    );
+  }
 
-function watch(parts: VerbParts, call: Call): Answer {
-  const selection = watchSelection(call);
-  const seconds = Number(call.query.get("timeoutSeconds") ?? 0) || 0;
-  const options: WatchOptions = {
-    resourceVersion: call.query.get("resourceVersion") ?? "",
-    bookmarks: ["true", "1"].includes(call.query.get("allowWatchBookmarks") ?? ""),
-    timeoutMs: seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + parts.random()),
-    bookmarkPeriodMs: parts.bookmarkPeriodMs,
-  };
-  const { store, clock, watches } = parts;
-  const renderer = rendererFor(call);
-  return {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: {
-      open(sink) {
-        const closed = (): boolean => watches.delete(stream);
-        const stream = new WatchStream({ selection, options, renderer, store, clock, sink, closed });
-        watches.add(stream);
-        stream.silence(parts.isSilent(call.resource.storage));
-        return stream;
-      },
-    },
-  };
-}
+  #patch(): Answer {
+    const change = patchIn(this.#call);
+    const view = viewOf(this.#call.resource);
+    const changed = (before: ApiObject): ApiObject => view.store(change(view.show(before)));
+    return this.#shown(this.#parts.registry.update(this.#place, this.#part(), changed), 200);
+  }
 
-/** A watch of one name is a watch of the collection that selects that name. */
-function watchSelection(call: Call): ReturnType<typeof selectionOf> {
-  const selection = selectionFor(call);
-  if (call.name === "") return selection;
-  const named = { key: "metadata.name", operator: "in", values: [call.name] } as const;
-  return { ...selection, fields: [...selection.fields, named] };
-}
+  #delete(): Answer {
+    const { resource } = this.#call;
+    const { stored, gone } = this.#parts.registry.delete(this.#place, deleteOptionsIn(this.#call));
+    if (!gone || STRATEGIES[resource.storage].returnsDeleted) return this.#shown(stored, 200);
+    const group = resource.group === "" ? {} : { group: resource.group };
+    const details = { name: stored.name, ...group, kind: resource.plural, uid: stored.uid };
+    return objectAnswer(200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
+  }
 
-function carryOutSubresource(parts: VerbParts, call: Call): Answer {
-  if (call.resource.storage !== "pods" || !["binding", "eviction"].includes(call.subresource)) throw noSuchPath();
-  if (call.verb !== "create") throw methodNotAllowed();
-  const place = placeOf(call);
-  if (call.subresource === "binding") bindPod(parts.registry, place, call.body, parts.clock.wallMs());
-  else evictPod(parts.registry, place, call.body);
-  return objectAnswer(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+  #deleteAll(): Answer {
+    const options = deleteOptionsIn(this.#call);
+    const page = this.#parts.lists.page(this.#selection(), new URLSearchParams());
+    for (const { namespace, name } of page.items) {
+      this.#parts.registry.delete({ ...this.#place, namespace, name }, options);
+    }
+    return jsonAnswer(200, this.#renderer.list(page));
+  }
+
+  #postToPod(): Answer {
+    const { resource, subresource, verb, body } = this.#call;
+    if (resource.storage !== "pods" || !["binding", "eviction"].includes(subresource)) throw noSuchPath();
+    if (verb !== "create") throw methodNotAllowed();
+    const { registry, clock } = this.#parts;
+    if (subresource === "binding") bindPod(registry, this.#place, body, clock.wallMs());
+    else evictPod(registry, this.#place, body);
+    return objectAnswer(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+  }
+
+  #watch(): Answer {
+    const { store, clock, watches } = this.#parts;
+    const selection = this.#watchSelection();
+    const options = this.#watchOptions();
+    const renderer = this.#renderer;
+    const open: Extract<Answer["body"], { open: unknown }>["open"] = (sink) => {
+      const closed = (): boolean => watches.delete(stream);
+      const stream = new WatchStream({ selection, options, renderer, store, clock, sink, closed });
+      watches.add(stream);
+      stream.silence(this.#parts.isSilent(stream.storage));
+      return stream;
+    };
+    return { status: 200, headers: { "content-type": "application/json" }, body: { open } };
+  }
+
+  #watchOptions(): WatchOptions {
+    const { query } = this.#call;
+    const seconds = Number(query.get("timeoutSeconds") ?? 0) || 0;
+    return {
+      resourceVersion: query.get("resourceVersion") ?? "",
+      bookmarks: ["true", "1"].includes(query.get("allowWatchBookmarks") ?? ""),
+      timeoutMs: seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + this.#parts.random()),
+      bookmarkPeriodMs: this.#parts.bookmarkPeriodMs,
+    };
+  }
+
+  /** A watch of one name is a watch of the collection that selects that name. */
+  #watchSelection(): Selection {
+    const selection = this.#selection();
+    if (this.#call.name === "") return selection;
+    const named = { key: "metadata.name", operator: "in", values: [this.#call.name] } as const;
+    return { ...selection, fields: [...selection.fields, named] };
+  }
 }

@@ -1,4 +1,6 @@
-/** Resources of another API version than the stored one: how their objects are shown, and how a written one is stored. */
+/**
+ * Resources of another API version than the stored one: how their objects are shown, and how a written one is stored.
+ */
 import type { ApiObject, JsonObject } from "./objects.ts";
 import { apiVersionOf, type Resource, storedAs } from "./resources.ts";
 

@@ -1,4 +1,7 @@
-/** The reading verb watch: turns the changes of a collection into the lines one watcher sees. It owns its timers and nothing else. */
+/**
+ * The reading verb watch: turns the changes of a collection into the lines one watcher sees. It owns its timers and
+ * nothing else.
+ */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import { isSelected, type Selection, selected } from "./list.ts";
 import type { Renderer } from "./render.ts";

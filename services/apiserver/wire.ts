@@ -1,4 +1,7 @@
-/** The embedded API as a wire that is a function call: the whole answer is handed on at once, for there is no socket to fill. */
+/**
+ * The embedded API as a wire that is a function call: the whole answer is handed on at once, for there is no socket to
+ * fill.
+ */
 import type { HttpExchange, HttpRequest, Wire } from "../../protocols/ports.ts";
 import type { Answer, Receiver } from "./answer.ts";
 

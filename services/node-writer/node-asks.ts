@@ -1,0 +1,119 @@
+/** Tries one ask about a node: the live reads before it, the decision, the patch. When to try again is the jobs' matter. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import {
+  type Io,
+  type KubeObject,
+  type ObjectRef,
+  type ReadReply,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
+import { Interner } from "../runtime/kube.interner.ts";
+import { projectLease, projectNode } from "../runtime/kube.projection.ts";
+import type { TryResult } from "../runtime/write-jobs.ts";
+import { type Decision, decideConditions, decideLabels, decideTaints, refutesSilence } from "./node-writer.policy.ts";
+
+type NodeAskType = "asked.condition" | "asked.taint" | "asked.label";
+
+/** An ask about a node, with the id of the message it came in. */
+export type NodeAsk = {
+  [T in NodeAskType]: { readonly type: T; readonly id: string; readonly body: BodyOf<T> };
+}[NodeAskType];
+
+type Report = (result: TryResult) => void;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Tries an ask. Before `Unknown` the lease is read live; after a failure the node is. */
+export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
+  const withNode = (live: ObservedNode | null): void => write(io, ask, decide(ask, live, io.clock.wallMs()), report);
+  const proceed = hasFailed ? (): void => readNode(io, ask, withNode, report) : (): void => withNode(null);
+  if (ask.type === "asked.condition") readLease(io, ask.body, proceed, report);
+  else proceed();
+}
+
+function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decision {
+  switch (ask.type) {
+    case "asked.condition":
+      return decideConditions(ask.body, live, wallMs);
+    case "asked.taint":
+      return decideTaints(ask.body, live, wallMs);
+    case "asked.label":
+      return decideLabels(ask.body, live);
+  }
+}
+
+function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, report: Report): void {
+  io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.node }, (reply) => {
+    if (reply.outcome === "gone") {
+      proceed();
+      return;
+    }
+    if (reply.outcome !== "ok") {
+      report(unread("lease", reply));
+      return;
+    }
+    const lease = projectLease(reply.object, projection);
+    if (lease === null || !refutesSilence(ask.basis, lease.renewedAt)) proceed();
+    else report(result("refused", "", "the lease was renewed later than the verdict knew"));
+  });
+}
+
+function readNode(io: Io, { body }: NodeAsk, withNode: (live: ObservedNode) => void, report: Report): void {
+  io.kube.read(refOf(body.node), (reply) => {
+    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
+    if (node !== null) withNode(node);
+    else if (reply.outcome === "gone") report(result("gone", "", reply.detail));
+    else report(reply.outcome === "ok" ? result("failed", "", "the node read makes no sense") : unread("node", reply));
+  });
+}
+
+function write(io: Io, ask: NodeAsk, decision: Decision, report: Report): void {
+  if (decision.kind === "so already") {
+    report(result("ok", "", "nothing is left to change"));
+    return;
+  }
+  if (decision.kind !== "write") {
+    report(result(decision.kind, "", decision.detail));
+    return;
+  }
+  const { change, body } = decision;
+  const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
+  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...subresource };
+  io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => report(written(reply, change)));
+}
+
+function urgencyOf(ask: NodeAsk): Urgency {
+  if (ask.type === "asked.condition") return Urgency.status;
+  const isHealing = ask.type === "asked.taint" && ask.body.add.length === 0;
+  return isHealing ? Urgency.healing : Urgency.taint;
+}
+
+function refOf(name: string): ObjectRef {
+  return { kind: "Node", namespace: "", name };
+}
+
+function written(reply: WriteReply, change: string): TryResult {
+  if (reply.outcome === "ok") return { ...result("ok", change, ""), resourceVersion: versionOf(reply.object) };
+  if (reply.outcome === "throttled") {
+    return { ...result("throttled", change, reply.detail), retryAfterMs: reply.retryAfterMs };
+  }
+  return result(reply.outcome === "exists" ? "failed" : reply.outcome, change, reply.detail);
+}
+
+/** A read that brought nothing: in doubt nothing is written. */
+function unread(what: string, reply: Exclude<ReadReply, { outcome: "ok" }>): TryResult {
+  const outcome = reply.outcome === "gone" ? "gone" : reply.outcome;
+  const pause = reply.outcome === "throttled" ? { retryAfterMs: reply.retryAfterMs } : {};
+  return { ...result(outcome, "", `the ${what} could not be read: ${reply.detail}`), ...pause };
+}
+
+function versionOf({ metadata }: KubeObject): string | null {
+  return metadata.resourceVersion ?? null;
+}
+
+function result(outcome: TryResult["outcome"], change: string, detail: string): TryResult {
+  return { outcome, change, detail, resourceVersion: null };
+}

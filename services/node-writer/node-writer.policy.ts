@@ -1,0 +1,105 @@
+/** Whether an ask about a node still holds, and the patch that carries it out. It reads and writes nothing. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { ConditionType } from "../../protocols/names.ts";
+import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import { apiTime } from "../runtime/api-time.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+
+/** What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more. */
+export type Decision =
+  | { readonly kind: "write"; readonly change: string; readonly body: unknown }
+  | { readonly kind: "so already" }
+  | { readonly kind: "refused" | "gone"; readonly detail: string };
+
+/** What an ask is compared with: the node it names, as it was when asked or as just read. */
+export type Known = Pick<ObservedNode, "uid" | "resourceVersion">;
+
+const SO_ALREADY: Decision = { kind: "so already" };
+
+/** Whether a live lease refutes the silence an ask rests on: it was renewed later than the asker knew. */
+export function refutesSilence(basis: BodyOf<"asked.condition">["basis"], liveRenewedAt: number | null): boolean {
+  return liveRenewedAt !== null && (basis.leaseRenewedAt === null || liveRenewedAt > basis.leaseRenewedAt);
+}
+
+/**
+ * Carries out `asked.condition`. `live` is the node as just read, null to trust the ask's own resourceVersion. Another
+ * heartbeat than the verdict rests on refutes it; conditions that are Unknown by now are left alone (2.8, step F).
+ */
+export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedNode | null, wallMs: number): Decision {
+  const changed = identityProblem(ask, live);
+  if (changed !== null) return changed;
+  const ready = live === null ? null : readyConditionOf(live);
+  if (ready?.status === "Unknown") return SO_ALREADY;
+  const known = new Set(live?.conditions.map(({ type }) => type));
+  if (live !== null && (ready?.heartbeatAt ?? null) !== ask.basis.statusHeartbeatAt) {
+    return { kind: "refused", detail: "the kubelet has posted its status since" };
+  }
+  const unknown = new Set(live?.conditions.filter(({ status }) => status === "Unknown").map(({ type }) => type));
+  const wanted = ask.conditions.filter(({ type }) => !unknown.has(type));
+  const conditions = wanted.map(({ type, status, reason, message, heartbeatAt }) => ({
+    type,
+    status,
+    reason,
+    message,
+    ...(heartbeatAt === null || known.has(type) ? {} : { lastHeartbeatTime: apiTime(heartbeatAt) }),
+    lastTransitionTime: apiTime(wallMs),
+  }));
+  const change = `conditions: ${wanted.map(({ type, status }) => `${type}=${status}`).join(" ")}`;
+  return { kind: "write", change, body: { metadata: preconditionOf(live ?? ask), status: { conditions } } };
+}
+
+/**
+ * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added ones
+ * stamped (R4.6), one that stands there already left as it is. Another Ready status than the wish rests on refutes it.
+ */
+export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): Decision {
+  const changed = identityProblem(ask, live);
+  if (changed !== null) return changed;
+  const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
+  if (ready !== ask.ready) {
+    return {
+      kind: "refused",
+      detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
+    };
+  }
+  const before = live === null ? ask.taints : live.taints;
+  const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)));
+  const added = ask.add.filter((id) => !kept.some((taint) => isSame(id, taint)));
+  if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
+  const taints: Taint[] = [...kept, ...added.map(({ key, effect }) => ({ key, effect, timeAdded: apiTime(wallMs) }))];
+  const removed = before.filter((taint) => !kept.includes(taint));
+  const words = [...added.map((id) => `+${textOf(id)}`), ...removed.map((id) => `-${textOf(id)}`)];
+  const spec = { taints: taints.length === 0 ? null : taints };
+  return {
+    kind: "write",
+    change: `taints: ${words.join(" ")}`,
+    body: { metadata: preconditionOf(live ?? ask), spec },
+  };
+}
+
+/** Carries out `asked.label`: only the labels that differ, without a resourceVersion, as nobody else minds them (R4.29). */
+export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | null): Decision {
+  const changed = identityProblem(ask, live);
+  if (changed !== null) return changed;
+  const wanted = Object.entries(ask.labels).filter(([label, value]) => live?.labels[label] !== value);
+  if (wanted.length === 0) return SO_ALREADY;
+  const change = `labels: ${wanted.map(([label, value]) => `${label}=${value}`).join(" ")}`;
+  return { kind: "write", change, body: { metadata: { uid: ask.uid, labels: Object.fromEntries(wanted) } } };
+}
+
+function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): Decision | null {
+  if (live === null || live.uid === ask.uid) return null;
+  return { kind: "gone", detail: "another node has taken the name" };
+}
+
+function preconditionOf({ uid, resourceVersion }: Known): Known {
+  return { resourceVersion, uid };
+}
+
+function isSame(left: TaintId, right: TaintId): boolean {
+  return left.key === right.key && left.effect === right.effect;
+}
+
+function textOf({ key, effect }: TaintId): string {
+  return `${key}:${effect}`;
+}

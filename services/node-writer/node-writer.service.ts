@@ -1,0 +1,49 @@
+/** The node-writer: the only writer of Node objects. What an ask demands and whether it still holds is decided in the policy. */
+import type { Service, Stop } from "../../protocols/ports.ts";
+import { WriteJobs } from "../runtime/write-jobs.ts";
+import { type NodeAsk, tryNodeAsk } from "./node-asks.ts";
+
+/** Carries out asks about the nodes of this process's shards and tells what came of each try. */
+export const nodeWriterService: Service = (io) => {
+  const { bus, clock, random, fleet, profile } = io;
+  const jobs = new WriteJobs<NodeAsk>({
+    clock,
+    random,
+    retryMaxMs: profile.askRetryMaxMs,
+    attempt: (ask, hasFailed, report) => tryNodeAsk(io, ask, hasFailed, report),
+    told: ({ type, id, body: { node, uid } }, result, { retrying, latencyMs }) => {
+      const { outcome, change, detail, resourceVersion } = result;
+      const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
+      bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
+    },
+  });
+  const subscriptions = new Map<number, Stop[]>();
+  const take = (shard: number, source: string, ask: NodeAsk): void => {
+    // Node and zone may want different taints of one node at once: one's newest ask never replaces the other's.
+    const asker = source.slice(0, source.indexOf("@"));
+    jobs.ask(`${shard}/${ask.type}/${asker}/${ask.body.node}`, ask);
+  };
+  const gain = (shard: number): void => {
+    subscriptions.set(shard, [
+      bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
+        take(shard, source, { type: "asked.condition", id, body }),
+      ),
+      bus.subscribe("asked.taint", shard, ({ source, id, body }) =>
+        take(shard, source, { type: "asked.taint", id, body }),
+      ),
+      bus.subscribe("asked.label", shard, ({ source, id, body }) =>
+        take(shard, source, { type: "asked.label", id, body }),
+      ),
+    ]);
+  };
+  const lose = (shard: number): void => {
+    for (const stop of subscriptions.get(shard) ?? []) stop();
+    subscriptions.delete(shard);
+    jobs.drop((key) => key.startsWith(`${shard}/`));
+  };
+  const stopFollowing = fleet.follow("node-writer", { gained: gain, lost: lose });
+  return () => {
+    stopFollowing();
+    for (const shard of subscriptions.keys()) lose(shard);
+  };
+};

@@ -1,0 +1,97 @@
+/**
+ * What the observer holds of one node name: its state, its lease, and what of both was told. It decides only what is
+ * news.
+ */
+import { nodeVersion } from "../../protocols/digest.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+
+/** One node name. Instants are on the monotonic clock; a lease may be known before its node is. */
+export class NodeEntry {
+  readonly name: string;
+  node: ObservedNode | null = null;
+  /** The version under which the node was told; null while it was not. */
+  told: string | null = null;
+  /** The version under which its pods were told; null while they were not. */
+  toldPods: string | null = null;
+  #statusSeenMs = 0;
+  #leaseRenewedAt: number | null | undefined = undefined;
+  #leaseSeenMs = 0;
+  #isStatusUnsent = false;
+  #isLeaseUnsent = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The renewTime of the lease; undefined when there is no lease. */
+  get leaseRenewedAt(): number | null | undefined {
+    return this.#leaseRenewedAt;
+  }
+
+  /** The version the node has now. */
+  get version(): string | null {
+    return this.node === null ? null : nodeVersion(this.node.uid, this.node.resourceVersion);
+  }
+
+  get hasUnsentSign(): boolean {
+    return this.node !== null && (this.#isStatusUnsent || this.#isLeaseUnsent);
+  }
+
+  /**
+   * Takes a newer state. First sight and every new heartbeat stamp are signs of life; losing the Ready condition is
+   * none.
+   */
+  takeNode(node: ObservedNode, nowMs: number): void {
+    const isNew = this.node?.uid !== node.uid;
+    const before = this.node === null ? null : heartbeatAtOf(this.node);
+    const after = heartbeatAtOf(node);
+    this.node = node;
+    if (!isNew && (after === null || after === before)) return;
+    this.#statusSeenMs = nowMs;
+    this.#isStatusUnsent = true;
+    // A new node, or one under an old name: what was seen of its lease before is told to its new readers.
+    this.#isLeaseUnsent ||= isNew && this.#leaseRenewedAt !== undefined;
+  }
+
+  /** Takes the lease's renewTime; any other one than before is a sign of life. */
+  takeLease(renewedAt: number | null, nowMs: number): void {
+    if (this.#leaseRenewedAt === renewedAt) return;
+    this.#leaseRenewedAt = renewedAt;
+    this.#leaseSeenMs = nowMs;
+    this.#isLeaseUnsent = true;
+  }
+
+  dropLease(): void {
+    this.#leaseRenewedAt = undefined;
+    this.#isLeaseUnsent = false;
+  }
+
+  /**
+   * Signs of life to send: the last of each kind, or only those not sent yet. They count as sent from now on. When they
+   * were
+   * seen is told on the wall clock as it stands now, so that its steps do no harm.
+   */
+  takeSigns(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
+    const signs: Heartbeat[] = [];
+    if (this.node === null) return signs;
+    const offsetMs = wallMs - nowMs;
+    if (which === "all" || this.#isStatusUnsent) {
+      signs.push(this.#sign("status", heartbeatAtOf(this.node), this.#statusSeenMs + offsetMs));
+    }
+    if (this.#leaseRenewedAt !== undefined && (which === "all" || this.#isLeaseUnsent)) {
+      signs.push(this.#sign("lease", this.#leaseRenewedAt, this.#leaseSeenMs + offsetMs));
+    }
+    this.#isStatusUnsent = false;
+    this.#isLeaseUnsent = false;
+    return signs;
+  }
+
+  #sign(kind: Heartbeat["kind"], renewedAt: number | null, seenAt: number): Heartbeat {
+    return { node: this.name, kind, renewedAt, seenAt };
+  }
+}
+
+function heartbeatAtOf(node: ObservedNode): number | null {
+  return readyConditionOf(node)?.heartbeatAt ?? null;
+}

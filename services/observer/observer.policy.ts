@@ -1,0 +1,96 @@
+/** What of an observation is worth telling, and in which pieces. It keeps nothing and sends nothing. */
+import type { Condition, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+
+/** Room for pods in one message, in bytes; the rest of the limit is for the frame and the node's name. */
+export const CHUNK_BYTES_MAX = 60 * 1024;
+
+/** Below so many taints and conditions a node cannot come near the message limit, so it need not be measured. */
+const PARTS_SURELY_FIT = 24;
+
+const utf8 = new TextEncoder();
+
+/** How a node differs from what was known of it: not at all, only in heartbeat times, or in something to be told. */
+export type NodeChange = "none" | "heartbeat" | "state";
+
+/** Compares two states of the same node. Only heartbeat times and the resourceVersion may differ without being told. */
+export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {
+  if (
+    before.uid !== after.uid ||
+    before.createdAt !== after.createdAt ||
+    before.unschedulable !== after.unschedulable ||
+    !sameLabels(before.labels, after.labels) ||
+    !sameLists(before.taints, after.taints, sameTaint) ||
+    !sameLists(before.conditions, after.conditions, sameCondition)
+  ) {
+    return "state";
+  }
+  return sameLists(before.conditions, after.conditions, sameHeartbeat) ? "none" : "heartbeat";
+}
+
+/** Whether a node's state fits into a message; one that does not is not told, and is as if it were not there. */
+export function fitsMessage(node: ObservedNode): boolean {
+  if (node.taints.length + node.conditions.length <= PARTS_SURELY_FIT) return true;
+  return bytesOf(node) <= CHUNK_BYTES_MAX;
+}
+
+/**
+ * Splits a node's pods into chunks of at most CHUNK_BYTES_MAX; there is always one. A pod larger than that is left out.
+ */
+export function podChunks(pods: readonly ObservedPod[]): ObservedPod[][] {
+  const chunks: ObservedPod[][] = [];
+  let chunk: ObservedPod[] = [];
+  let bytes = 0;
+  for (const pod of pods) {
+    const podBytes = bytesOf(pod) + 1;
+    if (podBytes > CHUNK_BYTES_MAX) continue;
+    if (bytes + podBytes > CHUNK_BYTES_MAX) {
+      chunks.push(chunk);
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(pod);
+    bytes += podBytes;
+  }
+  chunks.push(chunk);
+  return chunks;
+}
+
+function bytesOf(value: unknown): number {
+  return utf8.encode(JSON.stringify(value)).length;
+}
+
+function sameLists<T>(left: readonly T[], right: readonly T[], same: (left: T, right: T) => boolean): boolean {
+  if (left === right) return true;
+  if (left.length !== right.length) return false;
+  return left.every((item, index) => {
+    const other = right[index];
+    return other !== undefined && same(item, other);
+  });
+}
+
+function sameLabels(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+}
+
+function sameTaint(left: Taint, right: Taint): boolean {
+  return (
+    left.key === right.key &&
+    left.effect === right.effect &&
+    left.value === right.value &&
+    left.timeAdded === right.timeAdded
+  );
+}
+
+function sameCondition(left: Condition, right: Condition): boolean {
+  return (
+    left.type === right.type &&
+    left.status === right.status &&
+    left.reason === right.reason &&
+    left.transitionAt === right.transitionAt
+  );
+}
+
+function sameHeartbeat(left: Condition, right: Condition): boolean {
+  return left.heartbeatAt === right.heartbeatAt;
+}

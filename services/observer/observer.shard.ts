@@ -1,0 +1,232 @@
+/**
+ * Tells one shard: nodes, their pods and signs of life as they change, everything again on a resync, and pulses with
+ * the digest of it.
+ */
+import { digestWith, digestWithout, EMPTY_DIGEST } from "../../protocols/digest.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
+import type { Io, ObservedLease } from "../../protocols/ports.ts";
+import { isOfInterest } from "../runtime/interest.ts";
+import { NodeEntry } from "./node-entry.ts";
+import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
+import type { PodIndex } from "./pod-index.ts";
+
+/** What the shards of one observer share. */
+export interface ObserverSurroundings {
+  readonly io: Io;
+  readonly pods: PodIndex;
+  /** Whether the pods of a node are known completely. */
+  arePodsKnown(): boolean;
+  /** Has the shards flushed within leaseBatchMs. */
+  flushLater(): void;
+}
+
+/** One shard as the observer holds and tells it. Nothing is told before its first resync has begun. */
+export class ObserverShard {
+  readonly #shard: number;
+  readonly #around: ObserverSurroundings;
+  readonly #entries = new Map<string, NodeEntry>();
+  readonly #unsent = new Set<NodeEntry>();
+  readonly #dirtyPods = new Set<NodeEntry>();
+  #nodesDigest: Digest = EMPTY_DIGEST;
+  #podsDigest: Digest = EMPTY_DIGEST;
+  #resyncs = 0;
+  #mayTell = false;
+
+  constructor(shard: number, around: ObserverSurroundings) {
+    this.#shard = shard;
+    this.#around = around;
+  }
+
+  /** How many resyncs were finished; readers may trust pulses from the first on. */
+  get resyncs(): number {
+    return this.#resyncs;
+  }
+
+  /** Every name held, for looking at. */
+  entries(): IterableIterator<NodeEntry> {
+    return this.#entries.values();
+  }
+
+  entry(name: string): NodeEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  takeNode(node: ObservedNode): void {
+    const entry = this.#entryFor(node.node);
+    const before = entry.node;
+    if (before !== null && before.uid !== node.uid) this.#tellGone(entry, before);
+    entry.takeNode(node, this.#around.io.clock.monotonicMs());
+    this.#noteSign(entry);
+    if (this.#mayTell && (entry.told === null || before === null || nodeChange(before, node) === "state")) {
+      this.#tell(entry);
+    }
+  }
+
+  takeNodeGone(name: string): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined || entry.node === null) return;
+    this.#tellGone(entry, entry.node);
+    entry.node = null;
+    this.#dropIfEmpty(entry);
+  }
+
+  takeLease({ node, renewedAt }: ObservedLease): void {
+    const entry = this.#entryFor(node);
+    entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs());
+    this.#noteSign(entry);
+  }
+
+  takeLeaseGone(name: string): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    entry.dropLease();
+    this.#dropIfEmpty(entry);
+  }
+
+  /** The pods of a node changed. */
+  notePods(name: string): void {
+    const entry = this.#entries.get(name);
+    if (entry?.node === undefined || entry.node === null || !isOfInterest(entry.node)) return;
+    this.#dirtyPods.add(entry);
+    this.#around.flushLater();
+  }
+
+  /** The pods of every node became known: those of the nodes of interest are to be told. */
+  noteAllPods(): void {
+    for (const { name } of this.#entries.values()) this.notePods(name);
+  }
+
+  /** Tells the signs and pods that were held back to go together. */
+  flush(): void {
+    if (!this.#mayTell) return;
+    this.#tellSigns(this.#unsent, "unsent", null);
+    this.#unsent.clear();
+    for (const entry of this.#dirtyPods) this.#tellPods(entry, false, null);
+    this.#dirtyPods.clear();
+  }
+
+  /** Tells everything again, so many nodes at each step, and yields between the steps. */
+  *tellAll(nodesPerStep: number, cause: string | null): Generator<void, void> {
+    this.#mayTell = true;
+    let step: NodeEntry[] = [];
+    for (const entry of this.#entries.values()) {
+      if (entry.node === null) continue;
+      step.push(entry);
+      if (step.length < nodesPerStep) continue;
+      this.#tellStep(step, cause);
+      step = [];
+      yield;
+    }
+    this.#tellStep(step, cause);
+  }
+
+  /** Counts a resync as finished and says so. */
+  closeResync(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
+    this.#resyncs += 1;
+    this.pulse(watches, cause);
+  }
+
+  /** Tells what is seen of this shard; nothing before its first resync is finished. */
+  pulse(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
+    if (this.#resyncs === 0) return;
+    const digests = { nodes: this.#nodesDigest, pods: this.#podsDigest };
+    this.#around.io.bus.publish(
+      "observed.pulse",
+      { shard: this.#shard, watches, ...digests, resyncs: this.#resyncs },
+      cause,
+    );
+  }
+
+  #entryFor(name: string): NodeEntry {
+    const known = this.#entries.get(name);
+    if (known !== undefined) return known;
+    const entry = new NodeEntry(name);
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  #dropIfEmpty(entry: NodeEntry): void {
+    if (entry.node !== null || entry.leaseRenewedAt !== undefined) return;
+    this.#entries.delete(entry.name);
+    this.#unsent.delete(entry);
+  }
+
+  #noteSign(entry: NodeEntry): void {
+    if (!entry.hasUnsentSign || this.#unsent.has(entry)) return;
+    this.#unsent.add(entry);
+    this.#around.flushLater();
+  }
+
+  #tellStep(entries: readonly NodeEntry[], cause: string | null): void {
+    for (const entry of entries) this.#tell(entry, cause);
+    this.#tellSigns(entries, "all", cause);
+  }
+
+  #tell(entry: NodeEntry, cause: string | null = null): void {
+    const { node } = entry;
+    if (node === null) return;
+    this.#untell(entry);
+    if (!fitsMessage(node)) {
+      this.#around.io.log.warn("node not told: its taints and conditions exceed a message", { node: node.node });
+      return;
+    }
+    entry.told = entry.version;
+    if (entry.told !== null) this.#nodesDigest = digestWith(this.#nodesDigest, entry.name, entry.told);
+    this.#around.io.bus.publish("observed.node", node, cause);
+    this.#tellPods(entry, true, cause);
+  }
+
+  /**
+   * Tells a node's pods while they are of interest: always when asked to repeat, else when they are not the ones told
+   * last.
+   */
+  #tellPods(entry: NodeEntry, repeats: boolean, cause: string | null): void {
+    const { io, pods } = this.#around;
+    const { name, node, toldPods } = entry;
+    if (node === null || entry.told === null || !isOfInterest(node)) {
+      this.#untellPods(entry);
+      return;
+    }
+    const version = pods.versionOf(name);
+    if (!this.#around.arePodsKnown() || (!repeats && version === toldPods)) return;
+    this.#untellPods(entry);
+    entry.toldPods = version;
+    this.#podsDigest = digestWith(this.#podsDigest, name, version);
+    const chunks = podChunks(pods.podsOf(name));
+    for (const [chunk, told] of chunks.entries()) {
+      io.bus.publish("observed.pods", { node: name, version, chunk, chunks: chunks.length, pods: told }, cause);
+    }
+  }
+
+  #tellGone(entry: NodeEntry, { node, uid }: ObservedNode): void {
+    const wasTold = entry.told !== null;
+    this.#untell(entry);
+    this.#untellPods(entry);
+    this.#dirtyPods.delete(entry);
+    if (wasTold) this.#around.io.bus.publish("observed.gone", { node, uid }, null);
+  }
+
+  #untell(entry: NodeEntry): void {
+    if (entry.told !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, entry.name, entry.told);
+    entry.told = null;
+  }
+
+  #untellPods(entry: NodeEntry): void {
+    if (entry.toldPods !== null) this.#podsDigest = digestWithout(this.#podsDigest, entry.name, entry.toldPods);
+    entry.toldPods = null;
+  }
+
+  #tellSigns(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
+    const { clock, bus } = this.#around.io;
+    const signs: Heartbeat[] = [];
+    for (const entry of entries) {
+      if (entry.told !== null) signs.push(...entry.takeSigns(which, clock.wallMs(), clock.monotonicMs()));
+    }
+    for (let start = 0; start < signs.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
+      const heartbeats = signs.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
+      bus.publish("observed.lease", { shard: this.#shard, heartbeats }, cause);
+    }
+  }
+}

@@ -1,0 +1,207 @@
+/** The one active observer: three watches, 64 shards to tell, and a pulse for each. It holds no conclusion. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { WatchState } from "../../protocols/objects.ts";
+import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../protocols/ports.ts";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { LeaseCheck } from "./lease-check.ts";
+import { observerCounters } from "./observer.counters.ts";
+import { ObserverShard } from "./observer.shard.ts";
+import { PodIndex } from "./pod-index.ts";
+import { ResyncQueue } from "./resync-queue.ts";
+
+/** How many nodes one step of a resync tells. */
+const NODES_PER_STEP = 128;
+
+type WatchName = keyof BodyOf<"observed.pulse">["watches"];
+
+/** Sight of one watch; `sinceMs` is on the monotonic clock and null while not synced. */
+interface WatchSight {
+  sinceMs: number | null;
+  /** Whether it has been synced at least once. */
+  wasSynced: boolean;
+}
+
+/** Watches and tells until it is stopped. */
+export class Observer {
+  readonly #io: Io;
+  readonly #counters: ReturnType<typeof observerCounters>;
+  readonly #pods = new PodIndex();
+  readonly #shards: readonly ObserverShard[];
+  readonly #resyncs: ResyncQueue;
+  readonly #leaseCheck: LeaseCheck;
+  readonly #sight: Readonly<Record<WatchName, WatchSight>> = {
+    nodes: { sinceMs: null, wasSynced: false },
+    leases: { sinceMs: null, wasSynced: false },
+    pods: { sinceMs: null, wasSynced: false },
+  };
+  /** Asks for a resync that came before the nodes were known; every shard is told then, asked for or not. */
+  readonly #earlyAsks = new Map<number, string>();
+  readonly #watches: readonly Watch[];
+  readonly #stops: readonly Stop[];
+  #flushTimer: Timer | null = null;
+  #pulseTimer: Timer;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#counters = observerCounters(io.metrics);
+    const around = {
+      io,
+      pods: this.#pods,
+      arePodsKnown: () => this.#sight.pods.wasSynced,
+      flushLater: () => this.#flushLater(),
+    };
+    this.#shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ObserverShard(shard, around));
+    this.#resyncs = new ResyncQueue(
+      io.clock,
+      this.#shards.map((shard) => ({
+        begin: (cause) => shard.tellAll(NODES_PER_STEP, cause),
+        close: (cause) => this.#closeResync(shard, cause),
+      })),
+    );
+    const leases = this.#watchLeases();
+    this.#leaseCheck = new LeaseCheck(io, {
+      sample: (count) => this.#sampleLeases(count),
+      renewedAt: (name) => this.#shardOf(name).entry(name)?.leaseRenewedAt,
+      stale: (detail) => {
+        this.#counters.stale();
+        leases.relist(detail);
+      },
+    });
+    this.#watches = [leases, this.#watchNodes(), this.#watchPods()];
+    this.#stops = this.#listen();
+    this.#pulseTimer = io.clock.after(io.profile.pulsePeriodMs, () => this.#pulse());
+  }
+
+  stop(): void {
+    for (const watch of this.#watches) watch.stop();
+    for (const stop of this.#stops) stop();
+    this.#leaseCheck.stop();
+    this.#resyncs.stop();
+    this.#flushTimer?.cancel();
+    this.#pulseTimer.cancel();
+  }
+
+  #watchNodes(): Watch {
+    return this.#io.kube.watch("nodes", {
+      changed: (node) => this.#shardOf(node.node).takeNode(node),
+      gone: (name) => this.#shardOf(name).takeNodeGone(name),
+      state: (state) => this.#takeState("nodes", state),
+    });
+  }
+
+  #watchLeases(): Watch {
+    return this.#io.kube.watch("leases", {
+      changed: (lease: ObservedLease) => {
+        this.#leaseCheck.heard();
+        this.#shardOf(lease.node).takeLease(lease);
+      },
+      gone: (name) => this.#shardOf(name).takeLeaseGone(name),
+      state: (state) => this.#takeState("leases", state),
+    });
+  }
+
+  #watchPods(): Watch {
+    return this.#io.kube.watch("pods", {
+      changed: (bound) => {
+        this.#pods.put(bound);
+        this.#shardOf(bound.node).notePods(bound.node);
+      },
+      gone: (_key, bound: BoundPod | null) => {
+        if (bound === null) return;
+        this.#pods.remove(bound);
+        this.#shardOf(bound.node).notePods(bound.node);
+      },
+      state: (state) => this.#takeState("pods", state),
+    });
+  }
+
+  #listen(): Stop[] {
+    const { bus } = this.#io;
+    return [
+      bus.subscribe("asked.resync", "all", ({ body, id }) => {
+        if (this.#sight.nodes.wasSynced) this.#resyncs.ask(body.shard, id);
+        else this.#earlyAsks.set(body.shard, id);
+      }),
+      bus.subscribe("done.write", "all", ({ body }) => {
+        if (body.ask === "asked.condition" && body.outcome === "refused") this.#leaseCheck.compare(body.node);
+      }),
+    ];
+  }
+
+  #shardOf(name: string): ObserverShard {
+    const shard = this.#shards[shardOf(name)];
+    if (shard === undefined) throw new RangeError(`no shard for ${name}`);
+    return shard;
+  }
+
+  #takeState(name: WatchName, state: WatchState): void {
+    const { clock } = this.#io;
+    const sight = this.#sight[name];
+    const isFirst = state.synced && !sight.wasSynced;
+    sight.sinceMs = state.synced ? clock.monotonicMs() - Math.max(0, clock.wallMs() - (state.since ?? 0)) : null;
+    sight.wasSynced ||= state.synced;
+    this.#counters.synced(name, state.synced);
+    if (isFirst && name === "nodes") this.#tellFirst();
+    if (isFirst && name === "pods") for (const shard of this.#shards) shard.noteAllPods();
+    // Whoever hears that a watch can be trusted must have heard what it told before.
+    this.#flush();
+    this.#tellPulses();
+  }
+
+  #tellFirst(): void {
+    for (let shard = 0; shard < SHARD_COUNT; shard++) {
+      this.#resyncs.ask(shard, this.#earlyAsks.get(shard) ?? null);
+    }
+    this.#earlyAsks.clear();
+  }
+
+  #closeResync(shard: ObserverShard, cause: string | null): void {
+    this.#counters.resync();
+    shard.flush();
+    shard.closeResync(this.#watchStates(), cause);
+  }
+
+  #flushLater(): void {
+    this.#flushTimer ??= this.#io.clock.after(this.#io.profile.leaseBatchMs, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushTimer?.cancel();
+    this.#flushTimer = null;
+    for (const shard of this.#shards) shard.flush();
+  }
+
+  #pulse(): void {
+    this.#pulseTimer = this.#io.clock.after(this.#io.profile.pulsePeriodMs, () => this.#pulse());
+    this.#tellPulses();
+  }
+
+  #tellPulses(): void {
+    const watches = this.#watchStates();
+    for (const shard of this.#shards) shard.pulse(watches, null);
+  }
+
+  #watchStates(): BodyOf<"observed.pulse">["watches"] {
+    const { clock } = this.#io;
+    const stateOf = ({ sinceMs }: WatchSight): WatchState => ({
+      synced: sinceMs !== null,
+      since: sinceMs === null ? null : clock.wallMs() - (clock.monotonicMs() - sinceMs),
+    });
+    const { nodes, leases, pods } = this.#sight;
+    return { nodes: stateOf(nodes), leases: stateOf(leases), pods: stateOf(pods) };
+  }
+
+  /** Looks from a random shard on for leases; within a shard it takes them from a random one on. */
+  #sampleLeases(count: number): string[] {
+    const { random } = this.#io;
+    const start = Math.floor(random() * SHARD_COUNT);
+    const names: string[] = [];
+    for (let step = 0; step < SHARD_COUNT && names.length < count; step++) {
+      const shard = this.#shards[(start + step) % SHARD_COUNT];
+      const held = [...(shard?.entries() ?? [])].filter(({ leaseRenewedAt }) => leaseRenewedAt !== undefined);
+      const chosen = held[Math.floor(random() * held.length)];
+      if (chosen !== undefined) names.push(chosen.name);
+    }
+    return names;
+  }
+}

@@ -1,0 +1,112 @@
+/** Carries asks out: one under way per key, the newest wins, and each is tried again until it is done or moot. How to try is given. */
+import type { Outcome } from "../../protocols/done.ts";
+import type { Clock, Random, Timer } from "../../protocols/ports.ts";
+import { fullJitterMs } from "./kube.backoff.policy.ts";
+
+/** How one try ended. */
+export interface TryResult {
+  readonly outcome: Outcome;
+  /** What was, or would have been, written. */
+  readonly change: string;
+  readonly detail: string;
+  readonly resourceVersion: string | null;
+  /** The server's own wish for a pause, after throttling. */
+  readonly retryAfterMs?: number;
+}
+
+/** What the jobs need. */
+export interface WriteJobsOptions<A> {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Longest pause between two tries, in milliseconds. */
+  readonly retryMaxMs: number;
+  /** Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be wrong. */
+  readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void) => void;
+  /** Told of the end of every try. */
+  readonly told: (ask: A, result: TryResult, timing: { retrying: boolean; latencyMs: number }) => void;
+}
+
+interface Job<A> {
+  ask: A;
+  askedMs: number;
+  failures: number;
+  /** A newer ask that came while a try was under way. */
+  next: A | null;
+  isTrying: boolean;
+  timer: Timer | null;
+}
+
+/** Outcomes after which another try may succeed. After any other the ask is done or moot, or only its asker may repeat it. */
+const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
+/** First ceiling of the pause between tries, in milliseconds. */
+const RETRY_BASE_MS = 200;
+
+/** The asks of one writer that are not settled yet. */
+export class WriteJobs<A> {
+  readonly #options: WriteJobsOptions<A>;
+  readonly #jobs = new Map<string, Job<A>>();
+
+  constructor(options: WriteJobsOptions<A>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** Takes an ask. It is tried at once, in the place of an older one that waits, or after a try that is under way. */
+  ask(key: string, ask: A): void {
+    const known = this.#jobs.get(key);
+    if (known?.isTrying === true) {
+      known.next = ask;
+      return;
+    }
+    known?.timer?.cancel();
+    const askedMs = this.#options.clock.monotonicMs();
+    const job = { ask, askedMs, failures: known?.failures ?? 0, next: null, isTrying: false, timer: null };
+    this.#jobs.set(key, job);
+    this.#try(key, job);
+  }
+
+  /** Forgets the asks under these keys; a try that is under way ends untold. */
+  drop(isDropped: (key: string) => boolean): void {
+    for (const [key, job] of this.#jobs) {
+      if (!isDropped(key)) continue;
+      job.timer?.cancel();
+      this.#jobs.delete(key);
+    }
+  }
+
+  #try(key: string, job: Job<A>): void {
+    job.isTrying = true;
+    job.timer = null;
+    this.#options.attempt(job.ask, job.failures > 0, (result) => {
+      if (this.#jobs.get(key) === job) this.#settle(key, job, result);
+    });
+  }
+
+  #settle(key: string, job: Job<A>, result: TryResult): void {
+    const { clock, told } = this.#options;
+    const { ask, next } = job;
+    const isRetried = RETRIED.has(result.outcome);
+    job.isTrying = false;
+    told(ask, result, { retrying: isRetried && next === null, latencyMs: clock.monotonicMs() - job.askedMs });
+    job.failures = isRetried ? job.failures + 1 : 0;
+    if (next !== null) {
+      job.next = null;
+      job.ask = next;
+      job.askedMs = clock.monotonicMs();
+    } else if (!isRetried) {
+      this.#jobs.delete(key);
+      return;
+    }
+    job.timer = clock.after(this.#pauseMs(job, result), () => this.#try(key, job));
+  }
+
+  /** A first conflict only says that the object moved on: reading it anew is worth no wait. */
+  #pauseMs(job: Job<A>, { outcome, retryAfterMs = 0 }: TryResult): number {
+    const { random, retryMaxMs } = this.#options;
+    if (job.failures === 0 || (outcome === "conflict" && job.failures === 1)) return 0;
+    return retryAfterMs + fullJitterMs(job.failures, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
+  }
+}

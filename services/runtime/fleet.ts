@@ -1,6 +1,22 @@
-/** Who minds which shard. What a shard's owner does with it is the services' affair. */
-import type { Fleet } from "../../protocols/ports.ts";
+/** Who minds which shard, told to the services as it changes. What a shard's owner does with it is their affair. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type {
+  Bus,
+  Clock,
+  Fleet,
+  Log,
+  Metrics,
+  ServiceName,
+  ShardFollower,
+  Stop,
+  Timer,
+} from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
+import { ownersOf } from "./fleet.policy.ts";
+
+/** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
+const LISTENING_PULSES = 1.25;
 
 /** The fleet of a process that is alone: it minds every shard of every service, from the start and for ever. */
 export function aloneFleet(member: string): Fleet {
@@ -11,5 +27,201 @@ export function aloneFleet(member: string): Fleet {
       for (let shard = 0; shard < SHARD_COUNT; shard++) follower.gained(shard);
       return () => {};
     },
+  };
+}
+
+/** What a fleet on a bus is made of. The bus must be one of its own, because it hears every member's pulse. */
+export interface BusFleetOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly member: string;
+  /** What this process runs. */
+  readonly services: readonly ServiceName[];
+  readonly profile: PulseProfile;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** A fleet that can be left. */
+export interface BusFleet extends Fleet {
+  /** Gives every shard up, tells the others, and falls silent for ever. */
+  goodbye(): void;
+}
+
+/**
+ * The fleet of processes that hear each other's pulses. A member that does not hear itself is cut off: it owns nothing
+ * and says that it runs nothing, so that others take over. One that hears itself again listens for a while first and
+ * then claims, so that it does not take what others still mind.
+ */
+export function busFleet(options: BusFleetOptions): BusFleet {
+  return new PulsingFleet(options);
+}
+
+class PulsingFleet implements BusFleet {
+  readonly member: string;
+  readonly #options: BusFleetOptions;
+  readonly #since: number;
+  readonly #members: HeardMembers;
+  readonly #owned: ReadonlyMap<ServiceName, Set<number>>;
+  readonly #followers = new Map<ServiceName, Set<ShardFollower>>();
+  readonly #figures: ReturnType<typeof figuresOf>;
+  readonly #stopHearing: Stop;
+  #listening: Timer | null = null;
+  /** Whether we mind shards, because we hear ourselves and have listened long enough. */
+  #claiming = false;
+  #pulseTimer: Timer;
+  #lagMs = 0;
+
+  constructor(options: BusFleetOptions) {
+    const { bus, clock, member, services, profile, metrics } = options;
+    this.member = member;
+    this.#options = options;
+    this.#since = clock.wallMs();
+    this.#figures = figuresOf(metrics);
+    this.#owned = new Map(services.map((service) => [service, new Set<number>()]));
+    this.#members = new HeardMembers({ clock, profile, silent: (silent) => this.#fallenSilent(silent) });
+    this.#stopHearing = bus.subscribe("pulse.member", "all", ({ body }) => this.#hear(body));
+    this.#pulseTimer = this.#beat(clock.monotonicMs());
+  }
+
+  owns(service: ServiceName, shard: number): boolean {
+    return this.#owned.get(service)?.has(shard) === true;
+  }
+
+  follow(service: ServiceName, follower: ShardFollower): Stop {
+    const followers = this.#followers.get(service) ?? new Set();
+    this.#followers.set(service, followers.add(follower));
+    for (const shard of this.#owned.get(service) ?? []) follower.gained(shard);
+    return () => followers.delete(follower);
+  }
+
+  goodbye(): void {
+    this.#pulseTimer.cancel();
+    this.#stopHearing();
+    this.#giveUp();
+    this.#members.clear();
+    this.#pulse(true);
+  }
+
+  /** Pulses, and arms the next pulse; `dueMs` is when this one was due. */
+  #beat(dueMs: number): Timer {
+    const { bus, clock, profile } = this.#options;
+    const nowMs = clock.monotonicMs();
+    this.#lagMs = nowMs - dueMs;
+    this.#figures.lag.set(this.#lagMs / 1000);
+    if (!bus.connected()) this.#cutOff("the bus is down");
+    this.#pulse(false);
+    const nextMs = Math.max(dueMs + profile.memberPulseMs, nowMs);
+    return clock.after(nextMs - nowMs, () => {
+      this.#pulseTimer = this.#beat(nextMs);
+    });
+  }
+
+  #pulse(leaving: boolean): void {
+    const { bus, member, services } = this.#options;
+    const claimed = this.#claiming ? [...services] : [];
+    const lagMs = Math.round(this.#lagMs);
+    bus.publish("pulse.member", { member, services: claimed, since: this.#since, leaving, lagMs }, null);
+  }
+
+  #hear(pulse: BodyOf<"pulse.member">): void {
+    if (pulse.member === this.member) this.#hearOwnName(pulse);
+    else if (pulse.leaving) this.#forget(pulse.member);
+    else this.#hearOther(pulse);
+  }
+
+  #hearOwnName(pulse: BodyOf<"pulse.member">): void {
+    const { clock, log, profile } = this.#options;
+    if (pulse.since !== this.#since) {
+      log.error("another process has this one's name: give each a name of its own", { member: this.member });
+      return;
+    }
+    this.#members.hear(this.member, pulse);
+    if (this.#claiming || this.#listening !== null) return;
+    this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
+  }
+
+  #hearOther(pulse: BodyOf<"pulse.member">): void {
+    const hearing = this.#members.hear(pulse.member, pulse);
+    if (hearing === "same") return;
+    if (hearing === "new") {
+      this.#options.log.info("a member joined the fleet", { member: pulse.member });
+      // It must know us before it claims.
+      this.#pulse(false);
+    }
+    this.#assign();
+  }
+
+  #forget(member: string): void {
+    if (!this.#members.forget(member)) return;
+    this.#options.log.info("a member left the fleet", { member });
+    this.#assign();
+  }
+
+  #fallenSilent(member: string): void {
+    if (member === this.member) {
+      this.#cutOff("our own pulse does not come back");
+      return;
+    }
+    this.#options.log.warn("a member of the fleet fell silent", { member });
+    this.#assign();
+  }
+
+  #claim(): void {
+    this.#listening = null;
+    this.#claiming = true;
+    this.#pulse(false);
+    this.#assign();
+  }
+
+  #cutOff(why: string): void {
+    if (this.#claiming)
+      this.#options.log.warn("cut off from the fleet: minding nothing until it can be heard", { why });
+    this.#giveUp();
+  }
+
+  #giveUp(): void {
+    this.#listening?.cancel();
+    this.#listening = null;
+    this.#claiming = false;
+    this.#members.forget(this.member);
+    this.#assign();
+  }
+
+  /** Works out anew what we own, and tells the followers what changed. */
+  #assign(): void {
+    this.#figures.members.set(this.#members.size);
+    for (const [service, owned] of this.#owned) {
+      const owners = this.#claiming ? ownersOf(service, this.#running(service)) : [];
+      const lost = [...owned].filter((shard) => owners[shard] !== this.member);
+      const gained = [...owners.keys()].filter((shard) => owners[shard] === this.member && !owned.has(shard));
+      for (const shard of lost) owned.delete(shard);
+      for (const shard of gained) owned.add(shard);
+      this.#figures.shards.set(owned.size, service);
+      this.#tell(service, lost, gained);
+    }
+  }
+
+  /** Who runs a service. What we ourselves run counts from when we claim, not from when we hear us say so. */
+  #running(service: ServiceName): ReadonlySet<string> {
+    return new Set(this.#members.running(service)).add(this.member);
+  }
+
+  #tell(service: ServiceName, lost: readonly number[], gained: readonly number[]): void {
+    if (lost.length + gained.length === 0) return;
+    this.#options.log.debug("shards moved", { service, lost: lost.length, gained: gained.length });
+    for (const follower of Array.from(this.#followers.get(service) ?? [])) {
+      for (const shard of lost) follower.lost(shard);
+      for (const shard of gained) follower.gained(shard);
+    }
+  }
+}
+
+function figuresOf(metrics: Metrics) {
+  const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
+  return {
+    members: gauge("vigil_fleet_members", "Processes heard, this one included."),
+    shards: gauge("vigil_fleet_shards", "Shards that this process minds.", "service"),
+    lag: gauge("vigil_event_loop_lag_seconds", "How late the last pulse left."),
   };
 }

@@ -18,7 +18,8 @@ interface Entry<K> {
 export interface TimerWheelOptions<K> {
   readonly clock: Clock;
   readonly tickMs: number;
-  readonly fire: (key: K) => void;
+  /** `dueMs` is when it was due: how late the call comes is how late the event loop runs. */
+  readonly fire: (key: K, dueMs: number) => void;
 }
 
 /**
@@ -30,7 +31,7 @@ export interface TimerWheelOptions<K> {
 export class TimerWheel<K> {
   readonly #clock: Clock;
   readonly #tickMs: number;
-  readonly #fire: (key: K) => void;
+  readonly #fire: (key: K, dueMs: number) => void;
   readonly #entries = new Map<K, Entry<K>>();
   readonly #slots: (Entry<K> | null)[] = Array.from({ length: SLOT_COUNT }, () => null);
   /** Entries filed up to the open tick, earliest first from `#nearStart` on; some of them cancelled since. */
@@ -198,7 +199,7 @@ export class TimerWheel<K> {
         continue;
       }
       this.#entries.delete(entry.key);
-      this.#fire(entry.key);
+      this.#fire(entry.key, entry.dueMs);
     }
     this.#near = [];
     this.#nearStart = 0;

@@ -1,0 +1,39 @@
+/** A transport whose link a test can break, in one direction or in both. It delays and reorders nothing. */
+import type { Transport } from "../../protocols/ports.ts";
+
+/** A transport with a link that can be broken. */
+export interface CuttableTransport extends Transport {
+  /** Whether what is published leaves. */
+  sends: boolean;
+  /** Whether what others publish arrives. */
+  receives: boolean;
+  /** Breaks the connection so that the transport knows it, or brings it back. */
+  setConnected(connected: boolean): void;
+}
+
+/** Wraps a transport; its link is whole at first. */
+export function cuttableTransport(inner: Transport): CuttableTransport {
+  const watchers = new Set<(connected: boolean) => void>();
+  let connected = true;
+  const link: CuttableTransport = {
+    sends: true,
+    receives: true,
+    publish(subject, payload) {
+      if (connected && link.sends) inner.publish(subject, payload);
+    },
+    subscribe: (pattern, receive) =>
+      inner.subscribe(pattern, (payload, subject) => {
+        if (connected && link.receives) receive(payload, subject);
+      }),
+    connected: () => connected,
+    onConnection(changed) {
+      watchers.add(changed);
+      return () => watchers.delete(changed);
+    },
+    setConnected(now) {
+      connected = now;
+      for (const changed of watchers) changed(now);
+    },
+  };
+  return link;
+}

@@ -24,8 +24,8 @@ export function leaseRef(nodeName: string): ObjectRef {
 }
 
 /**
- * The lease of a node renewed at `nowMs`, on the ground of the last one known; `uid` is the owner's when it is known
- * (R9.28, R9.33).
+ * The lease of a node renewed at `nowMs`, on the ground of the last one known. It keeps its owner unless the `uid` of
+ * another one is given (R9.28, R9.33).
  */
 export function renewedLease(
   nodeName: string,
@@ -35,13 +35,11 @@ export function renewedLease(
   uid: string | null,
 ): Lease {
   const metadata = latest?.metadata ?? { name: nodeName, namespace: LEASE_NAMESPACE };
-  const owned = !lacksOwner(latest) || uid === null;
+  const owner = uid === null ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] };
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
-    metadata: owned
-      ? metadata
-      : { ...metadata, ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] },
+    metadata: { ...metadata, ...owner },
     spec: {
       ...latest?.spec,
       holderIdentity: nodeName,

@@ -41,6 +41,8 @@ interface Renewal {
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   #latest: Lease | null = null;
+  /** Whether the owner in the lease may be one that is no more. */
+  #disowned = false;
   #renewal: Renewal | null = null;
   #pause: Timer | null = null;
 
@@ -68,10 +70,11 @@ export class LeaseKeeper {
     this.#pause = null;
   }
 
-  /** Forgets the lease, because its node is another one now. */
+  /** Forgets the lease, because its node is another one now: the next renewal names the owner anew. */
   forget(): void {
     this.stop();
     this.#latest = null;
+    this.#disowned = true;
   }
 
   /** Deletes the lease; `done` is called once, whatever comes of it. */
@@ -108,7 +111,7 @@ export class LeaseKeeper {
       const body = renewedLease(nodeName, null, clock.wallMs(), leaseSeconds, uid);
       kube.write({ ref: leaseRef(nodeName), urgency: Urgency.healing, verb: "create", body }, (reply) => {
         if (renewal !== this.#renewal) return;
-        if (reply.outcome === "ok") this.#remember(renewal, reply.object);
+        if (reply.outcome === "ok") this.#remember(renewal, reply.object, uid);
         else this.#ensureLater(renewal, reply.detail);
       });
     });
@@ -125,7 +128,7 @@ export class LeaseKeeper {
    * The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50).
    */
   #update(renewal: Renewal): void {
-    if (lacksOwner(this.#latest)) this.#options.owner((uid) => this.#put(renewal, uid));
+    if (this.#disowned || lacksOwner(this.#latest)) this.#options.owner((uid) => this.#put(renewal, uid));
     else this.#put(renewal, null);
   }
 
@@ -135,7 +138,7 @@ export class LeaseKeeper {
     const body = renewedLease(nodeName, this.#latest, clock.wallMs(), leaseSeconds, uid);
     kube.write({ ref: leaseRef(nodeName), urgency: Urgency.healing, verb: "update", body }, (reply) => {
       if (renewal !== this.#renewal) return;
-      if (reply.outcome === "ok") this.#remember(renewal, reply.object);
+      if (reply.outcome === "ok") this.#remember(renewal, reply.object, uid);
       else this.#updateFailed(renewal, reply);
     });
   }
@@ -164,8 +167,10 @@ export class LeaseKeeper {
     this.#ensure(renewal);
   }
 
-  #remember(renewal: Renewal, object: KubeObject): void {
+  /** `uid` is the owner that was written; null when the one that stood there was kept. */
+  #remember(renewal: Renewal, object: KubeObject, uid: string | null): void {
     this.#latest = leaseOf(object);
+    this.#disowned &&= uid === null;
     this.#settle(renewal, true);
   }
 

@@ -168,6 +168,7 @@ export class StatusSync {
       }
       this.#last = { atMs: clock.monotonicMs(), extraDelayMs: delayMs };
       this.#known = asNode(reply.object);
+      this.#podCidrs = podCidrsOf(node);
       this.#tell(this.#known, updated.events);
       done("posted", "");
     });
@@ -188,10 +189,10 @@ export class StatusSync {
   }
 
   #tell(node: NodeObject, events: readonly NodeEvent[]): void {
-    this.#podCidrs = podCidrsOf(node);
+    const tells = (...reasons: string[]) => events.some(({ reason }) => reasons.includes(reason));
     this.#told = {
-      unschedulable: node.spec?.unschedulable ?? false,
-      reboot: this.#told.reboot || events.some(({ reason }) => reason === "Rebooted"),
+      unschedulable: this.#told.unschedulable !== tells("NodeSchedulable", "NodeNotSchedulable"),
+      reboot: this.#told.reboot || tells("Rebooted"),
     };
     if (events.length > 0) this.#options.emit(node, events);
   }

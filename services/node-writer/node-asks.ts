@@ -2,17 +2,11 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import {
-  type Io,
-  type KubeObject,
-  type ObjectRef,
-  type ReadReply,
-  Urgency,
-  type WriteReply,
-} from "../../protocols/ports.ts";
+import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
+import { unread, unwritten, written } from "../runtime/write-result.ts";
 import { type Decision, decideConditions, decideLabels, decideTaints, refutesSilence } from "./node-writer.policy.ts";
 
 type NodeAskType = "asked.condition" | "asked.taint" | "asked.label";
@@ -57,7 +51,7 @@ function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, 
     }
     const lease = projectLease(reply.object, projection);
     if (lease === null || !refutesSilence(ask.basis, lease.renewedAt)) proceed();
-    else report(result("refused", "", "the lease was renewed later than the verdict knew"));
+    else report(unwritten("refused", "the lease was renewed later than the verdict knew"));
   });
 }
 
@@ -65,24 +59,31 @@ function readNode(io: Io, { body }: NodeAsk, withNode: (live: ObservedNode) => v
   io.kube.read(refOf(body.node), (reply) => {
     const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
     if (node !== null) withNode(node);
-    else if (reply.outcome === "gone") report(result("gone", "", reply.detail));
-    else report(reply.outcome === "ok" ? result("failed", "", "the node read makes no sense") : unread("node", reply));
+    else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
+    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
   });
 }
 
 function write(io: Io, ask: NodeAsk, decision: Decision, report: Report): void {
   if (decision.kind === "so already") {
-    report(result("ok", "", "nothing is left to change"));
+    report(unwritten("ok", "nothing is left to change"));
     return;
   }
   if (decision.kind !== "write") {
-    report(result(decision.kind, "", decision.detail));
+    report(unwritten(decision.kind, decision.detail));
     return;
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...subresource };
-  io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => report(written(reply, change)));
+  io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => {
+    report({ ...written(reply, change), isOnce: isTurn(ask) });
+  });
+}
+
+/** A turn is paid for with a token of its zone: only the zone grants it again. */
+function isTurn(ask: NodeAsk): boolean {
+  return ask.type === "asked.taint" && ask.body.why === "turn";
 }
 
 function urgencyOf(ask: NodeAsk): Urgency {
@@ -93,27 +94,4 @@ function urgencyOf(ask: NodeAsk): Urgency {
 
 function refOf(name: string): ObjectRef {
   return { kind: "Node", namespace: "", name };
-}
-
-function written(reply: WriteReply, change: string): TryResult {
-  if (reply.outcome === "ok") return { ...result("ok", change, ""), resourceVersion: versionOf(reply.object) };
-  if (reply.outcome === "throttled") {
-    return { ...result("throttled", change, reply.detail), retryAfterMs: reply.retryAfterMs };
-  }
-  return result(reply.outcome === "exists" ? "failed" : reply.outcome, change, reply.detail);
-}
-
-/** A read that brought nothing: in doubt nothing is written. */
-function unread(what: string, reply: Exclude<ReadReply, { outcome: "ok" }>): TryResult {
-  const outcome = reply.outcome === "gone" ? "gone" : reply.outcome;
-  const pause = reply.outcome === "throttled" ? { retryAfterMs: reply.retryAfterMs } : {};
-  return { ...result(outcome, "", `the ${what} could not be read: ${reply.detail}`), ...pause };
-}
-
-function versionOf({ metadata }: KubeObject): string | null {
-  return metadata.resourceVersion ?? null;
-}
-
-function result(outcome: TryResult["outcome"], change: string, detail: string): TryResult {
-  return { outcome, change, detail, resourceVersion: null };
 }

@@ -1,6 +1,6 @@
 /** Whether an ask about a node still holds, and the patch that carries it out. It reads and writes nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { ConditionType } from "../../protocols/names.ts";
+import { ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
@@ -66,8 +66,8 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)));
   const added = ask.add.filter((id) => !kept.some((taint) => isSame(id, taint)));
   if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
-  const taints: Taint[] = [...kept, ...added.map(({ key, effect }) => ({ key, effect, timeAdded: apiTime(wallMs) }))];
   const removed = before.filter((taint) => !kept.includes(taint));
+  const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: timeAddedOf(id, removed, wallMs) }))];
   const words = [...added.map((id) => `+${textOf(id)}`), ...removed.map((id) => `-${textOf(id)}`)];
   const spec = { taints: taints.length === 0 ? null : taints };
   return {
@@ -77,14 +77,40 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   };
 }
 
-/** Carries out `asked.label`: only the labels that differ, without a resourceVersion, as nobody else minds them (R4.29). */
+/**
+ * Carries out `asked.label`: only the labels that differ, and annotations of our own, without a resourceVersion, as nobody
+ * else minds them (R4.29).
+ */
 export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | null): Decision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
-  const wanted = Object.entries(ask.labels).filter(([label, value]) => live?.labels[label] !== value);
-  if (wanted.length === 0) return SO_ALREADY;
-  const change = `labels: ${wanted.map(([label, value]) => `${label}=${value}`).join(" ")}`;
-  return { kind: "write", change, body: { metadata: { uid: ask.uid, labels: Object.fromEntries(wanted) } } };
+  const labels = Object.entries(ask.labels).filter(([label, value]) => live?.labels[label] !== value);
+  const annotations = Object.entries(ask.annotations ?? {});
+  if (labels.length === 0 && annotations.length === 0) return SO_ALREADY;
+  const metadata = {
+    uid: ask.uid,
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+    ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+  };
+  return {
+    kind: "write",
+    change: [...wordsOf("labels", labels), ...wordsOf("annotations", annotations)].join(", "),
+    body: { metadata },
+  };
+}
+
+function wordsOf(what: string, entries: readonly (readonly [string, string | null])[]): string[] {
+  if (entries.length === 0) return [];
+  return [`${what}: ${entries.map(([name, value]) => (value === null ? `-${name}` : `${name}=${value}`)).join(" ")}`];
+}
+
+/**
+ * The stamp of an added taint: now, but a NoExecute taint that takes another's place keeps that one's, because the pods'
+ * countdown has been running since then (the net effect of R8.18: a swap moves no deadline).
+ */
+function timeAddedOf({ effect }: TaintId, removed: readonly Taint[], wallMs: number): string {
+  const replaced = effect === TaintEffect.noExecute ? removed.find((taint) => taint.effect === effect) : undefined;
+  return replaced?.timeAdded ?? apiTime(wallMs);
 }
 
 function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): Decision | null {

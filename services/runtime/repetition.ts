@@ -31,6 +31,11 @@ export class Repetition<K> {
     return true;
   }
 
+  /** Forgets a wish, which came true or no longer stands. */
+  forget(key: K): void {
+    this.#told.delete(key);
+  }
+
   /** Forgets the wishes that no longer stand. */
   keep(stands: (key: K) => boolean): void {
     for (const key of this.#told.keys()) if (!stands(key)) this.#told.delete(key);

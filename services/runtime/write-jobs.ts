@@ -12,6 +12,8 @@ export interface TryResult {
   readonly resourceVersion: string | null;
   /** The server's own wish for a pause, after throttling. */
   readonly retryAfterMs?: number;
+  /** Whether only the asker may repeat this try; a first conflict is tried again all the same. */
+  readonly isOnce?: boolean;
 }
 
 /** What the jobs need. */
@@ -20,6 +22,8 @@ export interface WriteJobsOptions<A> {
   readonly random: Random;
   /** Longest pause between two tries, in milliseconds. */
   readonly retryMaxMs: number;
+  /** Whether a denied ask is tried again too, because a webhook or a role may change its mind. */
+  readonly retriesDenied?: boolean;
   /** Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be wrong. */
   readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void) => void;
   /** Told of the end of every try. */
@@ -88,7 +92,7 @@ export class WriteJobs<A> {
   #settle(key: string, job: Job<A>, result: TryResult): void {
     const { clock, told } = this.#options;
     const { ask, next } = job;
-    const isRetried = RETRIED.has(result.outcome);
+    const isRetried = this.#isRetried(job, result);
     job.isTrying = false;
     told(ask, result, { retrying: isRetried && next === null, latencyMs: clock.monotonicMs() - job.askedMs });
     job.failures = isRetried ? job.failures + 1 : 0;
@@ -101,6 +105,11 @@ export class WriteJobs<A> {
       return;
     }
     job.timer = clock.after(this.#pauseMs(job, result), () => this.#try(key, job));
+  }
+
+  #isRetried({ failures }: Job<A>, { outcome, isOnce = false }: TryResult): boolean {
+    if (isOnce) return outcome === "conflict" && failures === 0;
+    return RETRIED.has(outcome) || (outcome === "denied" && this.#options.retriesDenied === true);
   }
 
   /** A first conflict only says that the object moved on: reading it anew is worth no wait. */

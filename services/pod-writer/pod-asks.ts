@@ -1,0 +1,128 @@
+/** Tries one ask about a pod: the live reads before it, the decision, the writes. When to try again is the jobs' matter. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { type Io, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import { apiTime } from "../runtime/api-time.ts";
+import { Interner } from "../runtime/kube.interner.ts";
+import { projectNode, projectPod } from "../runtime/kube.projection.ts";
+import type { SharedReads } from "../runtime/shared-reads.ts";
+import type { TryResult } from "../runtime/write-jobs.ts";
+import { unread, unwritten, written } from "../runtime/write-result.ts";
+import {
+  disruptionTargetPatch,
+  evictionVerdict,
+  type LivePod,
+  nodeLostPatch,
+  type StatusPatch,
+  unreadyPatch,
+  unreadyVerdict,
+  type Verdict,
+} from "./pod-writer.policy.ts";
+
+/** The types of ask about a pod. */
+export type PodAskType = "asked.eviction" | "asked.unready";
+
+/** An ask about a pod, with the id of the message it came in. */
+export type PodAsk = {
+  [T in PodAskType]: { readonly type: T; readonly id: string; readonly body: BodyOf<T> };
+}[PodAskType];
+
+/** What a try works with. */
+export interface PodAskIo {
+  readonly io: Io;
+  /** Pods of one node are asked about together: their node is read once for all of them. */
+  readonly nodes: SharedReads;
+}
+
+type Report = (result: TryResult) => void;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Tries an ask: reads node and pod live, decides again, writes. */
+export function tryPodAsk(around: PodAskIo, ask: PodAsk, report: Report): void {
+  readNode(around, ask, report, (node) => {
+    readPod(around, ask, report, (live) => decide(around, ask, node, live, report));
+  });
+}
+
+function readNode({ nodes }: PodAskIo, { body }: PodAsk, report: Report, proceed: (node: ObservedNode) => void): void {
+  nodes.read({ kind: "Node", namespace: "", name: body.node }, (reply) => {
+    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
+    if (node !== null) proceed(node);
+    else if (reply.outcome === "gone") report(unwritten("refused", `node ${body.node} is gone; its pods are not ours`));
+    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
+  });
+}
+
+function readPod({ io }: PodAskIo, { body }: PodAsk, report: Report, proceed: (live: LivePod | null) => void): void {
+  io.kube.read(refOf(body), (reply) => {
+    if (reply.outcome === "ok") proceed(livePod(reply.object));
+    else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
+    else report(unread("pod", reply));
+  });
+}
+
+function decide(around: PodAskIo, ask: PodAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
+  const { io } = around;
+  const verdict =
+    ask.type === "asked.unready" ? unreadyVerdict(ask.body, node, live) : judged(io, ask.body, node, live);
+  if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
+  else if (verdict.kind === "wait") io.clock.after(verdict.forMs, () => tryPodAsk(around, ask, report));
+  else if (live !== null) act(io, ask, live, verdict, report);
+}
+
+function judged(io: Io, ask: BodyOf<"asked.eviction">, node: ObservedNode, live: LivePod | null): Verdict {
+  const { tolerationComparisonOperators: comparisonOperators, askRetryMs: skewMs } = io.profile;
+  return evictionVerdict(ask, node, live, { comparisonOperators, skewMs, wallMs: io.clock.wallMs() });
+}
+
+function act(io: Io, ask: PodAsk, live: LivePod, { taint }: Extract<Verdict, { kind: "act" }>, report: Report): void {
+  const now = apiTime(io.clock.wallMs());
+  if (ask.type === "asked.unready") {
+    patchStatus(io, ask, Urgency.readiness, unreadyPatch(live, now), (reply) => report(written(reply, "Ready=False")));
+    return;
+  }
+  const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);
+  const change = taint === null ? `deleted: ${ask.body.node} is lost` : `deleted: ${taint.key}:${taint.effect}`;
+  if (patch === null) {
+    remove(io, ask, change, report);
+    return;
+  }
+  patchStatus(io, ask, Urgency.eviction, patch, (reply) => {
+    if (mayDelete(reply, taint === null)) remove(io, ask, change, report);
+    else report(written(reply, change));
+  });
+}
+
+/** A taint eviction needs its reason on the pod first (R8.27); a drain goes on without it but after a conflict (R5.16). */
+function mayDelete({ outcome }: WriteReply, isDrain: boolean): boolean {
+  return outcome === "ok" || outcome === "shadowed" || (isDrain && outcome !== "conflict" && outcome !== "throttled");
+}
+
+function patchStatus(
+  { kube }: Io,
+  { body }: PodAsk,
+  urgency: Urgency,
+  patch: StatusPatch,
+  done: (reply: WriteReply) => void,
+): void {
+  kube.write(
+    { ref: refOf(body), urgency, subresource: "status", verb: "patch", patch: "strategic", body: patch },
+    done,
+  );
+}
+
+/** Deletes this pod and no other of its name, with its own grace (R8.30). */
+function remove({ kube }: Io, { body }: PodAsk, change: string, report: Report): void {
+  const request = { ref: refOf(body), urgency: Urgency.eviction, verb: "delete" as const, uid: body.uid };
+  kube.write(request, (reply) => report(written(reply, change)));
+}
+
+function livePod(object: KubeObject): LivePod | null {
+  const bound = projectPod(object, projection);
+  return bound === null ? null : { ...bound, object };
+}
+
+function refOf({ namespace, name }: PodAsk["body"]): ObjectRef {
+  return { kind: "Pod", namespace, name };
+}

@@ -1,0 +1,158 @@
+/** Decides by live objects whether an ask about a pod still holds, and what is to be written. It reads no clock. */
+import type { Outcome } from "../../protocols/done.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
+import { ConditionType } from "../../protocols/names.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { BoundPod, KubeObject } from "../../protocols/ports.ts";
+import { epochMsOf } from "../runtime/api-time.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
+import { evictionOf, noExecuteTaints, type StandingTaint, type TolerationRules } from "../runtime/toleration.ts";
+
+/** An ask that came to an end without a write. */
+export interface Moot {
+  readonly kind: "moot";
+  readonly outcome: Extract<Outcome, "ok" | "gone" | "refused">;
+  readonly detail: string;
+}
+
+/** What live objects say about an ask: act (because of this taint), look again a little later, or nothing is left to do. */
+export type Verdict =
+  | { readonly kind: "act"; readonly taint: Taint | null }
+  | { readonly kind: "wait"; readonly forMs: number; readonly detail: string }
+  | Moot;
+
+/** A live pod: as the product projects it, and as the API sent it. */
+export interface LivePod extends BoundPod {
+  readonly object: KubeObject;
+}
+
+/** What an eviction is judged with. */
+export interface EvictionRules extends TolerationRules {
+  /** The writer's wall clock, epoch milliseconds. */
+  readonly wallMs: number;
+  /** How far ahead the asker's clock may be of ours, in milliseconds. */
+  readonly skewMs: number;
+}
+
+/** Nothing is to be written. */
+export function moot(outcome: Moot["outcome"], detail: string): Moot {
+  return { kind: "moot", outcome, detail };
+}
+
+/**
+ * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way out
+ * (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now: a stale view
+ * evicts nobody (upstream issues 119862, 139992). In direct mode the node must not be ready and the pod no DaemonSet's.
+ */
+export function evictionVerdict(
+  ask: BodyOf<"asked.eviction">,
+  node: ObservedNode,
+  live: LivePod | null,
+  rules: EvictionRules,
+): Verdict {
+  const absent = absence(ask, live);
+  if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
+  if (live.pod.deletionAt !== null) return moot("gone", "the pod is terminating already");
+  return ask.mode === "taint" ? taintVerdict(ask, node, live, rules) : directVerdict(node, live);
+}
+
+/** Whether a pod's Ready condition is to be set to False (R3.2, R3.5): it has one that is not, and its node is not ready. */
+export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode, live: LivePod | null): Verdict {
+  const absent = absence(ask, live);
+  if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
+  if (readyConditionOf(node)?.status === "True") return moot("refused", `node ${node.node} is ready again`);
+  if (live.pod.ready === null) return moot("refused", "the pod has no Ready condition");
+  if (live.pod.ready === "False") return moot("ok", "its Ready condition is False already");
+  return { kind: "act", taint: null };
+}
+
+function absence(ask: { uid: string; node: string }, live: LivePod | null): Moot | null {
+  if (live === null) return moot("gone", "the pod is bound to no node");
+  if (live.pod.uid !== ask.uid) return moot("gone", `another pod has its name: uid ${live.pod.uid}`);
+  return live.node === ask.node ? null : moot("refused", `the pod is bound to ${live.node}`);
+}
+
+function taintVerdict(
+  ask: BodyOf<"asked.eviction">,
+  node: ObservedNode,
+  { pod }: LivePod,
+  rules: EvictionRules,
+): Verdict {
+  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node));
+  const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
+  if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
+  const forMs = eviction.at - rules.wallMs;
+  if (forMs <= 0) return { kind: "act", taint: eviction.taint };
+  const detail = `its deadline is ${forMs} ms away by the taints as they are now`;
+  return forMs <= rules.skewMs ? { kind: "wait", forMs, detail } : moot("refused", detail);
+}
+
+/** The taint with the instant it counts from. Where the API does not tell, the asker alone knows, and has said that the time has come. */
+function standingTaint(taint: Taint, { taintsSeenAt }: ObservedNode): StandingTaint {
+  const seenAt = taintsSeenAt?.[`${taint.key}:${taint.effect}`];
+  return { taint, since: epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY };
+}
+
+function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {
+  if (readyConditionOf(node)?.status === "True") return moot("refused", `node ${node.node} is ready again`);
+  if (pod.owner === "DaemonSet") return moot("refused", "the pod belongs to a DaemonSet");
+  return { kind: "act", taint: null };
+}
+
+/** A strategic merge patch of a pod's status. */
+export interface StatusPatch {
+  readonly metadata: { readonly uid: string };
+  readonly status: Readonly<Record<string, unknown>>;
+}
+
+/** Sets the Ready condition to False and keeps its reason and message (R3.2, R3.4). */
+export function unreadyPatch({ pod, object }: LivePod, now: string): StatusPatch {
+  const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
+  return conditionPatch(pod.uid, object, ready);
+}
+
+/** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */
+const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
+
+/** Says on the pod why it is deleted (R8.28); unlike upstream's, the message names the taint and its node. Null when it stands there. */
+export function disruptionTargetPatch(
+  { pod, node, object }: LivePod,
+  { key, value, effect }: Taint,
+  now: string,
+): StatusPatch | null {
+  const shown = `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
+  const message = `Taint manager: deleting due to NoExecute taint ${shown} on node ${node}`;
+  const condition = { ...DISRUPTION_TARGET, message };
+  const standing = conditionsOf(object).find(({ type }) => type === condition.type);
+  if (standing?.status === "True" && standing.reason === condition.reason && standing.message === message) return null;
+  const lastTransitionTime = standing?.status === "True" ? standing.lastTransitionTime : now;
+  const { generation } = object.metadata;
+  const observed = typeof generation === "number" ? { observedGeneration: generation } : {};
+  return conditionPatch(pod.uid, object, { ...condition, lastTransitionTime, ...observed });
+}
+
+/** Says on the pod that its node is lost (R5.16, step 2); null when it stands there. */
+export function nodeLostPatch({ pod, node, object }: LivePod): StatusPatch | null {
+  if (recordOf(object.status).reason === "NodeLost") return null;
+  const message = `Node ${node} which was running pod ${pod.name} is unresponsive`;
+  return { metadata: { uid: pod.uid }, status: { reason: "NodeLost", message } };
+}
+
+/** A patch of one condition in upstream's shape (R8.29): the uid as precondition, and the order of all condition types. */
+function conditionPatch(
+  uid: string,
+  object: KubeObject,
+  condition: { readonly type: string; readonly [field: string]: unknown },
+): StatusPatch {
+  const types: unknown[] = conditionsOf(object).map(({ type }) => type);
+  const order = types.includes(condition.type) ? types : [...types, condition.type];
+  return {
+    metadata: { uid },
+    status: { "$setElementOrder/conditions": order.map((type) => ({ type })), conditions: [condition] },
+  };
+}
+
+function conditionsOf({ status }: KubeObject): JsonRecord[] {
+  return listOf(recordOf(status).conditions).map(recordOf);
+}

@@ -1,0 +1,43 @@
+/** The pod-writer: the only writer of Pod objects. What an ask demands and whether it still holds is decided in the policy. */
+import type { Service, Stop } from "../../protocols/ports.ts";
+import { SharedReads } from "../runtime/shared-reads.ts";
+import { WriteJobs } from "../runtime/write-jobs.ts";
+import { type PodAsk, tryPodAsk } from "./pod-asks.ts";
+
+/** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
+export const podWriterService: Service = (io) => {
+  const { bus, clock, random, fleet, profile } = io;
+  const around = { io, nodes: new SharedReads(io.kube) };
+  const jobs = new WriteJobs<PodAsk>({
+    clock,
+    random,
+    retryMaxMs: profile.askRetryMaxMs,
+    retriesDenied: true,
+    attempt: (ask, _hasFailed, report) => tryPodAsk(around, ask, report),
+    told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
+      const { outcome, change, detail, resourceVersion } = result;
+      const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
+      bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
+    },
+  });
+  const subscriptions = new Map<number, Stop[]>();
+  const take = (shard: number, ask: PodAsk): void => {
+    jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
+  };
+  const gain = (shard: number): void => {
+    subscriptions.set(shard, [
+      bus.subscribe("asked.eviction", shard, ({ id, body }) => take(shard, { type: "asked.eviction", id, body })),
+      bus.subscribe("asked.unready", shard, ({ id, body }) => take(shard, { type: "asked.unready", id, body })),
+    ]);
+  };
+  const lose = (shard: number): void => {
+    for (const stop of subscriptions.get(shard) ?? []) stop();
+    subscriptions.delete(shard);
+    jobs.drop((key) => key.startsWith(`${shard}/`));
+  };
+  const stopFollowing = fleet.follow("pod-writer", { gained: gain, lost: lose });
+  return () => {
+    stopFollowing();
+    for (const shard of subscriptions.keys()) lose(shard);
+  };
+};

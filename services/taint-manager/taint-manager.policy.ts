@@ -1,0 +1,84 @@
+/** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
+import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import { apiMicroTime, epochMsOf } from "../runtime/api-time.ts";
+import { type Eviction, noExecuteTaints, type StandingTaint } from "../runtime/toleration.ts";
+
+/** One instant on both clocks of this process, in milliseconds. */
+export interface Now {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** Phases in which a pod has nothing left to run (upstream issue 96363: evicting it only loses its record). */
+const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
+
+/** Whether taints may evict a pod: not one that has completed, nor one that is on its way out already (L34). */
+export function isEvictable({ phase, deletionAt }: ObservedPod): boolean {
+  return deletionAt === null && !COMPLETED_PHASES.includes(phase);
+}
+
+/** A wall-clock instant of the API on the monotonic clock, by how far away it is now. */
+export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): number {
+  return monotonicMs + (instantAt - wallMs);
+}
+
+/** An instant of the monotonic clock as the wall clock would show it. */
+export function onWall(instantMs: number, { monotonicMs, wallMs }: Now): number {
+  return Math.round(wallMs + (instantMs - monotonicMs));
+}
+
+/** Names a taint in what is written down about its first sight. */
+export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
+  return `${key}:${effect}`;
+}
+
+/**
+ * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a
+ * step
+ * of the wall clock moves no countdown. A new one counts from its `timeAdded`; without one from its first sight, as it
+ * was
+ * written down by whoever saw it first, else from now.
+ */
+export function standingTaints(node: ObservedNode, known: readonly StandingTaint[], now: Now): StandingTaint[] {
+  return noExecuteTaints(node.taints).map((taint) => {
+    const same = known.find((standing) => isSame(standing.taint, taint));
+    return { taint, since: same?.since ?? onMonotonic(startOf(taint, node, now), now) };
+  });
+}
+
+/**
+ * What should be written down about a node: the first sight of every taint without `timeAdded` that a countdown rests
+ * on,
+ * or that is written down already and still stands. Null when that is what the API shows.
+ */
+export function firstSightsToWrite(
+  node: ObservedNode,
+  standing: readonly StandingTaint[],
+  counted: ReadonlySet<Taint>,
+  now: Now,
+): Readonly<Record<string, string>> | null {
+  const written = node.taintsSeenAt ?? {};
+  const wanted = standing.filter(
+    ({ taint }) =>
+      epochMsOf(taint.timeAdded) === null && (counted.has(taint) || Object.hasOwn(written, taintName(taint))),
+  );
+  const isWritten =
+    wanted.length === Object.keys(written).length && wanted.every(({ taint }) => taintName(taint) in written);
+  if (isWritten) return null;
+  return Object.fromEntries(
+    wanted.map(({ taint, since }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? onWall(since, now))]),
+  );
+}
+
+/** Whether two evictions have the same cause; when that is so and both are overdue, nothing has changed. */
+export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">, right: Eviction): boolean {
+  return isSame(left.taint, right.taint) && left.tolerationSeconds === right.tolerationSeconds;
+}
+
+function startOf(taint: Taint, node: ObservedNode, { wallMs }: Now): number {
+  return epochMsOf(taint.timeAdded) ?? node.taintsSeenAt?.[taintName(taint)] ?? wallMs;
+}
+
+function isSame(left: Taint, right: Taint): boolean {
+  return left.key === right.key && left.effect === right.effect && left.timeAdded === right.timeAdded;
+}

@@ -1,0 +1,140 @@
+/** Wires tainted nodes to the bus: who must leave a node because of its NoExecute taints, and when. Decisions are in the policies. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { Annotation } from "../../protocols/names.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Io, Service, Stop } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { Repetition } from "../runtime/repetition.ts";
+import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
+import { noExecuteTaints } from "../runtime/toleration.ts";
+import { Deadlines } from "./deadlines.ts";
+import { firstSightsToWrite } from "./taint-manager.policy.ts";
+import { type Sentence, TaintedNode } from "./tainted-node.ts";
+
+/** Passes sentences on pods and asks for their eviction. In direct mode taints evict nobody, and the service rests. */
+export const taintManagerService: Service = (io) => {
+  if (io.profile.evictionMode !== "taint") return () => {};
+  const shards = new Map<number, TaintShard>();
+  const fire = (sentence: Sentence): void => shards.get(shardOf(sentence.node.name))?.execute(sentence);
+  const deadlines = new Deadlines<Sentence>({ clock: io.clock, fire });
+  const lose = (shard: number): void => {
+    shards.get(shard)?.stop();
+    shards.delete(shard);
+  };
+  const stops = [
+    io.fleet.follow("taint-manager", {
+      gained: (shard) => shards.set(shard, new TaintShard(io, shard, deadlines)),
+      lost: lose,
+    }),
+    io.bus.onGap((type, shard) => {
+      if (type.startsWith("observed.")) shards.get(shard)?.doubt("messages were lost");
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    for (const shard of shards.keys()) lose(shard);
+    deadlines.stop();
+  };
+};
+
+/** The tainted nodes of one shard. */
+class TaintShard {
+  readonly #io: Io;
+  readonly #deadlines: Deadlines<Sentence>;
+  readonly #feed: ShardFeed;
+  readonly #nodes = new Map<string, TaintedNode>();
+  /** Sentences that came due while nothing could be seen. */
+  readonly #held = new Set<Sentence>();
+  readonly #writings: Repetition<string>;
+  readonly #stopListening: Stop;
+
+  constructor(io: Io, shard: number, deadlines: Deadlines<Sentence>) {
+    this.#io = io;
+    this.#deadlines = deadlines;
+    this.#writings = new Repetition(io.profile);
+    this.#stopListening = io.bus.subscribe("done.write", shard, ({ body }) => this.#settle(body));
+    this.#feed = feedShard(io, shard, {
+      needs: ["nodes", "pods"],
+      reader: {
+        node: (node, previous, cause) => this.#review(node, previous, cause),
+        pods: (node, _pods, cause) => this.#review(node, node, cause),
+        gone: (node, cause) => this.#end(node.node, cause),
+        pulse: (cause) => this.#pulse(cause),
+      },
+    });
+  }
+
+  doubt(reason: string): void {
+    this.#feed.doubt(reason, null);
+  }
+
+  /** Evicts a pod whose deadline has come, or holds that back until the shard can be seen. */
+  execute(sentence: Sentence): void {
+    if (this.#isBlind()) this.#held.add(sentence);
+    else sentence.node.execute(sentence);
+  }
+
+  stop(): void {
+    this.#feed.stop();
+    this.#stopListening();
+    for (const node of this.#nodes.values()) node.drop();
+  }
+
+  #isBlind(): boolean {
+    return this.#feed.view.blindness(this.#io.clock.monotonicMs()) !== null;
+  }
+
+  #review(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
+    if (previous !== null && previous.uid !== node.uid) this.#end(node.node, cause);
+    if (noExecuteTaints(node.taints).length === 0) {
+      this.#end(node.node, cause);
+    } else {
+      const tainted = this.#nodes.get(node.node) ?? new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node);
+      this.#nodes.set(node.node, tainted);
+      tainted.review(node, this.#feed.view.pods(node.node)?.pods ?? [], cause);
+    }
+    this.#writeDown(node, cause);
+    this.#release();
+  }
+
+  #end(name: string, cause: string): void {
+    this.#nodes.get(name)?.end(cause);
+    this.#nodes.delete(name);
+  }
+
+  #pulse(cause: string): void {
+    for (const name of this.#nodes.keys()) {
+      const node = this.#feed.view.node(name);
+      if (node !== null) this.#writeDown(node, cause);
+    }
+    this.#release();
+  }
+
+  #release(): void {
+    if (this.#held.size === 0 || this.#isBlind()) return;
+    const held = [...this.#held];
+    this.#held.clear();
+    for (const sentence of held) sentence.node.execute(sentence);
+  }
+
+  /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
+  #writeDown(node: ObservedNode, cause: string): void {
+    const { clock, bus } = this.#io;
+    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    const tainted = this.#nodes.get(node.node);
+    const sights = firstSightsToWrite(node, tainted?.taints ?? [], tainted?.countedTaints() ?? new Set(), now);
+    if (sights === null) {
+      this.#writings.forget(node.node);
+      return;
+    }
+    if (!this.#writings.isDue(node.node, now.monotonicMs)) return;
+    const annotation = Object.keys(sights).length === 0 ? null : JSON.stringify(sights);
+    const { uid, resourceVersion } = node;
+    const annotations = { [Annotation.taintsSeen]: annotation };
+    bus.publish("asked.label", { node: node.node, uid, resourceVersion, labels: {}, annotations }, cause);
+  }
+
+  #settle({ ask, node, uid, outcome }: BodyOf<"done.write">): void {
+    if (ask === "asked.eviction" && (outcome === "ok" || outcome === "gone")) this.#nodes.get(node)?.settle(uid);
+  }
+}

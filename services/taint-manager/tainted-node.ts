@@ -1,0 +1,209 @@
+/**
+ * One node that carries NoExecute taints, and the sentence of each pod on it. When a sentence is due the deadlines
+ * tell; it keeps no timer of its own.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import type { Io } from "../../protocols/ports.ts";
+import { pauseMs } from "../runtime/repetition.ts";
+import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { isEvictable, isSameCause, type Now, onMonotonic, onWall, standingTaints } from "./taint-manager.policy.ts";
+
+/** The sentence of one pod. There may be a million of them, so they hold little beside the pod itself. */
+export interface Sentence {
+  readonly node: TaintedNode;
+  pod: ObservedPod;
+  slot: number;
+  /** The taint that decides, and the seconds it is tolerated; null when it is not. */
+  taint: Taint;
+  tolerationSeconds: number | null;
+  /** How often its eviction has been asked for; SETTLED when a writer has told that the pod is on its way out. */
+  asked: number;
+}
+
+/** A sentence carried out: should it be lifted now, there is nothing left to cancel (L28). */
+const SETTLED = -1;
+
+/** What the tainted nodes of one service share. */
+export interface TaintSurroundings {
+  readonly io: Io;
+  readonly deadlines: Deadlines<Sentence>;
+}
+
+/** A node with NoExecute taints. It is made when the first one is seen and ends with the last. */
+export class TaintedNode {
+  readonly name: string;
+  readonly #around: TaintSurroundings;
+  readonly #sentences = new Map<string, Sentence>();
+  /** When pods that came later than some taint were bound, on the monotonic clock; almost always none. */
+  readonly #boundLate = new Map<string, number>();
+  #node: ObservedNode;
+  #taints: readonly StandingTaint[] = [];
+  #cause: string | null = null;
+
+  constructor(around: TaintSurroundings, node: ObservedNode) {
+    this.#around = around;
+    this.#node = node;
+    this.name = node.node;
+  }
+
+  /** The taints with the instants they count from, on the monotonic clock. */
+  get taints(): readonly StandingTaint[] {
+    return this.#taints;
+  }
+
+  /** The taints on which a countdown rests now. */
+  countedTaints(): ReadonlySet<Taint> {
+    const counted = new Set<Taint>();
+    for (const { taint, tolerationSeconds } of this.#sentences.values()) {
+      if (tolerationSeconds !== null && tolerationSeconds > 0) counted.add(taint);
+    }
+    return counted;
+  }
+
+  /** Brings every sentence up to date with the node's taints and its pods. */
+  review(node: ObservedNode, pods: readonly ObservedPod[], cause: string): void {
+    const now = this.#now();
+    this.#node = node;
+    this.#cause = cause;
+    this.#taints = standingTaints(node, this.#taints, now);
+    const present = new Set<string>();
+    for (const pod of pods) {
+      present.add(pod.uid);
+      this.#reviewPod(pod, now);
+    }
+    for (const [uid, sentence] of this.#sentences) if (!present.has(uid)) this.#leave(sentence, now);
+    for (const uid of this.#boundLate.keys()) if (!present.has(uid)) this.#boundLate.delete(uid);
+  }
+
+  /** Lifts every sentence; the node is gone, or has no NoExecute taint any more. */
+  end(cause: string): void {
+    this.#cause = cause;
+    const now = this.#now();
+    for (const sentence of this.#sentences.values()) this.#lift(sentence, now);
+  }
+
+  /** Forgets every sentence without a word; another process minds the node now. */
+  drop(): void {
+    for (const { slot } of this.#sentences.values()) this.#around.deadlines.remove(slot);
+    this.#sentences.clear();
+  }
+
+  /** Takes word that the pod of this uid is on its way out. */
+  settle(uid: string): void {
+    const sentence = this.#sentences.get(uid);
+    if (sentence !== undefined) sentence.asked = SETTLED;
+  }
+
+  /** Asks for the eviction of a pod whose deadline has come, the first time with the sentence that says so. */
+  execute(sentence: Sentence): void {
+    const { pod, taint, slot } = sentence;
+    if (this.#sentences.get(pod.uid) !== sentence) return;
+    const { io, deadlines } = this.#around;
+    const now = this.#now();
+    const cause = sentence.asked === 0 ? this.#tell(sentence, "now", now) : this.#cause;
+    const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
+    const deadlineAt = this.#deadlineAt(sentence, now);
+    io.bus.publish("asked.eviction", { ...target, mode: "taint", deadlineAt, taint: idOf(taint) }, cause);
+    if (sentence.asked !== SETTLED) sentence.asked += 1;
+    const pause = sentence.asked === SETTLED ? io.profile.askRetryMaxMs : pauseMs(sentence.asked, io.profile);
+    deadlines.set(slot, now.monotonicMs + pause);
+  }
+
+  #now(): Now {
+    const { clock } = this.#around.io;
+    return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  }
+
+  #reviewPod(pod: ObservedPod, now: Now): void {
+    const sentence = this.#sentences.get(pod.uid);
+    if (sentence !== undefined && pod.deletionAt !== null) {
+      this.#leave(sentence, now);
+      return;
+    }
+    const eviction = isEvictable(pod) ? this.#evictionOf(pod, now) : null;
+    if (eviction === null) {
+      if (sentence !== undefined) this.#lift(sentence, now);
+      return;
+    }
+    if (sentence === undefined) this.#pass(pod, eviction, now);
+    else this.#change(sentence, pod, eviction, now);
+  }
+
+  #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
+    const { tolerationComparisonOperators } = this.#around.io.profile;
+    const rules = { comparisonOperators: tolerationComparisonOperators };
+    return evictionOf(this.#taints, pod.tolerations, this.#boundMs(pod, now), rules);
+  }
+
+  #boundMs(pod: ObservedPod, now: Now): number {
+    const known = this.#boundLate.get(pod.uid);
+    if (known !== undefined) return known;
+    const boundMs = onMonotonic(pod.boundAt, now);
+    if (this.#taints.some(({ since }) => boundMs > since)) this.#boundLate.set(pod.uid, boundMs);
+    return boundMs;
+  }
+
+  #pass(pod: ObservedPod, { at, taint, tolerationSeconds }: Eviction, now: Now): void {
+    const sentence: Sentence = { node: this, pod, slot: 0, taint, tolerationSeconds, asked: 0 };
+    sentence.slot = this.#around.deadlines.add(sentence);
+    this.#sentences.set(pod.uid, sentence);
+    this.#schedule(sentence, at, now);
+  }
+
+  #change(sentence: Sentence, pod: ObservedPod, eviction: Eviction, now: Now): void {
+    const isDue = eviction.at <= now.monotonicMs;
+    const isOnTime = sentence.asked === 0 ? this.#around.deadlines.dueAt(sentence.slot) === eviction.at : isDue;
+    const isUnchanged = isOnTime && isSameCause(sentence, eviction);
+    sentence.pod = pod;
+    sentence.taint = eviction.taint;
+    sentence.tolerationSeconds = eviction.tolerationSeconds;
+    if (isUnchanged || (sentence.asked !== 0 && isDue)) return;
+    sentence.asked = 0;
+    this.#schedule(sentence, eviction.at, now);
+  }
+
+  #schedule(sentence: Sentence, at: number, now: Now): void {
+    this.#around.deadlines.set(sentence.slot, Math.max(at, now.monotonicMs));
+    if (at > now.monotonicMs) this.#tell(sentence, "deadline", now);
+  }
+
+  /** Ends the sentence of a pod that is gone or on its way out: lifted, unless it is we who asked for that. */
+  #leave(sentence: Sentence, now: Now): void {
+    if (sentence.asked !== 0) sentence.asked = SETTLED;
+    this.#lift(sentence, now);
+  }
+
+  /** Takes a sentence back. When it was not carried out, that is told, and becomes the pod's "Cancelling deletion". */
+  #lift(sentence: Sentence, now: Now): void {
+    const { uid } = sentence.pod;
+    this.#around.deadlines.remove(sentence.slot);
+    this.#sentences.delete(uid);
+    this.#boundLate.delete(uid);
+    if (sentence.asked !== SETTLED) this.#tell(sentence, "none", now);
+  }
+
+  #deadlineAt(sentence: Sentence, now: Now): number {
+    const at = this.#evictionOf(sentence.pod, now)?.at ?? Number.NEGATIVE_INFINITY;
+    return Number.isFinite(at) ? onWall(at, now) : now.wallMs;
+  }
+
+  #tell(sentence: Sentence, kind: BodyOf<"judged.pod">["sentence"], now: Now): string {
+    const { namespace, name, uid } = sentence.pod;
+    const pod = { namespace, name, uid, node: this.#node.node, sentence: kind };
+    const decided =
+      kind === "none"
+        ? { deadlineAt: null, taint: null, tolerationSeconds: null }
+        : {
+            deadlineAt: this.#deadlineAt(sentence, now),
+            taint: idOf(sentence.taint),
+            tolerationSeconds: sentence.tolerationSeconds,
+          };
+    return this.#around.io.bus.publish("judged.pod", { ...pod, ...decided }, this.#cause);
+  }
+}
+
+function idOf({ key, effect }: Taint) {
+  return { key, effect };
+}

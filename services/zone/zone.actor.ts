@@ -1,0 +1,222 @@
+/**
+ * One zone at work: its state, its bucket and its queue, and what follows from them. It is told what the cluster looks
+ * like and keeps no view of its own.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Io, Timer } from "../../protocols/ports.ts";
+import { pauseMs, Repetition } from "../runtime/repetition.ts";
+import {
+  atRate,
+  type Bucket,
+  hasToken,
+  newBucket,
+  nextTokenAt,
+  paid,
+  tokensAt,
+  withoutToken,
+  withTokenBack,
+} from "./zone.bucket.ts";
+import { announcedState, FIRST_ZONE_LIFE, nextZoneLife, type ZoneLife } from "./zone.machine.ts";
+import {
+  clearAsk,
+  damageOf,
+  inOrderOfWaiting,
+  newestTaintAt,
+  type Outlook,
+  ownTaintsOf,
+  taintsPerSecondOf,
+  turnAsk,
+  wantsTurn,
+} from "./zone.policy.ts";
+import { ZoneQueue } from "./zone.queue.ts";
+import type { Member, Move, Zone } from "./zone.roster.ts";
+
+/** What an actor needs besides the ports. */
+export interface ZoneActorOptions {
+  readonly io: Io;
+  readonly zone: string;
+  /** Asks to be evaluated again. */
+  readonly wake: () => void;
+}
+
+/** What the whole cluster looks like to a zone at this moment. */
+export interface Circumstances {
+  readonly zone: Zone;
+  readonly outlook: Outlook;
+}
+
+/** A zone of which this process is the owner. */
+export class ZoneActor {
+  readonly #options: ZoneActorOptions;
+  readonly #queue = new ZoneQueue();
+  readonly #clearing: Repetition<string>;
+  #life: ZoneLife = FIRST_ZONE_LIFE;
+  #since: number;
+  /** Null until the whole cluster has been seen once: till then the actor is silent. */
+  #bucket: Bucket | null = null;
+  #zone: Zone | null = null;
+  #announced = "";
+  #timer: Timer | null = null;
+
+  constructor(options: ZoneActorOptions) {
+    this.#options = options;
+    this.#clearing = new Repetition(options.io.profile);
+    this.#since = options.io.clock.wallMs();
+  }
+
+  /** Takes note of what became of one node; it may have left this zone, entered it or changed in it. */
+  take({ before, after }: Move): void {
+    if (this.#bucket === null) return;
+    const was = this.#isHere(before) ? before : null;
+    const is = this.#isHere(after) ? after : null;
+    if (was === null && is === null) return;
+    const now = this.#options.io.clock.monotonicMs();
+    if (was !== null && is !== null && hasLanded(was, is)) this.#bucket = paid(this.#bucket, now, now);
+    if (is !== null && wantsTurn(is, this.#mode)) this.#queue.add(is.observed.node, is.observed.uid);
+    else this.#queue.remove((is ?? was)?.observed.node ?? "");
+  }
+
+  /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
+  evaluate(circumstances: Circumstances, cause: string | null): void {
+    const { zone, outlook } = circumstances;
+    const { profile, clock } = this.#options.io;
+    this.#zone = zone;
+    const damage = damageOf(zone.count, profile.unhealthyZoneThreshold);
+    const isHalted = outlook === "disrupted" || (outlook === "unclear" && this.#life === "Halted");
+    this.#enter(nextZoneLife(this.#life, { type: isHalted ? "everyZoneDown" : damage }));
+    const perSecond = isHalted ? 0 : taintsPerSecondOf(damage, zone.count.size, profile);
+    const now = clock.monotonicMs();
+    if (this.#bucket === null) this.#begin(perSecond, now);
+    else this.#bucket = atRate(this.#bucket, perSecond, now);
+    if (isHalted && this.#mode === "taint") this.#takeBackTaints(zone, now, cause);
+    this.pause();
+    if (outlook === "spared") this.#grant(now);
+    this.#announce(false, cause);
+  }
+
+  /** Stops granting until the next evaluation, because the cluster is not seen as a whole. */
+  pause(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Tells the zone's state again, changed or not. */
+  announce(): void {
+    this.#announce(true, null);
+  }
+
+  /**
+   * Takes what came of an ask. A turn that changed nothing, because the node is well again or gone, gives its token
+   * back.
+   */
+  settle({ node, outcome }: BodyOf<"done.write">, ask: string): void {
+    if (this.#bucket === null || (outcome !== "refused" && outcome !== "gone")) return;
+    if (!this.#queue.takeBack(node, ask)) return;
+    this.#bucket = withTokenBack(this.#bucket, this.#options.io.clock.monotonicMs());
+    this.#options.wake();
+  }
+
+  /** Whether nothing would be lost by forgetting this zone: nobody waits, and a new bucket would be as full. */
+  isSpent(): boolean {
+    if (this.#bucket === null) return true;
+    return (
+      this.#queue.size === 0 && (this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs()))
+    );
+  }
+
+  get #mode(): string {
+    return this.#options.io.profile.evictionMode;
+  }
+
+  #isHere(member: Member | null): member is Member {
+    return member?.judged.zone === this.#options.zone;
+  }
+
+  #enter(life: ZoneLife): void {
+    if (life === this.#life) return;
+    this.#options.io.log.info("zone state changed", { zone: this.#options.zone, from: this.#life, to: life });
+    this.#life = life;
+    this.#since = this.#options.io.clock.wallMs();
+  }
+
+  /** Takes the zone over: its queue from what is judged, its pace from the taints that stand on its nodes. */
+  #begin(perSecond: number, now: number): void {
+    const members = [...(this.#zone?.members.values() ?? [])];
+    const waiting = members.filter((member) => wantsTurn(member, this.#mode));
+    for (const { observed } of waiting.sort(inOrderOfWaiting)) this.#queue.add(observed.node, observed.uid);
+    const bucket = newBucket(perSecond, now);
+    const paidAt = this.#lastPaidAt(members, now);
+    this.#bucket = paidAt === null ? bucket : paid(bucket, paidAt, now);
+  }
+
+  /**
+   * When this zone's last turn was granted, as far as the API tells. In direct mode nothing tells, so it may have been
+   * just now.
+   */
+  #lastPaidAt(members: readonly Member[], now: number): number | null {
+    if (this.#mode !== "taint") return now;
+    const newestAt = newestTaintAt(members.map(({ observed }) => observed));
+    return newestAt === null ? null : now - (this.#options.io.clock.wallMs() - newestAt);
+  }
+
+  #grant(now: number): void {
+    if (this.#bucket === null) return;
+    const head = this.#queue.head(now);
+    if (head !== null && hasToken(this.#bucket, now)) {
+      const ask = this.#askFor(head.node);
+      this.#queue.granted(head.node, ask, now + pauseMs(head.turns + 1, this.#options.io.profile));
+      if (ask !== null) this.#bucket = withoutToken(this.#bucket, now);
+    }
+    const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
+    if (againAt === Number.POSITIVE_INFINITY) return;
+    this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
+  }
+
+  /** Asks for what a turn brings; the ask's id, or null when the node turned out to need nothing. */
+  #askFor(node: string): string | null {
+    const { bus } = this.#options.io;
+    const member = this.#zone?.members.get(node);
+    if (member === undefined) return null;
+    const { observed, cause } = member;
+    if (this.#mode !== "taint") {
+      return bus.publish("asked.drain", { node, uid: observed.uid, zone: this.#options.zone }, cause);
+    }
+    const ask = turnAsk(observed);
+    return ask === null ? null : bus.publish("asked.taint", ask, cause);
+  }
+
+  #takeBackTaints({ members }: Zone, now: number, cause: string | null): void {
+    const clear = new Set<string>();
+    for (const [node, { observed }] of members) {
+      const ask = clearAsk(observed);
+      if (ask === null) continue;
+      clear.add(node);
+      if (this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
+    }
+    this.#clearing.keep((node) => clear.has(node));
+  }
+
+  #announce(again: boolean, cause: string | null): void {
+    if (this.#bucket === null || this.#zone === null) return;
+    const told = {
+      zone: this.#options.zone,
+      state: announcedState(this.#life),
+      since: this.#since,
+      ...this.#zone.count,
+      taintsPerSecond: this.#bucket.perSecond,
+      queueLength: this.#queue.size,
+      halted: this.#life === "Halted",
+    };
+    const announced = JSON.stringify(told);
+    if (!again && announced === this.#announced) return;
+    this.#announced = announced;
+    const tokens = tokensAt(this.#bucket, this.#options.io.clock.monotonicMs());
+    this.#options.io.bus.publish("judged.zone", { ...told, tokens }, cause);
+  }
+}
+
+/** Whether a taint of ours landed on a node that had none: a turn was spent, whoever granted it. */
+function hasLanded(before: Member, after: Member): boolean {
+  if (before.observed.uid !== after.observed.uid) return false;
+  return ownTaintsOf(before.observed.taints).length === 0 && ownTaintsOf(after.observed.taints).length > 0;
+}

@@ -1,0 +1,73 @@
+/** A zone's token bucket as pure functions of (bucket, now). It holds one token at most and never waits. */
+
+/** A token bucket of burst 1. Instants are monotonic milliseconds. */
+export interface Bucket {
+  /** Tokens per second while not stopped, a float32 widened to double (R7.8). */
+  readonly perSecond: number;
+  /** Tokens at `at`, from 0 to BURST. */
+  readonly tokens: number;
+  readonly at: number;
+  /**
+   * A stopped bucket never grants. A flag of its own: upstream's "never" limiter passes for one of rate 1 (L12, R7.12).
+   */
+  readonly stopped: boolean;
+}
+
+/** Tokens a bucket can hold (section 1.5). */
+const BURST = 1;
+const SECOND_MS = 1000;
+
+/** A full bucket, as a new zone gets it (R2.18); a rate of 0 or less is a stopped one (R7.10, step 2 of 7.5). */
+export function newBucket(perSecond: number, now: number): Bucket {
+  return { perSecond, tokens: perSecond > 0 ? BURST : 0, at: now, stopped: perSecond <= 0 };
+}
+
+/** Tokens in the bucket now. A clock that went back adds none and takes none (R7.9). */
+export function tokensAt(bucket: Bucket, now: number): number {
+  if (bucket.stopped) return 0;
+  const gained = (Math.max(0, now - bucket.at) / SECOND_MS) * bucket.perSecond;
+  return Math.min(BURST, bucket.tokens + gained);
+}
+
+/** Whether a token is there now. */
+export function hasToken(bucket: Bucket, now: number): boolean {
+  return bucket.tokens >= BURST || now >= nextTokenAt(bucket);
+}
+
+/** When the next token will be there, at or before now when it already is; infinite for a stopped bucket. */
+export function nextTokenAt(bucket: Bucket): number {
+  if (bucket.stopped) return Number.POSITIVE_INFINITY;
+  return bucket.at + ((BURST - bucket.tokens) / bucket.perSecond) * SECOND_MS;
+}
+
+/** The bucket without the token it has now; only for a bucket that has one. */
+export function withoutToken(bucket: Bucket, now: number): Bucket {
+  return { ...bucket, tokens: Math.max(0, tokensAt(bucket, now) - BURST), at: now };
+}
+
+/** The bucket with a token given back, because the turn it paid for changed nothing. */
+export function withTokenBack(bucket: Bucket, now: number): Bucket {
+  if (bucket.stopped) return bucket;
+  return { ...bucket, tokens: Math.min(BURST, tokensAt(bucket, now) + BURST), at: now };
+}
+
+/**
+ * The bucket of a zone in which a taint was put on a node at `paidAt`: it cannot hold more than has been gained since.
+ * Told of every taint that lands, whoever granted it, two owners of one zone keep the rate together, and so does the
+ * next owner.
+ */
+export function paid(bucket: Bucket, paidAt: number, now: number): Bucket {
+  const gained = (Math.max(0, now - paidAt) / SECOND_MS) * bucket.perSecond;
+  return { ...bucket, tokens: Math.min(tokensAt(bucket, now), gained), at: now };
+}
+
+/**
+ * The bucket under another rate (section 7.5). The same rate changes nothing; 0 or less stops it; a new rate starts
+ * full
+ * only when the old bucket held a whole token, else drained, so that no change of pace grants a turn out of order.
+ */
+export function atRate(bucket: Bucket, perSecond: number, now: number): Bucket {
+  if (perSecond <= 0) return bucket.stopped ? bucket : { perSecond: 0, tokens: 0, at: now, stopped: true };
+  if (!bucket.stopped && bucket.perSecond === perSecond) return bucket;
+  return { perSecond, tokens: hasToken(bucket, now) ? BURST : 0, at: now, stopped: false };
+}

@@ -1,0 +1,175 @@
+/**
+ * Decides how disrupted a zone is, how fast it may evict, and which nodes wait for a turn. It keeps nothing between
+ * calls.
+ */
+import type { ZoneState } from "../../protocols/judged.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
+import { TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { epochMsOf } from "../runtime/api-time.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
+import { zoneKeyOf } from "../runtime/zone-key.ts";
+
+/** The settings that decide a zone's pace; all of them are read as float32, as upstream holds them (R6.2, R7.8). */
+export type PaceSettings = Pick<
+  Profile,
+  "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold" | "unhealthyZoneThreshold"
+>;
+
+/** How many nodes of a zone take part in disruption checks, and how many of them are not ready. */
+export interface ZoneCount {
+  readonly size: number;
+  readonly notReady: number;
+}
+
+/** How bad a zone looks by its count alone (R6.1); `empty` when it has no counted node. */
+export type Damage = "empty" | "normal" | "partial" | "full";
+
+/** Fewer not ready nodes than this never disrupt a zone partially (R6.1, R6.4). */
+const PARTIAL_NOT_READY_MIN = 3;
+
+/** Whether a counted node counts as not ready: everything but a Ready condition that is True (R6.1). */
+export function isNotReady(ready: ConditionStatus | null): boolean {
+  return ready !== "True";
+}
+
+/** The damage of a zone. Both sides of the comparison are float32 (R6.2): 11 of 20 reaches a threshold of 0.55. */
+export function damageOf({ size, notReady }: ZoneCount, unhealthyZoneThreshold: number): Damage {
+  if (size === 0) return "empty";
+  if (notReady === size) return "full";
+  const share = Math.fround(Math.fround(notReady) / Math.fround(size));
+  return notReady >= PARTIAL_NOT_READY_MIN && share >= Math.fround(unhealthyZoneThreshold) ? "partial" : "normal";
+}
+
+/** The damage that an announced state stands for; null for a zone whose owner does not know it either. */
+export function damageOfState(state: ZoneState): Damage | null {
+  if (state === "Normal") return "normal";
+  if (state === "PartialDisruption") return "partial";
+  return state === "FullDisruption" ? "full" : null;
+}
+
+/**
+ * Tokens per second of a zone that is not halted, as float32 (R6.4, R6.5): the secondary rate in a large, partially
+ * disrupted zone, none in a small one, the ordinary rate otherwise, also in a zone that is wholly down.
+ */
+export function taintsPerSecondOf(damage: Damage, size: number, settings: PaceSettings): number {
+  if (damage !== "partial") return Math.fround(settings.nodeEvictionsPerSecond);
+  return size > settings.largeClusterSizeThreshold ? Math.fround(settings.secondaryNodeEvictionsPerSecond) : 0;
+}
+
+/** What the zones together say: all are fully disrupted, some are not, or it cannot be told. */
+export type Outlook = "spared" | "unclear" | "disrupted";
+
+/**
+ * Folds the zones that have counted nodes (R6.7); null is a zone of which nothing is known. An unknown zone counts as
+ * disrupted as far as granting goes, but taints are only taken back when every zone is known to be down: a doubt stops
+ * us and undoes nothing. With no zone at all nothing is disrupted.
+ */
+export function outlookOf(damages: Iterable<Damage | null>): Outlook {
+  let counted = 0;
+  let unknown = 0;
+  for (const damage of damages) {
+    if (damage === "normal" || damage === "partial") return "spared";
+    if (damage === null) unknown++;
+    if (damage === "full") counted++;
+  }
+  if (unknown > 0) return "unclear";
+  return counted > 0 ? "disrupted" : "spared";
+}
+
+/** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
+export function wantedTaint(ready: ConditionStatus | null): TaintId | null {
+  if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
+  if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };
+  return null;
+}
+
+/** Our own NoExecute taints among a node's taints: the only ones a zone adds or takes away (R4.41). */
+export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
+  return taints.filter(
+    ({ key, effect }) =>
+      effect === TaintEffect.noExecute && (key === TaintKey.notReady || key === TaintKey.unreachable),
+  );
+}
+
+/** What is observed and judged of one node. */
+export interface NodeInZone {
+  readonly observed: ObservedNode;
+  readonly judged: BodyOf<"judged.node">;
+}
+
+/**
+ * Whether a node waits for a turn: its eviction is due, and in taint mode the API shows it as not ready, so that there
+ * is
+ * a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37).
+ */
+export function wantsTurn({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
+  if (judged.eviction !== "toBeEvicted") return false;
+  return evictionMode !== "taint" || wantedTaint(readyOf(observed)) !== null;
+}
+
+/** The order in which nodes that have waited unseen are let into a queue: the longest ill first, then by name. */
+export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
+  return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
+}
+
+/**
+ * Whether what is judged of a node and what the API shows contradict each other: for a moment while a write is under
+ * way,
+ * for long only when a message was lost.
+ */
+export function isAtOdds({ observed, judged }: NodeInZone): boolean {
+  return (
+    judged.uid !== observed.uid || judged.ready !== readyOf(observed) || judged.zone !== zoneKeyOf(observed.labels)
+  );
+}
+
+/** The ask that follows from a node's turn in taint mode; null when the node turned out ready. */
+export function turnAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
+  const ready = readyOf(node);
+  const wanted = wantedTaint(ready);
+  if (wanted === null) return null;
+  const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== wanted.key);
+  return { ...basisOf(node, ready), add: [wanted], remove: opposite.map(idOf), why: "turn" };
+}
+
+/** The ask that takes our NoExecute taints off a node (R6.10); null when it carries none. */
+export function clearAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
+  const own = ownTaintsOf(node.taints);
+  if (own.length === 0) return null;
+  return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(idOf), why: "healing" };
+}
+
+/** The status of a node's Ready condition as the API shows it; null when it has none. */
+export function readyOf(node: ObservedNode): ConditionStatus | null {
+  return readyConditionOf(node)?.status ?? null;
+}
+
+/**
+ * API stamps are cut to whole seconds, so a taint may have been added this much later than it says, in milliseconds.
+ */
+const STAMP_RESOLUTION_MS = 1000;
+
+/**
+ * The latest instant at which one of our NoExecute taints can have been put on these nodes, in epoch milliseconds; null
+ * when none carries one. From it a zone that was taken over knows what is left of its pace.
+ */
+export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
+  let newest: number | null = null;
+  for (const { taints } of nodes) {
+    for (const { timeAdded } of ownTaintsOf(taints)) {
+      const addedAt = epochMsOf(timeAdded);
+      if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + STAMP_RESOLUTION_MS);
+    }
+  }
+  return newest;
+}
+
+function basisOf(node: ObservedNode, ready: ConditionStatus | null) {
+  return { node: node.node, uid: node.uid, resourceVersion: node.resourceVersion, taints: node.taints, ready };
+}
+
+function idOf({ key, effect }: Taint): TaintId {
+  return { key, effect };
+}

@@ -1,0 +1,94 @@
+/** The nodes of one zone that wait for a turn. Pure state: it knows no clock and no pace, and sends nothing. */
+
+/** A node that waits for its turn, or whose turn was granted and has not shown its effect yet. */
+export interface Waiting {
+  readonly node: string;
+  readonly uid: string;
+  /** Not granted before this monotonic instant; 0 for a node that never had a turn. */
+  readonly notBefore: number;
+  /** How many turns it has had. */
+  readonly turns: number;
+  /**
+   * Id of the ask that its last turn led to, as long as that turn is paid for; null before the first and once its token
+   * was given back.
+   */
+  readonly ask: string | null;
+}
+
+/**
+ * First come, first served, one entry for each node. An entry stays until the node no longer wants a turn, is gone or
+ * has
+ * left the zone (L7, L8); a turn granted moves it to the end, to be granted again when nothing came of it (R7.7).
+ */
+export class ZoneQueue {
+  /** In order of service: a Map iterates as its keys were inserted. */
+  readonly #waiting = new Map<string, Waiting>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(node: string): boolean {
+    return this.#waiting.has(node);
+  }
+
+  /**
+   * Lets a node wait. Nothing happens when it already does; another node of the same name takes the end of the queue.
+   */
+  add(node: string, uid: string): void {
+    if (this.#waiting.get(node)?.uid === uid) return;
+    this.#moveToEnd({ node, uid, notBefore: 0, turns: 0, ask: null });
+  }
+
+  /** Takes a node out; nothing happens when it is not there. */
+  remove(node: string): void {
+    this.#waiting.delete(node);
+  }
+
+  /**
+   * Whose turn it is now; null when nobody may be granted one. A delayed entry lets the others pass and costs nothing
+   * (L13).
+   */
+  head(now: number): Waiting | null {
+    for (const waiting of this.#waiting.values()) if (waiting.notBefore <= now) return waiting;
+    return null;
+  }
+
+  /** When there will be a head: now or earlier when there is one, infinite when nobody waits. */
+  headAt(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { notBefore } of this.#waiting.values()) {
+      if (notBefore === 0) return 0;
+      earliest = Math.min(earliest, notBefore);
+    }
+    return earliest;
+  }
+
+  /**
+   * Notes that the node's turn was granted and asked for as `ask`; null when nothing was. It may have another one at
+   * `againAt`.
+   */
+  granted(node: string, ask: string | null, againAt: number): void {
+    const waiting = this.#waiting.get(node);
+    if (waiting === undefined) return;
+    this.#moveToEnd({ ...waiting, notBefore: againAt, turns: waiting.turns + 1, ask });
+  }
+
+  /** Whether this ask's token is to be given back, because nothing was written. Says yes once. */
+  takeBack(node: string, ask: string): boolean {
+    const waiting = this.#waiting.get(node);
+    if (waiting === undefined || waiting.ask !== ask) return false;
+    this.#waiting.set(node, { ...waiting, ask: null });
+    return true;
+  }
+
+  /** Empties the queue. */
+  clear(): void {
+    this.#waiting.clear();
+  }
+
+  #moveToEnd(waiting: Waiting): void {
+    this.#waiting.delete(waiting.node);
+    this.#waiting.set(waiting.node, waiting);
+  }
+}

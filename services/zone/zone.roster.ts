@@ -1,0 +1,142 @@
+/**
+ * Which nodes belong to which zone, and how many of them count as not ready: what has been observed and judged, put
+ * together. It decides nothing.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
+
+/** A node that has been observed and judged under one uid. */
+export interface Member extends NodeInZone {
+  /** Id of the message that told the judgement. */
+  readonly cause: string;
+}
+
+/** The members of one zone and their count (R6.5: only counted nodes make up its size). */
+export interface Zone {
+  readonly members: ReadonlyMap<string, Member>;
+  readonly count: ZoneCount;
+}
+
+interface Entry {
+  observed: ObservedNode | null;
+  judged: BodyOf<"judged.node"> | null;
+  cause: string;
+}
+
+interface Tally {
+  readonly members: Map<string, Member>;
+  readonly count: { size: number; notReady: number };
+}
+
+/** A node's place before and after a message; null where it has none. */
+export interface Move {
+  readonly before: Member | null;
+  readonly after: Member | null;
+}
+
+/**
+ * All nodes of the cluster by zone. Observations and judgements come from different publishers in any order; a node
+ * takes
+ * part once both speak of the same uid.
+ */
+export class ZoneRoster {
+  readonly #entries = new Map<string, Entry>();
+  readonly #zones = new Map<string, Tally>();
+  readonly #atOdds = new Set<string>();
+  #unjudged = 0;
+
+  /** How many observed nodes have no judgement yet: while there are any, no zone's count can be trusted. */
+  get unjudged(): number {
+    return this.#unjudged;
+  }
+
+  /** The observed nodes that have no judgement, or one that contradicts what is observed. */
+  get atOdds(): ReadonlySet<string> {
+    return this.#atOdds;
+  }
+
+  /** Every zone that has a member, by key. */
+  zones(): IterableIterator<[string, Zone]> {
+    return this.#zones.entries();
+  }
+
+  /** One zone; null when it has no member. */
+  zone(key: string): Zone | null {
+    return this.#zones.get(key) ?? null;
+  }
+
+  takeObserved(observed: ObservedNode): Move {
+    return this.#change(observed.node, (entry) => {
+      entry.observed = observed;
+    });
+  }
+
+  takeJudged(judged: BodyOf<"judged.node">, cause: string): Move {
+    return this.#change(judged.node, (entry) => {
+      entry.judged = judged;
+      entry.cause = cause;
+    });
+  }
+
+  takeGone(node: string): Move {
+    return this.#change(node, (entry) => {
+      entry.observed = null;
+      entry.judged = null;
+    });
+  }
+
+  /** Forgets judgements of nodes that nobody observes; only for nodes of which everything observed has been told. */
+  dropStrangers(isToldOf: (node: string) => boolean): void {
+    for (const [node, { observed }] of this.#entries) {
+      if (observed === null && isToldOf(node)) this.#entries.delete(node);
+    }
+  }
+
+  #change(node: string, apply: (entry: Entry) => void): Move {
+    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "" };
+    const before = memberOf(entry);
+    if (isUnjudged(entry)) this.#unjudged -= 1;
+    apply(entry);
+    if (isUnjudged(entry)) this.#unjudged += 1;
+    if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
+    else this.#entries.set(node, entry);
+    const after = memberOf(entry);
+    if (isUnjudged(entry) || (after !== null && isAtOdds(after))) this.#atOdds.add(node);
+    else this.#atOdds.delete(node);
+    if (before !== null) this.#leave(before);
+    if (after !== null) this.#enter(after);
+    return { before, after };
+  }
+
+  #enter(member: Member): void {
+    const { node, zone } = member.judged;
+    const tally = this.#zones.get(zone) ?? { members: new Map(), count: { size: 0, notReady: 0 } };
+    this.#zones.set(zone, tally);
+    tally.members.set(node, member);
+    count(tally, member, 1);
+  }
+
+  #leave(member: Member): void {
+    const { node, zone } = member.judged;
+    const tally = this.#zones.get(zone);
+    if (tally === undefined) return;
+    tally.members.delete(node);
+    count(tally, member, -1);
+    if (tally.members.size === 0) this.#zones.delete(zone);
+  }
+}
+
+function memberOf({ observed, judged, cause }: Entry): Member | null {
+  return observed !== null && judged !== null && observed.uid === judged.uid ? { observed, judged, cause } : null;
+}
+
+function isUnjudged(entry: Entry): boolean {
+  return entry.observed !== null && memberOf(entry) === null;
+}
+
+function count(tally: Tally, { judged }: Member, by: 1 | -1): void {
+  if (!judged.counted) return;
+  tally.count.size += by;
+  if (isNotReady(judged.ready)) tally.count.notReady += by;
+}

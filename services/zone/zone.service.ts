@@ -1,0 +1,207 @@
+/**
+ * Wires the zone actors to the bus: one for each zone key whose shard this process minds. Decisions are in
+ * zone.policy.ts.
+ */
+import type { BodyOf, Message } from "../../protocols/messages.ts";
+import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { Repetition } from "../runtime/repetition.ts";
+import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
+import { ZoneActor } from "./zone.actor.ts";
+import { type Damage, damageOf, damageOfState, type Outlook, outlookOf } from "./zone.policy.ts";
+import { type Move, type Zone, ZoneRoster } from "./zone.roster.ts";
+
+/** A zone that has lost all its members. */
+const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 } };
+
+/** What another owner has announced of its zone. */
+interface Announcement {
+  readonly damage: Damage | null;
+  readonly heardAt: number;
+}
+
+/**
+ * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
+ * silent about its own zones while any shard cannot be seen whole or any node has not been judged.
+ */
+export const zoneService: Service = (io) => {
+  const zones = new Zones(io);
+  return () => zones.stop();
+};
+
+class Zones {
+  readonly #io: Io;
+  readonly #roster = new ZoneRoster();
+  readonly #feeds: readonly ShardFeed[];
+  readonly #actors = new Map<string, ZoneActor>();
+  readonly #shards = new Set<number>();
+  readonly #announcements = new Map<string, Announcement>();
+  readonly #doubts: Repetition<number>;
+  readonly #stops: Stop[];
+  #suspects: ReadonlySet<string> = new Set();
+  #ticker: Timer;
+  #isDirty = false;
+  #isStopped = false;
+  #cause: string | null = null;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#doubts = new Repetition(io.profile);
+    this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
+    this.#stops = [
+      io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
+      io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),
+      io.bus.subscribe("done.write", "all", ({ body, cause }) => this.#settle(body, cause)),
+      io.bus.onGap((_type, shard) => this.#feeds[shard]?.doubt("messages were lost", null)),
+      io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
+    ];
+    this.#ticker = this.#tickLater();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#ticker.cancel();
+    for (const stop of this.#stops) stop();
+    for (const feed of this.#feeds) feed.stop();
+    for (const actor of this.#actors.values()) actor.pause();
+  }
+
+  #feed(shard: number): ShardFeed {
+    return feedShard(this.#io, shard, {
+      needs: ["nodes", "leases"],
+      reader: {
+        node: (node, _previous, cause) => this.#take(this.#roster.takeObserved(node), cause),
+        gone: ({ node }, cause) => this.#take(this.#roster.takeGone(node), cause),
+        pulse: (cause) => this.#wake(cause),
+      },
+    });
+  }
+
+  #take(move: Move, cause: string): void {
+    const zones = new Set([move.before?.judged.zone, move.after?.judged.zone]);
+    for (const zone of zones) if (zone !== undefined) this.#actorOf(zone)?.take(move);
+    this.#wake(cause);
+  }
+
+  #hear({ body }: Message<"judged.zone">): void {
+    const heardAt = this.#io.clock.monotonicMs();
+    this.#announcements.set(body.zone, { damage: damageOfState(body.state), heardAt });
+    if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
+  }
+
+  #settle(body: BodyOf<"done.write">, ask: string | null): void {
+    if (ask === null || (body.ask !== "asked.taint" && body.ask !== "asked.drain")) return;
+    for (const actor of this.#actors.values()) actor.settle(body, ask);
+  }
+
+  #gain(shard: number): void {
+    this.#shards.add(shard);
+    for (const [zone] of this.#roster.zones()) this.#actorOf(zone);
+    this.#wake(null);
+  }
+
+  #lose(shard: number): void {
+    this.#shards.delete(shard);
+    for (const [zone, actor] of this.#actors) {
+      if (shardOf(zone) !== shard) continue;
+      actor.pause();
+      this.#actors.delete(zone);
+    }
+  }
+
+  /** The actor of a zone, made when there is none yet; null when another process minds the zone. */
+  #actorOf(zone: string): ZoneActor | null {
+    const known = this.#actors.get(zone);
+    if (known !== undefined || !this.#shards.has(shardOf(zone))) return known ?? null;
+    const actor = new ZoneActor({ io: this.#io, zone, wake: () => this.#wake(null) });
+    this.#actors.set(zone, actor);
+    return actor;
+  }
+
+  /**
+   * Evaluates every zone once the message at hand is done: a zone that changes may change the outlook of all others.
+   */
+  #wake(cause: string | null): void {
+    this.#cause = cause ?? this.#cause;
+    if (this.#isDirty) return;
+    this.#isDirty = true;
+    this.#io.clock.soon(() => this.#evaluate());
+  }
+
+  #evaluate(): void {
+    this.#isDirty = false;
+    const cause = this.#cause;
+    this.#cause = null;
+    if (this.#isStopped) return;
+    const outlook = this.#seesAll() ? this.#outlook() : null;
+    for (const [zone, actor] of this.#actors) {
+      if (outlook === null) actor.pause();
+      else actor.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook }, cause);
+    }
+  }
+
+  #seesAll(): boolean {
+    const now = this.#io.clock.monotonicMs();
+    return this.#roster.unjudged === 0 && this.#feeds.every(({ view }) => view.blindness(now) === null);
+  }
+
+  #outlook(): Outlook {
+    const damages: (Damage | null)[] = [];
+    for (const [zone, { count }] of this.#roster.zones()) {
+      if (count.size === 0) continue;
+      const isOwn = this.#shards.has(shardOf(zone));
+      damages.push(isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone));
+    }
+    return outlookOf(damages);
+  }
+
+  /** What another process has announced of its zone lately; null when nothing is known. */
+  #announced(zone: string): Damage | null {
+    const announcement = this.#announcements.get(zone);
+    const isFresh = this.#isFresh(announcement);
+    return announcement !== undefined && isFresh ? announcement.damage : null;
+  }
+
+  #isFresh(announcement: Announcement | undefined): boolean {
+    if (announcement === undefined) return false;
+    return this.#io.clock.monotonicMs() - announcement.heardAt < this.#io.profile.pulseTimeoutMs;
+  }
+
+  #tickLater(): Timer {
+    return this.#io.clock.after(this.#io.profile.pulsePeriodMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    this.#ticker = this.#tickLater();
+    this.#forget();
+    this.#doubt();
+    if (this.#seesAll()) for (const actor of this.#actors.values()) actor.announce();
+    this.#wake(null);
+  }
+
+  /**
+   * Lets go of zones without members whose pace is worth nothing any more, of old announcements and of unknown nodes.
+   */
+  #forget(): void {
+    for (const [zone, actor] of this.#actors) {
+      if (this.#roster.zone(zone) === null && actor.isSpent()) this.#actors.delete(zone);
+    }
+    for (const [zone, announcement] of this.#announcements) {
+      if (!this.#isFresh(announcement)) this.#announcements.delete(zone);
+    }
+    const now = this.#io.clock.monotonicMs();
+    this.#roster.dropStrangers((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);
+  }
+
+  /** Distrusts the shards in which judgement and observation have contradicted each other since the last tick. */
+  #doubt(): void {
+    const { atOdds } = this.#roster;
+    const shards = new Set([...atOdds].filter((node) => this.#suspects.has(node)).map(shardOf));
+    this.#suspects = new Set(atOdds);
+    const now = this.#io.clock.monotonicMs();
+    for (const shard of shards) {
+      if (this.#doubts.isDue(shard, now)) this.#feeds[shard]?.doubt("a judgement is missing or contradicts", null);
+    }
+    this.#doubts.keep((shard) => shards.has(shard));
+  }
+}

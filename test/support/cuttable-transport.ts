@@ -1,5 +1,5 @@
 /** A transport whose link a test can break, in one direction or in both. It delays and reorders nothing. */
-import type { Transport } from "../../protocols/ports.ts";
+import type { Stop, Transport } from "../../protocols/ports.ts";
 
 /** A transport with a link that can be broken. */
 export interface CuttableTransport extends Transport {
@@ -31,9 +31,22 @@ export function cuttableTransport(inner: Transport): CuttableTransport {
       return () => watchers.delete(changed);
     },
     setConnected(now) {
+      if (now === connected) return;
       connected = now;
       for (const changed of watchers) changed(now);
     },
   };
   return link;
+}
+
+/** The same transport with a switch; `cut` returns what joins it again. */
+export function cuttable(inner: Transport): { transport: Transport; cut: () => Stop } {
+  const transport = cuttableTransport(inner);
+  return {
+    transport,
+    cut: () => {
+      transport.setConnected(false);
+      return () => transport.setConnected(true);
+    },
+  };
 }

@@ -1,4 +1,6 @@
-/** Ends a test run with one plain line, `N passed, N failed, N skipped`; where CI is set, a skipped test fails the run. */
+/**
+ * Ends a test run with one plain line, `N passed, N failed, N skipped`; where CI is set, a skipped test fails the run.
+ */
 import type { Reporter, TestModule } from "vitest/node";
 
 /** How many tests ended how; a file that could not be loaded is one failed test. */

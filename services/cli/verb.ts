@@ -6,8 +6,34 @@ import type { ProcessPort } from "../runtime/process.ts";
 /** The world as a verb sees it: where it prints, what it may read, and when it should end. */
 export type Host = ProcessPort;
 
+/** Reads a file that a flag names. Throws a Failure of one line. */
+export function readNamedFile(host: Host, path: string): string {
+  return naming(path, () => host.readFile(path));
+}
+
+/** Writes a file that a flag names. Throws a Failure of one line. */
+export function writeNamedFile(host: Host, path: string, text: string): void {
+  naming(path, () => host.writeFile(path, text));
+}
+
+function naming<V>(path: string, act: () => V): V {
+  try {
+    return act();
+  } catch (error) {
+    throw new Failure(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** What ended a verb that was asked for properly: one line for the person who asked. Exit code 1. */
 export class Failure extends Error {}
+
+/** Resolves when the process is asked to end. */
+export function untilStopped({ stopped }: Host): Promise<void> {
+  return new Promise((resolve) => {
+    if (stopped.aborted) resolve();
+    stopped.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
 
 /** One line of a verb's help: a command and what it does. */
 export interface Example {

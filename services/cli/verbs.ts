@@ -1,8 +1,16 @@
 /** The table of verbs, from which the command line, the help and the completions are made. */
 import type { Verb } from "./verb.ts";
+import { apiserverVerb } from "./verbs/apiserver.ts";
 import { completionVerb } from "./verbs/completion.ts";
 import { machineVerb } from "./verbs/machine.ts";
+import { playgroundVerb } from "./verbs/playground.ts";
 import { versionVerb } from "./verbs/version.ts";
 
 /** Every verb, in the order in which the help lists them. */
-export const VERBS: readonly Verb[] = [machineVerb, versionVerb, completionVerb(() => VERBS)];
+export const VERBS: readonly Verb[] = [
+  playgroundVerb,
+  apiserverVerb,
+  machineVerb,
+  versionVerb,
+  completionVerb(() => VERBS),
+];

@@ -31,7 +31,9 @@ export interface Alias {
   readonly rewrite: (value: string) => string | null;
 }
 
-/** Reads `--flag=value`, `--flag value` and a bare `--switch`; after `--` everything is a word. Throws a ConfigProblem. */
+/**
+ * Reads `--flag=value`, `--flag value` and a bare `--switch`; after `--` everything is a word. Throws a ConfigProblem.
+ */
 export function parseFlags(
   argv: readonly string[],
   table: SettingTable,

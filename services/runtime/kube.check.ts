@@ -10,11 +10,19 @@ import { collectionPath } from "./kube.paths.ts";
 /** Someone who waits at a terminal is told after this. */
 const CHECK_TIMEOUT_MS = 10_000;
 
-/** Null when nodes can be listed; otherwise one line that says what is wrong and what to do. */
+/** Why a server is of no use now; `final` when waiting cannot help. The message is one line that says what to do. */
+export interface ServerProblem {
+  readonly message: string;
+  readonly final: boolean;
+}
+
+const CERTIFICATE_FAULT = /certificate|self[- ]signed|altname|wrong version number/i;
+
+/** Null when nodes can be listed; otherwise what is wrong. */
 export function checkServer(
   io: { readonly wire: Wire; readonly clock: Clock },
   server: string,
-): Promise<string | null> {
+): Promise<ServerProblem | null> {
   const path = `${collectionPath("Node", "")}?limit=1&resourceVersion=0`;
   return new Promise((resolve) => {
     call(io, { method: "GET", path, headers: { accept: "application/json" }, body: null }, CHECK_TIMEOUT_MS, (answer) =>
@@ -23,11 +31,18 @@ export function checkServer(
   });
 }
 
-function problemIn(answer: Answer, server: string): string | null {
-  if (answer.kind === "lost") return `cannot reach the API server: ${answer.message}`;
+function problemIn(answer: Answer, server: string): ServerProblem | null {
+  if (answer.kind === "lost") {
+    const { message } = answer;
+    return { message: `cannot reach the API server: ${message}`, final: CERTIFICATE_FAULT.test(message) };
+  }
   if (answer.status === 200) return null;
   const { message, status } = refusalOf(answer);
-  if (status === 401) return `the API server ${server} does not accept our credentials: ${message}`;
-  if (status === 403) return `the API server ${server} does not let us list nodes: ${message}`;
-  return `the API server ${server} does not answer as one: ${message}`;
+  return { message: `the API server ${server} ${faultOf(status)}: ${message}`, final: status < 500 && status !== 429 };
+}
+
+function faultOf(status: number): string {
+  if (status === 401) return "does not accept our credentials";
+  if (status === 403) return "does not let us list nodes";
+  return "does not answer as one";
 }

@@ -1,4 +1,6 @@
-/** Holds every tunable to kube-controller-manager's flag names and defaults (section 1.1), and to its own description. */
+/**
+ * Holds every tunable to kube-controller-manager's flag names and defaults (section 1.1), and to its own description.
+ */
 import { describe, expect, test } from "vitest";
 import { STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
 

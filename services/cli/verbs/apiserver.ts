@@ -1,0 +1,24 @@
+/** `vigil apiserver`: the embedded Kubernetes API alone, for trying things and for tests. */
+import { ApiServer } from "../../apiserver/apiserver.ts";
+import { realClock } from "../../runtime/clock.real.ts";
+import { systemRandom } from "../../runtime/random.ts";
+import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
+import { defineVerb, untilStopped, type Verb } from "../verb.ts";
+
+/** The verb that serves an empty cluster. */
+export const apiserverVerb: Verb = defineVerb({
+  name: "apiserver",
+  summary: "serve an embedded, empty Kubernetes API in memory",
+  settings: SERVED_API_SETTINGS,
+  examples: [
+    { command: "vigil apiserver --listen=127.0.0.1:8001", does: "serves an empty cluster until it is interrupted" },
+    { command: "kubectl --kubeconfig=/tmp/vigil.kubeconfig get nodes", does: "looks at it from another terminal" },
+  ],
+  run: async (values, _words, host) => {
+    const front = await serveApi(new ApiServer({ clock: realClock(), random: systemRandom }), values, host);
+    host.print(`the API is at ${front.url}\nkubectl --kubeconfig=${values.writeKubeconfig} get nodes\n`);
+    await untilStopped(host);
+    await front.close();
+    return 0;
+  },
+});

@@ -1,0 +1,100 @@
+/** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a story told as it happens. */
+import type { Clock } from "../../../protocols/ports.ts";
+import { realClock } from "../../runtime/clock.real.ts";
+import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
+import { createLog } from "../../runtime/log.ts";
+import { systemRandom } from "../../runtime/random.ts";
+import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground/playground.ts";
+import { play } from "../playground/stage.ts";
+import { storyOf } from "../playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../playground/view.ts";
+import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
+import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
+
+const SETTINGS = {
+  serve: {
+    unit: "switch",
+    flag: "serve",
+    standard: false,
+    meaning: "Keep the cluster up after the story, until interrupted.",
+  } as Setting<boolean>,
+  pauseMs: {
+    unit: "duration",
+    flag: "pause",
+    standard: 3000,
+    meaning: "Pause after each scene, to read and to look with kubectl.",
+    example: "3s",
+  } as Setting<number>,
+  ...SERVED_API_SETTINGS,
+} as const;
+
+const REDRAW_MS = 250;
+
+/** The verb that plays. */
+export const playgroundVerb: Verb = defineVerb({
+  name: "playground",
+  summary: "see it work: a cluster of hollow nodes, Vigil on it, and a story of failures, in about a minute",
+  settings: SETTINGS,
+  examples: [
+    { command: "vigil playground", does: "plays the story and ends" },
+    { command: "vigil playground --serve", does: "keeps the cluster up afterwards, for kubectl" },
+  ],
+  run: async (values, _words, host) => {
+    const clock = realClock();
+    const log = createLog({ level: "error", format: "auto" });
+    const playground = startPlayground({ clock, random: systemRandom, log });
+    const front = await serveApi(playground.apiserver, values, host);
+    host.print(introduction(values.writeKubeconfig));
+    const missing = await tell(playground, clock, values, host);
+    if (values.serve && missing === null && !host.stopped.aborted) {
+      host.print(`\nThe cluster stays up until you interrupt it.\n`);
+      await untilStopped(host);
+    }
+    playground.stop();
+    await front.close();
+    if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
+    return 0;
+  },
+});
+
+function introduction(kubeconfig: string): string {
+  return [
+    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Look at it from another terminal:",
+    `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
+    `  kubectl --kubeconfig=${kubeconfig} get events -w`,
+    "Graces are shortened to play in a minute: a node may be silent for 6 s here, 50 s by default.",
+    "",
+    "",
+  ].join("\n");
+}
+
+/** Plays the story and prints it; gives what the story missed, or null. An interruption ends it early and well. */
+async function tell(
+  { facts, nodes }: Playground,
+  clock: Clock,
+  { pauseMs }: Pick<ValuesOf<typeof SETTINGS>, "pauseMs">,
+  host: Host,
+): Promise<string | null> {
+  const begunMs = clock.monotonicMs();
+  const elapsedMs = () => clock.monotonicMs() - begunMs;
+  const view = host.interactive ? new LiveView(host.print, host.columns) : null;
+  const print = (line: string) => (view === null ? host.print(`${line}\n`) : view.line(line));
+  const redraw = (): void => {
+    view?.draw(["", ...picture(facts)]);
+    timer = clock.after(REDRAW_MS, redraw);
+  };
+  let timer = clock.after(0, redraw);
+  const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
+  const say = (line: string) => print(storyLine(elapsedMs(), line));
+  const missing = await new Promise<string | null>((resolve) => {
+    const breakOff = play({ clock, scenes, facts, nodes, pauseMs, say }, resolve);
+    void untilStopped(host).then(() => {
+      breakOff();
+      resolve(null);
+    });
+  });
+  timer.cancel();
+  if (view === null) for (const row of picture(facts)) print(row);
+  for (const row of ["", ...closingTable(facts, elapsedMs())]) host.print(`${row}\n`);
+  return missing;
+}

@@ -45,9 +45,9 @@ export function explainPod(namespace: string, name: string, grounds: Grounds): E
 }
 
 function timelineOf(subject: Subject, history: History): readonly Decision[] {
-  const own = history.of(subject);
-  const all = new Set([...own, ...own.flatMap((decision) => history.causesOf(decision))]);
-  return [...all].sort((left, right) => left.at - right.at);
+  // Causes stand before what they led to, also where both happened in the same millisecond.
+  const told = history.of(subject).flatMap((decision) => [...history.causesOf(decision).toReversed(), decision]);
+  return [...new Set(told)].sort((left, right) => left.at - right.at);
 }
 
 function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {

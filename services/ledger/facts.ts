@@ -19,7 +19,9 @@ const NO_TAINTS: Taint[] = [];
 export interface NodeFacts {
   readonly name: string;
   readonly uid: string;
-  /** Null until the node itself was observed: a judgement alone does not make it known. Holds what `essenceOf` leaves. */
+  /**
+   * Null until the node itself was observed: a judgement alone does not make it known. Holds what `essenceOf` leaves.
+   */
   observed: ObservedNode | null;
   judged: Pick<
     BodyOf<"judged.node">,
@@ -190,7 +192,9 @@ function isPending(pod: PodFacts): boolean {
   return pod.order !== "done" && (pod.judged !== null || pod.asked !== null);
 }
 
-/** The little of an observed node that the ledger remembers: who it is, its Ready condition and its NoExecute taints. */
+/**
+ * The little of an observed node that the ledger remembers: who it is, its Ready condition and its NoExecute taints.
+ */
 export function essenceOf(node: ObservedNode): ObservedNode {
   const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
   const ready = readyConditionOf(node);

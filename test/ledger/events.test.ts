@@ -1,0 +1,256 @@
+/** The Events of section 12, from the message that is heard to the object that is written. */
+import { describe, expect, test } from "vitest";
+import {
+  askedCondition,
+  askedEviction,
+  doneNode,
+  donePod,
+  judgedNode,
+  judgedPod,
+  type LedgerWorld,
+  ledgerWorld,
+  seenNode,
+  WEB,
+  type WrittenEvent,
+} from "./ledger-world.ts";
+
+const told = ({ kube }: LedgerWorld, reason: string): WrittenEvent[] =>
+  kube.events.filter((event) => event.reason === reason);
+const webObject = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "web", uid: "uid-web" };
+
+describe("Events about nodes", () => {
+  test("R2.9: a node first seen is registered, once, under its real uid", () => {
+    const world = ledgerWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", seenNode("n-1", { resourceVersion: "2" }), null);
+    expect(world.kube.events).toEqual([
+      {
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: { name: expect.stringMatching(/^n-1\.[0-9a-f]{15,16}$/), namespace: "default" },
+        involvedObject: { apiVersion: "v1", kind: "Node", name: "n-1", uid: "uid-n-1" },
+        reason: "RegisteredNode",
+        message: "Node n-1 event: Registered Node n-1 in Controller",
+        source: { component: "node-controller" },
+        firstTimestamp: "2026-01-01T00:00:00Z",
+        lastTimestamp: "2026-01-01T00:00:00Z",
+        count: 1,
+        type: "Normal",
+        reportingComponent: "node-controller",
+        reportingInstance: "",
+      },
+    ]);
+  });
+
+  test("a judgement that comes before the node does not hide its registration", () => {
+    const world = ledgerWorld();
+    world.tell("judged.node", judgedNode("n-1"), null);
+    world.tell("observed.node", seenNode("n-1"), null);
+    expect(told(world, "RegisteredNode")).toHaveLength(1);
+  });
+
+  test("R2.10: a node that leaves is removed, under the uid it had", () => {
+    const world = ledgerWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    expect(told(world, "RemovingNode")).toMatchObject([
+      { message: "Node n-1 event: Removing Node n-1 from Controller", involvedObject: { uid: "uid-n-1" } },
+    ]);
+  });
+
+  test("word that an earlier node of that name left says nothing of the present one", () => {
+    const world = ledgerWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.gone", { node: "n-1", uid: "an older one" }, null);
+    expect(told(world, "RemovingNode")).toEqual([]);
+  });
+
+  test("a node re-created under its name is removed and registered, each under its own uid", () => {
+    const world = ledgerWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", seenNode("n-1", { uid: "new" }), null);
+    expect(world.kube.events.map(({ reason, involvedObject }) => [reason, involvedObject.uid])).toEqual([
+      ["RegisteredNode", "uid-n-1"],
+      ["RemovingNode", "uid-n-1"],
+      ["RegisteredNode", "new"],
+    ]);
+  });
+});
+
+describe("NodeNotReady", () => {
+  function silenced(ready: "True" | "False", outcome: "ok" | "refused" | "shadowed" = "ok"): LedgerWorld {
+    const world = ledgerWorld();
+    const conditions = [{ type: "Ready", status: ready, heartbeatAt: 0, transitionAt: 0 }];
+    world.tell("observed.node", seenNode("n-1", { conditions }), null);
+    const ask = world.tell("asked.condition", askedCondition("n-1"), null);
+    world.tell("done.write", doneNode("asked.condition", "n-1", { outcome }), ask);
+    return world;
+  }
+
+  test("R2.26: is told when we turned Ready from True into Unknown", () => {
+    expect(told(silenced("True"), "NodeNotReady")).toMatchObject([
+      {
+        type: "Normal",
+        message: "Node n-1 status is now: NodeNotReady",
+        source: { component: "node-controller" },
+        involvedObject: { kind: "Node", uid: "uid-n-1" },
+      },
+    ]);
+  });
+
+  test("R2.28: is not told of a node whose kubelet had said False", () => {
+    expect(told(silenced("False"), "NodeNotReady")).toEqual([]);
+  });
+
+  test("is not told when the write was refuted by a second look, or only shadowed", () => {
+    expect(told(silenced("True", "refused"), "NodeNotReady")).toEqual([]);
+    expect(told(silenced("True", "shadowed"), "NodeNotReady")).toEqual([]);
+  });
+
+  test("is told once per flip, however often the ask was repeated before the watch showed it", () => {
+    const world = silenced("True");
+    const again = world.tell("asked.condition", askedCondition("n-1"), null);
+    world.tell("done.write", doneNode("asked.condition", "n-1"), again);
+    expect(told(world, "NodeNotReady")).toHaveLength(1);
+  });
+
+  test("is told again of the next flip", () => {
+    const world = silenced("True");
+    world.tell("observed.node", seenNode("n-1", { resourceVersion: "5" }), null);
+    const next = world.tell("asked.condition", askedCondition("n-1"), null);
+    world.tell("done.write", doneNode("asked.condition", "n-1"), next);
+    expect(world.kube.requests.at(-1)).toMatchObject({ verb: "patch", body: { count: 2 } });
+  });
+
+  test("R3.2: a pod that was marked gets a warning with its whole reference", () => {
+    const world = ledgerWorld();
+    const ask = world.tell("asked.unready", WEB, null);
+    world.tell("done.write", donePod("asked.unready", { resourceVersion: "77" }), ask);
+    expect(told(world, "NodeNotReady")).toMatchObject([
+      { type: "Warning", message: "Node is not ready", involvedObject: { ...webObject, resourceVersion: "77" } },
+    ]);
+  });
+
+  test("R3.2: a pod that was not Ready anyway gets none", () => {
+    const world = ledgerWorld();
+    world.tell("done.write", donePod("asked.unready", { change: "" }), world.tell("asked.unready", WEB, null));
+    expect(world.kube.events).toEqual([]);
+  });
+});
+
+describe("TaintManagerEviction", () => {
+  const order = (world: LedgerWorld, outcome: "ok" | "refused" | "gone" | "denied" | "shadowed") =>
+    world.tell(
+      "done.write",
+      donePod("asked.eviction", { outcome }),
+      world.tell("asked.eviction", askedEviction(), null),
+    );
+
+  test("R8.25: marks a pod for deletion in its own namespace, under its real uid", () => {
+    const world = ledgerWorld();
+    order(world, "ok");
+    expect(world.kube.events).toMatchObject([
+      {
+        metadata: { namespace: "default" },
+        type: "Normal",
+        reason: "TaintManagerEviction",
+        message: "Marking for deletion Pod default/web",
+        source: { component: "taint-eviction-controller" },
+        involvedObject: webObject,
+      },
+    ]);
+  });
+
+  test("L31: is told once, though the order is denied and given again", () => {
+    const world = ledgerWorld();
+    order(world, "denied");
+    order(world, "denied");
+    order(world, "ok");
+    expect(world.kube.events).toHaveLength(1);
+  });
+
+  test.each(["refused", "gone", "shadowed"] as const)("is not told when no order was given: %s", (outcome) => {
+    const world = ledgerWorld();
+    order(world, outcome);
+    expect(world.kube.events).toEqual([]);
+  });
+
+  test("an ask alone is no order", () => {
+    const world = ledgerWorld();
+    world.tell("asked.eviction", askedEviction(), null);
+    expect(world.kube.events).toEqual([]);
+  });
+
+  test("a running countdown that ends without deletion is cancelled", () => {
+    const world = ledgerWorld();
+    world.tell("judged.pod", judgedPod(), null);
+    world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null }), null);
+    expect(world.kube.events).toMatchObject([
+      { reason: "TaintManagerEviction", message: "Cancelling deletion of Pod default/web", involvedObject: webObject },
+    ]);
+  });
+
+  test("nothing is cancelled where no countdown ran", () => {
+    const world = ledgerWorld();
+    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
+    world.tell("judged.pod", judgedPod({ sentence: "now" }), null);
+    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
+    expect(world.kube.events).toEqual([]);
+  });
+
+  test("L28: nothing is cancelled once the deletion is under way", () => {
+    const world = ledgerWorld();
+    world.tell("judged.pod", judgedPod(), null);
+    order(world, "ok");
+    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
+    expect(world.kube.events.map(({ message }) => message)).toEqual(["Marking for deletion Pod default/web"]);
+  });
+});
+
+describe("direct mode", () => {
+  const drain = (world: LedgerWorld, name: string) => {
+    const pod = { name, uid: `uid-${name}` };
+    const ask = world.tell("asked.eviction", askedEviction({ ...pod, mode: "direct", taint: null }), null);
+    world.tell("done.write", donePod("asked.eviction", pod), ask);
+  };
+
+  test("R5.15, R5.16: the node is told of once, every pod by name", () => {
+    const world = ledgerWorld({ profile: { evictionMode: "direct" } });
+    world.tell("observed.node", seenNode("n-1"), null);
+    drain(world, "web");
+    drain(world, "db");
+    expect(world.kube.events.slice(1)).toMatchObject([
+      {
+        reason: "DeletingAllPods",
+        message: "Node n-1 event: Deleting all Pods from Node n-1.",
+        involvedObject: { kind: "Node", uid: "uid-n-1" },
+      },
+      {
+        reason: "NodeControllerEviction",
+        message: "Marking for deletion Pod web from Node n-1",
+        source: { component: "node-controller" },
+        involvedObject: webObject,
+      },
+      { reason: "NodeControllerEviction", message: "Marking for deletion Pod db from Node n-1" },
+    ]);
+  });
+
+  test("L40: pods landing on a drained node later add no second word about the node, until it was well in between", () => {
+    const world = ledgerWorld({ profile: { evictionMode: "direct" } });
+    world.tell("observed.node", seenNode("n-1"), null);
+    drain(world, "web");
+    world.tell("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
+    drain(world, "late");
+    expect(told(world, "DeletingAllPods")).toHaveLength(1);
+    world.tell("judged.node", judgedNode("n-1"), null);
+    drain(world, "next-time");
+    expect(world.kube.requests.filter(({ verb }) => verb === "patch")).toHaveLength(1);
+  });
+});
+
+test("a ledger that does not own a shard writes no Event about it, and remembers what it heard", () => {
+  const world = ledgerWorld({ fleet: { member: "m-0", owns: () => false, follow: () => () => {} } });
+  world.tell("observed.node", seenNode("n-1"), null);
+  expect(world.kube.events).toEqual([]);
+  expect(world.ledger.reader.explainNode("n-1")).not.toBeNull();
+});

@@ -1,0 +1,229 @@
+/** Explanations: a whole story told through the bus, and what the ledger then answers in plain words. */
+import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import { apiTime } from "../../services/runtime/api-time.ts";
+import {
+  askedCondition,
+  askedEviction,
+  askedTaint,
+  doneNode,
+  donePod,
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  pulse,
+  SHARDS,
+  seenNode,
+  UNREACHABLE,
+} from "./ledger-world.ts";
+
+function seeingWorld(): LedgerWorld {
+  const world = ledgerWorld();
+  feelPulses(world);
+  return world;
+}
+
+function feelPulses({ clock, tell }: LedgerWorld): void {
+  const watch = { synced: true, since: clock.wallMs() };
+  for (const shard of SHARDS)
+    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+}
+
+/** The node falls silent, waits for its turn, is tainted, and its pod is given a deadline. */
+function silenceStory(world: LedgerWorld): { tainted: string; deadlineAt: number } {
+  const { clock, tell } = world;
+  const heartbeatAt = clock.wallMs();
+  tell("judged.zone", judgedZone(), null);
+  tell("observed.node", seenNode("n-1"), null);
+  tell("judged.node", judgedNode("n-1", { heartbeatAt }), null);
+  clock.advance(50_000);
+  feelPulses(world);
+  const gone = { readiness: "unknown", ready: "Unknown", since: clock.wallMs(), heartbeatAt } as const;
+  const judged = tell("judged.node", judgedNode("n-1", { ...gone, eviction: "toBeEvicted" }), null);
+  const condition = tell("asked.condition", askedCondition("n-1"), judged);
+  tell("done.write", doneNode("asked.condition", "n-1", { change: "Ready=Unknown", resourceVersion: "2" }), condition);
+  tell("judged.zone", judgedZone({ notReady: 1, queueLength: 1, tokens: 0.4 }), judged);
+  clock.advance(6000);
+  feelPulses(world);
+  const turn = tell("asked.taint", askedTaint("n-1"), judged);
+  tell(
+    "done.write",
+    doneNode("asked.taint", "n-1", { change: "taints: +unreachable:NoExecute", resourceVersion: "3" }),
+    turn,
+  );
+  const taints = [{ ...UNREACHABLE, timeAdded: apiTime(clock.wallMs()) }];
+  const tainted = tell("observed.node", seenNode("n-1", { resourceVersion: "3", taints }), null);
+  tell("judged.node", judgedNode("n-1", { ...gone, eviction: "evicted", resourceVersion: "3" }), tainted);
+  const deadlineAt = clock.wallMs() + 300_000;
+  tell("judged.pod", judgedPod({ deadlineAt }), tainted);
+  return { tainted, deadlineAt };
+}
+
+const sentencesOf = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
+const podSentence = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences[0];
+
+describe("a node that fell silent", () => {
+  test("is explained by its silence, its taint and its zone", () => {
+    const world = seeingWorld();
+    silenceStory(world);
+    expect(sentencesOf(world)).toEqual([
+      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last sign of life came at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
+      "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:56Z.",
+      "Its zone a is Normal: 1 of 10 nodes not ready, 1 node in the queue.",
+    ]);
+  });
+
+  test("has a timeline from the silence to the taint", () => {
+    const world = seeingWorld();
+    silenceStory(world);
+    expect(world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text)).toEqual([
+      "judged unknown: silent for 50 s; waits for its turn in zone a",
+      "asked to set Ready=Unknown",
+      "written after 12 ms: Ready=Unknown",
+      "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
+      "written after 12 ms: taints: +unreachable:NoExecute",
+      "now carries node.kubernetes.io/unreachable:NoExecute",
+      "its turn has come: its pods may not stay",
+    ]);
+  });
+
+  const waiting = (zone: Partial<BodyOf<"judged.zone">>) => {
+    const world = seeingWorld();
+    world.tell("judged.zone", judgedZone(zone), null);
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
+    return sentencesOf(world);
+  };
+
+  test("that waits for its turn is told how long the limiter makes it wait", () => {
+    expect(waiting({ queueLength: 4, tokens: 0.5 })).toContain(
+      "It waits for its turn with 3 others, at one node every 10 s; the next turn comes in about 5 s.",
+    );
+  });
+
+  test("that no turn comes for is told so", () => {
+    expect(waiting({ state: "PartialDisruption", taintsPerSecond: 0, notReady: 6 })).toContain(
+      "It waits for its turn, and no turn comes while so much of a zone so small is not ready.",
+    );
+  });
+
+  test("is told that the all-zones rule holds it back", () => {
+    expect(waiting({ state: "FullDisruption", halted: true, taintsPerSecond: 0, notReady: 10 })).toContain(
+      "It is not tainted, because every zone is disrupted: that looks like our own fault, not theirs.",
+    );
+  });
+
+  test("is told that we are blind", () => {
+    const world = seeingWorld();
+    silenceStory(world);
+    world.clock.advance(10_000);
+    expect(sentencesOf(world).at(-1)).toBe("Nothing is decided against it at present: no pulse from the observer.");
+  });
+});
+
+describe("a node", () => {
+  test.each<[Partial<BodyOf<"judged.node">>, string]>([
+    [{ readiness: "ready" }, "Node n-1 is ready since 1970-01-01T00:00:00Z"],
+    [{ readiness: "notReady", ready: "False" }, "its kubelet reports so."],
+    [{ readiness: "starting", ready: null }, "it has not told its status, for which it has 60 s."],
+    [{ readiness: "unknown", heartbeatAt: null }, "it never gave a sign of life."],
+  ])("judged %o is explained", (judged, text) => {
+    const world = seeingWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("judged.node", judgedNode("n-1", judged), null);
+    expect(sentencesOf(world)[0]).toContain(text);
+  });
+
+  test("that is excluded from disruption checks is told so", () => {
+    const world = seeingWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("judged.node", judgedNode("n-1", { counted: false }), null);
+    expect(sentencesOf(world)).toContain("It is excluded by its label from what decides its zone's state.");
+  });
+
+  test("that left is remembered, and one never heard of is not made up", () => {
+    const world = seeingWorld();
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    expect(sentencesOf(world)).toEqual(["Node n-1 is not there any more."]);
+    expect(world.ledger.reader.explainNode("n-2")).toBeNull();
+  });
+});
+
+describe("a pod", () => {
+  test("with a countdown is explained by its node's taint, its toleration and its deadline", () => {
+    const world = seeingWorld();
+    silenceStory(world);
+    world.clock.advance(100_000);
+    expect(podSentence(world)).toBe(
+      "Pod default/web is to be deleted at 2026-01-01T00:05:56Z, in 3 min: its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it tolerates for 300 s.",
+    );
+  });
+
+  test("is led back, through the API server, to the heartbeat that was missed", () => {
+    const world = seeingWorld();
+    const { deadlineAt, tainted } = silenceStory(world);
+    world.clock.advance(300_000);
+    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), tainted);
+    world.tell("done.write", donePod("asked.eviction", { change: "deleted" }), ask);
+    expect(world.ledger.reader.explainPod("default", "web")?.timeline.map(({ text }) => text)).toEqual([
+      "judged unknown: silent for 50 s; waits for its turn in zone a",
+      "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
+      "written after 12 ms: taints: +unreachable:NoExecute",
+      "now carries node.kubernetes.io/unreachable:NoExecute",
+      "may stay until 2026-01-01T00:05:56Z: it tolerates node.kubernetes.io/unreachable:NoExecute for 300 s",
+      "asked to be deleted, due 2026-01-01T00:05:56Z: by node.kubernetes.io/unreachable:NoExecute",
+      "written after 12 ms: deleted",
+    ]);
+    expect(podSentence(world)).toBe("Pod default/web was deleted; its grace period decides when it is gone.");
+  });
+
+  test("that must go at once is told which taint it does not tolerate", () => {
+    const world = seeingWorld();
+    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: null, tolerationSeconds: null }), null);
+    expect(podSentence(world)).toBe(
+      "Pod default/web is to be deleted at once: its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it does not tolerate.",
+    );
+  });
+
+  test("whose deletion the API refuses shows the refusal, and that it is overdue", () => {
+    const world = seeingWorld();
+    const { deadlineAt } = silenceStory(world);
+    world.clock.advance(305_000);
+    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), null);
+    const refusal = {
+      outcome: "denied",
+      retrying: true,
+      detail: 'admission webhook "guard" denied the request',
+    } as const;
+    world.tell("done.write", donePod("asked.eviction", refusal), ask);
+    expect(podSentence(world)).toContain("5 s ago");
+    expect(podSentence(world)).toContain("the API server has not carried out the order yet");
+    expect(world.ledger.reader.explainPod("default", "web")?.timeline.at(-1)?.text).toBe(
+      'the API server refused: deleted (admission webhook "guard" denied the request); will be tried again',
+    );
+  });
+
+  test("whose countdown was cancelled has nothing against it any more", () => {
+    const world = seeingWorld();
+    silenceStory(world);
+    world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }), null);
+    expect(podSentence(world)).toBe("Nothing asks pod default/web to go.");
+  });
+
+  test("nobody ever decided about is not made up", () => {
+    expect(seeingWorld().ledger.reader.explainPod("default", "other")).toBeNull();
+  });
+
+  test("that was saved by a second look shows it", () => {
+    const world = seeingWorld();
+    const { deadlineAt } = silenceStory(world);
+    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), null);
+    world.tell("done.write", donePod("asked.eviction", { outcome: "refused", detail: "n-1 is ready again" }), ask);
+    expect(world.ledger.reader.explainPod("default", "web")?.timeline.at(-1)?.text).toBe(
+      "held back after a second look: deleted (n-1 is ready again)",
+    );
+  });
+});

@@ -1,0 +1,109 @@
+/** The history: bounded, in words, and with causes that can be followed, even through the API server. */
+import { describe, expect, test } from "vitest";
+import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
+import type { Decision, Subject } from "../../protocols/status.ts";
+import { ENTRIES_PER_OBJECT_MAX, History } from "../../services/ledger/history.ts";
+import { askedTaint, doneNode, judgedNode, seenNode } from "./ledger-world.ts";
+
+const NODE: Subject = { kind: "Node", namespace: "", name: "n-1" };
+const POD: Subject = { kind: "Pod", namespace: "default", name: "web" };
+
+function message<T extends MessageType>(type: T, id: string, body: BodyOf<T>, cause: string | null = null): AnyMessage {
+  return { type, id, source: "test@m-0", at: 1000, cause, body } as AnyMessage;
+}
+const judged = (id: string, cause: string | null = null) => message("judged.node", id, judgedNode("n-1"), cause);
+const texts = (decisions: readonly Decision[]) => decisions.map(({ text }) => text);
+
+describe("what happened to an object", () => {
+  test("is told oldest first, and apart from other objects", () => {
+    const history = new History();
+    history.add(judged("1"), NODE, "one");
+    history.add(judged("2"), NODE, "two");
+    history.add(judged("3"), POD, "other");
+    expect(texts(history.of(NODE))).toEqual(["one", "two"]);
+    expect(texts(history.latest(2))).toEqual(["other", "two"]);
+  });
+
+  test("is told once with a count when it happens again and again", () => {
+    const history = new History();
+    history.add(judged("1"), NODE, "same");
+    expect(history.add(judged("2"), NODE, "same")).toMatchObject({ id: "2", times: 2 });
+    expect(history.of(NODE)).toMatchObject([{ id: "2", times: 2 }]);
+    expect(history.size).toBe(1);
+  });
+
+  test("is kept once however often the same message comes", () => {
+    const history = new History();
+    history.add(judged("1"), NODE, "one");
+    expect(history.add(judged("1"), NODE, "one")).toBeNull();
+    expect(history.of(NODE)).toMatchObject([{ times: 1 }]);
+  });
+
+  test("goes back only so far", () => {
+    const history = new History();
+    for (let index = 0; index < ENTRIES_PER_OBJECT_MAX + 5; index++) history.add(judged(`${index}`), NODE, `${index}`);
+    expect(history.of(NODE)).toHaveLength(ENTRIES_PER_OBJECT_MAX);
+    expect(history.of(NODE)[0]?.text).toBe("5");
+    expect(history.size).toBe(ENTRIES_PER_OBJECT_MAX);
+  });
+
+  test("is forgotten first for the object longest unmentioned, when there is no more room", () => {
+    const history = new History(4);
+    const subject = (name: string): Subject => ({ ...NODE, name });
+    for (const name of ["a", "b", "a", "c", "b"])
+      history.add(judged(`${name}${history.size}`), subject(name), `${history.size}`);
+    expect(history.size).toBeLessThanOrEqual(4);
+    expect(history.of(subject("a"))).toEqual([]);
+    expect(history.of(subject("b"))).toHaveLength(2);
+  });
+});
+
+describe("causes", () => {
+  test("are followed back across objects, the nearest first", () => {
+    const history = new History();
+    history.add(judged("1"), NODE, "fell silent");
+    history.add(judged("2", "1"), NODE, "asked");
+    const last = history.add(judged("3", "2"), POD, "evicted");
+    expect(last && texts(history.causesOf(last))).toEqual(["asked", "fell silent"]);
+  });
+
+  test("are found through a message that had nothing new to say", () => {
+    const history = new History();
+    history.add(judged("1"), NODE, "fell silent");
+    history.add(judged("2"), NODE, null);
+    const ask = history.add(message("asked.taint", "3", askedTaint("n-1"), "2"), NODE, "asked");
+    expect(ask && texts(history.causesOf(ask))).toEqual(["fell silent"]);
+  });
+
+  test("are found through the API server: a node seen at the version our write left it in came of that write", () => {
+    const history = new History();
+    history.add(message("asked.taint", "1", askedTaint("n-1")), NODE, "asked");
+    history.add(
+      message("done.write", "2", doneNode("asked.taint", "n-1", { resourceVersion: "9" }), "1"),
+      NODE,
+      "written",
+    );
+    const seen = history.add(message("observed.node", "3", seenNode("n-1", { resourceVersion: "9" })), NODE, "tainted");
+    expect(seen && texts(history.causesOf(seen))).toEqual(["written", "asked"]);
+    const other = history.add(
+      message("observed.node", "4", seenNode("n-1", { resourceVersion: "10" })),
+      NODE,
+      "by hand",
+    );
+    expect(other && texts(history.causesOf(other))).toEqual([]);
+  });
+
+  test("that go in a circle end", () => {
+    const history = new History();
+    history.add(judged("1", "2"), NODE, "one");
+    const two = history.add(judged("2", "1"), POD, "two");
+    expect(two && texts(history.causesOf(two))).toEqual(["one", "two"]);
+  });
+
+  test("are still found under an earlier id of what happened again", () => {
+    const history = new History();
+    for (let index = 0; index < 4; index++) history.add(judged(`${index}`), NODE, "asked");
+    const done = history.add(judged("done", "1"), POD, "written");
+    expect(done && texts(history.causesOf(done))).toEqual(["asked"]);
+  });
+});

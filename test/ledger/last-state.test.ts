@@ -1,0 +1,44 @@
+/** Which messages hold an object's last state: those that change it, under a key the bucket accepts. */
+import { describe, expect, test } from "vitest";
+import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
+import { Facts } from "../../services/ledger/facts.ts";
+import { lastStateOf } from "../../services/ledger/last-state.policy.ts";
+import { judgedNode, judgedPod, judgedZone, seenNode } from "./ledger-world.ts";
+
+const message = <T extends MessageType>(type: T, body: BodyOf<T>): AnyMessage =>
+  ({ type, id: "1", source: "test@m-0", at: 0, cause: null, body }) as AnyMessage;
+const after = (...told: AnyMessage[]): Facts => {
+  const facts = new Facts();
+  for (const each of told) facts.apply(each);
+  return facts;
+};
+
+describe("an object's last state", () => {
+  test("is kept under its type and name, written so that NATS takes it as a key", () => {
+    const { key } = lastStateOf(message("judged.node", judgedNode("n.1")), new Facts()) ?? {};
+    expect(key).toBe("judged.node.n=002e1");
+    const zone = lastStateOf(message("judged.zone", judgedZone({ zone: "" })), new Facts());
+    expect(zone).toEqual({ key: "judged.zone._", action: "keep" });
+  });
+
+  test("is kept again only when it is another one", () => {
+    const known = after(message("judged.node", judgedNode("n-1")), message("judged.zone", judgedZone()));
+    expect(lastStateOf(message("judged.node", judgedNode("n-1", { heartbeatAt: 99 })), known)).toBeNull();
+    expect(lastStateOf(message("judged.zone", judgedZone({ tokens: 0.3 })), known)).toBeNull();
+    expect(lastStateOf(message("judged.node", judgedNode("n-1", { ready: "Unknown" })), known)?.action).toBe("keep");
+    expect(lastStateOf(message("judged.node", judgedNode("n-1", { uid: "new" })), known)?.action).toBe("keep");
+    expect(lastStateOf(message("judged.zone", judgedZone({ halted: true })), known)?.action).toBe("keep");
+  });
+
+  test("is forgotten with the object, or when nothing is held against a pod any more", () => {
+    const gone = lastStateOf(message("observed.gone", { node: "n-1", uid: "uid-n-1" }), new Facts());
+    expect(gone).toEqual({ key: "judged.node.n-1", action: "forget" });
+    expect(lastStateOf(message("judged.pod", judgedPod()), new Facts())?.action).toBe("keep");
+    const spared = lastStateOf(message("judged.pod", judgedPod({ sentence: "none" })), new Facts());
+    expect(spared).toEqual({ key: "judged.pod.default.web", action: "forget" });
+  });
+
+  test("is not in messages that only pass by", () => {
+    expect(lastStateOf(message("observed.node", seenNode("n-1")), new Facts())).toBeNull();
+  });
+});

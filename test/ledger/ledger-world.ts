@@ -1,0 +1,217 @@
+/** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
+
+import { type BodyOf, MESSAGES } from "../../protocols/messages.ts";
+import type { Bus, Fleet, Io, Kube, KubeObject, WriteReply, WriteRequest } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
+import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { aloneFleet } from "../../services/runtime/fleet.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+
+/** An Event as the API would hold it. */
+export interface WrittenEvent {
+  readonly [field: string]: unknown;
+  readonly involvedObject: Readonly<Record<string, unknown>>;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+}
+
+/** An API that only takes writes; `answer` may be changed by a test. */
+export class WriteOnlyKube implements Kube {
+  readonly requests: WriteRequest[] = [];
+  /** What the next write meets; taken to have happened when null. */
+  answer: ((request: WriteRequest) => WriteReply) | null = null;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  /** Every Event that was created, in order. */
+  get events(): WrittenEvent[] {
+    return this.requests.flatMap((request) => (request.verb === "create" ? [request.body as WrittenEvent] : []));
+  }
+
+  watch(): never {
+    throw new Error("the ledger watches nothing");
+  }
+
+  read(): never {
+    throw new Error("the ledger reads nothing");
+  }
+
+  write(request: WriteRequest, done: (reply: WriteReply) => void): void {
+    this.requests.push(request);
+    const object: KubeObject = { metadata: { name: request.ref.name } };
+    const reply = this.answer?.(request) ?? { outcome: "ok", object };
+    this.#clock.soon(() => done(reply));
+  }
+}
+
+/** All of it, wired. */
+export interface LedgerWorld {
+  readonly clock: VirtualClock;
+  readonly kube: WriteOnlyKube;
+  readonly metrics: ReadableMetrics;
+  readonly ledger: Ledger;
+  readonly io: Io;
+  /** Publishes a message as one who may send it and lets the ledger hear it; returns its id. */
+  readonly tell: Bus["publish"];
+}
+
+/** What may differ from the standard world. */
+export interface WorldOptions {
+  readonly profile?: Partial<Io["profile"]>;
+  readonly fleet?: Fleet;
+  readonly store?: LedgerStore;
+}
+
+/** Starts a ledger in a world of its own. */
+export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: WorldOptions = {}): LedgerWorld {
+  const clock = new VirtualClock();
+  const metrics = createMetrics();
+  const kube = new WriteOnlyKube(clock);
+  const common = { transport: memoryTransport(clock), clock, cluster: "test", member: "m-0", log: silentLog, metrics };
+  const busOf = (service: string) => typedBus({ ...common, service, mailboxMessagesMax: 100_000 });
+  const io: Io = {
+    clock,
+    kube,
+    metrics,
+    fleet,
+    log: silentLog,
+    bus: busOf("ledger"),
+    random: seededRandom(1),
+    profile: { ...STANDARD_PROFILE, ...profile },
+  };
+  const ledger = startLedger(io, store ?? null);
+  const senders = new Map<string, Bus>();
+  const tell: Bus["publish"] = (type, body, cause) => {
+    const [service = ""] = MESSAGES[type].from.split(", ");
+    const bus = senders.get(service) ?? busOf(service);
+    senders.set(service, bus);
+    const id = bus.publish(type, body, cause);
+    clock.advance(0);
+    return id;
+  };
+  return { clock, kube, metrics, ledger, io, tell };
+}
+
+/** A healthy node as the observer tells it. */
+export function seenNode(node: string, changes: Partial<BodyOf<"observed.node">> = {}): BodyOf<"observed.node"> {
+  return {
+    node,
+    uid: `uid-${node}`,
+    resourceVersion: "1",
+    createdAt: 0,
+    labels: {},
+    unschedulable: false,
+    taints: [],
+    conditions: [{ type: "Ready", status: "True", heartbeatAt: 0, transitionAt: 0 }],
+    ...changes,
+  };
+}
+
+/** A node judged ready in zone `a`. */
+export function judgedNode(node: string, changes: Partial<BodyOf<"judged.node">> = {}): BodyOf<"judged.node"> {
+  return {
+    node,
+    uid: `uid-${node}`,
+    resourceVersion: "1",
+    readiness: "ready",
+    ready: "True",
+    since: 0,
+    heartbeatAt: 0,
+    eviction: "unmarked",
+    zone: ":\u0000:a",
+    counted: true,
+    ...changes,
+  };
+}
+
+/** A healthy zone of ten nodes. */
+export function judgedZone(changes: Partial<BodyOf<"judged.zone">> = {}): BodyOf<"judged.zone"> {
+  return {
+    zone: ":\u0000:a",
+    state: "Normal",
+    since: 0,
+    size: 10,
+    notReady: 0,
+    taintsPerSecond: 0.1,
+    tokens: 1,
+    queueLength: 0,
+    halted: false,
+    ...changes,
+  };
+}
+
+/** The taint that the tests' pods meet. */
+export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+
+/** Pod `default/web` on node `n-1`. */
+export const WEB = { namespace: "default", name: "web", uid: "uid-web", node: "n-1" };
+
+/** A sentence for the pod. */
+export function judgedPod(changes: Partial<BodyOf<"judged.pod">> = {}): BodyOf<"judged.pod"> {
+  return { ...WEB, sentence: "deadline", deadlineAt: 0, taint: UNREACHABLE, tolerationSeconds: 300, ...changes };
+}
+
+/** The order to delete the pod. */
+export function askedEviction(changes: Partial<BodyOf<"asked.eviction">> = {}): BodyOf<"asked.eviction"> {
+  return { ...WEB, mode: "taint", deadlineAt: 0, taint: UNREACHABLE, ...changes };
+}
+
+/** What came of an ask about the pod. */
+export function donePod(ask: string, changes: Partial<BodyOf<"done.write">> = {}): BodyOf<"done.write"> {
+  return { ...doneNode(ask, WEB.node), ...WEB, kind: "Pod", change: "deleted", resourceVersion: null, ...changes };
+}
+
+/** What came of an ask about a node. */
+export function doneNode(ask: string, node: string, changes: Partial<BodyOf<"done.write">> = {}): BodyOf<"done.write"> {
+  return {
+    ask,
+    kind: "Node",
+    namespace: "",
+    name: node,
+    uid: `uid-${node}`,
+    node,
+    outcome: "ok",
+    retrying: false,
+    latencyMs: 12,
+    change: "something",
+    detail: "",
+    resourceVersion: "2",
+    ...changes,
+  };
+}
+
+/** The ask to force a silent node's Ready condition. */
+export function askedCondition(node: string): BodyOf<"asked.condition"> {
+  const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
+  const { reason, message } = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+  const conditions = [{ type: "Ready", status: "Unknown" as const, reason, message, heartbeatAt: null }];
+  return { node, uid: `uid-${node}`, resourceVersion: "1", basis, conditions };
+}
+
+/** The ask for the NoExecute taint that a node's turn has come for. */
+export function askedTaint(node: string, changes: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
+  const basis = { node, uid: `uid-${node}`, resourceVersion: "1", taints: [] };
+  return { ...basis, add: [UNREACHABLE], remove: [], ready: "Unknown", why: "turn", ...changes };
+}
+
+/** A pulse of an observer that sees everything; the nodes digest is of nothing unless given. */
+export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> = {}): BodyOf<"observed.pulse"> {
+  const watch = { synced: true, since: 0 };
+  const nothing = { count: 0, sum: 0 };
+  const watches = { nodes: watch, leases: watch, pods: watch };
+  return { shard, watches, nodes: nothing, pods: nothing, resyncs: 1, ...changes };
+}
+
+/** Every shard. */
+export const SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);

@@ -1,0 +1,176 @@
+/** The ledger's store on a real nats-server: with JetStream, without, and when it comes and goes. */
+
+import { jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
+import { afterEach, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Bus, Clock } from "../../protocols/ports.ts";
+import { decode } from "../../protocols/wire.ts";
+import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
+import { type LedgerStore, openLedgerStore, type StoreLimits, storeNames } from "../../services/ledger/ledger.store.ts";
+import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { until } from "../support/until.ts";
+import { judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
+
+/** A member with a ledger, a store and somebody who judges. */
+interface Member {
+  readonly transport: NatsTransport;
+  readonly ledger: Ledger;
+  readonly store: LedgerStore;
+  readonly busOf: (service: string) => Bus;
+  readonly judge: Bus;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  stop(): Promise<void>;
+}
+
+const { stream, bucket } = storeNames("test");
+const running: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0).reverse()) await each.stop();
+});
+
+async function serve(jetstream: boolean): Promise<NatsServer> {
+  const server = await startNatsServer({ jetstream });
+  running.push(server);
+  return server;
+}
+
+async function join(server: NatsServer, limits: Partial<StoreLimits> = {}, storeClock?: Clock): Promise<Member> {
+  const [clock, log, metrics] = [realClock(), recordingLog(), createMetrics()];
+  const transport = await connectNats({ servers: [server.url], name: "ledger", clock, log, metrics });
+  const cluster = "test";
+  const store = openLedgerStore({
+    connection: transport.connection,
+    cluster,
+    clock: storeClock ?? clock,
+    log,
+    metrics,
+    limits,
+  });
+  const busOf = (service: string) =>
+    typedBus({ transport, clock, cluster, service, member: "m-0", log, metrics, mailboxMessagesMax: 1000 });
+  const { io } = ledgerWorld();
+  const ledger = startLedger({ ...io, clock, metrics, log, bus: busOf("ledger") }, store);
+  const member: Member = {
+    transport,
+    ledger,
+    store,
+    log,
+    metrics,
+    busOf,
+    judge: busOf("node"),
+    async stop() {
+      ledger.stop();
+      store.close();
+      await transport.close();
+    },
+  };
+  running.push(member);
+  return member;
+}
+
+const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
+  judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
+const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
+const saysNoHistory = ({ log }: Member) =>
+  log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));
+
+describeWithNats("the ledger's store", () => {
+  test("lets a new ledger explain what an earlier one heard", async () => {
+    const server = await serve(true);
+    const first = await join(server);
+    await until("the store is ready", () => first.store.ready());
+    first.judge.publish("judged.node", unknown("n.1"), null);
+    await until("the ledger heard it", () => timeline(first, "n.1").length === 1);
+    await first.transport.flush();
+    await first.stop();
+
+    const second = await join(server);
+    await until("the store is ready", () => second.store.ready());
+    expect(timeline(second, "n.1")).toMatchObject([{ text: "judged unknown: silent for 0 ms", type: "judged.node" }]);
+    expect(await metricValue(second.metrics, "vigil_ledger_store_ready")).toBe(1);
+  });
+
+  test("tells history and acts on none of it: no Event, no count, no node", async () => {
+    const server = await serve(true);
+    const first = await join(server);
+    await until("the store is ready", () => first.store.ready());
+    first.judge.publish("judged.node", unknown("n-1"), null);
+    await until("the ledger heard it", () => timeline(first, "n-1").length === 1);
+    await first.stop();
+
+    const second = await join(server);
+    await until("the history is back", () => timeline(second, "n-1").length === 1);
+    expect(second.ledger.reader.nodes()).toEqual([]);
+    expect(await metricValue(second.metrics, "vigil_events_total")).toBe(0);
+  });
+
+  test("keeps the last state of every object in the bucket, and forgets a pod that may stay", async () => {
+    const server = await serve(true);
+    const member = await join(server);
+    await until("the store is ready", () => member.store.ready());
+    const states = await new Kvm(member.transport.connection).open(bucket);
+    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", { result: "written" });
+    const untilWritten = async (count: number) => {
+      while ((await written()) < count) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    for (const since of [1, 2]) member.judge.publish("judged.node", unknown("n.1", since), null);
+    const taintManager = member.busOf("taint-manager");
+    taintManager.publish("judged.pod", judgedPod(), null);
+    await untilWritten(2);
+    const entry = await states.get("judged.node.n=002e1");
+    expect(entry && decode(entry.value)).toMatchObject({ type: "judged.node", body: { node: "n.1", since: 1 } });
+    expect(await states.get("judged.pod.default.web")).toMatchObject({ operation: "PUT" });
+    taintManager.publish("judged.pod", judgedPod({ sentence: "none" }), null);
+    await untilWritten(3);
+    expect((await states.get("judged.pod.default.web"))?.operation).not.toBe("PUT");
+  });
+
+  test("keeps no more of one object than it should, and takes over changed limits", async () => {
+    const server = await serve(true);
+    const member = await join(server, { messagesPerSubject: 3 });
+    await until("the store is ready", () => member.store.ready());
+    for (let since = 0; since < 10; since++) member.judge.publish("judged.node", unknown("n-1", since), null);
+    await member.transport.flush();
+    const streams = await jetstreamManager(member.transport.connection);
+    const kept = async () => (await streams.streams.info(stream)).state.messages;
+    expect(await kept()).toBe(3);
+    await member.stop();
+    const strict = await join(server, { messagesPerSubject: 2 });
+    await until("the store is ready", () => strict.store.ready());
+    const { config } = await (await jetstreamManager(strict.transport.connection)).streams.info(stream);
+    expect(config.max_msgs_per_subject).toBe(2);
+  });
+
+  test("without JetStream there is no history beyond the process, and everything else works", async () => {
+    const server = await serve(false);
+    const member = await join(server);
+    await until("it says so", () => saysNoHistory(member));
+    member.judge.publish("judged.node", unknown("n-1"), null);
+    await until("the ledger explains", () => timeline(member, "n-1").length === 1);
+    expect(member.store.ready()).toBe(false);
+    expect(member.log.lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test("finds JetStream when it comes later", async () => {
+    const server = await serve(false);
+    const storeClock = new VirtualClock();
+    const member = await join(server, {}, storeClock);
+    await until("it says that there is none", () => saysNoHistory(member));
+    await server.stop();
+    const port = new URL(server.url).port;
+    const later = await startNatsServer({ jetstream: true, port: Number(port) });
+    running.push(later);
+    await until("the bus is back", () => member.transport.connected());
+    storeClock.advance(60_000);
+    await until("the store is ready", () => member.store.ready());
+  });
+});

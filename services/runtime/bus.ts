@@ -30,27 +30,21 @@ export interface TypedBusOptions {
   readonly metrics: Metrics;
   /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
   readonly mailboxMessagesMax: number;
-  /** Told what a handler threw. Without it the exception is logged, and the next message is handled. */
+  /** Told what a handler threw; standard is a line in the log. The next message is handled in any case. */
   readonly failed?: (error: unknown) => void;
 }
 
-/** A bus that can be emptied, so that its service can be started anew on it. */
-export interface TypedBus extends Bus {
-  /** Ends every subscription and forgets what waits. The streams it publishes go on where they are. */
-  clear(): void;
-}
-
-/** A typed bus. Nothing is handled within `publish`: every message waits in the mailbox until its actor is free. */
-export function typedBus(options: TypedBusOptions): TypedBus {
+/**
+ * A typed bus. Nothing is handled within `publish`: every message waits in the mailbox until its actor is free.
+ */
+export function typedBus(options: TypedBusOptions): Bus {
   return new ServiceBus(options);
 }
 
 interface Subscription {
   readonly type: MessageType;
-  readonly tracker: StreamTracker;
   /** Opens the bytes and, when they are a message to act on, gives it to the handler. */
   readonly open: (payload: Uint8Array) => void;
-  readonly stop: Stop;
   active: boolean;
 }
 
@@ -59,7 +53,7 @@ interface Letter {
   readonly payload: Uint8Array;
 }
 
-class ServiceBus implements TypedBus {
+class ServiceBus implements Bus {
   readonly #options: TypedBusOptions;
   readonly #source: string;
   readonly #epoch: number;
@@ -67,7 +61,6 @@ class ServiceBus implements TypedBus {
   readonly #warn: LimitedWarn;
   /** The last sequence of each stream published, by `type.shard`. */
   readonly #sequences = new Map<string, number>();
-  readonly #subscriptions = new Set<Subscription>();
   readonly #gapListeners = new Set<(type: MessageType, shard: number) => void>();
   readonly #mailbox: Mailbox<Letter>;
   #turnAsked = false;
@@ -104,15 +97,13 @@ class ServiceBus implements TypedBus {
     const { transport, cluster } = this.#options;
     const tracker = new StreamTracker();
     const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
-    const subscription: Subscription = {
-      type,
-      tracker,
-      active: true,
-      open: (payload) => this.#open(type, tracker, payload, receive),
-      stop: transport.subscribe(pattern, (payload) => this.#put({ subscription, payload })),
+    const open = (payload: Uint8Array) => this.#open(type, tracker, payload, receive);
+    const subscription: Subscription = { type, open, active: true };
+    const stop = transport.subscribe(pattern, (payload) => this.#put({ subscription, payload }));
+    return () => {
+      subscription.active = false;
+      stop();
     };
-    this.#subscriptions.add(subscription);
-    return () => this.#end(subscription);
   }
 
   onGap(lost: (type: MessageType, shard: number) => void): Stop {
@@ -124,12 +115,6 @@ class ServiceBus implements TypedBus {
     return this.#options.transport.connected();
   }
 
-  clear(): void {
-    for (const subscription of this.#subscriptions) this.#end(subscription);
-    this.#gapListeners.clear();
-    this.#mailbox.clear();
-  }
-
   #encode<T extends MessageType>(message: Message<T>): Uint8Array | null {
     try {
       return encode(message);
@@ -139,13 +124,6 @@ class ServiceBus implements TypedBus {
       this.#warn(`message not sent: ${error.message}`, { type: message.type, id: message.id });
       return null;
     }
-  }
-
-  #end(subscription: Subscription): void {
-    if (!subscription.active) return;
-    subscription.active = false;
-    subscription.stop();
-    this.#subscriptions.delete(subscription);
   }
 
   #put(letter: Letter): void {

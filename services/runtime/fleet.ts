@@ -89,9 +89,9 @@ class PulsingFleet implements BusFleet {
   }
 
   follow(service: ServiceName, follower: ShardFollower): Stop {
+    for (const shard of this.#owned.get(service) ?? []) follower.gained(shard);
     const followers = this.#followers.get(service) ?? new Set();
     this.#followers.set(service, followers.add(follower));
-    for (const shard of this.#owned.get(service) ?? []) follower.gained(shard);
     return () => followers.delete(follower);
   }
 

@@ -1,0 +1,160 @@
+/** Tests of the token bucket: the numbers of 17.2, the swaps of 7.5, and the rate in every window. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  atRate,
+  type Bucket,
+  hasToken,
+  newBucket,
+  nextTokenAt,
+  paid,
+  tokensAt,
+  withoutToken,
+  withTokenBack,
+} from "../../services/zone/zone.bucket.ts";
+
+const RATE = Math.fround(0.1);
+const SECONDARY = Math.fround(0.01);
+const S = 1000;
+const taken = (bucket: Bucket, now: number) => withoutToken(bucket, now);
+
+/** Grants as soon as possible, `count` times; the instants in seconds. */
+function grants(start: Bucket, count: number): number[] {
+  let bucket = start;
+  return Array.from({ length: count }, () => {
+    const at = Math.max(bucket.at, nextTokenAt(bucket));
+    bucket = withoutToken(bucket, at);
+    return at / S;
+  });
+}
+
+describe("a bucket of 0.1 per second and burst 1 (17.2)", () => {
+  test("grants at 0, 10, 20, 30 and 40 s, and not at the next tick of anything", () => {
+    const [first, ...rest] = grants(newBucket(RATE, 0), 5);
+    expect(first).toBe(0);
+    for (const [index, at] of rest.entries()) expect(at).toBeCloseTo((index + 1) * 10, 5);
+  });
+
+  test("holds one token at most, however long it waits (R7.8)", () => {
+    expect(tokensAt(newBucket(RATE, 0), 1e9)).toBe(1);
+    expect(grants({ ...newBucket(RATE, 0), at: 1e6 }, 2)[1]).toBeCloseTo(1010, 5);
+  });
+
+  test("swapped to 0.01 at 5 s, when it is empty, grants next at 105 s", () => {
+    const swapped = atRate(taken(newBucket(RATE, 0), 0), SECONDARY, 5 * S);
+    expect(nextTokenAt(swapped) / S).toBeCloseTo(105, 3);
+  });
+
+  test("swapped to 0.01 at 15 s, half full since 10 s, grants next at 115 s", () => {
+    const halfFull = taken(taken(newBucket(RATE, 0), 0), 10 * S);
+    expect(tokensAt(halfFull, 15 * S)).toBeCloseTo(0.5, 6);
+    expect(nextTokenAt(atRate(halfFull, SECONDARY, 15 * S)) / S).toBeCloseTo(115, 3);
+  });
+
+  test("swapped while it is full grants at once", () => {
+    expect(hasToken(atRate(newBucket(RATE, 0), SECONDARY, 5 * S), 5 * S)).toBe(true);
+  });
+
+  test("stopped and started again grants one rate after the start, because a stopped one has no token (R7.11)", () => {
+    const restarted = atRate(atRate(newBucket(RATE, 0), 0, 5 * S), RATE, 60 * S);
+    expect(nextTokenAt(restarted) / S).toBeCloseTo(70, 5);
+  });
+
+  test("set to the rate it has keeps its tokens (step 1 of 7.5)", () => {
+    const bucket = taken(newBucket(RATE, 0), 0);
+    expect(atRate(bucket, RATE, 7 * S)).toBe(bucket);
+    const stopped = atRate(bucket, 0, 7 * S);
+    expect(atRate(stopped, 0, 8 * S)).toBe(stopped);
+  });
+});
+
+describe("rates that stop", () => {
+  test.each([0, -1])("a rate of %f never grants (R7.10, L52)", (perSecond) => {
+    const bucket = newBucket(perSecond, 0);
+    expect(hasToken(bucket, 1e12)).toBe(false);
+    expect(nextTokenAt(bucket)).toBe(Number.POSITIVE_INFINITY);
+    expect(withTokenBack(bucket, 5)).toBe(bucket);
+  });
+
+  test("a stopped bucket of rate 1 starts again, as upstream's does not (L12, R7.12)", () => {
+    const restarted = atRate(atRate(newBucket(1, 0), 0, 0), 1, 10 * S);
+    expect(nextTokenAt(restarted)).toBe(11 * S);
+  });
+});
+
+describe("a token given back", () => {
+  test("is there at once, on top of what was gained since, and never makes two", () => {
+    const bucket = taken(newBucket(RATE, 0), 0);
+    const refunded = withTokenBack(bucket, 3 * S);
+    expect(hasToken(refunded, 3 * S)).toBe(true);
+    expect(tokensAt(refunded, 3 * S)).toBe(1);
+  });
+});
+
+describe("a turn that somebody paid for", () => {
+  test("leaves what was gained since, so that the next owner of a zone goes on in its pace", () => {
+    const takenOver = paid(newBucket(RATE, 30 * S), 26 * S, 30 * S);
+    expect(nextTokenAt(takenOver) / S).toBeCloseTo(36, 5);
+  });
+
+  test("long ago leaves a full bucket, and one in the future an empty one", () => {
+    expect(hasToken(paid(newBucket(RATE, 0), -1e9, 0), 0)).toBe(true);
+    expect(nextTokenAt(paid(newBucket(RATE, 0), 99 * S, 0)) / S).toBeCloseTo(10, 5);
+  });
+
+  test("never adds a token", () => {
+    const empty = taken(newBucket(RATE, 0), 0);
+    expect(tokensAt(paid(empty, -1e9, S), S)).toBeCloseTo(0.1, 6);
+  });
+});
+
+test("a clock that goes back gives and takes nothing (R7.9)", () => {
+  const bucket = taken(newBucket(RATE, 10 * S), 10 * S);
+  expect(tokensAt(bucket, 5 * S)).toBe(0);
+  expect(hasToken(newBucket(RATE, 10 * S), 5 * S)).toBe(true);
+});
+
+test("between swaps, grants in any window are at most 1 + rate × window, whenever anybody tries (P5)", () => {
+  const waits = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 200 });
+  fc.assert(
+    fc.property(waits, fc.float({ min: Math.fround(0.001), max: 10, noNaN: true }), (pauses, perSecond) => {
+      let bucket = newBucket(perSecond, 0);
+      let now = 0;
+      const at: number[] = [];
+      for (const pause of pauses) {
+        now += pause;
+        if (!hasToken(bucket, now)) continue;
+        bucket = withoutToken(bucket, now);
+        at.push(now);
+      }
+      for (const [first, start] of at.entries()) {
+        for (const [last, end] of at.entries()) {
+          if (last < first) continue;
+          expect(last - first + 1).toBeLessThanOrEqual(1 + (perSecond * (end - start)) / S + 1e-6);
+        }
+      }
+    }),
+  );
+});
+
+test("whatever swaps come between, two grants are never closer than one token of the faster rate allows, but for full buckets carried over", () => {
+  const step = fc.record({
+    pause: fc.integer({ min: 0, max: 20_000 }),
+    perSecond: fc.constantFrom(0, SECONDARY, RATE, 1),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      let bucket = newBucket(RATE, 0);
+      let now = 0;
+      let lastGrant: number | null = null;
+      for (const { pause, perSecond } of steps) {
+        now += pause;
+        bucket = atRate(bucket, perSecond, now);
+        if (!hasToken(bucket, now)) continue;
+        bucket = withoutToken(bucket, now);
+        if (lastGrant !== null) expect(now - lastGrant).toBeGreaterThanOrEqual(S - 1e-6);
+        lastGrant = now;
+      }
+    }),
+  );
+});

@@ -1,0 +1,193 @@
+/** Tests of the zone's arithmetic: disruption states, rates, the all-zones rule, and what a turn asks for. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import {
+  clearAsk,
+  type Damage,
+  damageOf,
+  inOrderOfWaiting,
+  isAtOdds,
+  newestTaintAt,
+  outlookOf,
+  taintsPerSecondOf,
+  turnAsk,
+  wantsTurn,
+} from "../../services/zone/zone.policy.ts";
+import { judgedNode, noExecute, observedNode } from "../support/observed-objects.ts";
+
+const THRESHOLD = STANDARD_PROFILE.unhealthyZoneThreshold;
+const NOT_READY = "node.kubernetes.io/not-ready";
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+const RATE = Math.fround(0.1);
+const SECONDARY = Math.fround(0.01);
+
+describe("the damage of a zone and its rate (17.1)", () => {
+  test.each<[ready: number, notReady: number, Damage, perSecond: number]>([
+    [0, 0, "empty", RATE],
+    [1, 0, "normal", RATE],
+    [0, 1, "full", RATE],
+    [1, 2, "normal", RATE],
+    [2, 3, "partial", 0],
+    [3, 3, "normal", RATE],
+    [9, 11, "partial", 0],
+    [22, 28, "partial", 0],
+    [22, 29, "partial", SECONDARY],
+    [0, 51, "full", RATE],
+  ])("%i ready and %i not ready is %s at %f per second", (ready, notReady, damage, perSecond) => {
+    const size = ready + notReady;
+    expect(damageOf({ size, notReady }, THRESHOLD)).toBe(damage);
+    expect(taintsPerSecondOf(damage, size, STANDARD_PROFILE)).toBe(perSecond);
+  });
+
+  test("two down of three do not disrupt it, because it takes at least three (R6.4)", () => {
+    expect(damageOf({ size: 3, notReady: 2 }, 0.1)).toBe("normal");
+    expect(damageOf({ size: 30, notReady: 3 }, 0.1)).toBe("partial");
+  });
+
+  test("the share is compared in float32: 3 of 9 reaches 0.33333334, which in doubles it would not (R6.2)", () => {
+    expect(3 / 9).toBeLessThan(0.33333334);
+    expect(damageOf({ size: 9, notReady: 3 }, 0.33333334)).toBe("partial");
+    expect(damageOf({ size: 20, notReady: 11 }, 0.55)).toBe("partial");
+  });
+
+  test("the float32 comparison is upstream's for every count and threshold (R6.1, R6.2)", () => {
+    const single = (value: number) => new Float32Array([value])[0] ?? 0;
+    fc.assert(
+      fc.property(
+        fc.nat(5000),
+        fc.nat(5000),
+        fc.float({ min: 0, max: 1, noNaN: true }),
+        (ready, notReady, threshold) => {
+          const size = ready + notReady;
+          const isFull = ready === 0 && notReady > 0;
+          const share = single(single(notReady) / single(size));
+          const isPartial = notReady > 2 && share >= single(threshold);
+          const wanted = size === 0 ? "empty" : isFull ? "full" : isPartial ? "partial" : "normal";
+          expect(damageOf({ size, notReady }, threshold)).toBe(wanted);
+        },
+      ),
+    );
+  });
+
+  test("exactly the large-cluster threshold is small, one more is large (R6.5, L45)", () => {
+    expect(taintsPerSecondOf("partial", 50, STANDARD_PROFILE)).toBe(0);
+    expect(taintsPerSecondOf("partial", 51, STANDARD_PROFILE)).toBe(SECONDARY);
+  });
+});
+
+describe("the outlook over all zones (R6.7–R6.12)", () => {
+  test.each<[string, (Damage | null)[], string]>([
+    ["no zone at all (R6.9)", [], "spared"],
+    ["one healthy zone among lost ones", ["full", "normal", null], "spared"],
+    ["one partially disrupted zone", ["full", "partial"], "spared"],
+    ["every zone lost (R6.10)", ["full", "full"], "disrupted"],
+    ["the only zone lost (R6.14)", ["full"], "disrupted"],
+    ["all known zones lost and one unknown", ["full", null], "unclear"],
+    ["nothing but an unknown zone", [null], "unclear"],
+  ])("%s: %j is %s", (_what, damages, outlook) => {
+    expect(outlookOf(damages)).toBe(outlook);
+  });
+
+  test("an unknown zone never lets a grant pass, and never takes a taint back", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom<Damage | null>("full", "empty", null)), (damages) => {
+        const outlook = outlookOf([...damages, null]);
+        expect(outlook).toBe("unclear");
+      }),
+    );
+  });
+});
+
+describe("a node's turn", () => {
+  const due = (node: string) => judgedNode(node, { eviction: "toBeEvicted", readiness: "unknown", ready: "Unknown" });
+
+  test("is waited for while the eviction is due and the API shows the node as not ready", () => {
+    const observed = observedNode("a", { ready: "Unknown" });
+    expect(wantsTurn({ observed, judged: due("a") }, "taint")).toBe(true);
+    expect(wantsTurn({ observed: observedNode("a"), judged: due("a") }, "taint")).toBe(false);
+    expect(wantsTurn({ observed: observedNode("a", { ready: null }), judged: due("a") }, "taint")).toBe(false);
+    expect(wantsTurn({ observed, judged: judgedNode("a", { eviction: "evicted" }) }, "taint")).toBe(false);
+    expect(wantsTurn({ observed, judged: judgedNode("a") }, "taint")).toBe(false);
+  });
+
+  test("is waited for in direct mode whatever the API shows by now (5.6)", () => {
+    expect(wantsTurn({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
+  });
+
+  test("asks for the taint of its Ready status and takes the opposite off in the same patch (R4.36, P3)", () => {
+    const foreign = noExecute("maintenance", { value: "x" });
+    const silent = observedNode("a", { ready: "Unknown", taints: [foreign, noExecute(NOT_READY)] });
+    expect(turnAsk(silent)).toEqual({
+      node: "a",
+      uid: "uid-a",
+      resourceVersion: "1",
+      taints: [foreign, noExecute(NOT_READY)],
+      ready: "Unknown",
+      add: [{ key: UNREACHABLE, effect: "NoExecute" }],
+      remove: [{ key: NOT_READY, effect: "NoExecute" }],
+      why: "turn",
+    });
+    expect(turnAsk(observedNode("a", { ready: "False" }))?.add).toEqual([{ key: NOT_READY, effect: "NoExecute" }]);
+    expect(turnAsk(observedNode("a"))).toBeNull();
+    expect(turnAsk(observedNode("a", { ready: null }))).toBeNull();
+  });
+
+  test("only ever names our two NoExecute taints, whatever stands on the node (P4, R4.41)", () => {
+    const keys = fc.constantFrom(NOT_READY, UNREACHABLE, "maintenance", "node.kubernetes.io/out-of-service");
+    const taint = fc.record({ key: keys, effect: fc.constantFrom("NoExecute", "NoSchedule"), value: fc.string() });
+    const ready = fc.constantFrom<"True" | "False" | "Unknown" | null>("True", "False", "Unknown", null);
+    fc.assert(
+      fc.property(fc.array(taint), ready, (taints, status) => {
+        const node = observedNode("a", { taints, ready: status });
+        for (const ask of [turnAsk(node), clearAsk(node)]) {
+          const touched = [...(ask?.add ?? []), ...(ask?.remove ?? [])];
+          expect(
+            touched.every(({ key, effect }) => effect === "NoExecute" && [NOT_READY, UNREACHABLE].includes(key)),
+          ).toBe(true);
+          expect(ask?.add.some(({ key }) => ask.remove.some((removed) => removed.key === key)) ?? false).toBe(false);
+        }
+      }),
+    );
+  });
+
+  test("healing takes both our NoExecute taints off and nothing else; a node without them is left alone (R6.10)", () => {
+    const taints = [noExecute(NOT_READY), noExecute("foreign"), noExecute(UNREACHABLE)];
+    const ask = clearAsk(observedNode("a", { ready: "Unknown", taints }));
+    expect(ask).toMatchObject({ add: [], remove: [{ key: NOT_READY }, { key: UNREACHABLE }], why: "healing" });
+    expect(clearAsk(observedNode("a", { taints: [noExecute("foreign")] }))).toBeNull();
+  });
+});
+
+describe("taking a zone over", () => {
+  test("nodes that waited unseen are queued by how long they have been ill, then by name", () => {
+    const member = (node: string, since: number) => ({
+      observed: observedNode(node),
+      judged: judgedNode(node, { since }),
+    });
+    const order = [member("c", 5), member("b", 9), member("a", 9), member("d", 1)].sort(inOrderOfWaiting);
+    expect(order.map(({ observed }) => observed.node)).toEqual(["d", "c", "a", "b"]);
+  });
+
+  test("the newest of our stamps counts, as the last instant of the second it names; foreign ones do not", () => {
+    const at = (timeAdded: string, key = UNREACHABLE) => observedNode(key, { taints: [noExecute(key, { timeAdded })] });
+    const nodes = [
+      at("2026-01-01T00:00:05Z"),
+      at("2026-01-01T00:00:09Z", NOT_READY),
+      at("2026-01-01T00:00:30Z", "foreign"),
+      observedNode("none"),
+    ];
+    expect(newestTaintAt(nodes)).toBe(Date.UTC(2026, 0, 1, 0, 0, 10));
+    expect(newestTaintAt([observedNode("none")])).toBeNull();
+  });
+
+  test("a judgement that contradicts the API is noticed: another status, another uid, another zone", () => {
+    const observed = observedNode("a", { ready: "Unknown" });
+    const judged = judgedNode("a", { ready: "Unknown" });
+    expect(isAtOdds({ observed, judged })).toBe(false);
+    expect(isAtOdds({ observed: observedNode("a"), judged })).toBe(true);
+    expect(isAtOdds({ observed: { ...observed, uid: "other" }, judged })).toBe(true);
+    const moved = { ...observed, labels: { "topology.kubernetes.io/zone": "z2" } };
+    expect(isAtOdds({ observed: moved, judged })).toBe(true);
+  });
+});

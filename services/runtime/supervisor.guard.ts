@@ -1,4 +1,7 @@
-/** The ports of one life of a service, guarded: what it throws is caught, and once it has ended nothing reaches it any more. */
+/**
+ * The ports of one life of a service, guarded: what it throws is caught, and once it has ended nothing reaches it any
+ * more.
+ */
 import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch } from "../../protocols/ports.ts";
 
 /** One life of a service, from its start until it stops or fails. */

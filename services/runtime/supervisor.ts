@@ -9,8 +9,10 @@ export const FAILURE_WINDOW_MS = 60_000;
 /** Pause before the first restart, in milliseconds; doubles with each further failure in the window. */
 const RESTART_PAUSE_MS = 100;
 
-/** The services that turn what is observed into asks: they end first, so that writers and ledger can finish. */
+/** The services that turn what is observed into asks: they end first. */
 const JUDGES: readonly ServiceName[] = ["zone", "node", "taint-manager", "observer"];
+/** Those that carry out and record what was asked, in the order in which they end. */
+const DOERS: readonly ServiceName[] = ["node-writer", "pod-writer", "ledger"];
 
 /** What a supervisor is made of. */
 export interface SupervisorOptions {
@@ -44,10 +46,10 @@ export function supervise(options: SupervisorOptions): Supervisor {
     const counted = { ...options, restarted: () => failures.add(1, name) };
     running.set(name, new SupervisedService(name, service, counted));
   }
-  const stopAll = (names: Iterable<ServiceName>): void => {
+  const stopAll = (names: readonly ServiceName[]): void => {
     for (const name of names) running.get(name)?.stop();
   };
-  return { stopJudging: () => stopAll(JUDGES), stop: () => stopAll([...JUDGES, ...running.keys()]) };
+  return { stopJudging: () => stopAll(JUDGES), stop: () => stopAll([...JUDGES, ...DOERS]) };
 }
 
 class SupervisedService {

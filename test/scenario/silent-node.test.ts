@@ -1,0 +1,184 @@
+/** Scenarios on virtual time: a node falls silent and returns, with its status, with its lease alone, or never. */
+import { expect, test } from "vitest";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
+import { ALL_UNKNOWN, ALL_WELL, SPINE } from "./spine.ts";
+
+/** A cluster with one node that sent its last sign of life at 30 s. */
+function silentCluster() {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  cluster.start(SPINE);
+  cluster.advance(30_000);
+  kubelet.stop();
+  return { cluster, kubelet };
+}
+
+test("a silent node is found at the first instant later than its grace, late by 0 ms (2.8 step E)", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(50_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  expect(cluster.said("asked.condition").map(({ atMs }) => atMs)).toEqual([80_001]);
+});
+
+test("the four conditions get upstream's reason, message and one transition time; heartbeats stay (2.8 step F, R2.44)", () => {
+  const { cluster } = silentCluster();
+  const before = cluster.node("node-1").status.conditions ?? [];
+  cluster.advance(50_001);
+  const after = cluster.node("node-1").status.conditions ?? [];
+  expect(after).toHaveLength(4);
+  for (const [index, condition] of after.entries()) {
+    expect(condition).toEqual({
+      type: before[index]?.type,
+      status: "Unknown",
+      reason: "NodeStatusUnknown",
+      message: "Kubelet stopped posting node status.",
+      lastHeartbeatTime: before[index]?.lastHeartbeatTime,
+      lastTransitionTime: "2026-01-01T00:01:20Z",
+    });
+  }
+});
+
+test("the NoSchedule taint and the judgement follow in the same instant, and nothing is asked twice", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(50_001);
+  expect(cluster.node("node-1").spec.taints).toEqual([
+    { key: "node.kubernetes.io/unreachable", effect: "NoSchedule", timeAdded: "2026-01-01T00:01:20Z" },
+  ]);
+  const judged = cluster.said("judged.node").at(-1);
+  expect(judged?.atMs).toBe(80_001);
+  expect(judged?.body).toMatchObject({
+    readiness: "unknown",
+    ready: "Unknown",
+    eviction: "toBeEvicted",
+    counted: true,
+  });
+  const asked = cluster.said("asked.taint").length;
+  cluster.advance(300_000);
+  expect(cluster.said("asked.condition")).toHaveLength(1);
+  expect(cluster.said("asked.taint")).toHaveLength(asked);
+});
+
+test("every write can be traced back to the heartbeat that was the last", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(50_001);
+  const [ask] = cluster.said("asked.condition");
+  const [written] = cluster.said("done.write").filter(({ body }) => body.ask === "asked.condition");
+  expect(written?.cause).toBe(ask?.id);
+  const heartbeat = cluster.said("observed.lease").find(({ id }) => id === ask?.cause);
+  expect(heartbeat?.body.heartbeats).toMatchObject([
+    { node: "node-1", kind: "lease", seenAt: cluster.clock.wallMs() - 50_001 },
+  ]);
+});
+
+test("a node that returns with its status is healed at once", () => {
+  const { cluster, kubelet } = silentCluster();
+  cluster.advance(120_000);
+  kubelet.resume();
+  cluster.advance(0);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  expect(cluster.taints("node-1")).toEqual([]);
+  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "ready", eviction: "unmarked" });
+  cluster.advance(300_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+});
+
+test("a node that returns with its lease alone stays Unknown until it posts, as upstream leaves it", () => {
+  const { cluster, kubelet } = silentCluster();
+  cluster.advance(60_000);
+  kubelet.renew();
+  cluster.advance(60_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  kubelet.post();
+  cluster.advance(0);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+});
+
+test("a node that renews only its lease is alive for ever (R2.42)", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", statusPeriodMs: null });
+  cluster.start(SPINE);
+  cluster.advance(3_600_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  expect(cluster.said("asked.condition")).toEqual([]);
+});
+
+test("a node that only posts its status is alive, and silent when it stops (R2.34)", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: 10_000 });
+  cluster.start(SPINE);
+  cluster.advance(600_000);
+  expect(cluster.said("asked.condition")).toEqual([]);
+  kubelet.stop();
+  cluster.advance(50_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+});
+
+test("heartbeats alone are never told as a node's state", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", statusPeriodMs: 10_000 });
+  cluster.start(SPINE);
+  cluster.advance(1_000);
+  const told = cluster.said("observed.node").length;
+  cluster.advance(600_000);
+  expect(cluster.said("observed.node")).toHaveLength(told);
+});
+
+test("a node that never posted gets its startup grace, then four conditions that say so (R2.32)", () => {
+  const cluster = new VirtualCluster();
+  cluster.start(SPINE);
+  cluster.advance(5_000);
+  cluster.addNode({ name: "node-1", posts: false, leasePeriodMs: null });
+  cluster.advance(60_000);
+  expect(cluster.conditions("node-1")).toEqual([]);
+  cluster.advance(1);
+  const conditions = cluster.node("node-1").status.conditions ?? [];
+  expect(conditions.map(({ type }) => type)).toEqual(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+  for (const condition of conditions) {
+    expect(condition).toMatchObject({
+      status: "Unknown",
+      reason: "NodeStatusNeverUpdated",
+      message: "Kubelet never posted node status.",
+      lastHeartbeatTime: "2026-01-01T00:00:05Z",
+      lastTransitionTime: "2026-01-01T00:01:05Z",
+    });
+  }
+  expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
+});
+
+test("a node that posts within its startup grace is ready, and its grace is the shorter one from then on", () => {
+  const cluster = new VirtualCluster();
+  cluster.start(SPINE);
+  cluster.advance(5_000);
+  const kubelet = cluster.addNode({ name: "node-1", posts: false, leasePeriodMs: null, statusPeriodMs: null });
+  cluster.advance(59_000);
+  kubelet.post();
+  cluster.advance(50_000);
+  expect(cluster.conditions("node-1")).toContain("Ready=True");
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toContain("Ready=Unknown");
+});
+
+test("a node replaced under its name in a moment is a new node with a whole grace (R2.16 is upstream's fault)", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(49_000);
+  cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });
+  const kubelet = cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
+  cluster.advance(50_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  expect(kubelet.refusals).toEqual([]);
+});
+
+test("a deleted node leaves nothing behind: no verdict, no ask", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(20_000);
+  cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });
+  cluster.advance(600_000);
+  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.said("observed.gone")).toHaveLength(1);
+});

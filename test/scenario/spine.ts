@@ -1,0 +1,14 @@
+/** What most scenarios of nodes start with: a cluster on virtual time with observer, node and node-writer. */
+import { nodeService } from "../../services/node/node.service.ts";
+import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
+import { observerService } from "../../services/observer/observer.service.ts";
+import type { Services } from "../support/virtual-cluster.ts";
+
+/** The services that find silent nodes and keep conditions, taints and labels right. */
+export const SPINE: Services = { observer: observerService, node: nodeService, "node-writer": nodeWriterService };
+
+/** The four conditions of a node that was found silent, in the order the embedded API keeps them. */
+export const ALL_UNKNOWN = ["MemoryPressure=Unknown", "DiskPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
+
+/** The conditions of a node that is well. */
+export const ALL_WELL = ["MemoryPressure=False", "DiskPressure=False", "PIDPressure=False", "Ready=True"];

@@ -1,0 +1,117 @@
+/** A whole cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be cut. */
+import { inspect } from "node:util";
+import { MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
+import type { Bus, Fleet, Io, Log, Metrics, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { aloneFleet } from "../../services/runtime/fleet.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { supervise } from "../../services/runtime/supervisor.ts";
+import { cuttable } from "./cuttable-transport.ts";
+import { recordingLog } from "./recording-log.ts";
+import { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.ts";
+
+/** What runs in one process: services by name. */
+export type Services = Partial<Record<ServiceName, Service>>;
+
+/** A message as it was heard, with the instant on the monotonic clock. */
+export type Heard<T extends MessageType = MessageType> = Message<T> & { readonly atMs: number };
+
+/** One process of Vigil. */
+export interface VirtualProcess {
+  readonly member: string;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly metrics: ReadableMetrics;
+  /** Cuts the process off the bus until the result is called. */
+  cutBus(): Stop;
+  /** Ends the process without a word, as a kill would. */
+  kill: Stop;
+}
+
+/** The world with Vigil in it. */
+export class VirtualCluster extends VirtualWorld {
+  /** Everything that was said on the bus. */
+  readonly heard: Heard[] = [];
+  readonly #transport: Transport;
+  readonly #processes = new Set<VirtualProcess>();
+  #started = 0;
+
+  constructor(options: VirtualWorldOptions = {}) {
+    super(options);
+    this.#transport = memoryTransport(this.clock);
+    this.#tap();
+  }
+
+  /** Lets time pass. Throws when a service failed: what it would survive by starting anew is still a fault. */
+  override advance(ms: number): void {
+    super.advance(ms);
+    for (const { member, log } of this.#processes) {
+      const problem = log.lines.find(({ level }) => level === "error");
+      if (problem === undefined) continue;
+      throw new Error(`${member}: ${problem.message}: ${inspect(problem.fields)}`);
+    }
+  }
+
+  /** Starts a process with these services, alone in its fleet unless another one is given. */
+  start(services: Services, { member, fleet }: { member?: string; fleet?: Fleet } = {}): VirtualProcess {
+    this.#started += 1;
+    const name = member ?? `process-${this.#started}`;
+    const log = recordingLog();
+    const metrics = createMetrics();
+    const { transport, cut } = cuttable(this.#transport);
+    const kube = this.createKube(`${name}/${this.#started}`, log, metrics);
+    const { clock, profile } = this;
+    const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
+    const supervisor = supervise({
+      services: new Map(Object.entries(services) as [ServiceName, Service][]),
+      ioOf: (service): Io => {
+        const bus = this.#createBus(transport, { service, member: name, log, metrics });
+        return { ...shared, bus, random: this.random(`${name}/${service}`) };
+      },
+      clock,
+      log,
+      metrics,
+      fatal: (problem) => log.error(problem),
+    });
+    const process: VirtualProcess = {
+      member: name,
+      log,
+      metrics,
+      cutBus: cut,
+      kill: () => {
+        cut();
+        supervisor.stop();
+        this.#processes.delete(process);
+      },
+    };
+    this.#processes.add(process);
+    return process;
+  }
+
+  /** Ends every process. */
+  stop(): void {
+    for (const process of this.#processes) process.kill();
+  }
+
+  /** The messages of one type, in the order they were said. */
+  said<T extends MessageType>(type: T): Heard<T>[] {
+    return this.heard.filter((message): message is Heard<T> => message.type === type);
+  }
+
+  #createBus(transport: Transport, who: { service: string; member: string; log: Log; metrics: Metrics }): Bus {
+    const { mailboxMessagesMax } = this.profile;
+    return typedBus({ transport, clock: this.clock, cluster: "test", mailboxMessagesMax, ...who });
+  }
+
+  #tap(): void {
+    const bus = this.#createBus(this.#transport, {
+      service: "tap",
+      member: "test",
+      log: recordingLog(),
+      metrics: createMetrics(),
+    });
+    for (const type of Object.keys(MESSAGES) as MessageType[]) {
+      bus.subscribe(type, "all", (message) => this.heard.push({ ...message, atMs: this.clock.monotonicMs() }));
+    }
+  }
+}

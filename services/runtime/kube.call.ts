@@ -1,4 +1,7 @@
-/** One request whose whole answer is wanted at once, with a deadline. What the answer means is decided in kube.outcome.policy.ts. */
+/**
+ * One request whose whole answer is wanted at once, with a deadline. What the answer means is decided in
+ * kube.outcome.policy.ts.
+ */
 import type { Clock, HttpRequest, Wire } from "../../protocols/ports.ts";
 
 /** What a request came to: a whole answer, or none. */

@@ -1,4 +1,6 @@
-/** Keeps one copy of values that many objects share, because a million pods repeat the same few. It projects nothing. */
+/**
+ * Keeps one copy of values that many objects share, because a million pods repeat the same few. It projects nothing.
+ */
 import type { Toleration } from "../../protocols/objects.ts";
 import { listOf } from "./kube.json.ts";
 

@@ -1,7 +1,9 @@
 /**
- * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line, in the order in
+ * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line, in the order
+ * in
  * which Kubernetes writes fields, without parsing it. Leases are nearly all that a watch brings (10,000 a second in a
- * cluster of 100,000 nodes) and three short texts are all that is wanted of each; parsing one costs three times as much.
+ * cluster of 100,000 nodes) and three short texts are all that is wanted of each; parsing one costs three times as
+ * much.
  * Whatever does not look exactly as expected is left to the plain path.
  */
 import type { ObservedLease } from "../../protocols/ports.ts";

@@ -2,7 +2,9 @@
 
 const NEWLINE = 0x0a;
 
-/** Collects chunks and gives each whole line, without its newline; a line that is still open is kept for the next chunk. */
+/**
+ * Collects chunks and gives each whole line, without its newline; a line that is still open is kept for the next chunk.
+ */
 export class LineSplitter {
   #open: Uint8Array[] = [];
 

@@ -1,4 +1,7 @@
-/** One list, page by page: gives each item while the answer arrives and tells how it ended. Trying again is the reader's work. */
+/**
+ * One list, page by page: gives each item while the answer arrives and tells how it ended. Trying again is the reader's
+ * work.
+ */
 import type { Clock, Wire } from "../../protocols/ports.ts";
 import { parsed, recordOf, textOf } from "./kube.json.ts";
 import { ListScanner } from "./kube.list-scan.ts";

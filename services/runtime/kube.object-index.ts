@@ -1,4 +1,7 @@
-/** The objects a reader knows, by namespace and name. The names are the objects' own texts, so an entry costs no more than its slot. */
+/**
+ * The objects a reader knows, by namespace and name. The names are the objects' own texts, so an entry costs no more
+ * than its slot.
+ */
 
 /** A two-level map. */
 export class ObjectIndex<T> {

@@ -1,7 +1,7 @@
 /** Decides what an API server's answer means for a write or a read. It sends and retries nothing. */
 import type { KubeObject, ObjectRef, ReadReply, WriteReply } from "../../protocols/ports.ts";
 import type { Answer } from "./kube.call.ts";
-import { parsed, recordOf, textOf } from "./kube.json.ts";
+import { listOf, parsed, recordOf, textOf } from "./kube.json.ts";
 
 /** What the body of a refusal says (metav1.Status), with neutral values where it is silent. */
 export interface Refusal {
@@ -11,6 +11,8 @@ export interface Refusal {
   readonly reason: string;
   readonly message: string;
   readonly retryAfterMs: number | null;
+  /** The fields of the object that an Invalid names as its causes. */
+  readonly fields: readonly unknown[];
 }
 
 type Whole = Extract<Answer, { kind: "answer" }>;
@@ -21,12 +23,15 @@ const RETRY_AFTER_DEFAULT_MS = 1000;
 /** No server is believed that wants us silent for longer. */
 const RETRY_AFTER_MAX_MS = 60_000;
 const DETAIL_LENGTH_MAX = 500;
-/** How admission says that a webhook refused; such a refusal carries any code the webhook likes (apiserver ToStatusErr). */
+/**
+ * How admission says that a webhook refused; such a refusal carries any code the webhook likes (apiserver ToStatusErr).
+ */
 const WEBHOOK_DENIAL = /admission webhook ".*" denied the request/;
 
 /** Reads a refusal out of an answer. */
 export function refusalOf(answer: Whole): Refusal {
   const body = recordOf(parsed(answer.text));
+  const details = recordOf(body.details);
   const isStatus = body.kind === "Status";
   const message = isStatus ? textOf(body.message) : null;
   return {
@@ -34,7 +39,8 @@ export function refusalOf(answer: Whole): Refusal {
     isStatus,
     reason: (isStatus ? textOf(body.reason) : null) ?? "",
     message: `${answer.status}: ${message ?? (answer.text.trim() || "no message")}`.slice(0, DETAIL_LENGTH_MAX),
-    retryAfterMs: retryAfterMs(answer.headers["retry-after"], recordOf(body.details).retryAfterSeconds),
+    retryAfterMs: retryAfterMs(answer.headers["retry-after"], details.retryAfterSeconds),
+    fields: listOf(details.causes).map((cause) => recordOf(cause).field),
   };
 }
 
@@ -67,8 +73,11 @@ function refusedWrite({
   status,
   isStatus,
   reason,
+  fields,
 }: Refusal): "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" {
   if (status === 409) return reason === "AlreadyExists" ? "exists" : "conflict";
+  // A patch that names another uid is to the server an attempt to change an immutable field.
+  if (status === 422 && fields.includes("metadata.uid")) return "conflict";
   if (status === 404 && isStatus) return "gone";
   if (status === 401 || status === 403 || status === 422) return "denied";
   // A gateway gave up waiting: the write may still have happened.

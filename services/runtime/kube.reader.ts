@@ -31,7 +31,9 @@ export interface ReaderIo {
 const PAGE_ITEMS = 500;
 /** A server answers a watch at once; bookmarks come about every minute, so after half as much again it is in doubt. */
 const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
-/** A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector). */
+/**
+ * A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector).
+ */
 const WATCH_SECONDS_MIN = 300;
 /** A watch that lived so long was a good one; a shorter one counts as a failure, or a server could make us spin. */
 const STEADY_MS = 5_000;
@@ -99,7 +101,8 @@ export class Reader<T> implements Watch {
     this.#io.count.list(reason);
     this.#intake.listBegins();
     const { path, selectors } = this.#resource;
-    // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the newest.
+    // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the
+    // newest.
     const options = { path, selectors, fromCache: this.#resourceVersion === null, limit: this.#pageItems };
     const listing = startListing(this.#io, options, {
       item: (raw) => this.#intake.listItem(raw),
@@ -173,7 +176,7 @@ export class Reader<T> implements Watch {
   }
 
   #expire(message: string): void {
-    this.#refuse({ status: 410, isStatus: true, reason: "Expired", message, retryAfterMs: null });
+    this.#refuse({ status: 410, isStatus: true, reason: "Expired", message, retryAfterMs: null, fields: [] });
   }
 
   #watchClosed(end: StreamEnd): void {

@@ -3,7 +3,9 @@
 /** How well one resource is seen. */
 export interface Sight {
   readonly synced: boolean;
-  /** Start of the unbroken sight; null before the first list. Kept through a short loss, so that it can go on after it. */
+  /**
+   * Start of the unbroken sight; null before the first list. Kept through a short loss, so that it can go on after it.
+   */
   readonly sinceMs: number | null;
   /** The last instant at which the watch is known to have been whole; null while it is. */
   readonly lostAtMs: number | null;

@@ -1,4 +1,7 @@
-/** One GET whose answer is taken while it arrives: the transport of lists and watches. Trying again is the caller's work. */
+/**
+ * One GET whose answer is taken while it arrives: the transport of lists and watches. Trying again is the caller's
+ * work.
+ */
 import type { Clock, Timer, Wire } from "../../protocols/ports.ts";
 import { type Refusal, refusalOf } from "./kube.outcome.policy.ts";
 

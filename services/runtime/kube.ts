@@ -1,4 +1,6 @@
-/** The Kubernetes port on any wire: readers and one writer under one roof. What flows through it is decided elsewhere. */
+/**
+ * The Kubernetes port on any wire: readers and one writer under one roof. What flows through it is decided elsewhere.
+ */
 import type { Clock, Kube, Log, Metrics, Random, Watched, WatchSink, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { Interner } from "./kube.interner.ts";

@@ -1,4 +1,7 @@
-/** Sends writes and live reads to the API: in order of urgency, one write per object, no more at once than the server bears. It retries nothing. */
+/**
+ * Sends writes and live reads to the API: in order of urgency, one write per object, no more at once than the server
+ * bears. It retries nothing.
+ */
 import type {
   Clock,
   HttpRequest,
@@ -36,7 +39,9 @@ export interface Observed {
   readonly latencyMs: number;
 }
 
-/** Admission webhooks may take 10 s (their default timeout); a request that takes longer than this has lost its reply. */
+/**
+ * Admission webhooks may take 10 s (their default timeout); a request that takes longer than this has lost its reply.
+ */
 const WRITE_TIMEOUT_MS = 15_000;
 /** A read calls no webhook. */
 const READ_TIMEOUT_MS = 10_000;

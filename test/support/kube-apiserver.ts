@@ -2,7 +2,6 @@
  * A real etcd and kube-apiserver for a test, on ports of their own, with tokens, RBAC and the admission nodes and pods
  * meet in a cluster.
  */
-import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,15 +9,9 @@ import { join } from "node:path";
 import type { Credentials, SocketWire } from "../../services/runtime/kube.https.ts";
 import { httpsWire } from "../../services/runtime/kube.https.ts";
 import { kubeProgram } from "./kube-assets.ts";
+import { type KubectlResult, kubectl, writeKubeconfig } from "./kubectl.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess, until } from "./server-process.ts";
-
-/** What kubectl left behind. */
-export interface KubectlResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** The token of a cluster administrator. */
 const ADMIN_TOKEN = "admin-token";
@@ -54,21 +47,22 @@ export class KubeApiserver {
   /** Path of the certificate that the server is trusted by. */
   readonly caFile: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "kube-apiserver-"));
+  readonly #etcdUrl: string;
   readonly #etcd: ServerProcess;
   readonly #apiserver: ServerProcess;
   readonly #wires: SocketWire[] = [];
 
   constructor(ports: { readonly etcd: number; readonly peer: number; readonly secure: number }) {
     this.url = `https://127.0.0.1:${ports.secure}`;
+    this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.caFile = join(this.#folder, "apiserver.crt");
-    const etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.#etcd = new ServerProcess(
       kubeProgram("etcd"),
-      etcdArgs(this.#folder, etcdUrl, `http://127.0.0.1:${ports.peer}`),
+      etcdArgs(this.#folder, this.#etcdUrl, `http://127.0.0.1:${ports.peer}`),
     );
     this.#apiserver = new ServerProcess(
       kubeProgram("kube-apiserver"),
-      apiserverArgs(this.#folder, etcdUrl, ports.secure),
+      apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
     );
     writeSecrets(this.#folder);
     this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
@@ -77,17 +71,7 @@ export class KubeApiserver {
   /** Writes a kubeconfig that carries this token. */
   kubeconfigFor(token: string): string {
     const file = join(this.#folder, `kubeconfig-${token}.json`);
-    const cluster = { server: this.url, "certificate-authority": this.caFile };
-    const config = {
-      apiVersion: "v1",
-      kind: "Config",
-      "current-context": "test",
-      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
-      clusters: [{ name: "test", cluster }],
-      users: [{ name: "test", user: { token } }],
-    };
-    writeFileSync(file, JSON.stringify(config));
-    return file;
+    return writeKubeconfig(file, { server: this.url, token, caFile: this.caFile });
   }
 
   /** Starts what does not run, and waits until the server is ready. */
@@ -110,6 +94,14 @@ export class KubeApiserver {
   async restart(): Promise<void> {
     await this.kill();
     await this.start();
+  }
+
+  /** Makes it forget its history: compacts etcd, and starts the API server anew because its watch cache remembers too. */
+  async compact(): Promise<void> {
+    const key = Buffer.from("compaction").toString("base64");
+    const { header } = (await this.#etcdCall("range", { key })) as { header: { revision: string } };
+    await this.#etcdCall("compaction", { revision: header.revision, physical: true });
+    await this.restart();
   }
 
   /** Freezes the API server: its connections stay open and silent. */
@@ -145,6 +137,12 @@ export class KubeApiserver {
     return { headers: { authorization: `Bearer ${token}` }, tls: { ca: readFileSync(this.caFile, "utf8") } };
   }
 
+  async #etcdCall(verb: string, body: unknown): Promise<unknown> {
+    const answer = await fetch(`${this.#etcdUrl}/v3/kv/${verb}`, { method: "POST", body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`etcd ${verb}: ${await answer.text()}`);
+    return answer.json();
+  }
+
   async #ready(): Promise<boolean> {
     if (!this.#apiserver.running()) throw new Error("the kube-apiserver ended");
     const paths = ["/readyz", ...NAMESPACES.map((name) => `/api/v1/namespaces/${name}`)];
@@ -172,18 +170,6 @@ export class KubeApiserver {
       );
     }).finally(() => wire.close());
   }
-}
-
-/** Runs kubectl with a kubeconfig, whatever server it names. */
-export function kubectl(kubeconfig: string, args: readonly string[]): Promise<KubectlResult> {
-  const home = mkdtempSync(join(tmpdir(), "kubectl-"));
-  return new Promise((resolve) => {
-    const options = { env: { ...process.env, HOME: home, KUBECONFIG: kubeconfig }, timeout: 60_000 };
-    execFile(kubeProgram("kubectl"), [...args], options, (error, stdout, stderr) => {
-      rmSync(home, { recursive: true, force: true });
-      resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : 1, stdout, stderr });
-    });
-  });
 }
 
 function writeSecrets(folder: string): void {

@@ -1,0 +1,60 @@
+/** The contract of the Kubernetes API, on the embedded one: by function call, and through its HTTP front. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe } from "vitest";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { listen } from "../../services/apiserver/http-front.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { httpsWire, type SocketWire } from "../../services/runtime/kube.https.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+import { kubeAssets } from "../support/kube-assets.ts";
+import { kubectl, writeKubeconfig } from "../support/kubectl.ts";
+import { kubeContract } from "./kube.contract.ts";
+
+const ADMIN_TOKEN = "admin-token";
+const BOOKMARK_PERIOD_MS = 500;
+
+function embedded(): ApiServer {
+  return new ApiServer({ clock: realClock(), random: seededRandom(1), bookmarkPeriodMs: BOOKMARK_PERIOD_MS });
+}
+
+describe("the embedded API, by function call", () => {
+  kubeContract(() => {
+    const server = embedded();
+    return Promise.resolve({
+      wire: server.wire,
+      wireWith: null,
+      compact: () => Promise.resolve(server.faults.compact()),
+      kubectl: null,
+      stop: () => Promise.resolve(),
+    });
+  });
+});
+
+describe("the embedded API, through its HTTP front", () => {
+  kubeContract(async () => {
+    const server = embedded();
+    const folder = mkdtempSync(join(tmpdir(), "embedded-"));
+    const front = await listen(server, { port: 0, token: ADMIN_TOKEN });
+    const wires: SocketWire[] = [];
+    const wireWith = (token: string): SocketWire => {
+      const headers = { authorization: `Bearer ${token}` };
+      const wire = httpsWire({ server: front.url, authorize: () => Promise.resolve({ headers, tls: {} }) });
+      wires.push(wire);
+      return wire;
+    };
+    const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), { server: front.url, token: ADMIN_TOKEN });
+    return {
+      wire: wireWith(ADMIN_TOKEN),
+      wireWith,
+      compact: () => Promise.resolve(server.faults.compact()),
+      kubectl: kubeAssets() === null ? null : (...args) => kubectl(kubeconfig, args),
+      stop: async () => {
+        for (const wire of wires) wire.close();
+        await front.close();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  });
+});

@@ -1,0 +1,18 @@
+/** The contract of the Kubernetes API, on a real kube-apiserver. */
+
+import { startKubeApiserver } from "../support/kube-apiserver.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { kubeContract } from "./kube.contract.ts";
+
+describeWithKube("the real kube-apiserver", () => {
+  kubeContract(async () => {
+    const server = await startKubeApiserver();
+    return {
+      wire: server.wire(),
+      wireWith: (token) => server.wire(token),
+      compact: () => server.compact(),
+      kubectl: (...args) => server.kubectl(...args),
+      stop: () => server.stop(),
+    };
+  });
+});

@@ -1,0 +1,128 @@
+/** The contract's part about watches: where they start, what they bring, how they end. */
+import { expect, test } from "vitest";
+import { nodeNamed, nodePath, podNamed, podPath, type RawClient, type RawWatch } from "./kube.provided.ts";
+
+const NODES = "/api/v1/nodes";
+const PODS = "/api/v1/namespaces/default/pods";
+
+/** The real server sends bookmarks each minute, checked now and then. */
+const BOOKMARK_WAIT_MS = 80_000;
+
+/** Registers the tests; `compact` makes the server forget its history. */
+export function watchesContract(client: () => RawClient, compact: () => Promise<void>): void {
+  const watched = async <T>(path: string, use: (watch: RawWatch) => Promise<T>): Promise<T> => {
+    const watch = await client().watch(path);
+    try {
+      return await use(watch);
+    } finally {
+      watch.close();
+    }
+  };
+
+  test("a watch from a resourceVersion brings every later change once and in order", async () => {
+    const { object: created } = await client().post(NODES, nodeNamed("w-order"));
+    for (const step of ["1", "2", "3"]) {
+      await client().patch(nodePath("w-order"), "merge-patch", { metadata: { labels: { step } } });
+    }
+    await client().delete(nodePath("w-order"));
+    const path = `${NODES}?watch=true&fieldSelector=metadata.name%3Dw-order&resourceVersion=${created.metadata.resourceVersion}`;
+    await watched(path, async (watch) => {
+      await watch.event(({ type }) => type === "DELETED");
+      expect(watch.events.map(({ type }) => type)).toEqual(["MODIFIED", "MODIFIED", "MODIFIED", "DELETED"]);
+      expect(watch.events.map(({ object }) => object.metadata.labels)).toEqual([
+        { step: "1" },
+        { step: "2" },
+        { step: "3" },
+        { step: "3" },
+      ]);
+      const versions = watch.events.map(({ object }) => Number(object.metadata.resourceVersion));
+      expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+      expect(watch.events[0]?.object).toMatchObject({ kind: "Node", apiVersion: "v1" });
+    });
+  });
+
+  test("a watch without a resourceVersion begins with what is there", async () => {
+    await client().post(NODES, nodeNamed("w-there"));
+    await watched(`${NODES}?watch=true&fieldSelector=metadata.name%3Dw-there`, async (watch) => {
+      const first = await watch.event(() => true);
+      expect(first).toMatchObject({ type: "ADDED", object: { metadata: { name: "w-there" } } });
+    });
+  });
+
+  test("a pod enters a watch of bound pods as ADDED when it is bound", async () => {
+    await client().post(PODS, podNamed("w-binding"));
+    await watched(`${PODS}?watch=true&fieldSelector=${encodeURIComponent("spec.nodeName!=")}`, async (watch) => {
+      const binding = {
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name: "w-binding" },
+        target: { kind: "Node", name: "w-node" },
+      };
+      expect((await client().post(podPath("w-binding", "/binding"), binding)).status).toBe(201);
+      const bound = await watch.event(({ object }) => object.metadata.name === "w-binding");
+      expect(bound).toMatchObject({ type: "ADDED", object: { spec: { nodeName: "w-node" } } });
+    });
+    const { object } = await client().get(podPath("w-binding"));
+    expect(object).toMatchObject({ status: { conditions: [{ type: "PodScheduled", status: "True" }] } });
+  });
+
+  test("an object that leaves a watch's selection is told as DELETED", async () => {
+    await client().post(NODES, nodeNamed("w-leaves", { metadata: { name: "w-leaves", labels: { w: "in" } } }));
+    await watched(`${NODES}?watch=true&labelSelector=w%3Din`, async (watch) => {
+      await watch.event(({ type }) => type === "ADDED");
+      await client().patch(nodePath("w-leaves"), "merge-patch", { metadata: { labels: { w: "out" } } });
+      const left = await watch.event(({ type }) => type === "DELETED");
+      expect(left.object.metadata.name).toBe("w-leaves");
+    });
+  });
+
+  test(
+    "a quiet watch gets a bookmark about every minute, with a resourceVersion to go on from",
+    async () => {
+      const { object } = await client().get(NODES);
+      const from = object.metadata.resourceVersion;
+      const query = `allowWatchBookmarks=true&resourceVersion=${from}&fieldSelector=metadata.name%3Dw-nobody`;
+      await watched(`${NODES}?watch=true&${query}`, async (watch) => {
+        await client().post(NODES, nodeNamed("w-unselected"));
+        const bookmark = await watch.event(({ type }) => type === "BOOKMARK", BOOKMARK_WAIT_MS);
+        expect(bookmark.object).toMatchObject({ kind: "Node", apiVersion: "v1" });
+        expect(Number(bookmark.object.metadata.resourceVersion)).toBeGreaterThan(Number(from));
+      });
+    },
+    BOOKMARK_WAIT_MS + 10_000,
+  );
+
+  test("a watch ends in order when its timeoutSeconds are over", async () => {
+    await watched(`${NODES}?watch=true&timeoutSeconds=1&resourceVersion=0`, async (watch) => {
+      await watch.ended;
+      expect(watch.events.filter(({ type }) => type === "ERROR")).toEqual([]);
+    });
+  });
+
+  test("a watch without allowWatchBookmarks gets none", async () => {
+    await watched(
+      `${NODES}?watch=true&timeoutSeconds=2&resourceVersion=0&fieldSelector=metadata.name%3Dx`,
+      async (watch) => {
+        await watch.ended;
+        expect(watch.events).toEqual([]);
+      },
+    );
+  });
+
+  test("a watch from a forgotten resourceVersion is told that it is expired", async () => {
+    const { object: old } = await client().post(NODES, nodeNamed("w-old"));
+    for (const step of ["1", "2"]) {
+      await client().patch(nodePath("w-old"), "merge-patch", { metadata: { labels: { step } } });
+    }
+    await compact();
+    const watch = await client().watch(`${NODES}?watch=true&resourceVersion=${old.metadata.resourceVersion}`);
+    // The real server says so in an event or in the answer's status, as the history was lost here or there.
+    if ((await watch.accepted) === 200) {
+      const error = await watch.event(({ type }) => type === "ERROR");
+      expect(error.object).toMatchObject({ kind: "Status", code: 410, reason: "Expired" });
+    } else {
+      expect(await watch.accepted).toBe(410);
+    }
+    watch.close();
+  });
+}

@@ -85,11 +85,10 @@ function guardedBus(bus: Bus, life: ServiceLife): Bus {
 function guardedKube(kube: Kube, life: ServiceLife): Kube {
   return {
     watch(what, sink): Watch {
-      const { changed, gone, state } = sink;
       const watch = kube.watch(what, {
-        changed: life.guard((object) => changed.call(sink, object)),
-        gone: life.guard((key, last) => gone.call(sink, key, last)),
-        state: life.guard((now) => state.call(sink, now)),
+        changed: life.guard((object) => sink.changed(object)),
+        gone: life.guard((key, last) => sink.gone(key, last)),
+        state: life.guard((now) => sink.state(now)),
       });
       const stop = life.hold(() => watch.stop());
       return {

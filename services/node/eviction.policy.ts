@@ -1,4 +1,7 @@
-/** What happens to a node's eviction and to its pods, in both modes. Whose turn it is the zone decides; it reads no clock. */
+/**
+ * What happens to a node's eviction and to its pods, in both modes. Whose turn it is the zone decides; it reads no
+ * clock.
+ */
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -18,7 +21,8 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">, isSilent:
 }
 
 /**
- * The event for the eviction region in taint mode: evicted means that a NoExecute taint of ours stands on the node, whoever
+ * The event for the eviction region in taint mode: evicted means that a NoExecute taint of ours stands on the node,
+ * whoever
  * set it, so the status is known again after a restart. Null when nothing happens.
  */
 export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
@@ -27,8 +31,10 @@ export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness
 }
 
 /**
- * The event for the eviction region in direct mode (5.3): due once a node has been down for pod-eviction-timeout, cancelled
- * when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes nothing (R2.23).
+ * The event for the eviction region in direct mode (5.3): due once a node has been down for pod-eviction-timeout,
+ * cancelled
+ * when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes nothing
+ * (R2.23).
  */
 export function directEvictionEvent(
   readiness: Readiness,
@@ -50,8 +56,10 @@ export interface DownSince {
 }
 
 /**
- * The first instant at which a node's pods may be deleted in direct mode (R5.3): False counts from the transition, Unknown
- * from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node became Unknown.
+ * The first instant at which a node's pods may be deleted in direct mode (R5.3): False counts from the transition,
+ * Unknown
+ * from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node became
+ * Unknown.
  */
 export function directEvictionFromMs(
   down: DownSince,
@@ -69,8 +77,10 @@ export function apiInstantMs(apiAt: number, wallMs: number, nowMs: number): numb
 }
 
 /**
- * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that nothing a
- * crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11), because the
+ * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that
+ * nothing a
+ * crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11), because
+ * the
  * kubelet minds its own. A pod without the condition is left alone (R3.5), one that has False is done (R3.2).
  */
 export function podsToMarkUnready(
@@ -85,7 +95,10 @@ export function podsToMarkUnready(
   return unmarked.filter((pod) => pod.boundAt > since);
 }
 
-/** The pods to delete from an evicted node in direct mode: those of DaemonSets are kept (L39), terminating ones are on their way. */
+/**
+ * The pods to delete from an evicted node in direct mode: those of DaemonSets are kept (L39), terminating ones are on
+ * their way.
+ */
 export function podsToEvict(pods: readonly ObservedPod[]): readonly ObservedPod[] {
   return pods.filter((pod) => pod.owner !== "DaemonSet" && pod.deletionAt === null);
 }

@@ -1,4 +1,6 @@
-/** The actor of one node: holds what was heard of it, steps its machine, and tells and asks what the policies decide. */
+/**
+ * The actor of one node: holds what was heard of it, steps its machine, and tells and asks what the policies decide.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
@@ -36,7 +38,9 @@ export interface NodeSurroundings {
   doubt(reason: string, cause: string | null): void;
 }
 
-/** One node's actor. A heartbeat only moves a deadline; everything else ends in a review, which looks at all there is. */
+/**
+ * One node's actor. A heartbeat only moves a deadline; everything else ends in a review, which looks at all there is.
+ */
 export class NodeActor {
   readonly #around: NodeSurroundings;
   readonly #signs: NodeSigns;
@@ -63,6 +67,11 @@ export class NodeActor {
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
     this.#since = Math.min(transitionAt, clock.wallMs());
     this.#transitionMs = apiInstantMs(transitionAt, clock.wallMs(), nowMs);
+  }
+
+  /** The key of the zone the node belongs to. */
+  get zone(): string {
+    return zoneKeyOf(this.#node.labels);
   }
 
   /** Takes a newer state of the node, or the same again. */
@@ -96,6 +105,21 @@ export class NodeActor {
     if (uid !== this.#node.uid || view.blindness(io.clock.monotonicMs()) !== null) return;
     if (this.#state.eviction === "toBeEvicted") this.#state = stepNode(this.#state, "evictionDone");
     this.rejudge(cause);
+    this.review(cause);
+  }
+
+  /**
+   * Takes word that every zone is down, or no longer. Halted, a drain is called off (R6.10); afterwards the node gets its
+   * whole grace and timeout again (R6.11), because nobody could tell it from its network.
+   */
+  zoneHalted(isHalted: boolean, cause: string): void {
+    const { clock, profile } = this.#around.io;
+    if (isHalted && profile.evictionMode === "direct") this.#state = stepNode(this.#state, "evictionCancelled");
+    if (!isHalted) {
+      this.#signs.rebase(clock.monotonicMs());
+      this.#transitionMs = clock.monotonicMs();
+      this.#isSilent = false;
+    }
     this.review(cause);
   }
 
@@ -190,7 +214,7 @@ export class NodeActor {
     const { node, uid, resourceVersion, labels } = this.#node;
     const { readiness, eviction } = this.#state;
     const ready = this.#isSilent ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
-    const zone = zoneKeyOf(labels);
+    const { zone } = this;
     const counted = isCounted(labels);
     const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone}`;
     if (judgement === this.#judgement) return;

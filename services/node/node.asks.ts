@@ -1,4 +1,7 @@
-/** Which of one node's wishes are due to be asked, so that each is repeated until it is seen fulfilled, ever more seldom. It sends nothing. */
+/**
+ * Which of one node's wishes are due to be asked, so that each is repeated until it is seen fulfilled, ever more
+ * seldom. It sends nothing.
+ */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 
@@ -22,7 +25,9 @@ export class AskBook {
     this.#profile = profile;
   }
 
-  /** Whether to ask for this end state now; null means that nothing is wanted any more. A new end state is due at once. */
+  /**
+   * Whether to ask for this end state now; null means that nothing is wanted any more. A new end state is due at once.
+   */
   isDue(noun: AskNoun, endState: string | null, nowMs: number): boolean {
     if (endState === null) {
       this.#pending.delete(noun);

@@ -1,4 +1,7 @@
-/** The life of one node as a statechart: its readiness beside its eviction. Which event is due is decided in the policies. */
+/**
+ * The life of one node as a statechart: its readiness beside its eviction. Which event is due is decided in the
+ * policies.
+ */
 import { setup, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import { machineMermaid } from "../runtime/machine-mermaid.ts";

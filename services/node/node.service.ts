@@ -1,4 +1,7 @@
-/** The node service: one actor per node of the shards this process minds. Decisions are in the policies, states in the machine. */
+/**
+ * The node service: one actor per node of the shards this process minds. Decisions are in the policies, states in the
+ * machine.
+ */
 import type { Service } from "../../protocols/ports.ts";
 import { TimerWheel } from "../runtime/timer-wheel.ts";
 import type { NodeActor } from "./node.actor.ts";
@@ -27,9 +30,17 @@ export const nodeService: Service = (io) => {
   const stopGaps = bus.onGap((type, shard) => {
     if (type.startsWith("observed.")) shards.get(shard)?.gap();
   });
+  const halted = new Set<string>();
+  const stopZones = bus.subscribe("judged.zone", "all", ({ body, id }) => {
+    if (halted.has(body.zone) === body.halted) return;
+    if (body.halted) halted.add(body.zone);
+    else halted.delete(body.zone);
+    for (const shard of shards.values()) shard.zoneHalted(body.zone, body.halted, id);
+  });
   return () => {
     stopFollowing();
     stopGaps();
+    stopZones();
     for (const shard of shards.keys()) lose(shard);
   };
 };

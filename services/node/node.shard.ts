@@ -56,6 +56,11 @@ export class NodeShard {
     this.#feed.doubt("messages went missing", null);
   }
 
+  /** Takes word that the all-zones rule halts a zone, or no longer does. */
+  zoneHalted(zone: string, isHalted: boolean, cause: string): void {
+    for (const actor of this.#actors.values()) if (actor.zone === zone) actor.zoneHalted(isHalted, cause);
+  }
+
   /** Ends every actor and every subscription. */
   stop(): void {
     this.#hasEnded = true;

@@ -1,4 +1,7 @@
-/** The signs of life of one node: the last of each kind, and when the last of all was seen. What silence means is decided in the policy. */
+/**
+ * The signs of life of one node: the last of each kind, and when the last of all was seen. What silence means is
+ * decided in the policy.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import { isFresh } from "./silence.policy.ts";
@@ -40,7 +43,10 @@ export class NodeSigns {
     return { leaseRenewedAt: this.#leaseRenewedAt ?? null, statusHeartbeatAt: this.#statusHeartbeatAt ?? null };
   }
 
-  /** Takes a sign seen at `seenMs`. Returns whether it was news. The first one replaces the moment of getting known: it may be older. */
+  /**
+   * Takes a sign seen at `seenMs`. Returns whether it was news. The first one replaces the moment of getting known: it
+   * may be older.
+   */
   take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
     const known = { leaseRenewedAt: this.#leaseRenewedAt, statusHeartbeatAt: this.#statusHeartbeatAt };
     if (!isFresh({ kind, renewedAt }, known)) return false;
@@ -56,12 +62,16 @@ export class NodeSigns {
     return true;
   }
 
-  /** Counts the node as alive at this moment, because someone who looked found it so. */
+  /** Counts the node as alive at this moment: someone who looked found it so, or every node is given its grace again. */
   rebase(nowMs: number): void {
     this.#lastMs = nowMs;
+    this.#isWitnessed = true;
   }
 
-  /** Whether the last sign was seen to come, or is at least younger by its stamp than `transitionAt`; else it was only found. */
+  /**
+   * Whether the last sign was seen to come, or is at least younger by its stamp than `transitionAt`; else it was only
+   * found.
+   */
   isWitnessedAfter(transitionAt: number): boolean {
     return this.#isWitnessed || (this.#leaseRenewedAt ?? Number.NEGATIVE_INFINITY) > transitionAt;
   }

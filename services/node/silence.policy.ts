@@ -1,11 +1,16 @@
-/** When a node's silence has lasted too long, and what is then said of it. It reads no clock: every instant is given. */
+/**
+ * When a node's silence has lasted too long, and what is then said of it. It reads no clock: every instant is given.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { FORCED_CONDITIONS, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 
-/** The stamps of a node's last signs of life, as its kubelet wrote them; undefined before the first of its kind was told. */
+/**
+ * The stamps of a node's last signs of life, as its kubelet wrote them; undefined before the first of its kind was
+ * told.
+ */
 export interface SignStamps {
   readonly leaseRenewedAt: number | null | undefined;
   readonly statusHeartbeatAt: number | null | undefined;
@@ -21,7 +26,8 @@ export type ForcedCondition = BodyOf<"asked.condition">["conditions"][number];
 export const FIRST_LATER_MS = 1;
 
 /**
- * Whether a heartbeat is news. A lease counts when it is the first or renewed later than the one known (R2.38). A status
+ * Whether a heartbeat is news. A lease counts when it is the first or renewed later than the one known (R2.38). A
+ * status
  * counts when its stamp differs at all, backwards too (R2.34); losing the Ready condition is no sign of life (R2.36).
  * Knowing the one never makes the other news again (L14).
  */
@@ -42,7 +48,10 @@ export function graceMsOf(
   return readyConditionOf(node) === null ? profile.nodeStartupGraceMs : profile.nodeMonitorGraceMs;
 }
 
-/** The first instant at which a node's silence has lasted longer than its grace. Time before the present sight does not count. */
+/**
+ * The first instant at which a node's silence has lasted longer than its grace. Time before the present sight does not
+ * count.
+ */
 export function silentFromMs(lastSignMs: number, sightSinceMs: number | null, graceMs: number): number {
   return Math.max(lastSignMs, sightSinceMs ?? lastSignMs) + graceMs + FIRST_LATER_MS;
 }

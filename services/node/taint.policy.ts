@@ -1,4 +1,7 @@
-/** Which taints and labels a node should carry by its conditions. When a NoExecute taint is first set is the zone's decision. */
+/**
+ * Which taints and labels a node should carry by its conditions. When a NoExecute taint is first set is the zone's
+ * decision.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Condition, ObservedNode, TaintId } from "../../protocols/objects.ts";
@@ -21,7 +24,9 @@ const CONDITION_TAINTS: Readonly<Record<string, string>> = {
   [`${ConditionType.pidPressure}=True`]: TaintKey.pidPressure,
 };
 
-/** Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27). */
+/**
+ * Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27).
+ */
 const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
   [Label.os, Label.osBeta],
   [Label.arch, Label.archBeta],
@@ -41,7 +46,8 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 
 /**
  * All that is to change about a node's taints by its conditions; null when nothing is. NoSchedule taints follow the
- * conditions (R4.19–R4.22). Of the NoExecute taints the opposite one is swapped at once (4.7) and both go when the node is
+ * conditions (R4.19–R4.22). Of the NoExecute taints the opposite one is swapped at once (4.7) and both go when the node
+ * is
  * ready (R4.33); from a node that is not ready none is stripped (L4). In direct mode they are left alone (P14).
  */
 export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictionMode"]): TaintChange | null {

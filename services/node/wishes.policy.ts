@@ -1,4 +1,6 @@
-/** All that is wished for a node at one moment, given what is known of it. Sending and repeating are the actor's work. */
+/**
+ * All that is wished for a node at one moment, given what is known of it. Sending and repeating are the actor's work.
+ */
 import type { EvictionStatus } from "../../protocols/judged.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";

@@ -94,7 +94,7 @@ export const MESSAGES = {
     key: (body) => [body.zone],
     shard: (body) => shardOf(body.zone),
     from: "zone",
-    to: "zone, ledger",
+    to: "zone, node, ledger",
     purpose: "a zone's disruption state and pace",
   }),
   "judged.pod": define({

@@ -1,7 +1,7 @@
 /** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
 
 import { type BodyOf, MESSAGES } from "../../protocols/messages.ts";
-import type { Bus, Fleet, Io, Kube, KubeObject, WriteReply, WriteRequest } from "../../protocols/ports.ts";
+import type { Bus, Fleet, Io, Kube, KubeObject, Transport, WriteReply, WriteRequest } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
@@ -61,6 +61,7 @@ export interface LedgerWorld {
   readonly kube: WriteOnlyKube;
   readonly metrics: ReadableMetrics;
   readonly ledger: Ledger;
+  readonly transport: Transport;
   readonly io: Io;
   /** Publishes a message as one who may send it and lets the ledger hear it; returns its id. */
   readonly tell: Bus["publish"];
@@ -78,7 +79,8 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
   const clock = new VirtualClock();
   const metrics = createMetrics();
   const kube = new WriteOnlyKube(clock);
-  const common = { transport: memoryTransport(clock), clock, cluster: "test", member: "m-0", log: silentLog, metrics };
+  const transport = memoryTransport(clock);
+  const common = { transport, clock, cluster: "test", member: "m-0", log: silentLog, metrics };
   const busOf = (service: string) => typedBus({ ...common, service, mailboxMessagesMax: 100_000 });
   const io: Io = {
     clock,
@@ -100,7 +102,7 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
     clock.advance(0);
     return id;
   };
-  return { clock, kube, metrics, ledger, io, tell };
+  return { clock, kube, metrics, ledger, transport, io, tell };
 }
 
 /** A healthy node as the observer tells it. */

@@ -1,0 +1,171 @@
+/** The console's sockets: probes, metrics, the read-only API, the event stream and the page. An edge: it may wait. */
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Bus, Clock, Log } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import type { LedgerReader } from "../../protocols/status.ts";
+import { ClusterSight } from "../runtime/cluster-sight.ts";
+import { type About, type Answer, answerTo, problem, type Sources } from "./console.routes.ts";
+import { type Follower, Stream } from "./console.stream.ts";
+import { type Check, readinessOf } from "./readiness.policy.ts";
+
+/** Bytes that may wait for a page that reads slowly, before it is let go. */
+const FOLLOWER_BACKLOG_BYTES_MAX = 1024 * 1024;
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Headers of every answer: nothing is cached, nothing is loaded from elsewhere. */
+const HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'self'",
+  "x-content-type-options": "nosniff",
+};
+
+/** The files of the page by the path they are served under. */
+const PAGE: ReadonlyMap<string, Answer> = new Map(
+  (
+    [
+      ["/", "index.html", "text/html; charset=utf-8"],
+      ["/page.css", "page.css", "text/css; charset=utf-8"],
+      ["/page.js", "page.js", "text/javascript; charset=utf-8"],
+    ] as const
+  ).map(([path, file, contentType]) => {
+    const body = readFileSync(new URL(`./page/${file}`, import.meta.url), "utf8");
+    return [path, { status: 200, contentType, body }];
+  }),
+);
+
+/** What a console is made of. */
+export interface ConsoleOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly clock: Clock;
+  /** The console's own bus: it listens to pulses only. */
+  readonly bus: Bus;
+  readonly profile: Profile;
+  readonly log: Log;
+  readonly about: About;
+  /** Null in a process without a ledger: then there are probes and metrics only. */
+  readonly ledger: LedgerReader | null;
+  readonly metricsText: () => Promise<string>;
+  /** What only the process can tell, such as that it is stopping. */
+  readonly ownChecks?: () => readonly Check[];
+}
+
+/** A listening console. */
+export interface RunningConsole {
+  /** `http://host:port`, with the port it really got. */
+  readonly url: string;
+  /** Lets every page go and stops listening. */
+  close(): Promise<void>;
+}
+
+/** Starts to listen. Rejects with an Error of one line when the address cannot be had. */
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const { bus, clock, host, ledger, port, profile } = options;
+  const sight = new ClusterSight(profile);
+  const stopHearing = bus.subscribe("observed.pulse", "all", (message) => sight.hear(message, clock.monotonicMs()));
+  const stream = ledger === null ? null : new Stream(clock, ledger);
+  const sources: Sources = {
+    about: options.about,
+    ledger,
+    readiness: () =>
+      readinessOf({
+        busConnected: bus.connected(),
+        sight: sight.report(clock.monotonicMs()),
+        own: options.ownChecks?.() ?? [],
+      }),
+  };
+  const server = createServer((request, response) => serve(request, response, { options, sources, stream }));
+  const stop = () => {
+    stopHearing();
+    stream?.stop();
+  };
+  try {
+    await listening(server, host, port);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    async close() {
+      stop();
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Serving {
+  readonly options: ConsoleOptions;
+  readonly sources: Sources;
+  readonly stream: Stream | null;
+}
+
+function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): void {
+  try {
+    answer(request, response, serving);
+  } catch (error) {
+    serving.options.log.error("the console failed on a request", { path: request.url, error });
+    send(response, problem(500, "the console failed on this request, see the log"));
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { options, sources, stream }: Serving): void {
+  const { method = "", url: target = "/" } = request;
+  const url = URL.parse(target, "http://console");
+  if (method !== "GET" && method !== "HEAD") {
+    response.setHeader("allow", "GET, HEAD");
+    send(response, problem(405, `${method}: the console only answers, use GET`));
+  } else if (url === null) {
+    send(response, problem(400, `${target}: not a path`));
+  } else if (url.pathname === "/metrics") {
+    sendMetrics(response, options);
+  } else if (url.pathname === "/api/stream" && stream !== null && method === "GET") {
+    follow(response, stream);
+  } else {
+    send(response, PAGE.get(url.pathname) ?? answerTo(url, sources) ?? problem(404, `${url.pathname}: not here`));
+  }
+}
+
+function sendMetrics(response: ServerResponse, { metricsText, log }: ConsoleOptions): void {
+  metricsText().then(
+    (body) => send(response, { status: 200, contentType: METRICS_TYPE, body }),
+    (error) => {
+      log.error("metrics could not be read out", { error });
+      send(response, problem(500, "metrics could not be read out, see the log"));
+    },
+  );
+}
+
+function follow(response: ServerResponse, stream: Stream): void {
+  response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" });
+  const follower: Follower = {
+    send(text) {
+      response.write(text);
+      return response.writableLength <= FOLLOWER_BACKLOG_BYTES_MAX;
+    },
+    end: () => response.destroy(),
+  };
+  response.on("close", () => stream.leave(follower));
+  if (!stream.follow(follower)) response.end("event: full\ndata: {}\n\n");
+}
+
+function send(response: ServerResponse, { status, contentType, body }: Answer): void {
+  response.writeHead(status, { ...HEADERS, "content-type": contentType, "content-length": Buffer.byteLength(body) });
+  response.end(response.req.method === "HEAD" ? undefined : body);
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const reason = error.code === "EADDRINUSE" ? "the port is taken, choose another" : error.message;
+      reject(new Error(`listen: ${host}:${port} cannot be had: ${reason}`, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+}

@@ -1,0 +1,128 @@
+/** What the console answers to which path. It reads the ledger and changes nothing, and has no socket. */
+import type { LedgerReader, Overview, PendingEviction } from "../../protocols/status.ts";
+import { type Check, probeAnswer } from "./readiness.policy.ts";
+
+/** An answer, whole. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** What the process tells of itself. */
+export interface About {
+  readonly cluster: string;
+  readonly member: string;
+  readonly services: readonly string[];
+  /** Whether writes are only recorded. */
+  readonly shadow: boolean;
+  readonly version: string;
+}
+
+/** Where answers come from. */
+export interface Sources {
+  readonly about: About;
+  /** Null in a process without a ledger. */
+  readonly ledger: LedgerReader | null;
+  readonly readiness: () => readonly Check[];
+}
+
+/** The state that the page follows. */
+export interface Snapshot extends Overview {
+  readonly evictions: readonly PendingEviction[];
+}
+
+/** How many pending evictions the page is shown. */
+const EVICTIONS_SHOWN = 100;
+const LIMIT_STANDARD = 100;
+const LIMIT_MAX = 10_000;
+const PING: readonly Check[] = [{ name: "ping", problem: null }];
+
+/** The state that the page follows, as it is now. */
+export function snapshotOf(ledger: LedgerReader): Snapshot {
+  return { ...ledger.overview(), evictions: ledger.pendingEvictions(EVICTIONS_SHOWN) };
+}
+
+/** The answer to a GET of a path; null when there is nothing under it. */
+export function answerTo(url: URL, sources: Sources): Answer | null {
+  const { pathname, searchParams } = url;
+  if (pathname === "/livez" || pathname === "/healthz") return probe(pathname, PING, searchParams);
+  if (pathname === "/readyz") return probe(pathname, sources.readiness(), searchParams);
+  if (pathname === "/api/about") return json(200, sources.about);
+  if (!pathname.startsWith("/api/")) return null;
+  const { ledger } = sources;
+  if (ledger === null) return problem(404, `${pathname}: this process runs no ledger, ask one that does`);
+  const path = decoded(pathname.split("/").slice(2));
+  if (path === null) return problem(400, `${pathname}: a % must be followed by two hex digits`);
+  return ledgerAnswer(path, searchParams, ledger);
+}
+
+/** An error as JSON. */
+export function problem(status: number, error: string): Answer {
+  return json(status, { error });
+}
+
+function decoded(parts: readonly string[]): readonly string[] | null {
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+function ledgerAnswer(path: readonly string[], query: URLSearchParams, ledger: LedgerReader): Answer | null {
+  const [topic, ...rest] = path;
+  if (topic === "explain") return explanation(rest, ledger);
+  if (rest.length > 0) return null;
+  if (topic === "overview") return json(200, ledger.overview());
+  if (topic === "zones") return json(200, ledger.overview().zones);
+  if (topic === "nodes") return nodes(query, ledger);
+  const limit = limitOf(query);
+  if (typeof limit !== "number") return limit;
+  if (topic === "evictions") {
+    return json(200, { count: ledger.overview().pendingEvictions, next: ledger.pendingEvictions(limit) });
+  }
+  return topic === "decisions" ? json(200, ledger.decisions(limit)) : null;
+}
+
+function nodes(query: URLSearchParams, ledger: LedgerReader): Answer {
+  const limit = limitOf(query);
+  if (typeof limit !== "number") return limit;
+  const counts = ledger.overview().nodes;
+  const readiness = query.get("readiness");
+  if (readiness !== null && !Object.hasOwn(counts, readiness)) {
+    return problem(400, `readiness: ${JSON.stringify(readiness)} is none of ${Object.keys(counts).join(", ")}`);
+  }
+  const wanted = ledger.nodes().filter((node) => readiness === null || node.readiness === readiness);
+  return json(200, { counts, nodes: wanted.slice(0, limit) });
+}
+
+function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): Answer | null {
+  const [first = "", second = ""] = name;
+  if (kind === "node" && name.length === 1) {
+    return known(ledger.explainNode(first), `node ${first}: nothing is known of it, neither now nor in the history`);
+  }
+  if (kind !== "pod" || name.length !== 2) return null;
+  return known(ledger.explainPod(first, second), `pod ${first}/${second}: nothing was ever decided about it`);
+}
+
+function known(explained: object | null, otherwise: string): Answer {
+  return explained === null ? problem(404, otherwise) : json(200, explained);
+}
+
+function limitOf(query: URLSearchParams): number | Answer {
+  const text = query.get("limit");
+  if (text === null) return LIMIT_STANDARD;
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 0 && limit <= LIMIT_MAX && text !== "") return limit;
+  return problem(400, `limit: ${JSON.stringify(text)} is no whole number from 0 to ${LIMIT_MAX}`);
+}
+
+function probe(path: string, checks: readonly Check[], query: URLSearchParams): Answer {
+  const { status, text } = probeAnswer(path.slice(1), checks, query.has("verbose"));
+  return { status, contentType: "text/plain; charset=utf-8", body: text };
+}
+
+function json(status: number, value: unknown): Answer {
+  return { status, contentType: "application/json; charset=utf-8", body: `${JSON.stringify(value)}\n` };
+}

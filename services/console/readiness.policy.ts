@@ -1,0 +1,58 @@
+/** Whether this process is ready: decided from what it sees of the bus and the cluster. It hears nothing itself. */
+import type { SightReport, WatchName } from "../../protocols/status.ts";
+
+/** One line of a probe: what was checked, and what is wrong with it. */
+export interface Check {
+  readonly name: string;
+  /** Null when it is well. */
+  readonly problem: string | null;
+}
+
+/** What readiness is decided from. */
+export interface Vitals {
+  readonly busConnected: boolean;
+  readonly sight: SightReport;
+  /** Checks that only the process itself can make, such as that it is not stopping. */
+  readonly own: readonly Check[];
+}
+
+const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+
+/** Every check, the most basic first: the bus is up, the caches are complete, the eyes are open. */
+export function readinessOf({ busConnected, sight, own }: Vitals): readonly Check[] {
+  return [
+    { name: "bus", problem: busConnected ? null : "not connected to NATS" },
+    ...WATCHES.map((watch) => cacheCheck(watch, sight)),
+    { name: "eyes", problem: eyesProblem(sight) },
+    ...own,
+  ];
+}
+
+function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: SightReport): Check {
+  if (watches[watch] !== null) return { name: `cache-${watch}`, problem: null };
+  const problem = oldestPulseMs === null ? "not told yet" : `the watch of ${watch} is not synced`;
+  return { name: `cache-${watch}`, problem };
+}
+
+function eyesProblem({ blindShards, shards, oldestPulseMs }: SightReport): string | null {
+  if (blindShards === 0) return null;
+  if (oldestPulseMs === null) return "no pulse from the observer yet";
+  return `blind in ${blindShards} of ${shards} shards, the oldest pulse came ${Math.round(oldestPulseMs)} ms ago`;
+}
+
+/** An answer to a probe. */
+export interface ProbeAnswer {
+  readonly status: 200 | 500;
+  readonly text: string;
+}
+
+/** A probe in the words of a Kubernetes component: `ok`, or with every check on a line when asked for or when one fails. */
+export function probeAnswer(probe: string, checks: readonly Check[], verbose: boolean): ProbeAnswer {
+  const failed = checks.some(({ problem }) => problem !== null);
+  if (!failed && !verbose) return { status: 200, text: "ok" };
+  const lines = checks.map(({ name, problem }) =>
+    problem === null ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
+  );
+  const verdict = `${probe} check ${failed ? "failed" : "passed"}`;
+  return { status: failed ? 500 : 200, text: [...lines, verdict, ""].join("\n") };
+}

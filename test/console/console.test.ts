@@ -1,0 +1,274 @@
+/** The console over real HTTP: probes, metrics, the API, the event stream and the page. */
+import { request } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Bus } from "../../protocols/ports.ts";
+import { type ConsoleOptions, type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { FOLLOWERS_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import {
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  pulse,
+  SHARDS,
+  seenNode,
+} from "../ledger/ledger-world.ts";
+import { until } from "../support/until.ts";
+
+const running: RunningConsole[] = [];
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.close();
+});
+
+interface Setup {
+  readonly world: LedgerWorld;
+  readonly url: string;
+  readonly get: (path: string, init?: RequestInit) => Promise<Response>;
+  readonly json: (path: string) => Promise<unknown>;
+}
+
+async function setup(changes: Partial<ConsoleOptions> = {}): Promise<Setup> {
+  const world = ledgerWorld();
+  const { clock, io, metrics, ledger } = world;
+  const about = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
+  const options = { host: "127.0.0.1", port: 0, clock, profile: io.profile, log: io.log, about };
+  const running_ = await startConsole({
+    ...options,
+    bus: consoleBus(world),
+    ledger: ledger.reader,
+    metricsText: () => metrics.text(),
+    ...changes,
+  });
+  running.push(running_);
+  const get = (path: string, init?: RequestInit) => fetch(`${running_.url}${path}`, init);
+  return { world, url: running_.url, get, json: async (path) => (await get(path)).json() };
+}
+
+function consoleBus({ io, metrics, transport }: LedgerWorld): Bus {
+  const { clock, log } = io;
+  return typedBus({
+    transport,
+    clock,
+    cluster: "test",
+    service: "console",
+    member: "m-0",
+    log,
+    metrics,
+    mailboxMessagesMax: 1000,
+  });
+}
+
+function openEyes({ clock, tell }: LedgerWorld): void {
+  const watch = { synced: true, since: clock.wallMs() };
+  for (const shard of SHARDS)
+    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+}
+
+describe("probes", () => {
+  test("/livez is ok as long as anybody answers, whatever is seen", async () => {
+    const { get } = await setup();
+    const response = await get("/livez");
+    expect([response.status, await response.text()]).toEqual([200, "ok"]);
+    expect(await (await get("/livez?verbose")).text()).toBe("[+]ping ok\nlivez check passed\n");
+  });
+
+  test("/readyz waits for the first pulses and fails again when they stop", async () => {
+    const { get, world } = await setup();
+    const before = await get("/readyz");
+    expect(before.status).toBe(500);
+    expect(await before.text()).toContain("[-]eyes failed: no pulse from the observer yet");
+    openEyes(world);
+    expect((await get("/readyz")).status).toBe(200);
+    expect(await (await get("/readyz?verbose")).text()).toBe(
+      "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]eyes ok\nreadyz check passed\n",
+    );
+    world.clock.advance(4000);
+    expect((await get("/readyz")).status).toBe(500);
+  });
+
+  test("/readyz fails when the process says that it is stopping", async () => {
+    const { get, world } = await setup({ ownChecks: () => [{ name: "shutdown", problem: "stopping" }] });
+    openEyes(world);
+    expect(await (await get("/readyz")).text()).toContain("[-]shutdown failed: stopping");
+  });
+});
+
+describe("/metrics", () => {
+  test("is Prometheus' text format", async () => {
+    const { get } = await setup();
+    const response = await get("/metrics");
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(await response.text()).toContain("# TYPE vigil_zone_state gauge");
+  });
+
+  test("that cannot be read out is an error and not a crash", async () => {
+    const { get } = await setup({ metricsText: () => Promise.reject(new Error("broken")) });
+    expect((await get("/metrics")).status).toBe(500);
+    expect((await get("/livez")).status).toBe(200);
+  });
+});
+
+describe("the API", () => {
+  test("tells zones, nodes, evictions and decisions", async () => {
+    const { json, world } = await setup();
+    world.tell("judged.zone", judgedZone(), null);
+    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    world.tell("judged.pod", judgedPod(), null);
+    expect(await json("/api/about")).toMatchObject({ cluster: "test", shadow: false });
+    expect(await json("/api/overview")).toMatchObject({ nodes: { unknown: 1 }, pendingEvictions: 1 });
+    expect(await json("/api/zones")).toMatchObject([{ title: "a", state: "Normal" }]);
+    expect(await json("/api/nodes")).toMatchObject({ counts: { unknown: 1 }, nodes: [{ name: "n-1" }] });
+    expect(await json("/api/nodes?readiness=ready")).toMatchObject({ nodes: [] });
+    expect(await json("/api/evictions?limit=0")).toEqual({ count: 1, next: [] });
+    expect(await json("/api/evictions")).toMatchObject({ count: 1, next: [{ name: "web" }] });
+    expect(await json("/api/decisions?limit=1")).toMatchObject([{ object: { kind: "Pod", name: "web" } }]);
+  });
+
+  test("explains nodes and pods by name, also by one that must be escaped", async () => {
+    const { json, world } = await setup();
+    openEyes(world);
+    world.tell("observed.node", seenNode("n 1/x"), null);
+    world.tell("judged.node", judgedNode("n 1/x"), null);
+    world.tell("judged.pod", judgedPod(), null);
+    expect(await json("/api/explain/node/n%201%2Fx")).toMatchObject({
+      sentences: [expect.stringContaining("Node n 1/x is ready"), expect.anything()],
+    });
+    expect(await json("/api/explain/pod/default/web")).toMatchObject({
+      sentences: [expect.stringContaining("Pod default/web was due")],
+    });
+  });
+
+  test.each([
+    ["/api/nodes?limit=many", 400, 'limit: "many" is no whole number from 0 to 10000'],
+    ["/api/evictions?limit=", 400, 'limit: "" is no whole number from 0 to 10000'],
+    ["/api/decisions?limit=-1", 400, 'limit: "-1" is no whole number from 0 to 10000'],
+    ["/api/nodes?readiness=well", 400, 'readiness: "well" is none of starting, ready, notReady, unknown'],
+    ["/api/explain/node/n%", 400, "/api/explain/node/n%: a % must be followed by two hex digits"],
+    ["/api/explain/node/other", 404, "node other: nothing is known of it, neither now nor in the history"],
+    ["/api/explain/pod/a/b", 404, "pod a/b: nothing was ever decided about it"],
+    ["/api/explain/zone/a", 404, "/api/explain/zone/a: not here"],
+    ["/api/nodes/n-1", 404, "/api/nodes/n-1: not here"],
+    ["/nowhere", 404, "/nowhere: not here"],
+  ])("answers %s with %i and what is wrong", async (path, status, error) => {
+    const { get } = await setup();
+    const response = await get(path);
+    expect([response.status, await response.json()]).toEqual([status, { error }]);
+  });
+
+  test("only answers: whoever wants to write is told so", async () => {
+    const { get } = await setup();
+    const response = await get("/api/overview", { method: "DELETE" });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("answers HEAD without a body", async () => {
+    const { get } = await setup();
+    const response = await get("/api/overview", { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+
+  test("survives a target that is no path", async () => {
+    const { url, get } = await setup();
+    const { port } = new URL(url);
+    const status = await new Promise((resolve, reject) => {
+      const raw = request({ port, path: "//", host: "127.0.0.1" }, (response) => resolve(response.statusCode));
+      raw.on("error", reject).end();
+    });
+    expect(status).toBe(400);
+    expect((await get("/livez")).status).toBe(200);
+  });
+
+  test("of a process without a ledger says so, and its probes still work", async () => {
+    const { get } = await setup({ ledger: null });
+    const response = await get("/api/overview");
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ error: "/api/overview: this process runs no ledger, ask one that does" });
+    expect((await get("/api/about")).status).toBe(200);
+    expect((await get("/livez")).status).toBe(200);
+  });
+});
+
+/** Reads server-sent events until `count` of them have come. */
+async function events(response: Response, count: number): Promise<{ name: string; data: unknown }[]> {
+  const read: { name: string; data: unknown }[] = [];
+  let text = "";
+  for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const [name = "", data = ""] = text.slice(0, end).split("\n");
+      read.push({ name: name.slice("event: ".length), data: JSON.parse(data.slice("data: ".length)) });
+      text = text.slice(end + 2);
+    }
+    if (read.length >= count) break;
+  }
+  return read;
+}
+
+describe("the event stream", () => {
+  test("tells the past decisions, the state, each decision at once and the state again each second", async () => {
+    const { get, world } = await setup();
+    world.tell("judged.zone", judgedZone(), null);
+    const response = await get("/api/stream");
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    world.tell("judged.zone", judgedZone({ state: "FullDisruption", notReady: 10 }), null);
+    world.clock.advance(SNAPSHOT_MS);
+    expect(await events(response, 4)).toMatchObject([
+      { name: "decision", data: { text: expect.stringMatching(/^is Normal/) } },
+      { name: "snapshot", data: { zones: [{ state: "Normal" }] } },
+      { name: "decision", data: { text: expect.stringMatching(/^is FullDisruption/) } },
+      { name: "snapshot", data: { zones: [{ state: "FullDisruption" }] } },
+    ]);
+  });
+
+  test("rests when the last page has left: no timer goes on", async () => {
+    const { get, world } = await setup();
+    const before = world.clock.pendingTimers;
+    const response = await get("/api/stream");
+    expect(world.clock.pendingTimers).toBe(before + 1);
+    await response.body?.cancel();
+    const ticked = () => {
+      world.clock.advance(SNAPSHOT_MS);
+      return world.clock.pendingTimers;
+    };
+    await until("the timer rests", () => ticked() === before);
+  });
+
+  test("takes in only so many pages", async () => {
+    const { get } = await setup();
+    const pages = await Promise.all(Array.from({ length: FOLLOWERS_MAX }, () => get("/api/stream")));
+    expect(await events(await get("/api/stream"), 1)).toEqual([{ name: "full", data: {} }]);
+    for (const page of pages) await page.body?.cancel();
+  });
+});
+
+describe("the page", () => {
+  test("is served with everything it loads, and may load nothing from elsewhere", async () => {
+    const { get } = await setup();
+    const page = await get("/");
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(page.headers.get("content-security-policy")).toBe("default-src 'self'");
+    const loads = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = ""]) => path);
+    expect(loads).toEqual(["/page.css", "/page.js"]);
+    for (const path of loads) expect((await get(path)).status).toBe(200);
+  });
+
+  test("names no element in its script that is not in its markup", async () => {
+    const { get } = await setup();
+    const [html, script] = [await (await get("/")).text(), await (await get("/page.js")).text()];
+    const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+    const named = [...script.matchAll(/byId\("([^"]+)"\)/g)].map(([, id]) => id);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((id) => !ids.has(id))).toEqual([]);
+  });
+});
+
+test("a port that is taken is told in one line", async () => {
+  const { url } = await setup();
+  const port = Number(new URL(url).port);
+  await expect(setup({ port })).rejects.toThrow(
+    `listen: 127.0.0.1:${port} cannot be had: the port is taken, choose another`,
+  );
+});

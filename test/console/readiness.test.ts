@@ -1,0 +1,67 @@
+/** The decision whether a process is ready, and the words a probe is answered in. */
+import { describe, expect, test } from "vitest";
+import type { SightReport } from "../../protocols/status.ts";
+import { type Check, probeAnswer, readinessOf, type Vitals } from "../../services/console/readiness.policy.ts";
+
+const OPEN: SightReport = {
+  shards: 64,
+  blindShards: 0,
+  oldestPulseMs: 800,
+  watches: { nodes: 1000, leases: 1000, pods: 1000 },
+};
+const vitals = (changes: Partial<Vitals> = {}): Vitals => ({ busConnected: true, sight: OPEN, own: [], ...changes });
+const problems = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.filter(({ problem }) => problem !== null).map(({ name, problem }) => [name, problem]));
+
+describe("a process", () => {
+  test("is ready when the bus is up, the caches are complete and the eyes are open", () => {
+    const checks = readinessOf(vitals());
+    expect(checks.map(({ name }) => name)).toEqual(["bus", "cache-nodes", "cache-leases", "cache-pods", "eyes"]);
+    expect(problems(checks)).toEqual({});
+  });
+
+  test("is not ready without its bus", () => {
+    expect(problems(readinessOf(vitals({ busConnected: false })))).toEqual({ bus: "not connected to NATS" });
+  });
+
+  test("is not ready while a watch is not synced, and says which", () => {
+    const sight = { ...OPEN, blindShards: 64, watches: { ...OPEN.watches, leases: null } };
+    expect(problems(readinessOf(vitals({ sight })))).toEqual({
+      "cache-leases": "the watch of leases is not synced",
+      eyes: "blind in 64 of 64 shards, the oldest pulse came 800 ms ago",
+    });
+  });
+
+  test("is not ready before the first pulse of every shard", () => {
+    const sight = { ...OPEN, blindShards: 1, oldestPulseMs: null, watches: { nodes: null, leases: null, pods: null } };
+    expect(problems(readinessOf(vitals({ sight })))).toEqual({
+      "cache-nodes": "not told yet",
+      "cache-leases": "not told yet",
+      "cache-pods": "not told yet",
+      eyes: "no pulse from the observer yet",
+    });
+  });
+
+  test("is not ready when it says so itself", () => {
+    const own = [{ name: "shutdown", problem: "stopping" }];
+    expect(problems(readinessOf(vitals({ own })))).toEqual({ shutdown: "stopping" });
+  });
+});
+
+describe("a probe", () => {
+  const well: Check = { name: "bus", problem: null };
+  const ill: Check = { name: "eyes", problem: "blind" };
+
+  test("is answered with ok when all is well", () => {
+    expect(probeAnswer("readyz", [well], false)).toEqual({ status: 200, text: "ok" });
+  });
+
+  test("lists every check when asked for it", () => {
+    expect(probeAnswer("readyz", [well], true)).toEqual({ status: 200, text: "[+]bus ok\nreadyz check passed\n" });
+  });
+
+  test("lists every check when one fails, asked for or not", () => {
+    const text = "[+]bus ok\n[-]eyes failed: blind\nreadyz check failed\n";
+    expect(probeAnswer("readyz", [well, ill], false)).toEqual({ status: 500, text });
+  });
+});

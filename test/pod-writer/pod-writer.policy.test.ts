@@ -1,0 +1,170 @@
+/** Tests of whether an ask about a pod still holds by live objects, and of the patches. */
+import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedPod, Toleration } from "../../protocols/objects.ts";
+import {
+  disruptionTargetPatch,
+  evictionVerdict,
+  type LivePod,
+  nodeLostPatch,
+  unreadyPatch,
+  unreadyVerdict,
+} from "../../services/pod-writer/pod-writer.policy.ts";
+import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+const ADDED_AT = Date.UTC(2026, 0, 1);
+const DUE_AT = ADDED_AT + 300_000;
+const rules = { comparisonOperators: false, skewMs: 2000, wallMs: DUE_AT };
+const taint = noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:00Z" });
+const tainted = observedNode("a", { ready: "Unknown", taints: [taint] });
+const tolerating: Toleration = { key: UNREACHABLE, operator: "Exists", tolerationSeconds: 300 };
+const target = { namespace: "default", name: "p", uid: "uid-p", node: "a" };
+const ask: BodyOf<"asked.eviction"> = { ...target, mode: "taint", deadlineAt: DUE_AT, taint: null };
+const drain: BodyOf<"asked.eviction"> = { ...ask, mode: "direct" };
+
+function live(rest: Partial<ObservedPod> = {}, object: Record<string, unknown> = {}, node = "a"): LivePod {
+  const pod = observedPod("p", { tolerations: [tolerating], ...rest });
+  const metadata = { name: "p", namespace: "default", uid: pod.uid, generation: 3 };
+  return { node, resourceVersion: "7", pod, object: { metadata, ...object } };
+}
+
+describe("an eviction by taint", () => {
+  test("holds at the instant of its deadline and names the taint that decides now", () => {
+    expect(evictionVerdict(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
+  });
+
+  test("a little before it, for a clock that is behind the asker's, waits for it", () => {
+    const verdict = evictionVerdict(ask, tainted, live(), { ...rules, wallMs: DUE_AT - 2000 });
+    expect(verdict).toMatchObject({ kind: "wait", forMs: 2000 });
+  });
+
+  test("long before it is refused, because the asker did not see what we see", () => {
+    const verdict = evictionVerdict(ask, tainted, live(), { ...rules, wallMs: DUE_AT - 2001 });
+    expect(verdict).toMatchObject({ kind: "moot", outcome: "refused" });
+  });
+
+  test.each<[string, LivePod | null, string]>([
+    ["a pod of the same name and another uid (L23, 107543)", live({ uid: "uid-new" }), "gone"],
+    ["a pod that is bound to no node", null, "gone"],
+    ["a pod that is terminating (L34)", live({ deletionAt: DUE_AT }), "gone"],
+    ["a pod that is bound elsewhere", live({}, {}, "b"), "refused"],
+    ["a pod that tolerates for ever by now (L22)", live({ tolerations: [{ operator: "Exists" }] }), "refused"],
+    [
+      "a pod whose toleration was lengthened",
+      live({ tolerations: [{ ...tolerating, tolerationSeconds: 400 }] }),
+      "refused",
+    ],
+  ])("is moot for %s", (_what, pod, outcome) => {
+    expect(evictionVerdict(ask, tainted, pod, rules)).toMatchObject({ kind: "moot", outcome });
+  });
+
+  test("is refused when the live node carries no NoExecute taint, whatever the asker saw (119862, 139992)", () => {
+    expect(evictionVerdict(ask, observedNode("a"), live({ tolerations: [] }), rules)).toMatchObject({
+      outcome: "refused",
+    });
+  });
+
+  test("counts from the binding of a pod that came later", () => {
+    expect(evictionVerdict(ask, tainted, live({ boundAt: ADDED_AT + 60_000 }), rules)).toMatchObject({
+      outcome: "refused",
+    });
+  });
+
+  test("by a taint without timeAdded counts from what is written down, else believes the asker", () => {
+    const bare = observedNode("a", { taints: [noExecute(UNREACHABLE)] });
+    expect(evictionVerdict(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
+    const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
+    expect(evictionVerdict(ask, written, live(), rules)).toMatchObject({ outcome: "refused" });
+  });
+});
+
+describe("a drain (direct mode)", () => {
+  test("holds while the node is not ready, tolerated or not", () => {
+    expect(evictionVerdict(drain, observedNode("a", { ready: "False" }), live(), rules)).toEqual({
+      kind: "act",
+      taint: null,
+    });
+    expect(evictionVerdict(drain, observedNode("a", { ready: null }), live(), rules)).toMatchObject({ kind: "act" });
+  });
+
+  test("is refused once the node is ready, and for a DaemonSet's pod (L39)", () => {
+    expect(evictionVerdict(drain, observedNode("a"), live(), rules)).toMatchObject({ outcome: "refused" });
+    const silent = observedNode("a", { ready: "Unknown" });
+    expect(evictionVerdict(drain, silent, live({ owner: "DaemonSet" }), rules)).toMatchObject({ outcome: "refused" });
+  });
+});
+
+describe("marking a pod not ready (3.1)", () => {
+  const silent = observedNode("a", { ready: "Unknown" });
+  test.each<[string, LivePod | null, ReturnType<typeof observedNode>, object]>([
+    ["acts on a pod that is ready on a node that is not", live(), silent, { kind: "act" }],
+    ["is done when the condition is False already", live({ ready: "False" }), silent, { outcome: "ok" }],
+    ["leaves a pod without the condition alone (R3.5)", live({ ready: null }), silent, { outcome: "refused" }],
+    ["is refused when the node is ready again", live(), observedNode("a"), { outcome: "refused" }],
+    ["is moot for another pod of the name", live({ uid: "new" }), silent, { outcome: "gone" }],
+    ["is moot for a pod that is elsewhere", live({}, {}, "b"), silent, { outcome: "refused" }],
+  ])("%s", (_what, pod, node, verdict) => {
+    expect(unreadyVerdict(target, node, pod)).toMatchObject(verdict);
+  });
+
+  test("writes status and transition and keeps reason and message (R3.2, R3.4)", () => {
+    const conditions = [{ type: "PodScheduled" }, { type: "Ready", status: "True", reason: "r", message: "m" }];
+    expect(unreadyPatch(live({}, { status: { conditions } }), "T")).toEqual({
+      metadata: { uid: "uid-p" },
+      status: {
+        "$setElementOrder/conditions": [{ type: "PodScheduled" }, { type: "Ready" }],
+        conditions: [{ type: "Ready", status: "False", lastTransitionTime: "T" }],
+      },
+    });
+  });
+});
+
+describe("saying on the pod why it goes", () => {
+  const message = `Taint manager: deleting due to NoExecute taint ${UNREACHABLE}:NoExecute on node a`;
+  const condition = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager", message };
+
+  test("names the taint and its node, with the uid as precondition (R8.28, R8.29)", () => {
+    expect(disruptionTargetPatch(live({}, { status: { conditions: [{ type: "Ready" }] } }), taint, "T")).toEqual({
+      metadata: { uid: "uid-p" },
+      status: {
+        "$setElementOrder/conditions": [{ type: "Ready" }, { type: "DisruptionTarget" }],
+        conditions: [{ ...condition, lastTransitionTime: "T", observedGeneration: 3 }],
+      },
+    });
+  });
+
+  test("shows the taint's value when it has one", () => {
+    const patch = disruptionTargetPatch(live(), noExecute("k", { value: "v" }), "T");
+    expect(JSON.stringify(patch)).toContain("taint k=v:NoExecute on node a");
+  });
+
+  test("writes nothing when it stands there, and keeps the transition when only the text differs (R3.4)", () => {
+    const standing = (rest: object) => ({
+      status: { conditions: [{ ...condition, lastTransitionTime: "T0", ...rest }] },
+    });
+    expect(disruptionTargetPatch(live({}, standing({})), taint, "T")).toBeNull();
+    const patch = disruptionTargetPatch(live({}, standing({ message: "old" })), taint, "T");
+    expect(patch?.status.conditions).toMatchObject([{ message, lastTransitionTime: "T0" }]);
+    const raised = disruptionTargetPatch(live({}, standing({ status: "False" })), taint, "T");
+    expect(raised?.status.conditions).toMatchObject([{ status: "True", lastTransitionTime: "T" }]);
+  });
+
+  test("leaves the generation out where the API has none", () => {
+    const { node, resourceVersion, pod } = live();
+    const patch = disruptionTargetPatch(
+      { node, resourceVersion, pod, object: { metadata: { name: "p" } } },
+      taint,
+      "T",
+    );
+    expect(JSON.stringify(patch)).not.toContain("observedGeneration");
+  });
+
+  test("a drained pod is said to be on a lost node, once (R5.16)", () => {
+    expect(nodeLostPatch(live())).toEqual({
+      metadata: { uid: "uid-p" },
+      status: { reason: "NodeLost", message: "Node a which was running pod p is unresponsive" },
+    });
+    expect(nodeLostPatch(live({}, { status: { reason: "NodeLost" } }))).toBeNull();
+  });
+});

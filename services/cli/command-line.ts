@@ -1,12 +1,10 @@
 /** The command line: finds the verb, answers --help, and turns problems into one line and an exit code. */
 import { nearest } from "../runtime/config.suggest.ts";
 import { ConfigProblem } from "../runtime/config.value.ts";
+import { ExitCode } from "./exit-code.ts";
 import { overview, verbHelp } from "./help.ts";
 import { Failure, type Host, type Verb } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
-
-/** Exit codes: done; asked properly but it failed; not asked properly. */
-export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
 
 /** Runs one command line to its end and gives the exit code. Problems are printed, never thrown. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {

@@ -1,16 +1,15 @@
 /** One process of the controller: the chosen services, each on a bus of its own, on whatever ports it is given. */
-import {
-  type Clock,
-  type Fleet,
-  type Io,
-  type Kube,
-  type Log,
-  type Random,
-  SERVICE_NAMES,
-  type Service,
-  type ServiceName,
-  type Stop,
-  type Transport,
+import type {
+  Bus,
+  Clock,
+  Fleet,
+  Io,
+  Kube,
+  Log,
+  Random,
+  Service,
+  ServiceName,
+  Transport,
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
@@ -21,11 +20,13 @@ import { nodeWriterService } from "../node-writer/node-writer.service.ts";
 import { observerService } from "../observer/observer.service.ts";
 import { podWriterService } from "../pod-writer/pod-writer.service.ts";
 import { typedBus } from "../runtime/bus.ts";
-import { aloneFleet, type BusFleet, busFleet } from "../runtime/fleet.ts";
+import { aloneFleet, busFleet } from "../runtime/fleet.ts";
 import { logWith } from "../runtime/log.ts";
 import type { ReadableMetrics } from "../runtime/metrics.ts";
+import { type Supervisor, supervise } from "../runtime/supervisor.ts";
 import { taintManagerService } from "../taint-manager/taint-manager.service.ts";
 import { zoneService } from "../zone/zone.service.ts";
+import { CurrentLedger } from "./current-ledger.ts";
 
 /** What a process of the controller is made of. */
 export interface ControllerParts {
@@ -44,78 +45,65 @@ export interface ControllerParts {
   readonly shared: boolean;
   /** The ledger's memory beyond the process; null for none. */
   readonly store: LedgerStore | null;
+  /** Told of a service that fails again and again: the process should end. */
+  readonly fatal: (problem: string) => void;
 }
 
 /** A running process of the controller. */
-export interface Controller {
+export interface Controller extends Supervisor {
   /** What the ledger knows; null when this process runs none. */
   readonly ledger: LedgerReader | null;
-  /** Ends the services that judge, so that no new ask is made; writes go on. */
-  stopJudging(): void;
-  /** Ends everything else and says goodbye to the fleet. */
-  stop(): void;
 }
 
-/** Those that act on judgements: they are started first and stopped last, so that no ask is lost in between. */
-const DOING: readonly ServiceName[] = ["node-writer", "pod-writer", "ledger"];
+const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
+  ["observer", observerService],
+  ["node", nodeService],
+  ["zone", zoneService],
+  ["taint-manager", taintManagerService],
+  ["node-writer", nodeWriterService],
+  ["pod-writer", podWriterService],
+]);
 
-const SERVICES: Readonly<Record<Exclude<ServiceName, "ledger">, Service>> = {
-  observer: observerService,
-  node: nodeService,
-  zone: zoneService,
-  "taint-manager": taintManagerService,
-  "node-writer": nodeWriterService,
-  "pod-writer": podWriterService,
-};
-
-/** Starts the chosen services. */
+/** Starts the chosen services; `stop` also says goodbye to the fleet. */
 export function startController(parts: ControllerParts): Controller {
-  const { member, services, shared, clock, profile, log, metrics } = parts;
-  const alone = aloneFleet(member);
-  const fleet: BusFleet = shared
-    ? busFleet({ bus: busOf(parts, "fleet"), clock, member, services, profile, log, metrics })
-    : { ...alone, goodbye: () => {} };
-  let ledger: LedgerReader | null = null;
-  const startLedgerHere: Service = (io) => {
-    const started = startLedger(io, parts.store);
-    ledger = started.reader;
-    return started.stop;
+  const { member, services, shared, clock, profile, log, metrics, store, fatal } = parts;
+  const bus = shared ? busOf(parts, "fleet") : null;
+  const pulsing = bus === null ? null : busFleet({ bus, clock, member, services, profile, log, metrics });
+  const fleet = pulsing ?? aloneFleet(member);
+  let ledger: CurrentLedger | null = null;
+  const ledgerService: Service = (io) => {
+    const { reader, stop } = startLedger(io, store);
+    if (ledger === null) ledger = new CurrentLedger(reader);
+    else ledger.becomes(reader);
+    return stop;
   };
-  const start = (names: readonly ServiceName[]): Stop[] =>
-    names
-      .filter((name) => services.includes(name))
-      .map((name) => (name === "ledger" ? startLedgerHere : SERVICES[name])(ioOf(parts, name, fleet)));
-  const doing = start(DOING);
-  const judging = start(SERVICE_NAMES.filter((name) => !DOING.includes(name)));
-  const stopAll = (stops: Stop[]): void => {
-    for (const stop of stops.splice(0)) stop();
-  };
+  const known = new Map(SERVICES).set("ledger", ledgerService);
+  const supervisor = supervise({
+    services: new Map([...known].filter(([name]) => services.includes(name))),
+    ioOf: (name) => ioOf(parts, name, fleet),
+    clock,
+    log,
+    metrics,
+    fatal,
+  });
   return {
     ledger,
-    stopJudging: () => stopAll(judging),
+    stopJudging: () => supervisor.stopJudging(),
     stop: () => {
-      stopAll(judging);
-      stopAll(doing);
-      fleet.goodbye();
+      supervisor.stop();
+      pulsing?.goodbye();
     },
   };
 }
 
 function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
-  const { clock, kube, random, log, metrics, profile } = parts;
-  return { clock, kube, random, metrics, profile, fleet, log: logWith(log, { service }), bus: busOf(parts, service) };
+  const { clock, kube, random, metrics, profile } = parts;
+  const log = logWith(parts.log, { service });
+  return { clock, kube, random, log, metrics, profile, fleet, bus: busOf({ ...parts, log }, service) };
 }
 
-function busOf({ transport, clock, cluster, member, log, metrics, profile }: ControllerParts, service: string) {
+function busOf(parts: ControllerParts, service: string): Bus {
+  const { transport, clock, cluster, member, log, metrics, profile } = parts;
   const { mailboxMessagesMax } = profile;
-  return typedBus({
-    transport,
-    clock,
-    cluster,
-    service,
-    member,
-    log: logWith(log, { service }),
-    metrics,
-    mailboxMessagesMax,
-  });
+  return typedBus({ transport, clock, cluster, service, member, log, metrics, mailboxMessagesMax });
 }

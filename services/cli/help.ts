@@ -26,12 +26,12 @@ export function verbHelp(verb: Verb, columns: number): string {
   const sections = verb.sections.map(({ title, settings }) => ({
     title,
     entries: Object.values(settings).map((setting) => ({
-      head: `--${setting.flag}=${exampleOf(setting)}`,
+      head: flagText(setting),
       text: meaningOf(setting),
     })),
   }));
   const aliases = [...verb.aliases].map(([flag, { meaning, example }]) => ({
-    head: `--${flag}=${example}`,
+    head: `--${flag}=${example.split(" or ").join("|")}`,
     text: meaning,
   }));
   const examples = verb.examples.map(({ command, does }) => ({ head: command, text: does }));
@@ -43,6 +43,11 @@ export function verbHelp(verb: Verb, columns: number): string {
   return `vigil ${verb.name} - ${verb.summary}\n\nUsage: ${usageOf(verb)}\n\n${shown
     .map(({ title, entries }) => `${title}:\n${entries.map((entry) => entryText(entry, width)).join("")}`)
     .join("\n")}`;
+}
+
+function flagText(setting: Setting): string {
+  if (setting.unit === "switch") return `--${setting.flag}`;
+  return `--${setting.flag}=${exampleOf(setting).split(" or ")[0]}`;
 }
 
 function usageOf({ name, words, sections }: Verb): string {

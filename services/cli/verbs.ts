@@ -4,10 +4,12 @@ import { apiserverVerb } from "./verbs/apiserver.ts";
 import { completionVerb } from "./verbs/completion.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
+import { runVerb } from "./verbs/run.ts";
 import { versionVerb } from "./verbs/version.ts";
 
 /** Every verb, in the order in which the help lists them. */
 export const VERBS: readonly Verb[] = [
+  runVerb,
   playgroundVerb,
   apiserverVerb,
   machineVerb,

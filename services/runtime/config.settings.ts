@@ -1,6 +1,7 @@
 /** The settings of a process besides the profile: which cluster, which bus, which services, how it speaks. */
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import type { Setting, ValuesOf } from "./config.value.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
 
 const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
   unit: "text",
@@ -48,22 +49,20 @@ export const LOG_SETTINGS = {
     unit: "choice",
     flag: "log-level",
     standard: "info",
-    choices: ["debug", "info", "warn", "error"],
+    choices: LOG_LEVELS,
     meaning: "The least important lines to log.",
-  } as Setting<string>,
+  } as Setting<LogLevel>,
   logFormat: {
     unit: "choice",
     flag: "log-format",
     standard: "auto",
-    choices: ["auto", "text", "json"],
+    choices: LOG_FORMATS,
     meaning: "How lines are logged; auto is text on a terminal and json elsewhere.",
-  } as Setting<string>,
+  } as Setting<LogFormat>,
 } as const;
 
-/** The settings of `vigil run` that are not tunables. */
-export const PROCESS_SETTINGS = {
-  ...KUBE_SETTINGS,
-  ...NATS_SETTINGS,
+/** What this process does. */
+export const OWN_SETTINGS = {
   shadow: {
     unit: "switch",
     flag: "shadow",
@@ -75,17 +74,19 @@ export const PROCESS_SETTINGS = {
     flag: "services",
     standard: SERVICE_NAMES,
     choices: SERVICE_NAMES,
-    meaning: "The services this process runs.",
+    meaning: "The services this process runs; without all of them it needs --nats to reach the others.",
     example: "node,zone",
-  } as Setting<readonly string[]>,
+  } as Setting<readonly ServiceName[]>,
   member: text("member", "vigil-0", "Name of this process in the fleet; without it the host name and process id."),
   listen: text(
     "listen",
     ":8080",
     "Address for /livez, /readyz, /metrics and the dashboard; without it none is served.",
   ),
-  ...LOG_SETTINGS,
 } as const;
+
+/** The settings of `vigil run` that are not tunables. */
+export const PROCESS_SETTINGS = { ...KUBE_SETTINGS, ...NATS_SETTINGS, ...OWN_SETTINGS, ...LOG_SETTINGS } as const;
 
 /** A value for each setting that is not a tunable. */
 export type ProcessSettings = Readonly<ValuesOf<typeof PROCESS_SETTINGS>>;

@@ -2,7 +2,14 @@
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
 import { fieldOf, parseConfigFile } from "./config.file.ts";
 import { type Alias, parseFlags } from "./config.flags.ts";
-import { PROCESS_SETTINGS, type ProcessSettings } from "./config.settings.ts";
+import {
+  KUBE_SETTINGS,
+  LOG_SETTINGS,
+  NATS_SETTINGS,
+  OWN_SETTINGS,
+  PROCESS_SETTINGS,
+  type ProcessSettings,
+} from "./config.settings.ts";
 import { ConfigProblem, type Setting, type SettingTable, type SettingValue, writeValue } from "./config.value.ts";
 
 /** Everything a process can be told. */
@@ -40,6 +47,15 @@ const META_SETTINGS = {
 
 /** Every flag of `vigil run`. */
 export const RUN_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...META_SETTINGS, ...TUNABLES };
+
+/** The same in the groups in which help shows them. */
+export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
+  { title: "Flags of kube-controller-manager", settings: tunablesWhere(true) },
+  { title: "Which cluster", settings: KUBE_SETTINGS },
+  { title: "NATS, for more than one process", settings: NATS_SETTINGS },
+  { title: "This process", settings: { ...OWN_SETTINGS, ...LOG_SETTINGS, ...META_SETTINGS } },
+  { title: "Flags of Vigil's own", settings: tunablesWhere(false) },
+];
 
 /** kube-controller-manager's spellings of what is a setting of ours under another name (section 1.1). */
 export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
@@ -89,6 +105,10 @@ export function printConfig({ process, profile }: Config): string {
     .join("");
 }
 
+function tunablesWhere(upstream: boolean): SettingTable {
+  return Object.fromEntries(Object.entries(TUNABLES).filter(([, tunable]) => tunable.upstream === upstream));
+}
+
 function configOf(values: ReadonlyMap<string, SettingValue>): Config {
   const pick = <T extends SettingTable>(table: T) =>
     Object.fromEntries(Object.entries(table).map(([name, { standard }]) => [name, values.get(name) ?? standard]));
@@ -110,6 +130,9 @@ function checkTogether({ process, profile }: Config): void {
   );
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
+  if (process.nats.length === 0 && !process.services.includes("observer")) {
+    throw new ConfigProblem(`--services=${process.services.join()}: without --nats the observer must be among them`);
+  }
 }
 
 function yamlOf(setting: Setting, value: SettingValue | undefined): string {

@@ -1,4 +1,6 @@
-/** Counts what is under way at the Kubernetes API, so that a process can end when its writes have. It changes nothing. */
+/**
+ * Counts what is under way at the Kubernetes API, so that a process can end when its writes have. It changes nothing.
+ */
 import type { Kube } from "../../protocols/ports.ts";
 
 /** A Kubernetes port that knows when it is idle. */

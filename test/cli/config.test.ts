@@ -44,7 +44,7 @@ describe("a flag", () => {
 
   test.each([
     [["--nats=nats://a:4222,nats://b:4222"], { nats: ["nats://a:4222", "nats://b:4222"] }],
-    [["--services", "node, zone"], { services: ["node", "zone"] }],
+    [["--services", "observer, node"], { services: ["observer", "node"] }],
     [["--shadow"], { shadow: true }],
     [["--controllers=*"], { services: SERVICE_NAMES }],
     [
@@ -98,6 +98,7 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
       `--services=node,zome: "zome" is none of ${SERVICE_NAMES.join(", ")}; did you mean zone?`,
     ],
     [["--services="], "--services=: name at least one service"],
+    [["--services=node,zone"], "--services=node,zone: without --nats the observer must be among them"],
     [["--nats-creds=a.creds"], "--nats-creds: has a meaning only with --nats"],
     [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
     [["node-1"], "node-1: vigil run takes flags only"],
@@ -106,10 +107,10 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
 
 describe("a file", () => {
   test("sets what it names, and a flag wins over it", () => {
-    const file = "nodeMonitorGracePeriod: 40s\nnodeEvictionRate: 0.5\nservices: [node, zone]\nshadow: true\n";
+    const file = "nodeMonitorGracePeriod: 40s\nnodeEvictionRate: 0.5\nservices: [observer, zone]\nshadow: true\n";
     const config = run(["--config=vigil.yaml", "--node-eviction-rate=0.2"], file);
     expect(config.profile).toMatchObject({ nodeMonitorGraceMs: 40_000, nodeEvictionsPerSecond: 0.2 });
-    expect(config.process).toMatchObject({ services: ["node", "zone"], shadow: true });
+    expect(config.process).toMatchObject({ services: ["observer", "zone"], shadow: true });
   });
 
   test("may be empty", () => expect(run(["--config=vigil.yaml"], "# nothing yet\n").profile).toEqual(STANDARD_PROFILE));

@@ -22,6 +22,8 @@ const BRANCHES = new Set([
   "SwitchStatement",
   "TryStatement",
 ]);
+/** Names that others gave and that no other word would do for. */
+const GIVEN_NAMES = /(taint|controller)[-_]?manager/gi;
 const VAGUE = /^(managers?|helpers?|utils?|utility|utilities|common|misc)$/i;
 
 /** Spelt in two parts, so that the rule does not find itself. */
@@ -83,7 +85,7 @@ const names: Rule = {
   check: (source) =>
     exportsOf(source).flatMap((node) => {
       const name = declaredName(node);
-      const parts = name.replace(/taint_?manager/i, "").split(/(?=[A-Z])|_/);
+      const parts = name.replace(GIVEN_NAMES, "").split(/(?=[A-Z])|_/);
       if (!parts.some((part) => VAGUE.test(part))) return [];
       return [
         { path: source.path, line: lineAt(source, node.start), problem: `${name} says nothing: name what it is` },
@@ -98,7 +100,7 @@ export const SHAPE_RULES: readonly Rule[] = [opening, exportsAreTold, sizes, wor
 export function hasVagueName(path: string): boolean {
   return path.split(/[/.]/).some((part) =>
     part
-      .replace("taint-manager", "")
+      .replace(GIVEN_NAMES, "")
       .split("-")
       .some((word) => VAGUE.test(word)),
   );

@@ -33,7 +33,9 @@ function broken(line: string): [string, string | null] {
   return [prefix + words.slice(0, cut), prefix + words.slice(cut + 1)];
 }
 
-/** What is left over, joined with the next line when that goes on with the same paragraph and is taken from the rest. */
+/**
+ * What is left over, joined with the next line when that goes on with the same paragraph and is taken from the rest.
+ */
 function joined(left: string, rest: string[]): string[] {
   const prefix = TEXT_LINE.exec(left)?.[1];
   const [, nextPrefix, words = ""] = TEXT_LINE.exec(rest[0] ?? "") ?? [];

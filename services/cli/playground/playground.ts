@@ -56,7 +56,13 @@ export function startPlayground(io: PlaygroundIo): Playground {
   const deafen = facts.listen(typedBus({ ...listener, mailboxMessagesMax: profile.mailboxMessagesMax }));
   const kube = createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
   const parts = { ...naming, clock, random, log, metrics, profile, transport, services: SERVICES };
-  const controller = startController({ ...parts, kube, shared: false, store: null });
+  const controller = startController({
+    ...parts,
+    kube,
+    shared: false,
+    store: null,
+    fatal: (problem) => log.error(problem),
+  });
   const hollowKube = kubeOf();
   const nodes = startHollowNodes({ clock, kube: hollowKube, random, log, nodes: playgroundNodes(), times: TIMES });
   createPods(hollowKube);

@@ -77,7 +77,7 @@ async function tell(
 ): Promise<string | null> {
   const begunMs = clock.monotonicMs();
   const elapsedMs = () => clock.monotonicMs() - begunMs;
-  const view = host.interactive ? new LiveView(host.print, host.columns) : null;
+  const view = host.interactive ? new LiveView((text) => host.print(text), host.columns) : null;
   const print = (line: string) => (view === null ? host.print(`${line}\n`) : view.line(line));
   const redraw = (): void => {
     view?.draw(["", ...picture(facts)]);

@@ -1,0 +1,57 @@
+/** The ledger that runs now, for readers that outlive it: a failed ledger is started anew and forgets who listened. */
+import type { Stop } from "../../protocols/ports.ts";
+import type { Decision, LedgerReader } from "../../protocols/status.ts";
+
+/** A ledger's reader that stays the same while ledgers come and go. */
+export class CurrentLedger implements LedgerReader {
+  #reader: LedgerReader;
+  #stopHearing: Stop;
+  readonly #listeners = new Set<(decision: Decision) => void>();
+
+  constructor(reader: LedgerReader) {
+    this.#reader = reader;
+    this.#stopHearing = this.#hear();
+  }
+
+  /** Goes on with another ledger. */
+  becomes(reader: LedgerReader): void {
+    this.#stopHearing();
+    this.#reader = reader;
+    this.#stopHearing = this.#hear();
+  }
+
+  overview(): ReturnType<LedgerReader["overview"]> {
+    return this.#reader.overview();
+  }
+
+  nodes(): ReturnType<LedgerReader["nodes"]> {
+    return this.#reader.nodes();
+  }
+
+  pendingEvictions(limit: number): ReturnType<LedgerReader["pendingEvictions"]> {
+    return this.#reader.pendingEvictions(limit);
+  }
+
+  decisions(limit: number): ReturnType<LedgerReader["decisions"]> {
+    return this.#reader.decisions(limit);
+  }
+
+  explainNode(name: string): ReturnType<LedgerReader["explainNode"]> {
+    return this.#reader.explainNode(name);
+  }
+
+  explainPod(namespace: string, name: string): ReturnType<LedgerReader["explainPod"]> {
+    return this.#reader.explainPod(namespace, name);
+  }
+
+  onDecision(tell: (decision: Decision) => void): Stop {
+    this.#listeners.add(tell);
+    return () => this.#listeners.delete(tell);
+  }
+
+  #hear(): Stop {
+    return this.#reader.onDecision((decision) => {
+      for (const tell of this.#listeners) tell(decision);
+    });
+  }
+}

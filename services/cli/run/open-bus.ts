@@ -1,0 +1,72 @@
+/** Chooses the bus of a process: memory when it is alone, NATS when servers are named. */
+import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts";
+import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
+import { memoryTransport } from "../../runtime/bus.memory.ts";
+import { connectNats } from "../../runtime/bus.nats.ts";
+import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import { Failure } from "../verb.ts";
+
+/** The bus of a process. */
+export interface OpenBus {
+  readonly transport: Transport;
+  /** Whether other processes may be on it. */
+  readonly shared: boolean;
+  /** Where the ledger keeps its history beyond the process; null where there is nothing. */
+  readonly store: LedgerStore | null;
+  /** Resolves with the reason when the bus has ended for good without being asked to. */
+  readonly lost: Promise<string>;
+  /** Sends what waits and ends it. */
+  close(): Promise<void>;
+}
+
+/** What the bus of a process needs. */
+export interface BusIo {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly member: string;
+}
+
+/** Opens the bus; waits for a NATS that cannot be reached yet. Throws a Failure when NATS refuses us. */
+export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
+  if (settings.nats.length > 0) return natsBus(settings, io);
+  const lost = new Promise<string>(() => {});
+  return { transport: memoryTransport(io.clock), shared: false, store: null, lost, close: async () => {} };
+}
+
+async function natsBus(settings: ProcessSettings, { clock, log, metrics, member }: BusIo): Promise<OpenBus> {
+  const { nats, natsCreds, natsNkey, cluster } = settings;
+  const tls = tlsOf(settings);
+  const transport = await connectNats({
+    servers: nats,
+    name: `vigil ${member}`,
+    clock,
+    log,
+    metrics,
+    waitOnFirstConnect: true,
+    ...(natsCreds === "" ? {} : { credsFile: natsCreds }),
+    ...(natsNkey === "" ? {} : { nkeyFile: natsNkey }),
+    ...(tls === null ? {} : { tls }),
+  }).catch((error: unknown) => {
+    throw new Failure(error instanceof Error ? error.message : String(error));
+  });
+  const store = settings.services.includes("ledger")
+    ? openLedgerStore({ connection: transport.connection, cluster, clock, log, metrics })
+    : null;
+  return {
+    transport,
+    shared: true,
+    store,
+    lost: transport.closed.then((error) => error?.message ?? "the connection to NATS has ended"),
+    close: async () => {
+      store?.close();
+      await transport.close();
+    },
+  };
+}
+
+function tlsOf({ natsTlsCa, natsTlsCert, natsTlsKey }: ProcessSettings): Record<string, string> | null {
+  const files = { caFile: natsTlsCa, certFile: natsTlsCert, keyFile: natsTlsKey };
+  const given = Object.entries(files).filter(([, file]) => file !== "");
+  return given.length === 0 ? null : Object.fromEntries(given);
+}

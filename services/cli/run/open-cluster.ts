@@ -1,0 +1,50 @@
+/**
+ * Finds the API server and makes sure of it before anything is started: waits for one that is away, fails for good on
+ * one that refuses us.
+ */
+import type { Clock, Log } from "../../../protocols/ports.ts";
+import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import { checkServer } from "../../runtime/kube.check.ts";
+import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
+import { Failure, type Host } from "../verb.ts";
+
+const FIRST_PAUSE_MS = 500;
+const PAUSE_MS_MAX = 10_000;
+
+/**
+ * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
+ */
+export async function openCluster(
+  { kubeconfig, context }: Pick<ProcessSettings, "kubeconfig" | "context">,
+  { clock, log, host }: { readonly clock: Clock; readonly log: Log; readonly host: Host },
+): Promise<KubeConnection | null> {
+  const connection = await loadKubeConfig({
+    kubeconfig: kubeconfig || undefined,
+    context: context || undefined,
+  }).catch((problem: unknown) => {
+    throw problem instanceof KubeConfigProblem ? new Failure(problem.message) : problem;
+  });
+  for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+    const problem = await checkServer({ wire: connection.wire, clock }, connection.server);
+    if (problem === null) return connection;
+    if (problem.final) throw new Failure(problem.message);
+    log.warn(`${problem.message}; trying again`, { pauseMs });
+    await pause(pauseMs, clock, host);
+  }
+  return null;
+}
+
+/** Waits, but no longer than until the process is asked to end. */
+function pause(pauseMs: number, clock: Clock, { stopped }: Host): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(pauseMs, resolve);
+    stopped.addEventListener(
+      "abort",
+      () => {
+        timer.cancel();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,36 @@
+/** Puts the console of a process on its address, when it has one. */
+import packageJson from "../../../package.json" with { type: "json" };
+import { type RunningConsole, startConsole } from "../../console/console.http.ts";
+import { typedBus } from "../../runtime/bus.ts";
+import { parseAddress } from "../../runtime/config.address.ts";
+import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import type { Controller, ControllerParts } from "../controller.ts";
+import { Failure, type Host } from "../verb.ts";
+
+/** Serves probes, metrics and the dashboard on --listen; null without one. Throws a Failure when it cannot be had. */
+export async function openConsole(
+  { listen, shadow }: Pick<ProcessSettings, "listen" | "shadow">,
+  parts: ControllerParts,
+  { ledger }: Controller,
+  { stopped }: Host,
+): Promise<RunningConsole | null> {
+  if (listen === "") return null;
+  const { host, port } = parseAddress(listen, "listen");
+  const { cluster, member, services, metrics, profile, clock, log } = parts;
+  const running = await startConsole({
+    host: host === "" ? "::" : host,
+    port,
+    clock,
+    bus: typedBus({ ...parts, service: "console", mailboxMessagesMax: profile.mailboxMessagesMax }),
+    profile,
+    log,
+    about: { cluster, member, services, shadow, version: packageJson.version },
+    ledger,
+    metricsText: () => metrics.text(),
+    ownChecks: () => [{ name: "running", problem: stopped.aborted ? "the process is ending" : null }],
+  }).catch((error: Error) => {
+    throw new Failure(`--listen=${listen}: ${error.message}`);
+  });
+  log.info("console is listening", { url: running.url });
+  return running;
+}

@@ -1,0 +1,81 @@
+/** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
+import type { Clock, Log } from "../../../protocols/ports.ts";
+import { realClock } from "../../runtime/clock.real.ts";
+import type { Config } from "../../runtime/config.ts";
+import { shadowKube } from "../../runtime/kube.shadow.ts";
+import { createKube } from "../../runtime/kube.ts";
+import { createLog } from "../../runtime/log.ts";
+import { createMetrics } from "../../runtime/metrics.ts";
+import { type DrainableKube, drainable } from "../../runtime/process.drain.ts";
+import { systemRandom } from "../../runtime/random.ts";
+import { type Controller, type ControllerParts, startController } from "../controller.ts";
+import { ExitCode } from "../exit-code.ts";
+import { Failure, type Host, untilStopped } from "../verb.ts";
+import { openBus } from "./open-bus.ts";
+import { openCluster } from "./open-cluster.ts";
+import { openConsole } from "./open-console.ts";
+
+/** How long writes under way may take to finish once we were asked to end; all in all it stays under ten seconds. */
+const DRAIN_MS = 6_000;
+
+/** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
+export async function runProcess(config: Config, host: Host): Promise<number> {
+  const { process: settings, profile } = config;
+  const clock = realClock();
+  const log = createLog({ level: settings.logLevel, format: settings.logFormat });
+  const metrics = createMetrics({ process: true });
+  const member = settings.member || host.name;
+  const cluster = await openCluster(settings, { clock, log, host });
+  if (cluster === null) return ExitCode.ok;
+  const bus = await Promise.race([
+    openBus(settings, { clock, log, metrics, member }),
+    untilStopped(host).then(() => null),
+  ]);
+  if (bus === null) return ExitCode.ok;
+  const { wire } = cluster;
+  const kube = createKube({ wire, clock, random: systemRandom, log, metrics, profile });
+  const writes = drainable(settings.shadow ? shadowKube(kube) : kube);
+  const crash = Promise.withResolvers<string>();
+  const parts: ControllerParts = {
+    ...bus,
+    clock,
+    random: systemRandom,
+    log,
+    metrics,
+    profile,
+    kube: writes.kube,
+    cluster: settings.cluster,
+    member,
+    services: settings.services,
+    fatal: crash.resolve,
+  };
+  const controller = startController(parts);
+  const served = await openConsole(settings, parts, controller, host);
+  log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {
+    server: cluster.describe,
+    member,
+    services: settings.services.join(),
+  });
+  const problem = await Promise.race([untilStopped(host).then(() => null), crash.promise, bus.lost]);
+  log.info(problem ?? "asked to end");
+  await finish(controller, writes, clock, log);
+  await served?.close();
+  await bus.close();
+  wire.close();
+  if (problem !== null) throw new Failure(problem);
+  return ExitCode.ok;
+}
+
+/** Stops judging, lets writes under way finish, then says goodbye. */
+async function finish(controller: Controller, writes: DrainableKube, clock: Clock, log: Log): Promise<void> {
+  controller.stopJudging();
+  const drained = await new Promise<boolean>((resolve) => {
+    const late = clock.after(DRAIN_MS, () => resolve(false));
+    writes.whenIdle(() => {
+      late.cancel();
+      resolve(true);
+    });
+  });
+  if (!drained) log.warn("some writes are still under way and are given up; others will repeat them");
+  controller.stop();
+}

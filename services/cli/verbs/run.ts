@@ -1,0 +1,36 @@
+/** `vigil run`: the controller against a real cluster, every service in this process or a part of them. */
+import { parseRun, printConfig, RUN_ALIASES, RUN_SECTIONS } from "../../runtime/config.ts";
+import { runProcess } from "../run/run-process.ts";
+import { readNamedFile, type Verb } from "../verb.ts";
+
+/** The verb that runs the controller. */
+export const runVerb: Verb = {
+  name: "run",
+  summary: "run the controller against a cluster",
+  words: "",
+  firstWords: [],
+  sections: RUN_SECTIONS,
+  aliases: RUN_ALIASES,
+  examples: [
+    { command: "vigil run --shadow", does: "watches the current cluster and logs what it would do, writing nothing" },
+    { command: "vigil run --listen=:8080", does: "runs every service in one process, with a dashboard on port 8080" },
+    {
+      command: "vigil run --nats=nats://127.0.0.1:4222",
+      does: "the same on NATS; every further process started so takes its share",
+    },
+    {
+      command: "vigil run --nats=nats://127.0.0.1:4222 --services=node,zone",
+      does: "a process for two of the services",
+    },
+    {
+      command: "vigil run --node-monitor-grace-period=40s --enable-taint-manager=false",
+      does: "flags of kube-controller-manager are understood as they are",
+    },
+  ],
+  start: async (argv, host) => {
+    const { config, printConfig: printOnly } = parseRun(argv, (path) => readNamedFile(host, path));
+    if (!printOnly) return runProcess(config, host);
+    host.print(printConfig(config));
+    return 0;
+  },
+};

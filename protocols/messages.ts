@@ -159,7 +159,7 @@ export const MESSAGES = {
     key: (body) => [body.namespace, body.name],
     shard: (body) => shardOf(body.node),
     from: "node-writer, pod-writer",
-    to: "ledger, node, zone, taint-manager",
+    to: "ledger, observer, node, zone, taint-manager",
     purpose: "what came of an ask",
   }),
   "pulse.member": define({

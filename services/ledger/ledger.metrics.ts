@@ -84,8 +84,11 @@ function own(metrics: Metrics) {
       "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.",
       ["quantile"],
     ),
-    watchSynced: gauge("vigil_watch_synced", "1 while the watch can be trusted.", ["watch"]),
-    watchSight: gauge("vigil_watch_sight_seconds", "How long the watch has been seen without a break.", ["watch"]),
+    watchSight: gauge(
+      "vigil_watch_sight_seconds",
+      "How long the watch has been seen without a break, as told by pulses; 0 while it is not synced.",
+      ["watch"],
+    ),
     pulseAge: gauge("vigil_pulse_age_seconds", "Age of the oldest shard's last pulse; -1 while a shard has had none."),
     blindShards: gauge("vigil_blind_shards", "Shards in which nothing harmful is decided, for want of sight."),
     writes: metrics.counter({
@@ -98,11 +101,6 @@ function own(metrics: Metrics) {
       help: "From an ask to its final outcome.",
       labels: ["ask"],
       buckets: WRITE_SECONDS,
-    }),
-    refused: metrics.counter({
-      name: "vigil_verdicts_refused_total",
-      help: "Harmful asks that a second look at the API refuted before anything was written.",
-      labels: ["ask"],
     }),
     historyEntries: gauge("vigil_ledger_history_entries", "Entries in the ledger's history."),
   };
@@ -154,7 +152,6 @@ export class LedgerMetrics {
       this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
     for (const watch of WATCHES) {
       const sightMs = sight.watches[watch];
-      this.#own.watchSynced.set(sightMs === null ? 0 : 1, watch);
       this.#own.watchSight.set((sightMs ?? 0) / 1000, watch);
     }
     this.#own.pulseAge.set(sight.oldestPulseMs === null ? -1 : sight.oldestPulseMs / 1000);
@@ -165,7 +162,6 @@ export class LedgerMetrics {
   #countWrite({ cause, at, body }: Message<"done.write">, before: Facts): void {
     const { ask, outcome, retrying, latencyMs } = body;
     this.#own.writes.add(1, ask, outcome);
-    if (outcome === "refused") this.#own.refused.add(1, ask);
     if (!retrying) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
     if (ask === "asked.condition" && !retrying) this.#upstream.nodeHealth.observe(latencyMs / 1000);
     const asked = before.ask(cause)?.message;

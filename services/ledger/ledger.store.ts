@@ -49,8 +49,8 @@ const NAME_IN_USE = 10058;
 /** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
 export interface LedgerStore {
   /**
-   * Calls `receive` for what was kept by earlier ledgers, once JetStream was found; history, to be told and not to be
-   * acted on.
+   * Tells `receive` what earlier ledgers kept, once JetStream is there: history, to be told and not to be acted on. Each
+   * new ledger on this store asks anew.
    */
   restore(receive: (message: AnyMessage) => void): void;
   /** Keeps a message as the last state of its object. */
@@ -117,6 +117,7 @@ class JetStreamStore implements LedgerStore {
 
   restore(receive: (message: AnyMessage) => void): void {
     this.#receive = receive;
+    if (this.#bucket !== null) void this.#replayAll();
   }
 
   keep(key: string, message: AnyMessage): void {
@@ -141,25 +142,33 @@ class JetStreamStore implements LedgerStore {
     const { connection, cluster, log } = this.#options;
     const names = storeNames(cluster);
     try {
-      const streams = await jetstreamManager(connection);
-      const client = jetstream(connection);
-      await this.#ensureStream(streams, names.stream);
-      const bucket = await new Kvm(client).create(names.bucket, {
+      await this.#ensureStream(await jetstreamManager(connection), names.stream);
+      const bucket = await new Kvm(connection).create(names.bucket, {
         history: 1,
         ttl: this.#limits.ageMs,
         max_bytes: this.#limits.statesBytes,
       });
-      // The history last: where both tell of the same message, its place in the stream is the true one.
-      await this.#replay(client, `KV_${names.bucket}`);
-      await this.#replay(client, names.stream);
       if (this.#closed) return;
       this.#bucket = bucket;
       this.#absent = false;
       this.#ready.set(1);
       log.info("JetStream keeps the ledger's history", names);
       this.#flush();
+      if (this.#receive !== null) await this.#replayAll();
     } catch (error) {
       this.#lookAgain(error);
+    }
+  }
+
+  /** The history last: where both tell of the same message, its place in the stream is the true one. */
+  async #replayAll(): Promise<void> {
+    const { connection, cluster, log } = this.#options;
+    const { stream, bucket } = storeNames(cluster);
+    try {
+      await this.#replay(jetstream(connection), `KV_${bucket}`);
+      await this.#replay(jetstream(connection), stream);
+    } catch (error) {
+      log.warn("the ledger's history could not be read back", { stream, error });
     }
   }
 

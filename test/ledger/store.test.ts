@@ -94,9 +94,22 @@ describeWithNats("the ledger's store", () => {
     await first.stop();
 
     const second = await join(server);
-    await until("the store is ready", () => second.store.ready());
+    await until("the history is back", () => timeline(second, "n.1").length > 0);
     expect(timeline(second, "n.1")).toMatchObject([{ text: "judged unknown: silent for 0 ms", type: "judged.node" }]);
     expect(await metricValue(second.metrics, "vigil_ledger_store_ready")).toBe(1);
+  });
+
+  test("tells its history to a ledger that is started anew on it", async () => {
+    const server = await serve(true);
+    const member = await join(server);
+    await until("the store is ready", () => member.store.ready());
+    member.judge.publish("judged.node", unknown("n-1"), null);
+    await until("the ledger heard it", () => timeline(member, "n-1").length === 1);
+    member.ledger.stop();
+    const { io } = ledgerWorld();
+    const anew = startLedger({ ...io, bus: member.busOf("ledger") }, member.store);
+    await until("the history is told", () => anew.reader.explainNode("n-1") !== null);
+    anew.stop();
   });
 
   test("tells history and acts on none of it: no Event, no count, no node", async () => {

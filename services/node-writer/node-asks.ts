@@ -1,4 +1,6 @@
-/** Tries one ask about a node: the live reads before it, the decision, the patch. When to try again is the jobs' matter. */
+/**
+ * Tries one ask about a node: the live reads before it, the decision, the patch. When to try again is the jobs' matter.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";

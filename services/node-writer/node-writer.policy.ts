@@ -5,7 +5,9 @@ import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 
-/** What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more. */
+/**
+ * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.
+ */
 export type Decision =
   | { readonly kind: "write"; readonly change: string; readonly body: unknown }
   | { readonly kind: "so already" }
@@ -49,8 +51,9 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
 }
 
 /**
- * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added ones
- * stamped (R4.6), one that stands there already left as it is. Another Ready status than the wish rests on refutes it.
+ * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added
+ * ones stamped (R4.6), one that stands there already left as it is. Another Ready status than the wish rests on refutes
+ * it.
  */
 export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): Decision {
   const changed = identityProblem(ask, live);
@@ -78,8 +81,8 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
 }
 
 /**
- * Carries out `asked.label`: only the labels that differ, and annotations of our own, without a resourceVersion, as nobody
- * else minds them (R4.29).
+ * Carries out `asked.label`: only the labels that differ, and annotations of our own, without a resourceVersion, as
+ * nobody else minds them (R4.29).
  */
 export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | null): Decision {
   const changed = identityProblem(ask, live);
@@ -105,8 +108,8 @@ function wordsOf(what: string, entries: readonly (readonly [string, string | nul
 }
 
 /**
- * The stamp of an added taint: now, but a NoExecute taint that takes another's place keeps that one's, because the pods'
- * countdown has been running since then (the net effect of R8.18: a swap moves no deadline).
+ * The stamp of an added taint: now, but a NoExecute taint that takes another's place keeps that one's, because the
+ * pods' countdown has been running since then (the net effect of R8.18: a swap moves no deadline).
  */
 function timeAddedOf({ effect }: TaintId, removed: readonly Taint[], wallMs: number): string {
   const replaced = effect === TaintEffect.noExecute ? removed.find((taint) => taint.effect === effect) : undefined;

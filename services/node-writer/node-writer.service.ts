@@ -1,4 +1,7 @@
-/** The node-writer: the only writer of Node objects. What an ask demands and whether it still holds is decided in the policy. */
+/**
+ * The node-writer: the only writer of Node objects. What an ask demands and whether it still holds is decided in the
+ * policy.
+ */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
 import { type NodeAsk, tryNodeAsk } from "./node-asks.ts";

@@ -22,8 +22,7 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">, isSilent:
 
 /**
  * The event for the eviction region in taint mode: evicted means that a NoExecute taint of ours stands on the node,
- * whoever
- * set it, so the status is known again after a restart. Null when nothing happens.
+ * whoever set it, so the status is known again after a restart. Null when nothing happens.
  */
 export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
   if (carriesNoExecute(node)) return "evictionDone";
@@ -32,9 +31,8 @@ export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness
 
 /**
  * The event for the eviction region in direct mode (5.3): due once a node has been down for pod-eviction-timeout,
- * cancelled
- * when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes nothing
- * (R2.23).
+ * cancelled when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes
+ * nothing (R2.23).
  */
 export function directEvictionEvent(
   readiness: Readiness,
@@ -57,9 +55,8 @@ export interface DownSince {
 
 /**
  * The first instant at which a node's pods may be deleted in direct mode (R5.3): False counts from the transition,
- * Unknown
- * from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node became
- * Unknown.
+ * Unknown from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node
+ * became Unknown.
  */
 export function directEvictionFromMs(
   down: DownSince,
@@ -78,10 +75,9 @@ export function apiInstantMs(apiAt: number, wallMs: number, nowMs: number): numb
 
 /**
  * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that
- * nothing a
- * crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11), because
- * the
- * kubelet minds its own. A pod without the condition is left alone (R3.5), one that has False is done (R3.2).
+ * nothing a crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11),
+ * because the kubelet minds its own. A pod without the condition is left alone (R3.5), one that has False is done
+ * (R3.2).
  */
 export function podsToMarkUnready(
   node: Pick<ObservedNode, "conditions">,

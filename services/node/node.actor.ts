@@ -109,8 +109,8 @@ export class NodeActor {
   }
 
   /**
-   * Takes word that every zone is down, or no longer. Halted, a drain is called off (R6.10); afterwards the node gets its
-   * whole grace and timeout again (R6.11), because nobody could tell it from its network.
+   * Takes word that every zone is down, or no longer. Halted, a drain is called off (R6.10); afterwards the node gets
+   * its whole grace and timeout again (R6.11), because nobody could tell it from its network.
    */
   zoneHalted(isHalted: boolean, cause: string): void {
     const { clock, profile } = this.#around.io;

@@ -62,7 +62,9 @@ export class NodeSigns {
     return true;
   }
 
-  /** Counts the node as alive at this moment: someone who looked found it so, or every node is given its grace again. */
+  /**
+   * Counts the node as alive at this moment: someone who looked found it so, or every node is given its grace again.
+   */
   rebase(nowMs: number): void {
     this.#lastMs = nowMs;
     this.#isWitnessed = true;

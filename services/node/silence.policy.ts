@@ -27,9 +27,8 @@ export const FIRST_LATER_MS = 1;
 
 /**
  * Whether a heartbeat is news. A lease counts when it is the first or renewed later than the one known (R2.38). A
- * status
- * counts when its stamp differs at all, backwards too (R2.34); losing the Ready condition is no sign of life (R2.36).
- * Knowing the one never makes the other news again (L14).
+ * status counts when its stamp differs at all, backwards too (R2.34); losing the Ready condition is no sign of life
+ * (R2.36). Knowing the one never makes the other news again (L14).
  */
 export function isFresh(heartbeat: Pick<Heartbeat, "kind" | "renewedAt">, known: SignStamps): boolean {
   const { kind, renewedAt } = heartbeat;

@@ -47,8 +47,7 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 /**
  * All that is to change about a node's taints by its conditions; null when nothing is. NoSchedule taints follow the
  * conditions (R4.19–R4.22). Of the NoExecute taints the opposite one is swapped at once (4.7) and both go when the node
- * is
- * ready (R4.33); from a node that is not ready none is stripped (L4). In direct mode they are left alone (P14).
+ * is ready (R4.33); from a node that is not ready none is stripped (L4). In direct mode they are left alone (P14).
  */
 export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictionMode"]): TaintChange | null {
   const condition = noScheduleChange(node);

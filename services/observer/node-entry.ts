@@ -69,8 +69,7 @@ export class NodeEntry {
 
   /**
    * Signs of life to send: the last of each kind, or only those not sent yet. They count as sent from now on. When they
-   * were
-   * seen is told on the wall clock as it stands now, so that its steps do no harm.
+   * were seen is told on the wall clock as it stands now, so that its steps do no harm.
    */
   takeSigns(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
     const signs: Heartbeat[] = [];

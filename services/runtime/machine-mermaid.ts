@@ -1,4 +1,7 @@
-/** Draws a statechart as a Mermaid state diagram. It reads the chart's configuration and knows nothing of what the states mean. */
+/**
+ * Draws a statechart as a Mermaid state diagram. It reads the chart's configuration and knows nothing of what the
+ * states mean.
+ */
 
 /** The part of a statechart's configuration that is drawn. */
 export interface DrawnState {

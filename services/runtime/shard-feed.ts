@@ -1,4 +1,7 @@
-/** Keeps a ShardView fed from the bus and asks for resyncs: the wiring every reader of a shard shares. It decides nothing. */
+/**
+ * Keeps a ShardView fed from the bus and asks for resyncs: the wiring every reader of a shard shares. It decides
+ * nothing.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";

@@ -1,4 +1,7 @@
-/** Puts the chunks of `observed.pods` together and keeps the last whole version of each node. Which nodes count is the view's matter. */
+/**
+ * Puts the chunks of `observed.pods` together and keeps the last whole version of each node. Which nodes count is the
+ * view's matter.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod } from "../../protocols/objects.ts";
 

@@ -15,8 +15,8 @@ export function publisherOf(message: Pick<PulseMessage, "id" | "source">): strin
 }
 
 /**
- * An instant of another process on the reader's monotonic clock: only its distance from the moment of sending counts, so
- * neither clock's setting matters. Never in the future.
+ * An instant of another process on the reader's monotonic clock: only its distance from the moment of sending counts,
+ * so neither clock's setting matters. Never in the future.
  */
 export function translated(instantAt: number, sentAt: number, nowMs: number): number {
   return nowMs - Math.max(0, sentAt - instantAt);
@@ -26,19 +26,25 @@ export function translated(instantAt: number, sentAt: number, nowMs: number): nu
 export class ShardSight {
   readonly #needs: readonly WatchName[];
   readonly #profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">;
+  /** Who told the present sight. */
   #publisher: string | null = null;
   #heardAt = Number.NEGATIVE_INFINITY;
   /** When a pulse last told that every needed watch is synced. */
   #trustedAt = Number.NEGATIVE_INFINITY;
   #unsynced: WatchName | null = null;
   #since: number | null = null;
+  /** When it began, as its publisher told first. */
+  #toldSince = Number.NEGATIVE_INFINITY;
 
   constructor(needs: readonly WatchName[], profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">) {
     this.#needs = needs;
     this.#profile = profile;
   }
 
-  /** Start of the present sight on the reader's monotonic clock: silence is counted from here at the earliest. Null before any. */
+  /**
+   * Start of the present sight on the reader's monotonic clock: silence is counted from here at the earliest. Null
+   * before any.
+   */
   get since(): number | null {
     return this.#since;
   }
@@ -49,27 +55,24 @@ export class ShardSight {
     return this.#unsynced === null ? null : `the watch of ${this.#unsynced} is not synced`;
   }
 
-  /** Takes a pulse. */
+  /**
+   * Takes a pulse. An observer moves the start of its sight only after it was blind for longer than watchBlindMs;
+   * smaller moves are the network's jitter. A new observer that took over within watchBlindMs continues the old sight.
+   */
   hear(message: PulseMessage, nowMs: number): void {
     const publisher = publisherOf(message);
     const isSame = publisher === this.#publisher;
-    this.#publisher = publisher;
     this.#heardAt = nowMs;
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
     if (this.#unsynced !== null) return;
-    const since = Math.max(...this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs)));
-    this.#since = this.#continued(since, isSame);
+    const told = Math.max(...this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs)));
+    // What the same publisher said before, or else the last time at which anyone could see.
+    const unseenFrom = isSame ? this.#toldSince : this.#trustedAt;
+    const isContinued = this.#since !== null && told - unseenFrom <= this.#profile.watchBlindMs;
+    if (!isContinued) this.#since = told;
+    if (!isSame || !isContinued) this.#toldSince = told;
+    this.#publisher = publisher;
     this.#trustedAt = nowMs;
-  }
-
-  /**
-   * The start of sight, given what a pulse says it is. An observer moves it only after it was blind for watchBlindMs;
-   * smaller moves are the network's jitter. A new observer that took over within watchBlindMs continues the old sight.
-   */
-  #continued(since: number, isSamePublisher: boolean): number {
-    if (this.#since === null) return since;
-    const unseenFrom = isSamePublisher ? this.#since : this.#trustedAt;
-    return since - unseenFrom > this.#profile.watchBlindMs ? since : Math.min(this.#since, since);
   }
 }

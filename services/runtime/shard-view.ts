@@ -27,9 +27,9 @@ interface HeldNode {
 }
 
 /**
- * One shard as its reader knows it. The view is whole when the digests over what it holds equal those of the last pulse and
- * no doubt stands; a doubt (a gap, a refuted verdict, a new observer) is laid by the pulse that closes a resync. Only with a
- * whole view and open eyes may a reader pass a harmful verdict; `blindness` tells why not.
+ * One shard as its reader knows it. The view is whole when the digests over what it holds equal those of the last pulse
+ * and no doubt stands; a doubt (a gap, a refuted verdict, a new observer) is laid by the pulse that closes a resync.
+ * Only with a whole view and open eyes may a reader pass a harmful verdict; `blindness` tells why not.
  */
 export class ShardView {
   readonly sight: ShardSight;
@@ -39,7 +39,9 @@ export class ShardView {
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
   #pulse: BodyOf<"observed.pulse"> | null = null;
-  /** Whether the digests agreed at the last pulse, or have come to agree since: changes told after it do not break this. */
+  /**
+   * Whether the digests agreed at the last pulse, or have come to agree since: changes told after it do not break this.
+   */
   #agrees = false;
   #publisher: string | null = null;
   /** Why the digests alone are not believed. */
@@ -70,7 +72,9 @@ export class ShardView {
     return this.#pods.of(name);
   }
 
-  /** Takes a node's state. Returns what was held under its name before: another uid there means that it was replaced. */
+  /**
+   * Takes a node's state. Returns what was held under its name before: another uid there means that it was replaced.
+   */
   takeNode(node: ObservedNode): ObservedNode | null {
     const previous = this.node(node.node);
     if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, versionOf(previous));
@@ -81,7 +85,10 @@ export class ShardView {
     return previous;
   }
 
-  /** Takes word that a node is gone. Returns what was held; null when that was already another node of the same name, or none. */
+  /**
+   * Takes word that a node is gone. Returns what was held; null when that was already another node of the same name, or
+   * none.
+   */
   takeGone(body: BodyOf<"observed.gone">): ObservedNode | null {
     const held = this.node(body.node);
     if (held === null || held.uid !== body.uid) return null;
@@ -90,7 +97,10 @@ export class ShardView {
     return held;
   }
 
-  /** Takes a chunk of a node's pods. Returns the whole version it completes; null while chunks are missing or nobody asks for them. */
+  /**
+   * Takes a chunk of a node's pods. Returns the whole version it completes; null while chunks are missing or nobody
+   * asks for them.
+   */
   takePods(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const node = this.node(body.node);
     if (node === null || !isOfInterest(node)) return null;
@@ -149,7 +159,10 @@ export class ShardView {
     return !this.#options.holdsPods || sameDigest(this.#pulse.pods, this.#podsDigest);
   }
 
-  /** A resync closed when its count rose, when a new observer has told its first, or when an ask is named as the pulse's cause. */
+  /**
+   * A resync closed when its count rose, when a new observer has told its first, or when an ask is named as the pulse's
+   * cause.
+   */
   #closesResync(message: PulseMessage): boolean {
     if (message.cause !== null || this.#pulse === null) return message.cause !== null;
     if (publisherOf(message) !== this.#publisher) return message.body.resyncs === 1;

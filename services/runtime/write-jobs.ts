@@ -1,4 +1,7 @@
-/** Carries asks out: one under way per key, the newest wins, and each is tried again until it is done or moot. How to try is given. */
+/**
+ * Carries asks out: one under way per key, the newest wins, and each is tried again until it is done or moot. How to
+ * try is given.
+ */
 import type { Outcome } from "../../protocols/done.ts";
 import type { Clock, Random, Timer } from "../../protocols/ports.ts";
 import { fullJitterMs } from "./kube.backoff.policy.ts";
@@ -24,7 +27,10 @@ export interface WriteJobsOptions<A> {
   readonly retryMaxMs: number;
   /** Whether a denied ask is tried again too, because a webhook or a role may change its mind. */
   readonly retriesDenied?: boolean;
-  /** Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be wrong. */
+  /**
+   * Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be
+   * wrong.
+   */
   readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void) => void;
   /** Told of the end of every try. */
   readonly told: (ask: A, result: TryResult, timing: { retrying: boolean; latencyMs: number }) => void;
@@ -40,7 +46,10 @@ interface Job<A> {
   timer: Timer | null;
 }
 
-/** Outcomes after which another try may succeed. After any other the ask is done or moot, or only its asker may repeat it. */
+/**
+ * Outcomes after which another try may succeed. After any other the ask is done or moot, or only its asker may repeat
+ * it.
+ */
 const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
 /** First ceiling of the pause between tries, in milliseconds. */
 const RETRY_BASE_MS = 200;

@@ -7,6 +7,15 @@ import type { Services } from "../support/virtual-cluster.ts";
 /** The services that find silent nodes and keep conditions, taints and labels right. */
 export const SPINE: Services = { observer: observerService, node: nodeService, "node-writer": nodeWriterService };
 
+/** The observer alone, for processes of its own. */
+export const OBSERVER: Services = { observer: observerService };
+
+/** The spine without its observer. */
+export const JUDGES: Services = { node: nodeService, "node-writer": nodeWriterService };
+
+/** The node service alone. */
+export const NODE: Services = { node: nodeService };
+
 /** The four conditions of a node that was found silent, in the order the embedded API keeps them. */
 export const ALL_UNKNOWN = ["MemoryPressure=Unknown", "DiskPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
 

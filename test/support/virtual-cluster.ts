@@ -1,4 +1,6 @@
-/** A whole cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be cut. */
+/**
+ * A whole cluster on virtual time: the embedded API, kubelets, and processes of Vigil on a memory bus that can be cut.
+ */
 import { inspect } from "node:util";
 import { MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
 import type { Bus, Fleet, Io, Log, Metrics, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
@@ -32,13 +34,14 @@ export interface VirtualProcess {
 export class VirtualCluster extends VirtualWorld {
   /** Everything that was said on the bus. */
   readonly heard: Heard[] = [];
-  readonly #transport: Transport;
+  /** The bus beneath all processes, for messages that none of them would send. */
+  readonly transport: Transport;
   readonly #processes = new Set<VirtualProcess>();
   #started = 0;
 
   constructor(options: VirtualWorldOptions = {}) {
     super(options);
-    this.#transport = memoryTransport(this.clock);
+    this.transport = memoryTransport(this.clock);
     this.#tap();
   }
 
@@ -58,7 +61,7 @@ export class VirtualCluster extends VirtualWorld {
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
-    const { transport, cut } = cuttable(this.#transport);
+    const { transport, cut } = cuttable(this.transport);
     const kube = this.createKube(`${name}/${this.#started}`, log, metrics);
     const { clock, profile } = this;
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
@@ -104,7 +107,7 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   #tap(): void {
-    const bus = this.#createBus(this.#transport, {
+    const bus = this.#createBus(this.transport, {
       service: "tap",
       member: "test",
       log: recordingLog(),

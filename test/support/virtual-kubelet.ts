@@ -1,4 +1,7 @@
-/** A kubelet on virtual time: registers its node, renews the lease, posts its status, and does each only when told or due. */
+/**
+ * A kubelet on virtual time: registers its node, renews the lease, posts its status, and does each only when told or
+ * due.
+ */
 
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ConditionStatus, Taint } from "../../protocols/objects.ts";

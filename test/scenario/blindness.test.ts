@@ -1,0 +1,214 @@
+/**
+ * Scenarios on virtual time: Vigil loses sight of a healthy cluster, must say nothing false, and finds the dead
+ * afterwards.
+ */
+import { describe, expect, test } from "vitest";
+import { shardOf } from "../../protocols/subjects.ts";
+import { HandFleet } from "../support/hand-fleet.ts";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
+import type { VirtualKubelet } from "../support/virtual-kubelet.ts";
+import { ALL_UNKNOWN, ALL_WELL, JUDGES, NODE, OBSERVER, SPINE } from "./spine.ts";
+
+const LIVE = ["live-1", "live-2", "live-3"];
+
+interface Cast {
+  readonly cluster: VirtualCluster;
+  /** A node whose kubelet the test stops. */
+  readonly doomed: VirtualKubelet;
+}
+
+/** Three nodes that live throughout and one to be stopped. */
+function cast(): Cast {
+  const cluster = new VirtualCluster();
+  for (const name of LIVE) cluster.addNode({ name });
+  return { cluster, doomed: cluster.addNode({ name: "doomed" }) };
+}
+
+function expectLiveNodesWell({ cluster }: Cast): void {
+  for (const name of LIVE) {
+    expect(cluster.conditions(name)).toEqual(ALL_WELL);
+    expect(cluster.taints(name)).toEqual([]);
+  }
+}
+
+/** Kills the doomed node now and expects it to be found within its grace and the slack. */
+function expectDeathFound({ cluster, doomed }: Cast, slackMs: number): void {
+  doomed.stop();
+  cluster.advance(50_001 + slackMs);
+  expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+}
+
+describe("the API server", () => {
+  test("is gone for five minutes: no node is found silent for that time, and afterwards a dead one is", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    cluster.start(SPINE);
+    cluster.advance(30_000);
+    const back = cluster.api.faults.refuse();
+    doomed.stop();
+    cluster.advance(300_000);
+    back();
+    cluster.advance(49_000);
+    expectLiveNodesWell(scene);
+    expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
+    cluster.advance(15_000);
+    expectLiveNodesWell(scene);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+  });
+
+  test("is gone for a moment: silence is counted through it, and the verdict is not late", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    cluster.start(SPINE);
+    cluster.advance(30_000);
+    doomed.stop();
+    cluster.advance(20_000);
+    const back = cluster.api.faults.refuse();
+    cluster.advance(3_000);
+    back();
+    cluster.advance(27_001);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+    expectLiveNodesWell(scene);
+  });
+
+  test.each(["end", "break"] as const)("drops every watch (%s): nothing false, nothing late", (how) => {
+    const scene = cast();
+    const { cluster } = scene;
+    cluster.start(SPINE);
+    cluster.advance(30_000);
+    cluster.api.faults.cutWatches({ how });
+    cluster.advance(10_000);
+    expectDeathFound(scene, 0);
+    expectLiveNodesWell(scene);
+  });
+
+  test("answers 410 to every watch that resumes: relisted, nothing false, what was missed is known", () => {
+    const scene = cast();
+    const { cluster } = scene;
+    cluster.start(SPINE);
+    cluster.advance(30_000);
+    const back = cluster.api.faults.refuse();
+    cluster.advance(1_000);
+    back();
+    cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "live-3" } });
+    cluster.api.faults.compact();
+    cluster.advance(15_000);
+    expect(cluster.said("observed.gone").map(({ body }) => body.node)).toEqual(["live-3"]);
+    expectDeathFound(scene, 0);
+    for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
+  });
+
+  test("has a lease watch that went stale (85221): it is found out, no live node is condemned, dead ones are found", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    cluster.start(SPINE);
+    cluster.advance(30_000);
+    const fresh = cluster.api.faults.silenceWatches("leases");
+    doomed.stop();
+    cluster.advance(120_000);
+    expectLiveNodesWell(scene);
+    fresh();
+    cluster.advance(60_000);
+    expectLiveNodesWell(scene);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+  });
+});
+
+describe("the observer", () => {
+  test("stops: no verdict while nobody sees, and after another took over the silence of the dead still counts", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    const first = cluster.start(OBSERVER, { member: "observer-1" });
+    cluster.start(JUDGES);
+    cluster.advance(30_000);
+    doomed.stop();
+    cluster.advance(40_000);
+    first.kill();
+    cluster.advance(5_000);
+    cluster.start(OBSERVER, { member: "observer-2" });
+    cluster.advance(5_001);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+    expectLiveNodesWell(scene);
+  });
+
+  test("stays away for a minute: every node gets its whole grace again, and the dead are found after it", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    const first = cluster.start(OBSERVER, { member: "observer-1" });
+    cluster.start(JUDGES);
+    cluster.advance(30_000);
+    doomed.stop();
+    first.kill();
+    cluster.advance(60_000);
+    expect(cluster.said("asked.condition")).toEqual([]);
+    cluster.start(OBSERVER, { member: "observer-2" });
+    cluster.advance(49_000);
+    expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
+    cluster.advance(2_000);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+    expectLiveNodesWell(scene);
+  });
+});
+
+describe("the bus", () => {
+  test("is cut between observer and judges for two minutes: no verdict meanwhile, none false afterwards, none late", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    const observer = cluster.start(OBSERVER, { member: "observer-1" });
+    cluster.start(JUDGES);
+    cluster.advance(30_000);
+    doomed.stop();
+    const join = observer.cutBus();
+    cluster.advance(120_000);
+    expect(cluster.said("asked.condition")).toEqual([]);
+    join();
+    cluster.advance(5_000);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+    expectLiveNodesWell(scene);
+  });
+});
+
+describe("the node service", () => {
+  test("takes a shard over in the middle of a silence: it is not counted from the start again", () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    const shard = shardOf("doomed");
+    const [one, two] = [new HandFleet("one"), new HandFleet("two")];
+    for (const service of ["observer", "node-writer"] as const) {
+      for (let each = 0; each < 64; each++) one.set(service, each, true);
+    }
+    one.set("node", shard, true);
+    cluster.start(SPINE, { member: "one", fleet: one });
+    cluster.start(NODE, { member: "two", fleet: two });
+    cluster.advance(30_000);
+    doomed.stop();
+    cluster.advance(30_000);
+    one.set("node", shard, false);
+    two.set("node", shard, true);
+    cluster.advance(20_000);
+    expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
+    cluster.advance(1);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+  });
+});
+
+test("a live lease read refutes a verdict: nothing is written, the view is doubted, the node keeps a whole grace", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "live-1", statusPeriodMs: null });
+  cluster.start(SPINE);
+  cluster.advance(30_000);
+  // The watch says nothing and its check is cut off too: only the writer's own read is left.
+  cluster.api.faults.silenceWatches("leases");
+  const leaseReads = cluster.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: (call) => call.verb === "get" && cluster.clock.monotonicMs() < 80_000,
+  });
+  cluster.advance(60_000);
+  leaseReads();
+  expect(cluster.conditions("live-1")).toEqual(ALL_WELL);
+  const [refused] = cluster.said("done.write").filter(({ body }) => body.outcome === "refused");
+  expect(refused?.body).toMatchObject({ ask: "asked.condition", name: "live-1" });
+  expect(cluster.said("asked.resync").at(-1)?.body.reason).toContain("live-1");
+  cluster.advance(300_000);
+  expect(cluster.conditions("live-1")).toEqual(ALL_WELL);
+});

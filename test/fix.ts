@@ -1,6 +1,7 @@
-/** Writes what can be written from something else: the table of messages, and comment lines broken where too long. */
+/** Writes what can be written from something else: the table of messages, NATS' roles, comment lines that are too long. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { rolesConfig } from "../deploy/nats/roles.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
 import { filesBelow } from "./tidy/source.ts";
 import { wrapLongComments } from "./tidy/wrap.ts";
@@ -8,6 +9,7 @@ import { wrapLongComments } from "./tidy/wrap.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 rewrite("protocols/README.md", withMessageTable);
+rewrite("deploy/nats/roles.conf", rolesConfig);
 for (const path of filesBelow(ROOT).filter((name) => name.endsWith(".ts"))) rewrite(path, wrapLongComments);
 
 function rewrite(path: string, mend: (text: string) => string): void {

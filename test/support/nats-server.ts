@@ -17,6 +17,8 @@ const READY_TIMEOUT_MS = 10_000;
 export interface NatsServerOptions {
   /** Text of a configuration file. */
   readonly config?: string;
+  /** Files that lie beside it, by name. */
+  readonly files?: Readonly<Record<string, string>>;
   /** A free one when not given. */
   readonly port?: number;
   readonly jetstream?: boolean;
@@ -100,11 +102,12 @@ class ServerProcess implements NatsServer {
   #log = "";
   readonly #endWithTest = () => this.#child?.kill("SIGKILL");
 
-  constructor(port: number, { config = "", jetstream = false }: NatsServerOptions) {
+  constructor(port: number, { config = "", files = {}, jetstream = false }: NatsServerOptions) {
     this.port = port;
     this.url = `nats://127.0.0.1:${port}`;
     this.#jetstream = jetstream;
     writeFileSync(this.#configFile, config);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.#folder, name), text);
   }
 
   async start(config?: string): Promise<void> {

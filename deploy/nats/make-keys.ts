@@ -1,0 +1,25 @@
+/** Makes an NKey for every role: seeds for the processes, and keys.conf with their public halves for nats-server. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { nkeys } from "@nats-io/transport-node";
+import { keyVariable, NATS_ROLES } from "./roles.ts";
+
+/** Writes `<role>.nk` for every role and `keys.conf` into a folder. Throws when a file is there already. */
+export function makeKeys(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const variables = NATS_ROLES.map((role) => {
+    const pair = nkeys.createUser();
+    writeFileSync(join(folder, `${role}.nk`), pair.getSeed(), { mode: 0o600, flag: "wx" });
+    return `${keyVariable(role)}: "${pair.getPublicKey()}"`;
+  });
+  writeFileSync(join(folder, "keys.conf"), `${variables.join("\n")}\n`, { flag: "wx" });
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) {
+    process.stderr.write("name the folder to write to: node deploy/nats/make-keys.ts <folder>\n");
+    process.exit(2);
+  }
+  makeKeys(folder);
+}

@@ -1,0 +1,215 @@
+/** NATS as it is deployed: what each role may say and hear, from the message table to a real server's refusals. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeKeys } from "../../deploy/nats/make-keys.ts";
+import { NATS_ROLES, permissionsOf, rolesConfig } from "../../deploy/nats/roles.ts";
+import { MESSAGES, type MessageType } from "../../protocols/messages.ts";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { matches, patternOf, subjectOf } from "../../protocols/subjects.ts";
+import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
+import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { describeWithNats, findNatsServer, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { until } from "../support/until.ts";
+
+const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
+const TYPES = Object.keys(MESSAGES) as MessageType[];
+const SERVICE_ROLES = NATS_ROLES.filter((role) => role !== "inspector");
+
+/** Resolves when the server has answered everything, and the transport has noted what it refused. */
+async function settled(link: NatsTransport): Promise<void> {
+  await link.flush();
+  await new Promise(setImmediate);
+}
+
+/** A subject of each type, as a service would publish on it. */
+const subjectFor = (type: MessageType) =>
+  subjectOf(
+    "prod",
+    type,
+    7,
+    MESSAGES[type].keyNames.map(() => "n"),
+  );
+const patternFor = (type: MessageType) => patternOf("prod", type, 7, MESSAGES[type].keyNames.length);
+
+const sayers = (type: MessageType) =>
+  NATS_ROLES.filter((role) => permissionsOf(role).publish.some((pattern) => matches(pattern, subjectFor(type))));
+const hearers = (type: MessageType) =>
+  NATS_ROLES.filter((role) => permissionsOf(role).subscribe.some((pattern) => matches(pattern, subjectFor(type))));
+
+test("roles.conf is what the message table says; `npm run fix` writes it", () => {
+  expect(readFileSync(join(DEPLOYED, "roles.conf"), "utf8")).toBe(rolesConfig());
+});
+
+describe("the roles", () => {
+  test("only node and zone may ask for taints", () => {
+    expect(sayers("asked.taint")).toEqual(["node", "zone", "reader", "cluster"]);
+  });
+
+  test("only node and taint-manager may ask for evictions", () => {
+    expect(sayers("asked.eviction")).toEqual(["node", "taint-manager", "reader", "cluster"]);
+  });
+
+  test("only the observer may say what it observed", () => {
+    for (const type of TYPES.filter((name) => name.startsWith("observed."))) {
+      expect(sayers(type)).toEqual(["observer", "reader", "cluster"]);
+    }
+  });
+
+  test("only a writer may say what was done", () => {
+    expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
+  });
+
+  test("an inspector hears what is observed, judged and done, and says nothing", () => {
+    expect(permissionsOf("inspector").publish).toEqual([]);
+    const heard = TYPES.filter((type) => hearers(type).includes("inspector"));
+    expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done)\./.test(type)));
+  });
+
+  test("every service may say and hear what the table says of it", () => {
+    for (const type of TYPES) {
+      const { from, to } = MESSAGES[type];
+      const said = from === "any" ? SERVICE_NAMES : from.split(", ");
+      expect(sayers(type)).toEqual(expect.arrayContaining([...said]));
+      const services = to.split(", ").filter((reader) => reader !== "fleet" && reader !== "console");
+      expect(hearers(type)).toEqual(expect.arrayContaining(services));
+    }
+  });
+});
+
+describeWithNats("nats-server with the deployed roles", () => {
+  const keys = mkdtempSync(join(tmpdir(), "vigil-keys-"));
+  let server: NatsServer;
+  const open: NatsTransport[] = [];
+
+  beforeAll(async () => {
+    makeKeys(keys);
+    const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
+    server = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
+  });
+  afterAll(async () => {
+    for (const link of open) await link.close();
+    await server.stop();
+    rmSync(keys, { recursive: true });
+  });
+
+  const connectAs = async (role: string, metrics: ReadableMetrics = createMetrics(), log = silentLog) => {
+    const identity = { servers: [server.url], name: role, nkeyFile: join(keys, `${role}.nk`) };
+    const link = await connectNats({ ...identity, clock: realClock(), log, metrics });
+    open.push(link);
+    return link;
+  };
+
+  /** What everyone together hears, by subject. */
+  async function listenToAll(): Promise<{ heard: string[]; flush: () => Promise<void> }> {
+    const link = await connectAs("cluster");
+    const heard: string[] = [];
+    for (const type of TYPES) link.subscribe(patternFor(type), (_payload, subject) => heard.push(subject));
+    await link.flush();
+    return { heard, flush: () => link.flush() };
+  }
+
+  test.each(NATS_ROLES.filter((role) => role !== "cluster"))(
+    "%s can publish what it may, and nothing else",
+    async (role) => {
+      const metrics = createMetrics();
+      const link = await connectAs(role, metrics);
+      const { heard, flush } = await listenToAll();
+      for (const type of TYPES) link.publish(subjectFor(type), new Uint8Array());
+      await link.flush();
+      await flush();
+      const allowed = TYPES.filter((type) => sayers(type).includes(role));
+      expect(heard).toEqual(allowed.map(subjectFor));
+      const refused = await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" });
+      expect(refused).toBe(TYPES.length - allowed.length);
+    },
+  );
+
+  test.each(NATS_ROLES)("%s can hear what it may, and nothing else", async (role) => {
+    const metrics = createMetrics();
+    const link = await connectAs(role, metrics);
+    const heard: string[] = [];
+    for (const type of TYPES) link.subscribe(patternFor(type), (_payload, subject) => heard.push(subject));
+    await link.flush();
+    const everyone = await connectAs("cluster");
+    for (const type of TYPES) everyone.publish(subjectFor(type), new Uint8Array());
+    await everyone.flush();
+    await settled(link);
+    const allowed = TYPES.filter((type) => hearers(type).includes(role));
+    expect(heard).toEqual(allowed.map(subjectFor));
+    const refused = await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "subscription" });
+    expect(refused).toBe(TYPES.length - allowed.length);
+  });
+
+  test("no role hears everything by a wildcard, or what is not Vigil's", async () => {
+    const metrics = createMetrics();
+    const link = await connectAs("inspector", metrics);
+    for (const pattern of [">", "vigil.>", "$JS.API.>", "_INBOX.>", "vigil.v1.*.asked.>"])
+      link.subscribe(pattern, () => {});
+    await settled(link);
+    expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(5);
+  });
+
+  test("a forbidden publish is one clear line that names the subject", async () => {
+    const log = recordingLog();
+    const link = await connectAs("pod-writer", createMetrics(), log);
+    link.publish("vigil.v1.prod.asked.eviction.7.default.web-0", new Uint8Array());
+    await settled(link);
+    expect(log.lines.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
+      "NATS forbids our role the publish on vigil.v1.prod.asked.eviction.7.default.web-0",
+    ]);
+  });
+
+  test("the ledger can keep its history in JetStream, other roles cannot touch it", async () => {
+    const clock = realClock();
+    const { connection } = await connectAs("ledger");
+    const store = openLedgerStore({ connection, cluster: "prod", clock, log: silentLog, metrics: createMetrics() });
+    await until("the ledger's store is ready", () => store.ready());
+    store.close();
+    for (const role of SERVICE_ROLES.filter((name) => !["ledger", "writer", "cluster"].includes(name))) {
+      const metrics = createMetrics();
+      const link = await connectAs(role, metrics);
+      for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod.x"])
+        link.publish(subject, new Uint8Array());
+      await settled(link);
+      expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);
+    }
+  });
+
+  test("who has no key, or another one, is refused", async () => {
+    const other = mkdtempSync(join(tmpdir(), "vigil-keys-"));
+    makeKeys(other);
+    const common = {
+      servers: [server.url],
+      name: "stranger",
+      clock: realClock(),
+      log: silentLog,
+      metrics: createMetrics(),
+    };
+    await expect(connectNats({ ...common, waitOnFirstConnect: true })).rejects.toThrow("refuses our credentials");
+    const nkeyFile = join(other, "node.nk");
+    await expect(connectNats({ ...common, nkeyFile, waitOnFirstConnect: true })).rejects.toThrow(
+      "refuses our credentials",
+    );
+    rmSync(other, { recursive: true });
+  });
+
+  test("the deployed configuration is valid as it stands", () => {
+    const folder = mkdtempSync(join(tmpdir(), "vigil-nats-"));
+    cpSync(DEPLOYED, folder, { recursive: true });
+    cpSync(join(keys, "keys.conf"), join(folder, "keys.conf"));
+    const checked = execFileSync(findNatsServer() ?? "", ["-t", "-c", join(folder, "nats.conf")], {
+      env: { HOSTNAME: "nats-0" },
+      stdio: "pipe",
+    });
+    expect(checked.toString()).toBe("");
+    rmSync(folder, { recursive: true });
+  });
+});

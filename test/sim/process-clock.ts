@@ -1,6 +1,9 @@
 /** The clocks of one simulated process: they drift and step beside the world's, and stop for good when it is killed. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 
+/** The shortest pause, in milliseconds: a shorter one would vanish when it is added to the world's time. */
+const RESOLUTION_MS = 0.001;
+
 /** A process's view of time. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
@@ -26,7 +29,7 @@ export class ProcessClock implements Clock {
   }
 
   after(delayMs: number, fire: () => void): Timer {
-    return this.#world.after(delayMs / this.#rate, () => {
+    return this.#world.after(delayMs <= 0 ? 0 : Math.max(delayMs / this.#rate, RESOLUTION_MS), () => {
       if (!this.#dead) fire();
     });
   }

@@ -1,0 +1,168 @@
+/** What must hold at every write of ours to the simulated API, checked as it happens. It shares no code with the services. */
+import type { Swarm } from "./swarm.ts";
+
+/** A node as the checks see it. */
+export interface CheckedNode {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: { readonly taints?: readonly CheckedTaint[]; readonly unschedulable?: boolean };
+  readonly status?: { readonly conditions?: readonly CheckedCondition[] };
+}
+/** A taint as the checks see it. */
+export interface CheckedTaint {
+  readonly key: string;
+  readonly effect: string;
+  readonly value?: string;
+  readonly timeAdded?: string;
+}
+/** A condition as the checks see it. */
+export interface CheckedCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly lastHeartbeatTime?: string | null;
+}
+/** A toleration as the checks see it. */
+export interface CheckedToleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+/** A pod as the checks see it. */
+export interface CheckedPod {
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly creationTimestamp: string;
+    readonly deletionTimestamp?: string;
+    readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
+  };
+  readonly spec: { readonly nodeName?: string; readonly tolerations?: readonly CheckedToleration[] };
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly CheckedCondition[] };
+}
+
+/** One of our writes broke a rule. */
+export class BrokenInvariant extends Error {
+  override readonly name = "BrokenInvariant";
+}
+
+const NOT_READY = "node.kubernetes.io/not-ready";
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+const OURS = new Set([
+  ...[NOT_READY, UNREACHABLE].map((key) => `${key}:NoExecute`),
+  ...[
+    "not-ready",
+    "unreachable",
+    "unschedulable",
+    "memory-pressure",
+    "disk-pressure",
+    "pid-pressure",
+    "network-unavailable",
+  ].map((key) => `node.kubernetes.io/${key}:NoSchedule`),
+]);
+
+/** What identifies a taint, in one word. */
+export const taintName = ({ key, effect }: CheckedTaint): string => `${key}:${effect}`;
+/** Whether a taint is one of the two the zones pace. */
+export const isPaced = (taint: CheckedTaint): boolean =>
+  taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
+
+/** Whether a toleration covers a taint, by R8.33 without Lt and Gt. */
+export function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  if (toleration.key && toleration.key !== taint.key) return false;
+  if (toleration.operator === "Exists") return true;
+  return (!toleration.operator || toleration.operator === "Equal") && (toleration.value ?? "") === (taint.value ?? "");
+}
+
+/** What is known of the world beyond the objects themselves. */
+export interface Surroundings {
+  readonly swarm: Swarm;
+  /** The world's wall clock. */
+  readonly wallMs: number;
+  /** How far a process's wall clock may be from the world's. */
+  readonly skewMs: number;
+  /** When a node's kubelet last renewed its lease or posted its status with success, on the world's wall clock. */
+  readonly heartbeatAt: (node: string) => number;
+}
+
+/** The zone key of a node by R2.1 to R2.3, told anew. */
+export function zoneOf(labels: Readonly<Record<string, string>> = {}): string {
+  const either = (what: string): string =>
+    labels[`failure-domain.beta.kubernetes.io/${what}`] ?? labels[`topology.kubernetes.io/${what}`] ?? "";
+  const [region, zone] = [either("region"), either("zone")];
+  return region === "" && zone === "" ? "" : `${region}:\0:${zone}`;
+}
+
+/** Checks one of our writes to a node. */
+export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: Surroundings): void {
+  const foreign = (node: CheckedNode): string =>
+    JSON.stringify((node.spec?.taints ?? []).filter((taint) => !OURS.has(taintName(taint))));
+  if (foreign(before) !== foreign(after)) {
+    throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
+  }
+  checkUnknown(before, after, around);
+}
+
+/** A node that renews is never Unknown (P1). */
+function checkUnknown(before: CheckedNode, after: CheckedNode, { swarm, wallMs, heartbeatAt }: Surroundings): void {
+  const readyOf = (node: CheckedNode) => node.status?.conditions?.find(({ type }) => type === "Ready");
+  if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
+  const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
+  const graceMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
+  const silentMs = wallMs - heartbeatAt(after.metadata.name);
+  // Clocks may run a little fast: a twentieth of a percent of the grace, as drift is drawn.
+  if (silentMs >= graceMs * 0.999) return;
+  throw new BrokenInvariant(
+    `${after.metadata.name} was made Unknown after ${silentMs} ms of silence; its grace is ${graceMs} ms (P1)`,
+  );
+}
+
+/** Whether pods of a node may be evicted at all: it carries a NoExecute taint or, in direct mode, is not ready. */
+export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
+  if (profile.evictionMode !== "direct")
+    return node.spec?.taints?.some(({ effect }) => effect === "NoExecute") === true;
+  return node.status?.conditions?.find(({ type }) => type === "Ready")?.status !== "True";
+}
+
+/** Checks one of our deletions of a pod, against the node as the API shows it. */
+export function checkDeletion(
+  pod: CheckedPod,
+  node: CheckedNode | null,
+  { swarm, wallMs, skewMs }: Surroundings,
+): void {
+  const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
+  if (swarm.profile.evictionMode === "direct") {
+    checkDrain(name, pod, node);
+    return;
+  }
+  const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+  if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
+  const dueAt = Math.min(...taints.map((taint) => evictionDueAt(pod, taint, wallMs)));
+  if (wallMs + skewMs >= dueAt) return;
+  throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
+}
+
+function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): void {
+  const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status === "True") throw new BrokenInvariant(`${name} was drained from a node that is ready`);
+  if (pod.metadata.ownerReferences?.some(({ kind, controller }) => kind === "DaemonSet" && controller === true)) {
+    throw new BrokenInvariant(`${name} is a DaemonSet's pod and was drained`);
+  }
+}
+
+/** When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. */
+export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, wallMs: number): number {
+  const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
+  if (toleration === undefined) return Number.NEGATIVE_INFINITY;
+  if (toleration.tolerationSeconds === undefined) return Number.POSITIVE_INFINITY;
+  if (toleration.tolerationSeconds <= 0) return Number.NEGATIVE_INFINITY;
+  const from = taint.timeAdded === undefined ? wallMs : Date.parse(taint.timeAdded);
+  return from + toleration.tolerationSeconds * 1000;
+}

@@ -1,0 +1,166 @@
+/** A simulated node's kubelet: it registers, renews, posts and buries its pods as long as it lives. It never meets a fault of the API. */
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import type { Clock, Timer } from "../../protocols/ports.ts";
+import type { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { type ApiObject, isObject, type Json, type JsonObject } from "../../services/apiserver/objects.ts";
+import { coreResource } from "../../services/apiserver/registry.ts";
+import { resourceAt } from "../../services/apiserver/resources.ts";
+import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+
+const RENEWAL_MS = 10_000;
+const STATUS_MS = 60_000;
+const BURIAL_MS = 3_000;
+
+const NODES = coreResource("nodes");
+const PODS = coreResource("pods");
+const LEASES = leases();
+
+function leases() {
+  const resource = resourceAt("coordination.k8s.io/v1", "leases");
+  if (resource === null) throw new RangeError("leases are not served");
+  return resource;
+}
+
+/** What a kubelet says of its node; null when it has lost the condition. */
+export type Said = "True" | "False" | null;
+
+/** What a kubelet stands on. */
+export interface KubeletWorld {
+  readonly clock: Clock;
+  readonly api: ApiServer;
+  /** Told of each sign of life that reached the API. */
+  readonly beat: (node: string) => void;
+}
+
+/** One node's kubelet. */
+export class SimulatedKubelet {
+  readonly name: string;
+  labels: Readonly<Record<string, string>>;
+  /** How much later than due it renews. */
+  lagMs = 0;
+  readonly #world: KubeletWorld;
+  readonly #timers: Timer[] = [];
+  #alive = false;
+  #ready: Said = "True";
+  #readySince = 0;
+
+  constructor(name: string, labels: Readonly<Record<string, string>>, world: KubeletWorld) {
+    this.name = name;
+    this.labels = labels;
+    this.#world = world;
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  get ready(): Said {
+    return this.#ready;
+  }
+
+  /** Comes up: registers when its node is missing, and goes on from there. */
+  start(): void {
+    if (this.#alive) return;
+    this.#alive = true;
+    this.#register();
+    this.#every("renew", RENEWAL_MS, () => this.#renew());
+    this.#every("post", STATUS_MS, () => this.#post());
+    this.#every("bury", BURIAL_MS, () => this.#bury());
+  }
+
+  /** Falls silent without a word. */
+  stop(): void {
+    this.#alive = false;
+    for (const timer of this.#timers.splice(0)) timer.cancel();
+  }
+
+  /** Says something else of its node from now on. */
+  say(ready: Said): void {
+    if (ready === this.#ready) return;
+    this.#ready = ready;
+    this.#readySince = this.#world.clock.wallMs();
+    if (this.#alive) this.#post();
+  }
+
+  /** Whether its node stands in the API. */
+  get registered(): boolean {
+    return this.#world.api.store.collection("nodes").get("", this.name) !== undefined;
+  }
+
+  #every(what: string, periodMs: number, act: () => void): void {
+    if (!this.#alive) return;
+    act();
+    const pauseMs = periodMs + (what === "renew" ? this.lagMs : 0);
+    if (this.#timers.length > 12) this.#timers.splice(0, 6);
+    this.#timers.push(this.#world.clock.after(pauseMs, () => this.#every(what, periodMs, act)));
+  }
+
+  #register(): void {
+    if (this.registered) return;
+    this.#readySince = this.#world.clock.wallMs();
+    const object: ApiObject = {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: this.name, labels: { ...this.labels } },
+      spec: {},
+      status: { conditions: this.#conditions([]) },
+    };
+    this.#world.api.registry.create(NODES, "", object);
+    this.#world.beat(this.name);
+  }
+
+  #renew(): void {
+    const { api, clock, beat } = this.#world;
+    if (!this.registered) this.#register();
+    const place = { resource: LEASES, namespace: LEASE_NAMESPACE, name: this.name };
+    const spec = { holderIdentity: this.name, leaseDurationSeconds: 40, renewTime: apiMicroTime(clock.wallMs()) };
+    if (api.store.collection("leases").get(LEASE_NAMESPACE, this.name) === undefined) {
+      const metadata = { name: this.name, namespace: LEASE_NAMESPACE };
+      const lease: ApiObject = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+      api.registry.create(LEASES, LEASE_NAMESPACE, lease);
+    } else api.registry.update(place, "main", (lease) => ({ ...lease, spec }));
+    beat(this.name);
+  }
+
+  #post(): void {
+    if (!this.registered) return;
+    this.#world.api.registry.update({ resource: NODES, namespace: "", name: this.name }, "status", (node) => {
+      const status = isObject(node.status) ? node.status : {};
+      const present = Array.isArray(status.conditions) ? status.conditions : [];
+      return { ...node, status: { ...status, conditions: this.#conditions(present) } };
+    });
+    this.#world.beat(this.name);
+  }
+
+  #conditions(present: readonly Json[]): JsonObject[] {
+    const now = apiTime(this.#world.clock.wallMs());
+    const others = ["MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({
+      type,
+      status: "False",
+      reason: "KubeletHasSufficient",
+      lastHeartbeatTime: now,
+      lastTransitionTime: apiTime(this.#readySince),
+    }));
+    if (this.#ready === null) return others;
+    const was = present.find((condition) => isObject(condition) && condition.type === "Ready");
+    const changed = !isObject(was) || was.status !== this.#ready;
+    const ready = {
+      type: "Ready",
+      status: this.#ready,
+      reason: this.#ready === "True" ? "KubeletReady" : "KubeletNotReady",
+      lastHeartbeatTime: now,
+      lastTransitionTime: changed ? now : (was.lastTransitionTime ?? now),
+    };
+    return [...others, ready];
+  }
+
+  /** Lets go of its pods that are to be deleted, as a kubelet does once their containers have ended. */
+  #bury(): void {
+    const { api } = this.#world;
+    for (const pod of api.store.collection("pods").onNode(this.name)) {
+      if (!pod.terminating) continue;
+      const place = { resource: PODS, namespace: pod.namespace, name: pod.name };
+      api.registry.delete(place, { uid: pod.uid, resourceVersion: null, gracePeriodSeconds: 0 });
+    }
+  }
+}

@@ -1,0 +1,205 @@
+/** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
+import { createHash } from "node:crypto";
+import type { Change } from "../../services/apiserver/stored.ts";
+import {
+  BrokenInvariant,
+  type CheckedNode,
+  type CheckedPod,
+  checkDeletion,
+  checkNodeWrite,
+  isEvictable,
+  isPaced,
+  type Surroundings,
+} from "./invariants.ts";
+import { meddle } from "./meddling.ts";
+import { Network } from "./network.ts";
+import { wrongs } from "./oracle.ts";
+import { SimulatedProcess } from "./process.ts";
+import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
+import { World } from "./world.ts";
+
+/** One write to the API, as the story tells it. */
+export interface Step {
+  readonly atMs: number;
+  /** Name of a process of Vigil; "" for the world. */
+  readonly writer: string;
+  readonly what: string;
+}
+
+/** What a run came to. */
+export interface Verdict {
+  readonly seed: number;
+  /** What was broken or wrong; null when the run was clean. */
+  readonly problem: string | null;
+  /** Checksum of every change of nodes and pods: equal seeds must give equal ones. */
+  readonly traceHash: string;
+  /** How often the situations happened that a run is for. */
+  readonly sometimes: Readonly<Record<string, number>>;
+  readonly steps: readonly Step[];
+  readonly virtualMs: number;
+}
+
+const SECOND = 1000;
+/** How long a calm cluster may take beyond what its paces need. */
+const CALM_MS = 420 * SECOND;
+const CALM_STEP_MS = 15 * SECOND;
+/** How far a process's wall clock may be wrong, in milliseconds. */
+const SKEW_MS = 40 * SECOND;
+
+/** A deletion may cross with the change that would have stopped it: nobody can look and delete in one step. */
+const ROUND_TRIP_MS = 50;
+
+/** Runs a seed, or a swarm that was made by hand. */
+export function simulate(seed: number, swarm: Swarm = drawSwarm(seed)): Verdict {
+  return new Run(swarm).verdict();
+}
+
+class Run {
+  readonly #swarm: Swarm;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #processes: SimulatedProcess[];
+  readonly #hash = createHash("sha256");
+  readonly #steps: Step[] = [];
+  readonly #sometimes: Record<string, number> = {};
+  /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
+  readonly #evictableAt = new Map<string, number>();
+
+  constructor(swarm: Swarm) {
+    this.#swarm = swarm;
+    this.#world = new World(swarm);
+    const { clock, api } = this.#world;
+    this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
+    const drifts = swarm.faults.has("clockDrift");
+    const chance = chanceOf(swarm.seed, "skew");
+    const world = {
+      clock,
+      api,
+      network: this.#network,
+      profile: swarm.profile,
+      chance: (purpose: string) => chanceOf(swarm.seed, purpose),
+    };
+    this.#processes = swarm.processes.map((services, index) => {
+      const skew = drifts
+        ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * 10 * SECOND }
+        : { rate: 1, wallOffsetMs: 0 };
+      return new SimulatedProcess(`p${index + 1}`, services, world, skew);
+    });
+    api.store.collection("nodes").listen((change) => this.#see("node", change));
+    api.store.collection("pods").listen((change) => this.#see("pod", change));
+  }
+
+  verdict(): Verdict {
+    let problem: string | null = null;
+    try {
+      problem = this.#run();
+    } catch (error) {
+      problem = error instanceof BrokenInvariant ? error.message : String(error instanceof Error ? error.stack : error);
+    }
+    return {
+      seed: this.#swarm.seed,
+      problem,
+      traceHash: this.#hash.digest("hex"),
+      sometimes: this.#sometimes,
+      steps: this.#steps,
+      virtualMs: this.#world.clock.monotonicMs(),
+    };
+  }
+
+  #run(): string | null {
+    const { clock } = this.#world;
+    for (const process of this.#processes) process.start();
+    clock.advance(20 * SECOND);
+    const stopMeddling = meddle({ world: this.#world, network: this.#network, processes: this.#processes });
+    this.#advance(this.#swarm.safetyMs);
+    stopMeddling();
+    for (const process of this.#processes) process.start();
+    return this.#comeRight();
+  }
+
+  /** Lets time pass in the calm until nothing is wrong; the last word is what still is. */
+  #comeRight(): string | null {
+    const { profile, zones } = this.#swarm;
+    const largest = Math.max(...zones.map(({ nodes }) => nodes));
+    const pace = Math.min(profile.nodeEvictionsPerSecond, profile.secondaryNodeEvictionsPerSecond);
+    const largestMs = largest > profile.largeClusterSizeThreshold ? (largest / pace) * SECOND : 0;
+    const boundMs =
+      CALM_MS + Math.max(largestMs, (this.#world.kubelets.size / profile.nodeEvictionsPerSecond) * SECOND);
+    // Kubelets that were down for a while still come back now.
+    this.#advance(160 * SECOND);
+    for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
+      if (wrongs(this.#world).length === 0) return this.#staysRight();
+      this.#advance(CALM_STEP_MS);
+    }
+    return `not right ${boundMs / SECOND} s after the faults ended: ${wrongs(this.#world).slice(0, 5).join("; ")}`;
+  }
+
+  #staysRight(): string | null {
+    this.#advance(30 * SECOND);
+    const left = wrongs(this.#world);
+    return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
+  }
+
+  #advance(ms: number): void {
+    this.#world.clock.advance(ms);
+    for (const process of this.#processes) {
+      const error = process.errors[0];
+      if (error !== undefined) throw new Error(`${process.name}: ${error}`);
+    }
+  }
+
+  #see(kind: "node" | "pod", change: Change): void {
+    const { writer, clock } = this.#world;
+    const { type, now, before } = change;
+    this.#hash.update(`${clock.monotonicMs()} ${writer} ${type} ${now.json}\n`);
+    if (kind === "node" && before !== null && isEvictable(JSON.parse(before.json), this.#swarm)) {
+      this.#evictableAt.set(now.name, clock.wallMs());
+    }
+    if (writer === "") return;
+    const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
+    this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
+    if (kind === "node" && before !== null) this.#seeNode(JSON.parse(before.json), JSON.parse(now.json));
+    if (kind === "pod" && before !== null) this.#seePod(change);
+  }
+
+  #seeNode(before: CheckedNode, after: CheckedNode): void {
+    checkNodeWrite(before, after, this.#around());
+    const readyOf = (node: CheckedNode) => node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    if (readyOf(after) === "Unknown" && readyOf(before) !== "Unknown") this.#count("node made Unknown");
+    const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
+    if (had === 0 && has === 1) this.#count("NoExecute taint put on");
+    if (had === 1 && has === 0) this.#count("NoExecute taint taken off");
+    if (had === 1 && has === 1) this.#count("taints changed on a tainted node");
+  }
+
+  #seePod({ type, now, before }: Change): void {
+    const deleted = type === "DELETED" || (now.terminating && before?.terminating === false);
+    if (!deleted) {
+      this.#count("pod status written");
+      return;
+    }
+    this.#count("pod evicted");
+    const pod = JSON.parse(now.json) as CheckedPod;
+    const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
+    const sinceMs = this.#world.clock.wallMs() - (this.#evictableAt.get(pod.spec.nodeName ?? "") ?? 0);
+    if (sinceMs <= ROUND_TRIP_MS) {
+      this.#count("node recovered within the round trip of a deletion");
+      return;
+    }
+    checkDeletion(pod, node === undefined ? null : JSON.parse(node.json), this.#around());
+  }
+
+  #around(): Surroundings {
+    const { clock, heartbeats } = this.#world;
+    return {
+      swarm: this.#swarm,
+      wallMs: clock.wallMs(),
+      skewMs: SKEW_MS,
+      heartbeatAt: (node) => heartbeats.get(node) ?? Number.NEGATIVE_INFINITY,
+    };
+  }
+
+  #count(situation: string): void {
+    this.#sometimes[situation] = (this.#sometimes[situation] ?? 0) + 1;
+  }
+}

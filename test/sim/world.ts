@@ -1,0 +1,153 @@
+/** The simulated cluster: API, nodes with kubelets, pods, and the people who meddle with them. Vigil is not in it. */
+
+import type { Random } from "../../protocols/ports.ts";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import type { ApiObject } from "../../services/apiserver/objects.ts";
+import { coreResource, type DeleteOptions } from "../../services/apiserver/registry.ts";
+import type { StorageName } from "../../services/apiserver/resources.ts";
+import type { Stored } from "../../services/apiserver/stored.ts";
+import { apiTime } from "../../services/runtime/api-time.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+import { WRITER_HEADER } from "./faulty-wire.ts";
+import type { CheckedToleration } from "./invariants.ts";
+import { SimulatedKubelet } from "./kubelet.ts";
+import { between, oneOf, type Swarm, type ZonePlan } from "./swarm.ts";
+
+const NODES = coreResource("nodes");
+const PODS = coreResource("pods");
+const NAMESPACE = "default";
+const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
+
+/** What tolerations pods are made with, from none to everything. */
+const TOLERATIONS: readonly (readonly CheckedToleration[])[] = [
+  [],
+  [{ operator: "Exists" }],
+  [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 20 }],
+  [
+    { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
+    { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
+  ],
+  [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
+  [{ key: "example.com/maintenance", operator: "Exists", tolerationSeconds: 15 }],
+];
+
+/** The labels of a node in a zone. */
+export function labelsOf({ name, labels }: ZonePlan): Record<string, string> {
+  if (labels === "none") return {};
+  const prefix = labels === "beta" ? "failure-domain.beta" : "topology";
+  return { [`${prefix}.kubernetes.io/region`]: "here", [`${prefix}.kubernetes.io/zone`]: name };
+}
+
+/** The cluster of one run. */
+export class World {
+  readonly clock = new VirtualClock();
+  readonly api: ApiServer;
+  readonly swarm: Swarm;
+  readonly kubelets = new Map<string, SimulatedKubelet>();
+  /** When each node last gave a sign of life, on the wall clock. */
+  readonly heartbeats = new Map<string, number>();
+  /** Whose request the API carries out now; "" for the world's own. */
+  writer = "";
+  readonly #random: Random;
+  #pods = 0;
+
+  constructor(swarm: Swarm) {
+    this.swarm = swarm;
+    this.#random = seededRandom(`${swarm.seed}/world`);
+    this.api = new ApiServer({ clock: this.clock, random: seededRandom(`${swarm.seed}/api`) });
+    // A plan that never holds, but sees each request in the very moment it is carried out.
+    this.api.faults.add({
+      fault: { kind: "stall" },
+      when: (call) => {
+        this.writer = call.headers[WRITER_HEADER] ?? "";
+        return false;
+      },
+    });
+    for (const zone of swarm.zones) for (let index = 1; index <= zone.nodes; index++) this.#addNode(zone, index);
+  }
+
+  /** Does something as the world, not as a process of Vigil. */
+  asWorld<T>(act: () => T): T {
+    this.writer = "";
+    return act();
+  }
+
+  /** The objects of a collection, parsed. */
+  objects<T>(storage: StorageName): T[] {
+    return this.api.store
+      .collection(storage)
+      .sorted("")
+      .map((stored) => JSON.parse(stored.json) as T);
+  }
+
+  /** A random node's kubelet. */
+  anyKubelet(random: Random): SimulatedKubelet {
+    return oneOf(random, [...this.kubelets.values()]);
+  }
+
+  /** A random pod; null when there is none. */
+  anyPod(random: Random): Stored | null {
+    const pods = this.api.store.collection("pods").sorted("");
+    return pods.length === 0 ? null : oneOf(random, pods);
+  }
+
+  /** Creates a pod bound to a node. */
+  addPod(node: string, name: string): void {
+    if (this.api.store.collection("pods").get(NAMESPACE, name) !== undefined) return;
+    const now = apiTime(this.clock.wallMs());
+    const owners =
+      this.#random() < 0.15
+        ? [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true }]
+        : [];
+    const pod: ApiObject = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: NAMESPACE, ...(owners.length > 0 ? { ownerReferences: owners } : {}) },
+      spec: {
+        nodeName: node,
+        containers: [{ name: "main", image: "none" }],
+        tolerations: oneOf(this.#random, TOLERATIONS).map((toleration) => ({ ...toleration })),
+      },
+      status: {
+        phase: "Running",
+        startTime: now,
+        conditions: [
+          { type: "PodScheduled", status: "True", lastTransitionTime: now },
+          { type: "Ready", status: "True", lastTransitionTime: now },
+        ],
+      },
+    };
+    this.asWorld(() => this.api.registry.create(PODS, NAMESPACE, pod));
+  }
+
+  /** Changes an object as the world. */
+  edit(kind: "nodes" | "pods", name: string, change: (object: ApiObject) => ApiObject): void {
+    const resource = kind === "nodes" ? NODES : PODS;
+    const namespace = kind === "nodes" ? "" : NAMESPACE;
+    if (this.api.store.collection(kind).get(namespace, name) === undefined) return;
+    this.asWorld(() => this.api.registry.update({ resource, namespace, name }, "main", change));
+  }
+
+  /** Removes an object at once, as the world. */
+  remove(kind: "nodes" | "pods", name: string): void {
+    const resource = kind === "nodes" ? NODES : PODS;
+    const namespace = kind === "nodes" ? "" : NAMESPACE;
+    if (this.api.store.collection(kind).get(namespace, name) === undefined) return;
+    this.asWorld(() => this.api.registry.delete({ resource, namespace, name }, AT_ONCE));
+  }
+
+  #addNode(zone: ZonePlan, index: number): void {
+    const name = `${zone.name}-n${index}`;
+    const beat = (node: string): void => {
+      this.heartbeats.set(node, this.clock.wallMs());
+    };
+    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat });
+    this.kubelets.set(name, kubelet);
+    // Spread over one renewal, as the kubelets of a real cluster are.
+    this.clock.after(between(this.#random, 0, 9_999), () => this.asWorld(() => kubelet.start()));
+    this.clock.after(10_000, () => {
+      for (let pod = 0; pod < this.swarm.podsPerNode; pod++) this.addPod(name, `pod-${++this.#pods}`);
+    });
+  }
+}

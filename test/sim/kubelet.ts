@@ -30,6 +30,8 @@ export interface KubeletWorld {
   readonly api: ApiServer;
   /** Told of each sign of life that reached the API. */
   readonly beat: (node: string) => void;
+  /** Runs what the kubelet does in the world's name. */
+  readonly asWorld: (act: () => void) => void;
 }
 
 /** One node's kubelet. */
@@ -89,7 +91,7 @@ export class SimulatedKubelet {
 
   #every(what: string, periodMs: number, act: () => void): void {
     if (!this.#alive) return;
-    act();
+    this.#world.asWorld(act);
     const pauseMs = periodMs + (what === "renew" ? this.lagMs : 0);
     if (this.#timers.length > 12) this.#timers.splice(0, 6);
     this.#timers.push(this.#world.clock.after(pauseMs, () => this.#every(what, periodMs, act)));

@@ -142,7 +142,8 @@ export class World {
     const beat = (node: string): void => {
       this.heartbeats.set(node, this.clock.wallMs());
     };
-    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat });
+    const asWorld = (act: () => void): void => this.asWorld(act);
+    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat, asWorld });
     this.kubelets.set(name, kubelet);
     // Spread over one renewal, as the kubelets of a real cluster are.
     this.clock.after(between(this.#random, 0, 9_999), () => this.asWorld(() => kubelet.start()));

@@ -1,10 +1,7 @@
 /**
- * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line, in the order
- * in
- * which Kubernetes writes fields, without parsing it. Leases are nearly all that a watch brings (10,000 a second in a
- * cluster of 100,000 nodes) and three short texts are all that is wanted of each; parsing one costs three times as
- * much.
- * Whatever does not look exactly as expected is left to the plain path.
+ * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line without parsing
+ * it. Leases are nearly all that watches bring (10,000 a second in a cluster of 100,000 nodes), and three short texts
+ * are all that is wanted of each. Whatever does not look exactly as Kubernetes writes it is left to the plain path.
  */
 import type { ObservedLease } from "../../protocols/ports.ts";
 import { epochMsOf } from "./api-time.ts";
@@ -17,14 +14,15 @@ export interface ScannedLease {
 
 const OBJECT = '"object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"';
 const HEADS = [`{"type":"MODIFIED",${OBJECT}`, `{"type":"ADDED",${OBJECT}`];
-/** From the name to the resourceVersion: only fields whose values are plain texts stand between them. */
-const IDENTITY =
-  /^([a-z0-9.-]+)","namespace":"kube-node-lease",(?:"selfLink":"[^"\\]*",)?"uid":"[^"\\]*","resourceVersion":"(\d+)"/;
-/** The longest name (253), self link, uid and resourceVersion fit into this. */
-const IDENTITY_LENGTH_MAX = 800;
-/** The end of the line, from the spec on: a kubelet sets these three fields. */
-const SPEC = /"spec":\{"holderIdentity":"[^"\\]*","leaseDurationSeconds":\d+,"renewTime":"([0-9TZ:.-]+)"\}\}\}$/;
-const SPEC_LENGTH_MAX = 400;
+/** A field whose value is a text without escapes or a whole number. */
+const PLAIN_FIELD = '"[A-Za-z]+":(?:"[^"\\\\]*"|\\d+)';
+/** From the name on: nothing but plain fields up to the resourceVersion, so that it is metadata's own. */
+const IDENTITY = new RegExp(`^([a-z0-9.-]+)",(?:${PLAIN_FIELD},)*?"resourceVersion":"(\\d+)"`);
+/** The longest name (253), namespace, self link and uid fit into this. */
+const IDENTITY_LENGTH_MAX = 1000;
+/** The end of the line: a spec of plain fields, and nothing behind it. */
+const SPEC = new RegExp(`"spec":\\{(?:${PLAIN_FIELD},)*?"renewTime":"([0-9TZ:.-]+)"(?:,${PLAIN_FIELD})*\\}\\}\\}$`);
+const SPEC_LENGTH_MAX = 500;
 
 /** The lease in a watch line, or null when the line must be parsed. */
 export function scanLease(line: Uint8Array): ScannedLease | null {

@@ -21,7 +21,7 @@ export class ListScanner {
   readonly #item: (json: string) => void;
   #depth = 0;
   #inText = false;
-  #escaped = false;
+  #skip = 0;
   #inItems = false;
   #openItem: Uint8Array[] = [];
   #rest = "";
@@ -33,21 +33,23 @@ export class ListScanner {
 
   /** Takes the next bytes of the answer; the chunk is kept while an item in it is open. */
   push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
     let start = 0;
-    let inText = this.#inText;
-    let escaped = this.#escaped;
-    for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index];
-      if (inText) {
-        if (escaped) escaped = false;
-        else if (byte === BACKSLASH) escaped = true;
-        else if (byte === QUOTE) inText = false;
-      } else if (byte === QUOTE) inText = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) start = this.#opened(chunk, start, index);
-      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) start = this.#closed(chunk, start, index);
+    let index = this.#skip;
+    while (index < chunk.length) {
+      if (this.#inText) {
+        index = textEnd(chunk, index);
+        this.#inText = index >= chunk.length;
+      } else {
+        const byte = chunk[index];
+        if (byte === QUOTE) this.#inText = true;
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) start = this.#opened(chunk, start, index);
+        else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) start = this.#closed(chunk, start, index);
+      }
+      index++;
     }
-    this.#inText = inText;
-    this.#escaped = escaped;
+    // A backslash at the very end takes the first byte of the next chunk with it.
+    this.#skip = Math.max(0, index - 1 - chunk.length);
     this.#keep(chunk, start);
   }
 
@@ -82,6 +84,13 @@ export class ListScanner {
     if (!this.#inItems) this.#rest += text(chunk.subarray(start));
     else if (this.#depth > ITEM_DEPTH) this.#openItem.push(chunk.subarray(start));
   }
+}
+
+/** Where a text that is open at `from` ends: at its quote, or behind the chunk, by one more when its last byte is a backslash. */
+function textEnd(chunk: Uint8Array, from: number): number {
+  let index = from;
+  while (index < chunk.length && chunk[index] !== QUOTE) index += chunk[index] === BACKSLASH ? 2 : 1;
+  return index;
 }
 
 function text(bytes: Uint8Array): string {

@@ -1,0 +1,154 @@
+/** The contract's part about the Kubernetes port: what the product's own client makes of the server. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import { type Kube, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { scanLease } from "../../services/runtime/kube.lease-scan.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { read, type Seen, seeLeases, seeNodes, seePods, write } from "../support/kube-probe.ts";
+import { until } from "../support/server-process.ts";
+import { nodeNamed, type ProvidedServer, podNamed } from "./kube.provided.ts";
+
+const urgency = Urgency.status;
+const node = (name: string): ObjectRef => ({ kind: "Node", namespace: "", name });
+const pod = (name: string): ObjectRef => ({ kind: "Pod", namespace: "default", name });
+const lease = (name: string): ObjectRef => ({ kind: "Lease", namespace: LEASE_NAMESPACE, name });
+
+/** Registers the tests. */
+export function portContract(server: () => ProvidedServer): void {
+  let kube: Kube;
+  let nodes: Seen<"nodes">;
+  let leases: Seen<"leases">;
+  let pods: Seen<"pods">;
+  beforeAll(() => {
+    kube = createKube({
+      wire: server().wire,
+      clock: realClock(),
+      random: systemRandom,
+      log: silentLog,
+      metrics: createMetrics(),
+      profile: STANDARD_PROFILE,
+    });
+    nodes = seeNodes(kube);
+    leases = seeLeases(kube);
+    pods = seePods(kube);
+  });
+  afterAll(() => {
+    for (const { watch } of [nodes, leases, pods]) watch.stop();
+  });
+
+  const create = (ref: ObjectRef, body: unknown): Promise<WriteReply> =>
+    write(kube, { ref, urgency, verb: "create", body });
+  const created = async (ref: ObjectRef, body: unknown) => {
+    const reply = await create(ref, body);
+    if (reply.outcome !== "ok") throw new Error(`${ref.name}: ${reply.outcome} ${reply.detail}`);
+    return reply.object;
+  };
+
+  test("a watch tells all there is, says that it is synced, and goes on with every change", async () => {
+    await until("the watches are synced", () => [nodes, leases, pods].every(({ watch }) => watch.state().synced));
+    expect(nodes.story.slice(0, -1).every((line) => line.startsWith("changed "))).toBe(true);
+    expect(nodes.story.at(-1)).toBe("synced");
+    const body = nodeNamed("k-watched", {
+      spec: { unschedulable: true, taints: [{ key: "k", value: "v", effect: "NoExecute" }] },
+    });
+    const { metadata } = await created(node("k-watched"), body);
+    await until("the node is seen", () => nodes.present.has("k-watched"));
+    expect(nodes.present.get("k-watched")).toMatchObject({
+      node: "k-watched",
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      createdAt: Date.parse(String(metadata.creationTimestamp)),
+      unschedulable: true,
+      taints: expect.arrayContaining([{ key: "k", value: "v", effect: "NoExecute" }]),
+      conditions: [],
+    });
+    expect((await write(kube, { ref: node("k-watched"), urgency, verb: "delete" })).outcome).toBe("ok");
+    await until("the node is gone", () => nodes.story.includes("gone k-watched"));
+  });
+
+  test("a read past every cache is ok or gone", async () => {
+    await created(node("k-read"), nodeNamed("k-read"));
+    expect(await read(kube, node("k-read"))).toMatchObject({ outcome: "ok", object: { metadata: { name: "k-read" } } });
+    expect(await read(kube, node("k-nobody"))).toMatchObject({ outcome: "gone" });
+  });
+
+  test("every outcome of a write is told apart", async () => {
+    const { metadata } = await created(node("k-write"), nodeNamed("k-write"));
+    const patch = (body: unknown) =>
+      write(kube, { ref: node("k-write"), urgency, verb: "patch", patch: "strategic", body });
+    const moved = await patch({
+      metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid, labels: { a: "b" } },
+    });
+    expect(moved.outcome).toBe("ok");
+    const outcomes = {
+      second: await create(node("k-write"), nodeNamed("k-write")),
+      stale: await patch({ metadata: { resourceVersion: metadata.resourceVersion, labels: { a: "c" } } }),
+      otherUid: await patch({ metadata: { uid: "00000000-0000-4000-8000-000000000000" } }),
+      invalid: await patch({ spec: { taints: [{ key: "k", effect: "Nonsense" }] } }),
+      otherDelete: await write(kube, { ref: node("k-write"), urgency, verb: "delete", uid: "not-this-one" }),
+      rightDelete: await write(kube, { ref: node("k-write"), urgency, verb: "delete", uid: String(metadata.uid) }),
+      lateDelete: await write(kube, { ref: node("k-write"), urgency, verb: "delete" }),
+      latePatch: await patch({ spec: { unschedulable: true } }),
+    };
+    expect(Object.fromEntries(Object.entries(outcomes).map(([name, { outcome }]) => [name, outcome]))).toEqual({
+      second: "exists",
+      stale: "conflict",
+      otherUid: "conflict",
+      invalid: "denied",
+      otherDelete: "conflict",
+      rightDelete: "ok",
+      lateDelete: "gone",
+      latePatch: "gone",
+    });
+  });
+
+  test("a pod is seen once it is bound, and marked when its deletion was asked for", async () => {
+    await created(pod("k-unbound"), podNamed("k-unbound"));
+    const { metadata } = await created(pod("k-bound"), podNamed("k-bound", "k-node"));
+    await until("the pod is seen", () => pods.present.has("default/k-bound"));
+    expect(pods.present.has("default/k-unbound")).toBe(false);
+    const seen = pods.present.get("default/k-bound");
+    expect(seen).toMatchObject({ node: "k-node", pod: { uid: metadata.uid, phase: "Pending", deletionAt: null } });
+    expect(seen?.pod.tolerations.map(({ tolerationSeconds }) => tolerationSeconds)).toEqual([300, 300]);
+    await write(kube, { ref: pod("k-bound"), urgency, verb: "delete", uid: String(metadata.uid) });
+    await until("the pod terminates", () => (pods.present.get("default/k-bound")?.pod.deletionAt ?? null) !== null);
+    await write(kube, { ref: pod("k-bound"), urgency, verb: "delete", gracePeriodSeconds: 0 });
+    await until("the pod is gone", () => !pods.present.has("default/k-bound"));
+  });
+
+  test("a lease renewal is seen to the microsecond, and its line takes the fast path", async () => {
+    const renewed = (at: string, metadata: Record<string, unknown> = {}) => ({
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "k-lease", namespace: LEASE_NAMESPACE, ...metadata },
+      spec: { holderIdentity: "k-lease", leaseDurationSeconds: 40, renewTime: at },
+    });
+    const { metadata } = await created(lease("k-lease"), renewed("2026-01-01T00:00:00.000001Z"));
+    const lines: Buffer[] = [];
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/leases?watch=true&resourceVersion=${metadata.resourceVersion}`;
+    const raw = server().wire.send(
+      { method: "GET", path, headers: { accept: "application/json" }, body: null },
+      { response: () => {}, data: (chunk) => lines.push(Buffer.from(chunk)), end: () => {}, failed: () => {} },
+    );
+    const body = renewed("2026-01-01T00:00:10.123456Z", metadata);
+    await write(kube, { ref: lease("k-lease"), urgency, verb: "update", body });
+    const renewedAt = Date.parse("2026-01-01T00:00:10.123Z") + 0.456;
+    await until("the renewal is seen", () => leases.present.get("k-lease")?.renewedAt === renewedAt);
+    await until("the line is there", () => lines.length > 0);
+    raw.abort();
+    const [line] = Buffer.concat(lines).toString().split("\n");
+    expect(scanLease(Buffer.from(line ?? ""))?.lease).toEqual({ node: "k-lease", renewedAt });
+  });
+
+  test("a watch outlives forgotten history: it lists anew and sees what comes after", async () => {
+    await server().compact();
+    await until("the nodes are in sight again", () => nodes.watch.state().synced);
+    await created(node("k-after"), nodeNamed("k-after"));
+    await until("the node is seen", () => nodes.present.has("k-after"));
+  });
+}

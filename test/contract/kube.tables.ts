@@ -1,0 +1,121 @@
+/** The contract's part about what kubectl shows. */
+import { expect, test } from "vitest";
+import { nodeNamed, nodePath, type ProvidedServer, podNamed, type RawClient } from "./kube.provided.ts";
+
+const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+const PODS = "/api/v1/namespaces/default/pods";
+
+/** Registers the tests. */
+export function tablesContract(server: () => ProvidedServer, client: () => RawClient): void {
+  const columns = async (path: string): Promise<unknown> => {
+    const { status, object } = await client().get(path, TABLE);
+    expect(status).toBe(200);
+    expect(object).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1" });
+    return (object.columnDefinitions as { name: string; priority: number }[]).map(({ name, priority }) => [
+      name,
+      priority,
+    ]);
+  };
+  const rows = async (path: string, cellsMax?: number): Promise<unknown> => {
+    const { object } = await client().get(path, TABLE);
+    return (object.rows as { cells: unknown[] }[]).map(({ cells }) => cells.slice(0, cellsMax));
+  };
+
+  test("nodes, pods and events are Tables with kubectl's columns when asked for so", async () => {
+    expect(await columns("/api/v1/nodes")).toEqual([
+      ["Name", 0],
+      ["Status", 0],
+      ["Roles", 0],
+      ["Age", 0],
+      ["Version", 0],
+      ["Internal-IP", 1],
+      ["External-IP", 1],
+      ["OS-Image", 1],
+      ["Kernel-Version", 1],
+      ["Container-Runtime", 1],
+    ]);
+    expect(await columns("/api/v1/pods")).toEqual([
+      ["Name", 0],
+      ["Ready", 0],
+      ["Status", 0],
+      ["Restarts", 0],
+      ["Age", 0],
+      ["IP", 1],
+      ["Node", 1],
+      ["Nominated Node", 1],
+      ["Readiness Gates", 1],
+    ]);
+    expect(await columns("/api/v1/events")).toEqual([
+      ["Last Seen", 0],
+      ["Type", 0],
+      ["Reason", 0],
+      ["Object", 0],
+      ["Subobject", 1],
+      ["Source", 1],
+      ["Message", 0],
+      ["First Seen", 1],
+      ["Count", 1],
+      ["Name", 1],
+    ]);
+  });
+
+  test("a node's Status cell tells Ready, NotReady or Unknown, and cordoning", async () => {
+    const selected = "/api/v1/nodes?labelSelector=t%3Dnode";
+    const { object } = await client().post(
+      "/api/v1/nodes",
+      nodeNamed("t-node", { metadata: { name: "t-node", labels: { t: "node" } } }),
+    );
+    expect(await rows(selected)).toEqual([["t-node", "Unknown", "<none>", expect.any(String), "", ...wide]]);
+    const conditions = [{ type: "Ready", status: "True" }];
+    await client().put(nodePath("t-node", "/status"), { ...object, status: { conditions } });
+    expect(await rows(selected, 2)).toEqual([["t-node", "Ready"]]);
+    await client().patch(nodePath("t-node", "/status"), "strategic-merge-patch", {
+      status: { conditions: [{ type: "Ready", status: "Unknown" }] },
+    });
+    await client().patch(nodePath("t-node"), "merge-patch", { spec: { unschedulable: true } });
+    expect(await rows(selected, 2)).toEqual([["t-node", "NotReady,SchedulingDisabled"]]);
+  });
+
+  test("a pod's row tells its phase, readiness and node; a terminating one says so", async () => {
+    await client().post(PODS, {
+      ...podNamed("t-pod", "t-node"),
+      metadata: { name: "t-pod", namespace: "default", labels: { t: "pod" } },
+    });
+    const selected = `${PODS}?labelSelector=t%3Dpod`;
+    expect(await rows(selected)).toEqual([
+      ["t-pod", "0/1", "Pending", expect.anything(), expect.any(String), "<none>", "t-node", "<none>", "<none>"],
+    ]);
+    await client().delete(`${PODS}/t-pod`);
+    expect(await rows(selected, 3)).toEqual([["t-pod", "0/1", "Terminating"]]);
+  });
+
+  test("kubectl lists, describes, taints, cordons and deletes", async ({ skip }) => {
+    const { kubectl } = server();
+    if (kubectl === null) return skip("there is no address for kubectl, or no kubectl");
+    const run = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await kubectl(...args);
+      expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
+      return stdout;
+    };
+    await client().post("/api/v1/nodes", nodeNamed("t-kubectl"));
+    expect(await run("get", "nodes", "t-kubectl", "--no-headers")).toMatch(/^t-kubectl\s+Unknown\s+<none>\s+\S+\s*$/);
+    expect(await run("get", "node", "t-kubectl", "-o", "jsonpath={.metadata.name}")).toBe("t-kubectl");
+    expect(await run("taint", "nodes", "t-kubectl", "t=v:NoExecute")).toBe("node/t-kubectl tainted\n");
+    expect(await run("cordon", "t-kubectl")).toBe("node/t-kubectl cordoned\n");
+    expect(await run("label", "node", "t-kubectl", "t=l")).toBe("node/t-kubectl labeled\n");
+    const described = await run("describe", "node", "t-kubectl");
+    expect(described).toMatch(/Taints:\s+t=v:NoExecute/);
+    expect(described).toMatch(/Unschedulable:\s+true/);
+    await client().post(PODS, podNamed("t-deleted", "t-kubectl"));
+    expect(await run("get", "pods", "--field-selector", "spec.nodeName=t-kubectl", "-o", "name")).toBe(
+      "pod/t-deleted\n",
+    );
+    expect(await run("delete", "pod", "t-deleted", "--grace-period=0", "--force", "--wait=false")).toContain(
+      "t-deleted",
+    );
+    expect(await run("delete", "node", "t-kubectl")).toBe('node "t-kubectl" deleted\n');
+    expect((await kubectl("get", "node", "t-kubectl")).stderr).toContain('nodes "t-kubectl" not found');
+  });
+}
+
+const wide = ["<none>", "<none>", "<unknown>", "<unknown>", "<unknown>"];

@@ -22,9 +22,16 @@ import {
 /** The types of ask about a pod. */
 export type PodAskType = "asked.eviction" | "asked.unready";
 
-/** An ask about a pod, with the id of the message it came in. */
+/** An ask about a pod as it came in. */
 export type PodAsk = {
-  [T in PodAskType]: { readonly type: T; readonly id: string; readonly body: BodyOf<T> };
+  [T in PodAskType]: {
+    readonly type: T;
+    /** Id of its message. */
+    readonly id: string;
+    readonly body: BodyOf<T>;
+    /** How far our wall clock was behind the sender's, in milliseconds. */
+    readonly behindMs: number;
+  };
 }[PodAskType];
 
 /** What a try works with. */
@@ -41,7 +48,7 @@ const projection = { interner: new Interner(), problem: () => {} };
 /** Tries an ask: reads node and pod live, decides again, writes. */
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, report: Report): void {
   readNode(around, ask, report, (node) => {
-    readPod(around, ask, report, (live) => decide(around, ask, node, live, report));
+    readPod(around, ask, report, (live) => decide(around.io, ask, node, live, report));
   });
 }
 
@@ -62,18 +69,16 @@ function readPod({ io }: PodAskIo, { body }: PodAsk, report: Report, proceed: (l
   });
 }
 
-function decide(around: PodAskIo, ask: PodAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
-  const { io } = around;
-  const verdict =
-    ask.type === "asked.unready" ? unreadyVerdict(ask.body, node, live) : judged(io, ask.body, node, live);
+function decide(io: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
+  const verdict = verdictOn(io, ask, node, live);
   if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
-  else if (verdict.kind === "wait") io.clock.after(verdict.forMs, () => tryPodAsk(around, ask, report));
   else if (live !== null) act(io, ask, live, verdict, report);
 }
 
-function judged(io: Io, ask: BodyOf<"asked.eviction">, node: ObservedNode, live: LivePod | null): Verdict {
-  const { tolerationComparisonOperators: comparisonOperators, askRetryMs: skewMs } = io.profile;
-  return evictionVerdict(ask, node, live, { comparisonOperators, skewMs, wallMs: io.clock.wallMs() });
+function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null): Verdict {
+  if (ask.type === "asked.unready") return unreadyVerdict(ask.body, node, live);
+  const comparisonOperators = profile.tolerationComparisonOperators;
+  return evictionVerdict(ask.body, node, live, { comparisonOperators, wallMs: clock.wallMs(), behindMs: ask.behindMs });
 }
 
 function act(io: Io, ask: PodAsk, live: LivePod, { taint }: Extract<Verdict, { kind: "act" }>, report: Report): void {

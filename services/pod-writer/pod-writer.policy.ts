@@ -16,11 +16,8 @@ export interface Moot {
   readonly detail: string;
 }
 
-/** What live objects say about an ask: act (because of this taint), look again a little later, or nothing is left to do. */
-export type Verdict =
-  | { readonly kind: "act"; readonly taint: Taint | null }
-  | { readonly kind: "wait"; readonly forMs: number; readonly detail: string }
-  | Moot;
+/** What live objects say about an ask: act, because of this taint if of any, or nothing is left to do. */
+export type Verdict = { readonly kind: "act"; readonly taint: Taint | null } | Moot;
 
 /** A live pod: as the product projects it, and as the API sent it. */
 export interface LivePod extends BoundPod {
@@ -31,9 +28,12 @@ export interface LivePod extends BoundPod {
 export interface EvictionRules extends TolerationRules {
   /** The writer's wall clock, epoch milliseconds. */
   readonly wallMs: number;
-  /** How far ahead the asker's clock may be of ours, in milliseconds. */
-  readonly skewMs: number;
+  /** How far the writer's wall clock was behind the asker's when the ask came, in milliseconds. */
+  readonly behindMs: number;
 }
+
+/** Clocks that are this far apart, in milliseconds, are not believed to be right both. */
+const CLOCKS_APART_MS = 2000;
 
 /** Nothing is to be written. */
 export function moot(outcome: Moot["outcome"], detail: string): Moot {
@@ -43,7 +43,9 @@ export function moot(outcome: Moot["outcome"], detail: string): Moot {
 /**
  * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way out
  * (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now: a stale view
- * evicts nobody (upstream issues 119862, 139992). In direct mode the node must not be ready and the pod no DaemonSet's.
+ * evicts nobody (upstream issues 119862, 139992). How much time has passed the asker knows, who has counted it through any
+ * step of the clock; but when its clock is ahead of ours, ours has to agree. In direct mode the node must not be ready and
+ * the pod no DaemonSet's.
  */
 export function evictionVerdict(
   ask: BodyOf<"asked.eviction">,
@@ -82,10 +84,11 @@ function taintVerdict(
   const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
   if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
-  const forMs = eviction.at - rules.wallMs;
-  if (forMs <= 0) return { kind: "act", taint: eviction.taint };
-  const detail = `its deadline is ${forMs} ms away by the taints as they are now`;
-  return forMs <= rules.skewMs ? { kind: "wait", forMs, detail } : moot("refused", detail);
+  if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");
+  if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
+    return moot("refused", `our clock is ${rules.behindMs} ms behind the asker's, and shows no deadline yet`);
+  }
+  return { kind: "act", taint: eviction.taint };
 }
 
 /** The taint with the instant it counts from. Where the API does not tell, the asker alone knows, and has said that the time has come. */

@@ -24,10 +24,15 @@ export const podWriterService: Service = (io) => {
   const take = (shard: number, ask: PodAsk): void => {
     jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };
+  const behind = (at: number) => ({ behindMs: at - clock.wallMs() });
   const gain = (shard: number): void => {
     subscriptions.set(shard, [
-      bus.subscribe("asked.eviction", shard, ({ id, body }) => take(shard, { type: "asked.eviction", id, body })),
-      bus.subscribe("asked.unready", shard, ({ id, body }) => take(shard, { type: "asked.unready", id, body })),
+      bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
+        take(shard, { type: "asked.eviction", id, body, ...behind(at) }),
+      ),
+      bus.subscribe("asked.unready", shard, ({ id, at, body }) =>
+        take(shard, { type: "asked.unready", id, body, ...behind(at) }),
+      ),
     ]);
   };
   const lose = (shard: number): void => {

@@ -22,28 +22,33 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
   return monotonicMs + (instantAt - wallMs);
 }
 
-/** An instant of the monotonic clock as the wall clock would show it. */
-export function onWall(instantMs: number, { monotonicMs, wallMs }: Now): number {
-  return Math.round(wallMs + (instantMs - monotonicMs));
-}
-
 /** Names a taint in what is written down about its first sight. */
 export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
   return `${key}:${effect}`;
 }
 
+/** A NoExecute taint with its beginning on both clocks: `since` on the monotonic one, which decides, and as the API tells it. */
+export interface KnownTaint extends StandingTaint {
+  readonly sinceAt: number;
+}
+
 /**
- * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a
- * step
- * of the wall clock moves no countdown. A new one counts from its `timeAdded`; without one from its first sight, as it
- * was
+ * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a step
+ * of the wall clock moves no countdown. A new one counts from its `timeAdded`; without one from its first sight, as it was
  * written down by whoever saw it first, else from now.
  */
-export function standingTaints(node: ObservedNode, known: readonly StandingTaint[], now: Now): StandingTaint[] {
+export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
-    const same = known.find((standing) => isSame(standing.taint, taint));
-    return { taint, since: same?.since ?? onMonotonic(startOf(taint, node, now), now) };
+    const same = known.find((before) => isSame(before.taint, taint));
+    if (same !== undefined) return { ...same, taint };
+    const sinceAt = startOf(taint, node, now);
+    return { taint, since: onMonotonic(sinceAt, now), sinceAt };
   });
+}
+
+/** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
+export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
+  return known.map(({ taint, sinceAt }) => ({ taint, since: sinceAt }));
 }
 
 /**
@@ -53,12 +58,11 @@ export function standingTaints(node: ObservedNode, known: readonly StandingTaint
  */
 export function firstSightsToWrite(
   node: ObservedNode,
-  standing: readonly StandingTaint[],
+  known: readonly KnownTaint[],
   counted: ReadonlySet<Taint>,
-  now: Now,
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
-  const wanted = standing.filter(
+  const wanted = known.filter(
     ({ taint }) =>
       epochMsOf(taint.timeAdded) === null && (counted.has(taint) || Object.hasOwn(written, taintName(taint))),
   );
@@ -66,7 +70,7 @@ export function firstSightsToWrite(
     wanted.length === Object.keys(written).length && wanted.every(({ taint }) => taintName(taint) in written);
   if (isWritten) return null;
   return Object.fromEntries(
-    wanted.map(({ taint, since }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? onWall(since, now))]),
+    wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? sinceAt)]),
   );
 }
 

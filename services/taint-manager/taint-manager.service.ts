@@ -119,19 +119,17 @@ class TaintShard {
 
   /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
   #writeDown(node: ObservedNode, cause: string): void {
-    const { clock, bus } = this.#io;
-    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
     const tainted = this.#nodes.get(node.node);
-    const sights = firstSightsToWrite(node, tainted?.taints ?? [], tainted?.countedTaints() ?? new Set(), now);
+    const sights = firstSightsToWrite(node, tainted?.taints ?? [], tainted?.countedTaints() ?? new Set());
     if (sights === null) {
       this.#writings.forget(node.node);
       return;
     }
-    if (!this.#writings.isDue(node.node, now.monotonicMs)) return;
+    if (!this.#writings.isDue(node.node, this.#io.clock.monotonicMs())) return;
     const annotation = Object.keys(sights).length === 0 ? null : JSON.stringify(sights);
     const { uid, resourceVersion } = node;
     const annotations = { [Annotation.taintsSeen]: annotation };
-    bus.publish("asked.label", { node: node.node, uid, resourceVersion, labels: {}, annotations }, cause);
+    this.#io.bus.publish("asked.label", { node: node.node, uid, resourceVersion, labels: {}, annotations }, cause);
   }
 
   #settle({ ask, node, uid, outcome }: BodyOf<"done.write">): void {

@@ -8,7 +8,15 @@ import type { Io } from "../../protocols/ports.ts";
 import { pauseMs } from "../runtime/repetition.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { isEvictable, isSameCause, type Now, onMonotonic, onWall, standingTaints } from "./taint-manager.policy.ts";
+import {
+  isEvictable,
+  isSameCause,
+  type KnownTaint,
+  knownTaints,
+  type Now,
+  onApiTime,
+  onMonotonic,
+} from "./taint-manager.policy.ts";
 
 /** The sentence of one pod. There may be a million of them, so they hold little beside the pod itself. */
 export interface Sentence {
@@ -39,7 +47,7 @@ export class TaintedNode {
   /** When pods that came later than some taint were bound, on the monotonic clock; almost always none. */
   readonly #boundLate = new Map<string, number>();
   #node: ObservedNode;
-  #taints: readonly StandingTaint[] = [];
+  #taints: readonly KnownTaint[] = [];
   #cause: string | null = null;
 
   constructor(around: TaintSurroundings, node: ObservedNode) {
@@ -48,8 +56,8 @@ export class TaintedNode {
     this.name = node.node;
   }
 
-  /** The taints with the instants they count from, on the monotonic clock. */
-  get taints(): readonly StandingTaint[] {
+  /** The taints with the instants they count from. */
+  get taints(): readonly KnownTaint[] {
     return this.#taints;
   }
 
@@ -67,7 +75,7 @@ export class TaintedNode {
     const now = this.#now();
     this.#node = node;
     this.#cause = cause;
-    this.#taints = standingTaints(node, this.#taints, now);
+    this.#taints = knownTaints(node, this.#taints, now);
     const present = new Set<string>();
     for (const pod of pods) {
       present.add(pod.uid);
@@ -131,10 +139,20 @@ export class TaintedNode {
     else this.#change(sentence, pod, eviction, now);
   }
 
+  /** When the pod has to leave, on the monotonic clock. */
   #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
+    return this.#weigh(this.#taints, pod, this.#boundMs(pod, now));
+  }
+
+  /** The same as the API's own stamps have it; what has to happen at once has no other deadline than now. */
+  #deadlineAt({ pod }: Sentence, now: Now): number {
+    const at = this.#weigh(onApiTime(this.#taints), pod, pod.boundAt)?.at ?? Number.NEGATIVE_INFINITY;
+    return Number.isFinite(at) ? at : now.wallMs;
+  }
+
+  #weigh(taints: readonly StandingTaint[], pod: ObservedPod, boundAt: number): Eviction | null {
     const { tolerationComparisonOperators } = this.#around.io.profile;
-    const rules = { comparisonOperators: tolerationComparisonOperators };
-    return evictionOf(this.#taints, pod.tolerations, this.#boundMs(pod, now), rules);
+    return evictionOf(taints, pod.tolerations, boundAt, { comparisonOperators: tolerationComparisonOperators });
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
@@ -182,11 +200,6 @@ export class TaintedNode {
     this.#sentences.delete(uid);
     this.#boundLate.delete(uid);
     if (sentence.asked !== SETTLED) this.#tell(sentence, "none", now);
-  }
-
-  #deadlineAt(sentence: Sentence, now: Now): number {
-    const at = this.#evictionOf(sentence.pod, now)?.at ?? Number.NEGATIVE_INFINITY;
-    return Number.isFinite(at) ? onWall(at, now) : now.wallMs;
   }
 
   #tell(sentence: Sentence, kind: BodyOf<"judged.pod">["sentence"], now: Now): string {

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import {
   firstSightsToWrite,
   isEvictable,
+  knownTaints,
+  onApiTime,
   onMonotonic,
-  onWall,
-  standingTaints,
 } from "../../services/taint-manager/taint-manager.policy.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
@@ -13,7 +13,7 @@ const WALL = Date.UTC(2026, 0, 1);
 const now = { monotonicMs: 5000, wallMs: WALL };
 const later = { monotonicMs: 65_000, wallMs: WALL + 60_000 };
 const at = (timeAdded: string) => noExecute("k", { timeAdded });
-const sinceOf = (...args: Parameters<typeof standingTaints>) => standingTaints(...args).map(({ since }) => since);
+const sinceOf = (...args: Parameters<typeof knownTaints>) => knownTaints(...args).map(({ since }) => since);
 
 describe("which pods taints may evict", () => {
   test.each(["Pending", "Running", "Unknown", ""])("one in phase %j", (phase) => {
@@ -41,19 +41,19 @@ describe("from when a taint counts", () => {
 
   test("a step of the wall clock moves nothing that is known", () => {
     const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z"), noExecute("bare")] });
-    const known = standingTaints(node, [], now);
+    const known = knownTaints(node, [], now);
     const stepped = { monotonicMs: 6000, wallMs: WALL + 3_600_000 };
     expect(sinceOf(node, known, stepped)).toEqual([-5000, 5000]);
   });
 
   test("another timeAdded is another beginning", () => {
-    const known = standingTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
+    const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
     expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:30Z")] }), known, later)).toEqual([35_000]);
   });
 
   test("without timeAdded from first sight, and later ones do not move it", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
-    const known = standingTaints(node, [], now);
+    const known = knownTaints(node, [], now);
     expect(sinceOf(node, known, later)).toEqual([5000]);
   });
 
@@ -75,7 +75,7 @@ describe("what is written down about first sights", () => {
   const bare = noExecute("bare");
   const sights = (taints = [bare], taintsSeenAt?: Record<string, number>, counted = taints) => {
     const node = observedNode("a", { taints, ...(taintsSeenAt === undefined ? {} : { taintsSeenAt }) });
-    return firstSightsToWrite(node, standingTaints(node, [], now), new Set(counted), now);
+    return firstSightsToWrite(node, knownTaints(node, [], now), new Set(counted));
   };
 
   test("the instant, to the microsecond, once a countdown rests on it", () => {
@@ -108,7 +108,8 @@ describe("what is written down about first sights", () => {
   });
 });
 
-test("an instant goes to the monotonic clock and back", () => {
+test("a taint is told by the API's own time, whatever our clocks do", () => {
+  const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z"), noExecute("bare")] }), [], now);
+  expect(onApiTime(known).map(({ since }) => since)).toEqual([WALL - 10_000, WALL]);
   expect(onMonotonic(WALL - 300_000, now)).toBe(-295_000);
-  expect(onWall(onMonotonic(WALL - 300_000, now), now)).toBe(WALL - 300_000);
 });

@@ -1,0 +1,142 @@
+/** Scenarios of one node's death on virtual time: taint, countdown, eviction, recovery; in one life of Vigil and across a crash. */
+import { describe, expect, test } from "vitest";
+import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
+
+const S = 1000;
+/** The node's last sign of life is at 30 s: silence is found at the first instant after 50 s more. */
+const FOUND_MS = 80_001;
+
+/** Five nodes in one zone, a pod with default tolerations on the first, which falls silent after 30 s. */
+function deadNode(): EvictionWorld {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.addTolerantPod("a-0", "pod");
+  world.addTolerantPod("a-1", "elsewhere");
+  world.run();
+  world.advance(30 * S);
+  world.silence(["a-0"]);
+  world.advance(60 * S);
+  return world;
+}
+
+const lives: [string, (world: EvictionWorld) => void][] = [
+  ["in one life", (world) => world.advance(7 * S)],
+  ["killed in the middle and started again", (world) => world.crash(7 * S)],
+];
+
+describe.each(lives)("a dead node, %s", (_what, middle) => {
+  test("is tainted at once, and its pod is deleted exactly 300 s after timeAdded, and no other (L3)", () => {
+    const world = deadNode();
+    expect(world.taintedAt("a-0")).toBe(FOUND_MS);
+    const addedMs = world.timeAddedMs("a-0");
+    expect(addedMs).toBe(80 * S);
+    world.advance(100 * S);
+    middle(world);
+    world.advance(addedMs + 300 * S - world.clock.monotonicMs() - 1);
+    expect(world.deletedAt("pod")).toBeUndefined();
+    world.advance(1);
+    expect(world.deletedAt("pod")).toBe(addedMs + 300 * S);
+    world.advance(600 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod"]);
+    expect(world.tainted.map(({ name }) => name)).toEqual(["a-0"]);
+  });
+
+  test("that returns during the countdown loses the taint and keeps its pod", () => {
+    const world = deadNode();
+    world.advance(100 * S);
+    middle(world);
+    world.revive(["a-0"]);
+    world.advance(1 * S);
+    expect(world.taints("a-0")).toEqual([]);
+    world.advance(900 * S);
+    expect(world.deleted).toEqual([]);
+  });
+
+  test("that goes from NotReady to Unknown keeps the first countdown, and only one of the two taints (P3, 8.11)", () => {
+    const world = new EvictionWorld();
+    world.addZone("a", 5);
+    world.addTolerantPod("a-0", "pod");
+    world.run();
+    world.advance(30 * S);
+    world.kubelet("a-0").report("Ready", "False");
+    world.advance(0);
+    expect(world.taints("a-0")).toContain(`${NOT_READY}:NoExecute`);
+    world.advance(20 * S);
+    world.silence(["a-0"]);
+    middle(world);
+    world.advance(100 * S);
+    expect(world.taints("a-0").filter((taint) => taint.endsWith(":NoExecute"))).toEqual([`${UNREACHABLE}:NoExecute`]);
+    expect(world.timeAddedMs("a-0")).toBe(30 * S);
+    world.advance(300 * S);
+    expect(world.deletedAt("pod")).toBe(330 * S);
+  });
+
+  test("that flaps between NotReady and Unknown is evicted all the same, 300 s after it was first ill", () => {
+    const world = new EvictionWorld();
+    world.addZone("a", 5);
+    world.addTolerantPod("a-0", "pod");
+    world.run();
+    world.advance(30 * S);
+    for (let flap = 0; flap < 5; flap++) {
+      world.kubelet("a-0").report("Ready", "False");
+      world.silence(["a-0"]);
+      world.advance(55 * S);
+      if (flap === 2) middle(world);
+    }
+    world.advance(60 * S);
+    expect(world.deletedAt("pod")).toBe(330 * S);
+  });
+});
+
+test("a deadline that comes while the process is down is kept as soon as it can see again, once", () => {
+  const world = deadNode();
+  world.advance(285 * S);
+  expect(world.clock.monotonicMs()).toBe(375 * S);
+  world.crash(15 * S);
+  world.advance(1 * S);
+  expect(world.deletedAt("pod")).toBe(390 * S);
+});
+
+test("a node that returned while the process was down keeps its pods, although their deadline has passed", () => {
+  const world = deadNode();
+  world.advance(285 * S);
+  const returns = (): void => world.revive(["a-0"]);
+  world.clock.after(10 * S, returns);
+  world.crash(15 * S);
+  world.advance(600 * S);
+  expect(world.deleted).toEqual([]);
+  expect(world.taints("a-0")).toEqual([]);
+});
+
+test.each([3_600_000, -3_600_000])("a step of the wall clock by %i ms moves no deadline", (stepMs) => {
+  const world = new EvictionWorld();
+  // These kubelets live by their status, whose stamp may go back (R2.34): all clocks of this world step together.
+  for (const name of ["a-0", "a-1", "a-2"]) world.register(name, {}, { leasePeriodMs: null, statusPeriodMs: 10 * S });
+  world.addTolerantPod("a-0", "pod");
+  world.run();
+  world.advance(30 * S);
+  world.silence(["a-0"]);
+  world.advance(160 * S);
+  world.clock.stepWall(stepMs);
+  world.advance(600 * S);
+  expect(world.deleted).toEqual([{ name: "pod", atMs: 380 * S }]);
+});
+
+test("what happened is told with its causes: silence, taint, sentence, eviction (design of `cause`)", () => {
+  const world = deadNode();
+  world.advance(400 * S);
+  const [sentence, verdict] = world.said("judged.pod");
+  expect(sentence?.body).toMatchObject({ sentence: "deadline", tolerationSeconds: 300, taint: { key: UNREACHABLE } });
+  expect(verdict?.body).toMatchObject({ sentence: "now", deadlineAt: sentence?.body.deadlineAt });
+  const [ask] = world.said("asked.eviction");
+  expect(ask?.cause).toBe(verdict?.id);
+  const done = world.said("done.write").find(({ body }) => body.ask === "asked.eviction");
+  expect(done).toMatchObject({ cause: ask?.id, body: { outcome: "ok", retrying: false } });
+});
+
+test("the pod says why it was deleted, and the delete names its uid (R8.28, L23)", () => {
+  const world = deadNode();
+  world.advance(400 * S);
+  const pod = world.read({ kind: "Pod", namespace: "default", name: "pod" });
+  expect(JSON.stringify(pod?.status)).toContain(`deleting due to NoExecute taint ${UNREACHABLE}:NoExecute on node a-0`);
+});

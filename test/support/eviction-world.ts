@@ -1,0 +1,173 @@
+/** A cluster with every service that evicts, which can crash and start again, and a journal of what the API saw. It asserts nothing. */
+import type { ObservedNode, Toleration } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { nodeService } from "../../services/node/node.service.ts";
+import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
+import { observerService } from "../../services/observer/observer.service.ts";
+import { podWriterService } from "../../services/pod-writer/pod-writer.service.ts";
+import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
+import { zoneService } from "../../services/zone/zone.service.ts";
+import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
+import type { KubeletOptions, VirtualKubelet } from "./virtual-kubelet.ts";
+
+/** Every service that has to do with evictions. */
+export const EVICTING: Services = {
+  observer: observerService,
+  node: nodeService,
+  zone: zoneService,
+  "taint-manager": taintManagerService,
+  "node-writer": nodeWriterService,
+  "pod-writer": podWriterService,
+};
+
+/** The keys of our two NoExecute taints. */
+export const NOT_READY = "node.kubernetes.io/not-ready";
+/** The keys of our two NoExecute taints. */
+export const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+/** Something the API saw, at an instant of the virtual clock. */
+export interface Seen {
+  readonly name: string;
+  readonly atMs: number;
+}
+
+/** What admission gives every pod that says nothing itself (8.10). */
+export const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map((key) => ({
+  key,
+  operator: "Exists",
+  effect: "NoExecute",
+  tolerationSeconds: 300,
+}));
+
+/** Fewer pulses than by default: nothing here depends on them, and an hour of virtual time has to pass quickly. */
+const QUIET_PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 };
+
+/** A cluster under one process of Vigil. */
+export class EvictionWorld extends VirtualCluster {
+  /** When each node came to carry one of our NoExecute taints, having had none. */
+  readonly tainted: Seen[] = [];
+  /** When each node lost the last of them. */
+  readonly healed: Seen[] = [];
+  /** When each pod began to terminate or vanished. */
+  readonly deleted: Seen[] = [];
+  readonly #kubelets = new Map<string, VirtualKubelet>();
+  #process: VirtualProcess | null = null;
+
+  constructor(profile: Partial<Profile> = {}) {
+    super({ profile: { ...QUIET_PULSES, ...profile } });
+    this.#watchNodes();
+    this.#watchPods();
+  }
+
+  /** Starts Vigil and lets it see the cluster. */
+  run(): void {
+    this.#process = this.start(EVICTING, { member: "vigil" });
+    this.advance(0);
+  }
+
+  /** Kills the process with all it knows, and starts it again after `downMs`. */
+  crash(downMs: number): void {
+    this.#process?.kill();
+    this.advance(downMs);
+    this.run();
+  }
+
+  /** Registers nodes `prefix-0`, `prefix-1`… in a zone; null for no labels. */
+  addZone(prefix: string, size: number, zone: string | null = prefix): string[] {
+    const labels = zone === null ? {} : { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": zone };
+    const names = Array.from({ length: size }, (_, index) => `${prefix}-${index}`);
+    for (const name of names) this.register(name, labels);
+    return names;
+  }
+
+  /** Registers one node; how its kubelet behaves may be said. */
+  register(name: string, labels: Readonly<Record<string, string>> = {}, behaviour: Partial<KubeletOptions> = {}): void {
+    this.#kubelets.set(name, this.addNode({ name, labels, ...behaviour }));
+  }
+
+  /** The kubelet of a node. */
+  kubelet(name: string): VirtualKubelet {
+    const kubelet = this.#kubelets.get(name);
+    if (kubelet === undefined) throw new Error(`there is no kubelet ${name}`);
+    return kubelet;
+  }
+
+  /** Silences kubelets. */
+  silence(names: readonly string[]): void {
+    for (const name of names) this.kubelet(name).stop();
+  }
+
+  /** Lets kubelets speak again. */
+  revive(names: readonly string[]): void {
+    for (const name of names) this.kubelet(name).resume();
+    for (const name of names) this.kubelet(name).post();
+  }
+
+  /** Creates a pod that tolerates as given; what admission gives when nothing is. */
+  addTolerantPod(node: string, name: string, tolerations: readonly Toleration[] = DEFAULT_TOLERATIONS): void {
+    this.addPod(node, name, { spec: { tolerations } });
+  }
+
+  /** Sets the whole list of a node's taints, as `kubectl taint` does. */
+  taint(node: string, taints: readonly Readonly<Record<string, string>>[]): void {
+    this.patch({ kind: "Node", namespace: "", name: node }, { spec: { taints: taints.length === 0 ? null : taints } });
+  }
+
+  /** When a pod was deleted; undefined while it was not. Throws when it was twice. */
+  deletedAt(name: string): number | undefined {
+    return once(this.deleted, name);
+  }
+
+  /** When a node was tainted the first time; undefined while it was not. */
+  taintedAt(name: string): number | undefined {
+    return this.tainted.find((seen) => seen.name === name)?.atMs;
+  }
+
+  /** When a NoExecute taint of a node says that it was added, on the virtual clock. */
+  timeAddedMs(node: string): number {
+    const taint = (this.node(node).spec.taints ?? []).find(({ effect }) => effect === "NoExecute");
+    return Date.parse(taint?.timeAdded ?? "") - this.clock.wallMs() + this.clock.monotonicMs();
+  }
+
+  #watchNodes(): void {
+    const carrying = new Set<string>();
+    const look = (name: string, carries: boolean): void => {
+      if (carries === carrying.has(name)) return;
+      (carries ? this.tainted : this.healed).push({ name, atMs: this.clock.monotonicMs() });
+      if (carries) carrying.add(name);
+      else carrying.delete(name);
+    };
+    this.kube.watch("nodes", {
+      changed: (node) => look(node.node, carriesOurs(node)),
+      gone: (name) => carrying.delete(name),
+      state: () => {},
+    });
+  }
+
+  #watchPods(): void {
+    const living = new Map<string, string>();
+    const end = (key: string, name: string): void => {
+      if (living.delete(key)) this.deleted.push({ name, atMs: this.clock.monotonicMs() });
+    };
+    this.kube.watch("pods", {
+      changed: ({ pod }) => {
+        const key = `${pod.namespace}/${pod.name}`;
+        if (living.has(key) && living.get(key) !== pod.uid) end(key, pod.name);
+        if (pod.deletionAt === null) living.set(key, pod.uid);
+        else end(key, pod.name);
+      },
+      gone: (key) => end(key, key.slice(key.indexOf("/") + 1)),
+      state: () => {},
+    });
+  }
+}
+
+function carriesOurs({ taints }: ObservedNode): boolean {
+  return taints.some(({ key, effect }) => effect === "NoExecute" && (key === NOT_READY || key === UNREACHABLE));
+}
+
+function once(seen: readonly Seen[], name: string): number | undefined {
+  const all = seen.filter((each) => each.name === name);
+  if (all.length > 1) throw new Error(`${name} was deleted ${all.length} times`);
+  return all[0]?.atMs;
+}

@@ -1,4 +1,6 @@
-/** Writes what can be written from something else: the table of messages, NATS' roles, comment lines that are too long. */
+/**
+ * Writes what can be written from something else: the table of messages, NATS' roles, comment lines that are too long.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";

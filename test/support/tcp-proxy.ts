@@ -34,7 +34,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const address = listener.address();
   if (address === null || typeof address === "string") throw new Error("the proxy got no port");
   const each = (act: (pair: { client: Socket; server: Socket }) => void) => {
-    for (const pair of [...pairs]) act(pair);
+    for (const pair of pairs) act(pair);
   };
   return {
     port: address.port,

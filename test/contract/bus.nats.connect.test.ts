@@ -1,0 +1,108 @@
+/** How the NATS transport gets in: waiting for a late server, credentials of every kind, TLS. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { nkeys } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { permissionsOf } from "../../deploy/nats/roles.ts";
+import { connectNats } from "../../services/runtime/bus.nats.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { type Certificates, makeCertificates } from "../support/certificates.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { atEnd, clock, echoes, folder, hear, link, say, serve } from "../support/nats-links.ts";
+import { natsOperator } from "../support/nats-operator.ts";
+import { describeWithNats, freePort } from "../support/nats-server.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { until } from "../support/until.ts";
+
+describeWithNats("the first connection", () => {
+  test("waits for a server that is not there yet, and says so", async () => {
+    const port = await freePort();
+    const log = recordingLog();
+    const identity = { servers: [`nats://127.0.0.1:${port}`], name: "test", clock, log, metrics: createMetrics() };
+    const pending = connectNats({ ...identity, waitOnFirstConnect: true });
+    await until("the wait is logged", () => log.lines.length > 0);
+    expect(log.lines[0]?.message).toBe(`NATS at 127.0.0.1:${port} cannot be reached: connection refused; trying again`);
+    await serve({ port });
+    const transport = await pending;
+    atEnd(() => transport.close());
+    await echoes(transport);
+  });
+
+  test("fails with one line when it shall not wait", async () => {
+    const port = await freePort();
+    await expect(link(`nats://127.0.0.1:${port}`)).rejects.toThrow(
+      `NATS at 127.0.0.1:${port} cannot be reached: connection refused`,
+    );
+  });
+
+  test.each([
+    ["http://host", {}, 'NATS server "http://host": write it as nats://host:4222 or tls://host:4222'],
+    ["nats://h", { credsFile: "/none.creds" }, "NATS credentials /none.creds: ENOENT"],
+    ["nats://h", { nkeyFile: "/dev/null" }, "NATS credentials /dev/null: "],
+  ])("to %s with %o fails with a line that names the fault", async (url, options, problem) => {
+    await expect(link(url, { ...options, waitOnFirstConnect: true })).rejects.toThrow(problem);
+  });
+
+  test.each([
+    ["user and password in the address", "authorization { user: u, password: 'p@:/' }", "u:p%40%3A%2F@", {}],
+    ["user and password apart", "authorization { user: u, password: p }", "", { user: "u", password: "p" }],
+    ["a token in the address", "authorization { token: t0ken }", "t0ken@", {}],
+    ["a token apart", "authorization { token: t0ken }", "", { token: "t0ken" }],
+  ])("is let in with %s, and refused without", async (_how, config, authority, options) => {
+    const { port } = await serve({ config });
+    const { transport } = await link(`nats://${authority}127.0.0.1:${port}`, options);
+    await echoes(transport);
+    await expect(link(`nats://127.0.0.1:${port}`, { waitOnFirstConnect: true })).rejects.toThrow(
+      `NATS at 127.0.0.1:${port} refuses our credentials`,
+    );
+  });
+
+  test("is let in with a JWT, under the permissions that stand in it", async () => {
+    const operator = natsOperator();
+    const { url } = await serve({ config: operator.config });
+    const credsFile = join(folder(), "vigil.creds");
+    writeFileSync(credsFile, operator.credentials("zone", permissionsOf("zone")));
+    const { transport, metrics } = await link(url, { credsFile });
+    const heard = hear(transport, "vigil.v1.c.judged.zone.1.*");
+    say(transport, "vigil.v1.c.asked.eviction.1.ns.pod", "not mine");
+    say(transport, "vigil.v1.c.judged.zone.1.a", "mine");
+    await until("the zone hears itself", () => heard.length > 0);
+    expect(await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" })).toBe(1);
+  });
+});
+
+describeWithNats("TLS", () => {
+  let keys: string;
+  let files: Certificates;
+  beforeAll(() => {
+    keys = mkdtempSync(join(tmpdir(), "vigil-tls-"));
+    files = makeCertificates(keys);
+  });
+  afterAll(() => rmSync(keys, { recursive: true }));
+  const tlsConfig = () =>
+    `tls { cert_file: "${files.serverCert}", key_file: "${files.serverKey}", ca_file: "${files.caFile}", verify: true }`;
+
+  test("with a certificate of our own and an NKey lets us in", async () => {
+    const pair = nkeys.createUser();
+    const nkeyFile = join(keys, "user.nk");
+    writeFileSync(nkeyFile, `${new TextDecoder().decode(pair.getSeed())}\n`);
+    const users = `authorization { users: [{ nkey: ${pair.getPublicKey()} }] }`;
+    const { url } = await serve({ config: `${tlsConfig()}\n${users}` });
+    const { caFile, clientCert: certFile, clientKey: keyFile } = files;
+    const { transport } = await link(url.replace("nats:", "tls:"), { nkeyFile, tls: { caFile, certFile, keyFile } });
+    expect(transport.connection.info?.tls_required).toBe(true);
+    await echoes(transport);
+  });
+
+  test("to a server whose authority we do not know is refused with the reason", async () => {
+    const { url } = await serve({ config: tlsConfig() });
+    const { clientCert: certFile, clientKey: keyFile } = files;
+    await expect(link(url, { tls: { certFile, keyFile } })).rejects.toThrow(/cannot be reached: .*certificate/);
+  });
+
+  test("is insisted on when the address asks for it", async () => {
+    const { port } = await serve();
+    await expect(link(`tls://127.0.0.1:${port}`)).rejects.toThrow("server does not support 'tls'");
+  });
+});

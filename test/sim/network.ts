@@ -95,6 +95,8 @@ export class Network {
   readonly #random: Random;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
+  /** Told of every message that reaches the server in the middle. */
+  crossed: ((payload: Uint8Array) => void) | null = null;
 
   constructor({ clock, random }: { clock: Clock; random: Random }) {
     this.#clock = clock;
@@ -122,6 +124,7 @@ export class Network {
   }
 
   carry(subject: string, payload: Uint8Array): void {
+    this.crossed?.(payload);
     this.#tree.match(subject, (subscriber) => {
       if (this.#chance(this.faults.loss)) return;
       this.#deliver(subscriber, subject, payload);

@@ -1,5 +1,6 @@
 /** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
 import { createHash } from "node:crypto";
+import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import {
   BrokenInvariant,
@@ -15,6 +16,7 @@ import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
 import { wrongs } from "./oracle.ts";
 import { SimulatedProcess } from "./process.ts";
+import type { Crossing } from "./story.ts";
 import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
 import { World } from "./world.ts";
 
@@ -49,9 +51,13 @@ const SKEW_MS = 40 * SECOND;
 /** A deletion may cross with the change that would have stopped it: nobody can look and delete in one step. */
 const ROUND_TRIP_MS = 50;
 
-/** Runs a seed, or a swarm that was made by hand. */
-export function simulate(seed: number, swarm: Swarm = drawSwarm(seed)): Verdict {
-  return new Run(swarm).verdict();
+/** Runs a seed, or a swarm that was made by hand. `crossed` is told of every message on the network. */
+export function simulate(
+  seed: number,
+  swarm: Swarm = drawSwarm(seed),
+  crossed: ((crossing: Crossing) => void) | null = null,
+): Verdict {
+  return new Run(swarm, crossed).verdict();
 }
 
 class Run {
@@ -65,11 +71,17 @@ class Run {
   /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
   readonly #evictableAt = new Map<string, number>();
 
-  constructor(swarm: Swarm) {
+  constructor(swarm: Swarm, crossed: ((crossing: Crossing) => void) | null) {
     this.#swarm = swarm;
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
     this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
+    if (crossed !== null) {
+      this.#network.crossed = (payload) => {
+        const message = decode(payload);
+        if (!(message instanceof MalformedMessage)) crossed({ atMs: clock.monotonicMs(), message });
+      };
+    }
     const drifts = swarm.faults.has("clockDrift");
     const chance = chanceOf(swarm.seed, "skew");
     const world = {

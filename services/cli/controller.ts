@@ -102,7 +102,8 @@ function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
   return { clock, kube, random, log, metrics, profile, fleet, bus: busOf({ ...parts, log }, service) };
 }
 
-function busOf(parts: ControllerParts, service: string): Bus {
+/** A bus of its own for a service or for who listens beside them. */
+export function busOf(parts: ControllerParts, service: string): Bus {
   const { transport, clock, cluster, member, log, metrics, profile } = parts;
   const { mailboxMessagesMax } = profile;
   return typedBus({ transport, clock, cluster, service, member, log, metrics, mailboxMessagesMax });

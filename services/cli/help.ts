@@ -1,5 +1,6 @@
 /** The help texts, written from the table of verbs. */
 import { exampleOf, type Setting, writeValue } from "../runtime/config.value.ts";
+import { filled } from "./fill.ts";
 import type { Verb } from "./verb.ts";
 
 const WIDTH_MIN = 60;
@@ -56,23 +57,12 @@ function usageOf({ name, words, sections }: Verb): string {
 }
 
 function entryText({ head, text }: { head: string; text: string }, width: number): string {
-  return `  ${head}\n${filled(text, width).join("\n")}\n`;
+  return `  ${head}\n${filled(text, width - INDENT.length)
+    .map((line) => `${INDENT}${line}\n`)
+    .join("")}`;
 }
 
 function meaningOf(setting: Setting): string {
   const standard = writeValue(setting, setting.standard);
   return standard === "" ? setting.meaning : `${setting.meaning} Default: ${standard}`;
-}
-
-function filled(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = INDENT;
-  for (const word of text.split(" ")) {
-    if (line !== INDENT && line.length + word.length > width) {
-      lines.push(line.trimEnd());
-      line = INDENT;
-    }
-    line += `${word} `;
-  }
-  return [...lines, line.trimEnd()];
 }

@@ -2,6 +2,8 @@
 import type { Verb } from "./verb.ts";
 import { apiserverVerb } from "./verbs/apiserver.ts";
 import { completionVerb } from "./verbs/completion.ts";
+import { explainVerb } from "./verbs/explain.ts";
+import { getVerb } from "./verbs/get.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
 import { runVerb } from "./verbs/run.ts";
@@ -11,6 +13,8 @@ import { versionVerb } from "./verbs/version.ts";
 export const VERBS: readonly Verb[] = [
   runVerb,
   playgroundVerb,
+  getVerb,
+  explainVerb,
   apiserverVerb,
   machineVerb,
   versionVerb,

@@ -17,16 +17,23 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/** How many letters must be put in, taken out or replaced to make one word of the other. */
+/** How many letters must be put in, taken out, replaced or swapped with their neighbour to make one word of the other. */
 export function editsBetween(left: string, right: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let index = 0; index < left.length; index++) {
     const next = [index + 1];
     for (let column = 1; column <= right.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (right[column - 1] === left[index] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+      const replaced = at(row, column - 1) + (right[column - 1] === left[index] ? 0 : 1);
+      const swaps = right[column - 1] === left[index - 1] && right[column - 2] === left[index];
+      const swapped = swaps ? at(before, column - 2) + 1 : Number.POSITIVE_INFINITY;
+      next.push(Math.min(replaced, swapped, at(row, column) + 1, at(next, column - 1) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
-  return row[right.length] ?? 0;
+  return at(row, right.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
 }

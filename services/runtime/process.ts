@@ -15,6 +15,8 @@ export interface ProcessPort {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Host name and process id: a name that no other process of the fleet has. */
   readonly name: string;
+  /** Epoch milliseconds. */
+  wallMs(): number;
   /** Reads a text file. Throws the file system's Error. */
   readFile(path: string): string;
   /** Writes a text file that only its owner can read. Throws the file system's Error. */
@@ -39,6 +41,7 @@ export function thisProcess(): ProcessPort {
     columns: process.stdout.columns ?? COLUMNS,
     environment: process.env,
     name: `${hostname()}-${process.pid}`,
+    wallMs: () => Date.now(),
     readFile: (path) => readFileSync(path, "utf8"),
     writeFile: (path, text) => writeFileSync(path, text, { mode: 0o600 }),
     stopped: stopSignal(),

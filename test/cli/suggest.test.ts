@@ -12,6 +12,7 @@ describe("nearest", () => {
     ["aget", "agent"],
     ["explian", "explain"],
     ["rn", "run"],
+    ["rnu", "run"],
     ["kubectl", null],
     ["", null],
   ])("for %j is %j", (word, expected) => expect(nearest(word, VERBS)).toBe(expected));
@@ -22,6 +23,8 @@ describe("editsBetween", () => {
     ["", "abc", 3],
     ["kitten", "sitting", 3],
     ["flaw", "lawn", 2],
+    ["rnu", "run", 1],
+    ["abcd", "badc", 2],
     ["same", "same", 0],
   ])("%j and %j is %d", (left, right, expected) => expect(editsBetween(left, right)).toBe(expected));
 

@@ -53,7 +53,6 @@ export const PLANTED: readonly Planted[] = [
   inNode("a leftover", `// ${"TO"}DO later`, "leftover"),
   inNode("a silenced type error", `// @ts-${"ignore"}`, "silenced type error"),
   inNode("a silenced linter", `// biome-${"ignore"} lint`, "silenced linter"),
-  inNode("an any", `run(value ${"as"} any);`, "any: name the type"),
   inNode("a double cast", `run(value ${"as"} unknown as number);`, "double cast"),
   inNode("a banner", `// ${"-".repeat(8)}`, "banner"),
   inNode("an empty name", "/** Sums. */\nexport function nodeUtils() {}", "nodeUtils says nothing"),

@@ -1,14 +1,12 @@
 /** The playground put together on any clock: an embedded API, hollow nodes on it, Vigil on it, and who listens. */
-import type { Clock, Kube, Log, Random, ServiceName, Stop } from "../../../protocols/ports.ts";
-import { SERVICE_NAMES } from "../../../protocols/ports.ts";
+import { type Clock, type Kube, type Log, type Random, SERVICE_NAMES, type Stop } from "../../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { type HollowNodes, startHollowNodes } from "../../agent/hollow.service.ts";
 import { ApiServer } from "../../apiserver/apiserver.ts";
 import { memoryTransport } from "../../runtime/bus.memory.ts";
-import { typedBus } from "../../runtime/bus.ts";
 import { createKube } from "../../runtime/kube.ts";
-import { createMetrics } from "../../runtime/metrics.ts";
-import { type Controller, startController } from "../controller.ts";
+import { createMetrics, type ReadableMetrics } from "../../runtime/metrics.ts";
+import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
 import { createPods, playgroundNodes } from "./cluster.ts";
 import { Facts } from "./facts.ts";
 
@@ -24,6 +22,8 @@ export interface Playground {
   readonly apiserver: ApiServer;
   readonly nodes: HollowNodes;
   readonly controller: Controller;
+  /** What the controller is made of, for whoever looks at it from outside. */
+  readonly parts: ControllerParts;
   readonly facts: Facts;
   readonly stop: Stop;
 }
@@ -39,37 +39,38 @@ export const PLAYGROUND_PROFILE: Profile = {
   nodeEvictionsPerSecond: 0.5,
 };
 
-const SERVICES: readonly ServiceName[] = SERVICE_NAMES;
-
 /** Starts a playground; the nodes join at once. */
-export function startPlayground(io: PlaygroundIo): Playground {
-  const { clock, random, log } = io;
-  const apiserver = new ApiServer({ clock, random });
+export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
   const profile = PLAYGROUND_PROFILE;
+  const apiserver = new ApiServer({ clock, random });
+  const kubeOf = (metrics: ReadableMetrics): Kube =>
+    createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
   const metrics = createMetrics();
-  const kubeOf = (): Kube =>
-    createKube({ wire: apiserver.wire, clock, random, log, metrics: createMetrics(), profile });
-  const transport = memoryTransport(clock);
-  const naming = { cluster: "playground", member: "playground" };
-  const facts = new Facts(profile.nodeMonitorGraceMs);
-  const listener = { ...naming, transport, clock, log, metrics, service: "playground" };
-  const deafen = facts.listen(typedBus({ ...listener, mailboxMessagesMax: profile.mailboxMessagesMax }));
-  const kube = createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
-  const parts = { ...naming, clock, random, log, metrics, profile, transport, services: SERVICES };
-  const controller = startController({
-    ...parts,
-    kube,
+  const parts: ControllerParts = {
+    clock,
+    random,
+    log,
+    metrics,
+    profile,
+    kube: kubeOf(metrics),
+    transport: memoryTransport(clock),
+    cluster: "playground",
+    member: "playground",
+    services: SERVICE_NAMES,
     shared: false,
     store: null,
     fatal: (problem) => log.error(problem),
-  });
-  const hollowKube = kubeOf();
-  const nodes = startHollowNodes({ clock, kube: hollowKube, random, log, nodes: playgroundNodes(), times: TIMES });
-  createPods(hollowKube);
+  };
+  const facts = new Facts(profile.nodeMonitorGraceMs);
+  const deafen = facts.listen(busOf(parts, "playground"));
+  const controller = startController(parts);
+  const kubelets = kubeOf(createMetrics());
+  const nodes = startHollowNodes({ clock, kube: kubelets, random, log, nodes: playgroundNodes(), times: TIMES });
+  createPods(kubelets);
   const stop = (): void => {
     nodes.shutdown();
     controller.stop();
     deafen();
   };
-  return { apiserver, nodes, controller, facts, stop };
+  return { apiserver, nodes, controller, parts, facts, stop };
 }

@@ -1,14 +1,16 @@
 /** How the playground looks: its lines, its live picture on a terminal, its closing table. Pure text from the facts. */
 import { spanText } from "../../ledger/words.ts";
+import { filled } from "../fill.ts";
 import { NODES_PER_ZONE, nodesOf, ZONES } from "./cluster.ts";
 import type { Facts } from "./facts.ts";
 
 const FULL = "█";
 const EMPTY = "░";
 
-/** A line of the story with the time since it began. */
-export function storyLine(elapsedMs: number, line: string): string {
-  return `${(elapsedMs / 1000).toFixed(1).padStart(6)} s  ${line}`;
+/** A line of the story with the time since it began, broken between words where it would leave the terminal. */
+export function storyLine(elapsedMs: number, text: string, columns: number): string {
+  const prefix = `${(elapsedMs / 1000).toFixed(1).padStart(6)} s  `;
+  return prefix + filled(text, columns - prefix.length).join(`\n${" ".repeat(prefix.length)}`);
 }
 
 /** The zones as they are now, one line each. */

@@ -4,6 +4,7 @@ import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts"
 import { memoryTransport } from "../../runtime/bus.memory.ts";
 import { connectNats } from "../../runtime/bus.nats.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import { natsOptionsOf } from "../nats-options.ts";
 import { Failure } from "../verb.ts";
 
 /** The bus of a process. */
@@ -35,23 +36,18 @@ export async function openBus(settings: ProcessSettings, io: BusIo): Promise<Ope
 }
 
 async function natsBus(settings: ProcessSettings, { clock, log, metrics, member }: BusIo): Promise<OpenBus> {
-  const { nats, natsCreds, natsNkey, cluster } = settings;
-  const tls = tlsOf(settings);
   const transport = await connectNats({
-    servers: nats,
+    ...natsOptionsOf(settings),
     name: `vigil ${member}`,
     clock,
     log,
     metrics,
     waitOnFirstConnect: true,
-    ...(natsCreds === "" ? {} : { credsFile: natsCreds }),
-    ...(natsNkey === "" ? {} : { nkeyFile: natsNkey }),
-    ...(tls === null ? {} : { tls }),
   }).catch((error: unknown) => {
     throw new Failure(error instanceof Error ? error.message : String(error));
   });
   const store = settings.services.includes("ledger")
-    ? openLedgerStore({ connection: transport.connection, cluster, clock, log, metrics })
+    ? openLedgerStore({ connection: transport.connection, cluster: settings.cluster, clock, log, metrics })
     : null;
   return {
     transport,
@@ -63,10 +59,4 @@ async function natsBus(settings: ProcessSettings, { clock, log, metrics, member 
       await transport.close();
     },
   };
-}
-
-function tlsOf({ natsTlsCa, natsTlsCert, natsTlsKey }: ProcessSettings): Record<string, string> | null {
-  const files = { caFile: natsTlsCa, certFile: natsTlsCert, keyFile: natsTlsKey };
-  const given = Object.entries(files).filter(([, file]) => file !== "");
-  return given.length === 0 ? null : Object.fromEntries(given);
 }

@@ -1,10 +1,9 @@
 /** Puts the console of a process on its address, when it has one. */
 import packageJson from "../../../package.json" with { type: "json" };
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
-import { typedBus } from "../../runtime/bus.ts";
 import { parseAddress } from "../../runtime/config.address.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
-import type { Controller, ControllerParts } from "../controller.ts";
+import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 
 /** Serves probes, metrics and the dashboard on --listen; null without one. Throws a Failure when it cannot be had. */
@@ -21,7 +20,7 @@ export async function openConsole(
     host: host === "" ? "::" : host,
     port,
     clock,
-    bus: typedBus({ ...parts, service: "console", mailboxMessagesMax: profile.mailboxMessagesMax }),
+    bus: busOf(parts, "console"),
     profile,
     log,
     about: { cluster, member, services, shadow, version: packageJson.version },

@@ -20,7 +20,8 @@ export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
     ],
     run: async (_values, [said = ""], host) => {
       const shell = SHELLS.find((name) => name === said);
-      if (shell === undefined) throw new ConfigProblem(`completion ${said}: name a shell, ${SHELLS.join(" or ")}`);
+      if (shell === undefined)
+        throw new ConfigProblem(`${`completion ${said}`.trim()}: name a shell, ${SHELLS.join(" or ")}`);
       host.print(completionScript(shell, verbs()));
       return 0;
     },

@@ -21,7 +21,8 @@ export const machineVerb: Verb = defineVerb({
   examples: [{ command: "vigil machine node", does: "prints the states of a node, for any page that renders Mermaid" }],
   run: async (_values, [name = ""], host) => {
     const chart = MACHINES.get(name);
-    if (chart === undefined) throw new ConfigProblem(`machine ${name}: name one, ${[...MACHINES.keys()].join(" or ")}`);
+    if (chart === undefined)
+      throw new ConfigProblem(`${`machine ${name}`.trim()}: name one, ${[...MACHINES.keys()].join(" or ")}`);
     host.print(machineMermaid(chart));
     return 0;
   },

@@ -8,6 +8,7 @@ import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playgro
 import { play } from "../playground/stage.ts";
 import { storyOf } from "../playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../playground/view.ts";
+import { openConsole } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
 
@@ -25,6 +26,13 @@ const SETTINGS = {
     meaning: "Pause after each scene, to read and to look with kubectl.",
     example: "3s",
   } as Setting<number>,
+  console: {
+    unit: "text",
+    flag: "console",
+    standard: "127.0.0.1:0",
+    meaning: "Address of the dashboard; port 0 takes a free one.",
+    example: "127.0.0.1:8080",
+  } as Setting<string>,
   ...SERVED_API_SETTINGS,
 } as const;
 
@@ -44,24 +52,27 @@ export const playgroundVerb: Verb = defineVerb({
     const log = createLog({ level: "error", format: "auto" });
     const playground = startPlayground({ clock, random: systemRandom, log });
     const front = await serveApi(playground.apiserver, values, host);
-    host.print(introduction(values.writeKubeconfig));
+    const { parts, controller } = playground;
+    const dashboard = await openConsole({ listen: values.console, shadow: false }, parts, controller, host);
+    host.print(introduction(values.writeKubeconfig, dashboard?.url ?? null));
     const missing = await tell(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {
       host.print(`\nThe cluster stays up until you interrupt it.\n`);
       await untilStopped(host);
     }
     playground.stop();
-    await front.close();
+    await Promise.all([front.close(), dashboard?.close()]);
     if (missing !== null) throw new Failure(`the story broke off: never saw ${missing}`);
     return 0;
   },
 });
 
-function introduction(kubeconfig: string): string {
+function introduction(kubeconfig: string, dashboard: string | null): string {
   return [
-    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Look at it from another terminal:",
+    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Look at it from outside:",
     `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
     `  kubectl --kubeconfig=${kubeconfig} get events -w`,
+    ...(dashboard === null ? [] : [`  ${dashboard}  (the dashboard)`]),
     "Graces are shortened to play in a minute: a node may be silent for 6 s here, 50 s by default.",
     "",
     "",
@@ -85,7 +96,7 @@ async function tell(
   };
   let timer = clock.after(0, redraw);
   const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
-  const say = (line: string) => print(storyLine(elapsedMs(), line));
+  const say = (line: string) => print(storyLine(elapsedMs(), line, host.columns));
   const missing = await new Promise<string | null>((resolve) => {
     const breakOff = play({ clock, scenes, facts, nodes, pauseMs, say }, resolve);
     void untilStopped(host).then(() => {

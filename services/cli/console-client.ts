@@ -1,0 +1,34 @@
+/** Asks the console of a running process over HTTP. What it answers is decided in services/console. */
+import type { Setting } from "../runtime/config.value.ts";
+import { Failure } from "./verb.ts";
+
+/** Where the console is. */
+export const CONSOLE_SETTINGS = {
+  server: {
+    unit: "text",
+    flag: "server",
+    standard: "http://127.0.0.1:8080",
+    meaning: "Console of a running process that has a ledger, as given to it by --listen.",
+    example: "http://127.0.0.1:8080",
+  } as Setting<string>,
+} as const;
+
+const ANSWER_MS_MAX = 10_000;
+
+/** The JSON under a path of the console. Throws a Failure of one line. */
+export async function askConsole<T>(server: string, path: string): Promise<T> {
+  const url = URL.parse(path, server);
+  if (url === null) throw new Failure(`--server=${server}: not a URL; write it as http://127.0.0.1:8080`);
+  const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).catch((error: Error) => {
+    const why = error.cause instanceof Error ? error.cause.message : error.message;
+    throw new Failure(`no console at ${server}: ${why}; start vigil run with --listen, or name another with --server`);
+  });
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok && answer !== null) return answer as T;
+  throw new Failure(errorIn(answer) ?? `${url.href} answers ${response.status}: not a console of Vigil`);
+}
+
+function errorIn(answer: unknown): string | null {
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return null;
+  return typeof answer.error === "string" ? answer.error : null;
+}

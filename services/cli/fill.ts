@@ -1,0 +1,16 @@
+/** Text broken into lines of a width, between words. */
+
+/** The lines of a text; a word that is longer than the width has a line of its own. */
+export function filled(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}

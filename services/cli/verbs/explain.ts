@@ -1,0 +1,42 @@
+/** `vigil explain`: why a node or a pod is as it is, and what led there. */
+import type { Explanation } from "../../../protocols/status.ts";
+import { ConfigProblem } from "../../runtime/config.value.ts";
+import { askConsole, CONSOLE_SETTINGS } from "../console-client.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+/** The verb that explains. */
+export const explainVerb: Verb = defineVerb({
+  name: "explain",
+  summary: "say why a node or a pod is as it is, and what led there",
+  words: "<node NAME|pod NAMESPACE/NAME>",
+  firstWords: ["node", "pod"],
+  settings: CONSOLE_SETTINGS,
+  examples: [
+    { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
+    { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
+  ],
+  run: async ({ server }, words, host) => {
+    host.print(explanationText(await askConsole<Explanation>(server, pathOf(words))));
+    return 0;
+  },
+});
+
+/** An explanation as text: the sentences, then the story with its instants. */
+export function explanationText({ sentences, timeline }: Explanation): string {
+  const story = timeline.map(({ at, text, times }) => {
+    const instant = new Date(at).toISOString().slice(0, 19).replace("T", " ");
+    return `  ${instant}  ${text}${times > 1 ? ` (${times} times)` : ""}`;
+  });
+  return [...sentences, ...(story.length === 0 ? [] : ["", "What led there:", ...story]), ""].join("\n");
+}
+
+function pathOf([kind = "", name = "", ...more]: readonly string[]): string {
+  const parts = name.split("/").map(encodeURIComponent);
+  const wanted = kind === "node" ? 1 : 2;
+  const known = kind === "node" || kind === "pod";
+  if (!known || name === "" || parts.length !== wanted || more.length > 0) {
+    const asked = ["explain", kind, name, ...more].filter((word) => word !== "").join(" ");
+    throw new ConfigProblem(`${asked}: write it as explain node worker-7 or explain pod shop/cart-0`);
+  }
+  return `/api/explain/${kind}/${parts.join("/")}`;
+}

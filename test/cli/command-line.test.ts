@@ -1,0 +1,116 @@
+/** Shows how the command line answers: help for everything, one line for every mistake, the right exit code. */
+import { describe, expect, test } from "vitest";
+import { runCommandLine } from "../../services/cli/command-line.ts";
+import { completionScript } from "../../services/cli/completion.ts";
+import { VERBS } from "../../services/cli/verbs.ts";
+import { fakeHost } from "./fake-host.ts";
+
+const say = async (argv: readonly string[], files: Record<string, string> = {}) => {
+  const host = fakeHost(files);
+  const code = await runCommandLine(argv, host);
+  return { code, out: host.out(), err: host.err() };
+};
+const names = VERBS.map(({ name }) => name);
+
+describe("help", () => {
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of %j lists every verb", async (argv) => {
+    const { code, out } = await say(argv);
+    expect(code).toBe(0);
+    for (const { name, summary } of VERBS) expect(out).toContain(`${name.padEnd(10)}  ${summary}`);
+  });
+
+  test.each(names)("of %s is the same by --help, -h and help, and has an example", async (name) => {
+    const { code, out } = await say([name, "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain(`Usage: vigil ${name}`);
+    expect(out).toContain(`Examples:\n  `);
+    expect((await say([name, "-h"])).out).toBe(out);
+    expect((await say(["help", name])).out).toBe(out);
+  });
+
+  test.each(VERBS)("of $name shows every flag with its meaning and fits the terminal", async ({ name, sections }) => {
+    const { out } = await say([name, "--help"]);
+    const flags = sections.flatMap(({ settings }) => Object.values(settings));
+    for (const { flag } of flags) expect(out).toContain(`  --${flag}`);
+    const meanings = out.split("\n").filter((line) => line.startsWith("      "));
+    expect(meanings.every((line) => line.length <= 100)).toBe(true);
+  });
+
+  test("of run shows kube-controller-manager's spellings too", async () => {
+    const { out } = await say(["run", "--help"]);
+    expect(out).toContain("--enable-taint-manager=true|false");
+    expect(out).toContain("--controllers=*,-taint-eviction-controller");
+  });
+
+  test("is given even beside flags that are wrong", async () => {
+    expect((await say(["run", "--xyzzy", "--help"])).code).toBe(0);
+  });
+});
+
+describe("a mistake is one line and exit code 2:", () => {
+  test.each([
+    [["rnu"], "vigil: rnu: no such verb; did you mean run?\n"],
+    [["kubectl"], `vigil: kubectl: no such verb; there are ${names.join(", ")}\n`],
+    [["help", "machnie"], "vigil: machnie: no such verb; did you mean machine?\n"],
+    [["run", "--shaddow"], "vigil: --shaddow: no such flag; did you mean --shadow?\n"],
+    [
+      ["run", "--node-monitor-grace-period=4x"],
+      "vigil: --node-monitor-grace-period=4x: not a duration; write it as 50s or 1m30s\n",
+    ],
+    [["run", "--config=vigil.yaml"], "vigil: vigil.yaml: shadw: no such field; did you mean shadow?\n"],
+    [["version", "please"], "vigil: please: vigil version takes flags only\n"],
+    [["machine"], "vigil: machine: name one, node or zone\n"],
+    [["machine", "pod"], "vigil: machine pod: name one, node or zone\n"],
+    [["completion", "fish"], "vigil: completion fish: name a shell, bash or zsh\n"],
+    [["apiserver", "--listen=here"], "vigil: --listen=here: not an address; write it as :8080 or 127.0.0.1:8080\n"],
+    [["apiserver", "--listen=:99999"], "vigil: --listen=:99999: not an address; write it as :8080 or 127.0.0.1:8080\n"],
+    [["get"], "vigil: get: name one of zones, nodes, timers, fleet\n"],
+    [["get", "fleet"], "vigil: get fleet: name the NATS it talks on, with --nats\n"],
+    [["explain", "node"], "vigil: explain node: write it as explain node worker-7 or explain pod shop/cart-0\n"],
+    [["explain", "pod", "x"], "vigil: explain pod x: write it as explain node worker-7 or explain pod shop/cart-0\n"],
+  ])("%j", async (argv, err) => {
+    expect(await say(argv, { "vigil.yaml": "shadw: true" })).toEqual({ code: 2, out: "", err });
+  });
+});
+
+describe("what was asked for properly but cannot be done is one line and exit code 1:", () => {
+  test.each([
+    [["run", "--config=missing.yaml"], "vigil: missing.yaml: no such file\n"],
+    [["run", "--kubeconfig=/no/such/file"], /^vigil: kubeconfig \/no\/such\/file: .*no such file.*\n$/],
+    [["get", "zones", "--server=http://127.0.0.1:1"], /^vigil: no console at http:\/\/127\.0\.0\.1:1: .*--listen.*\n$/],
+    [["get", "zones", "--server=nowhere"], /^vigil: --server=nowhere: not a URL; .*\n$/],
+    [["get", "fleet", "--nats=nats://127.0.0.1:1"], /^vigil: NATS at .* cannot be reached: .*\n$/],
+  ])("%j", async (argv, err) => {
+    const answer = await say(argv);
+    expect(answer).toMatchObject({ code: 1, out: "" });
+    expect(answer.err).toMatch(err);
+  });
+});
+
+describe("the small verbs", () => {
+  test("version prints the release and the protocol", async () => {
+    expect((await say(["version"])).out).toMatch(/^vigil \d+\.\d+\.\d+ \(protocol v1\)\n$/);
+  });
+
+  test.each(["node", "zone"])("machine %s prints a Mermaid diagram", async (name) => {
+    expect((await say(["machine", name])).out).toMatch(/^stateDiagram-v2\n[\s\S]*-->/);
+  });
+
+  test("run --print-config prints a file that run --config reads", async () => {
+    const { out } = await say(["run", "--print-config", "--shadow", "--node-monitor-grace-period=40s"]);
+    const again = await say(["run", "--config=printed.yaml", "--print-config"], { "printed.yaml": out });
+    expect(again.out).toBe(out);
+    expect(out).toContain("\nshadow: true\n");
+    expect(out).toContain("\nnodeMonitorGracePeriod: 40s\n");
+  });
+});
+
+describe("completion", () => {
+  test.each(["bash", "zsh"] as const)("for %s knows every verb and its flags", async (shell) => {
+    const { out } = await say(["completion", shell]);
+    expect(out).toBe(completionScript(shell, VERBS));
+    for (const name of names) expect(out).toContain(`"${name} "*) words=`);
+    expect(out).toContain("--node-monitor-grace-period");
+    expect(out).toContain('"run --eviction-mode") words="taint direct" ;;');
+  });
+});

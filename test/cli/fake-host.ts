@@ -1,0 +1,41 @@
+/** A host for verbs that keeps what they print and write, and gives them what files a test names. */
+import type { Host } from "../../services/cli/verb.ts";
+
+/** A host and all that was done to it. */
+export interface FakeHost extends Host {
+  /** All of standard output. */
+  out(): string;
+  /** All of standard error. */
+  err(): string;
+  readonly files: Map<string, string>;
+  /** Asks the verb to end, as SIGTERM does. */
+  stop(): void;
+}
+
+/** Creates a host at a fixed instant, with no terminal. */
+export function fakeHost(files: Readonly<Record<string, string>> = {}): FakeHost {
+  const printed: string[] = [];
+  const warned: string[] = [];
+  const held = new Map(Object.entries(files));
+  const stop = new AbortController();
+  return {
+    print: (text) => printed.push(text),
+    warn: (text) => warned.push(text),
+    interactive: false,
+    columns: 100,
+    environment: {},
+    name: "test-1",
+    wallMs: () => Date.UTC(2026, 10, 20, 12),
+    readFile(path) {
+      const text = held.get(path);
+      if (text === undefined) throw new Error("no such file");
+      return text;
+    },
+    writeFile: (path, text) => held.set(path, text),
+    stopped: stop.signal,
+    out: () => printed.join(""),
+    err: () => warned.join(""),
+    files: held,
+    stop: () => stop.abort(),
+  };
+}

@@ -1,0 +1,96 @@
+/** Shows what `vigil get` and `vigil explain` make of a console's answers. */
+import { describe, expect, test } from "vitest";
+import { fleetTable, withShards } from "../../services/cli/fleet-roll.ts";
+import { nodesTable, timersTable, zonesTable } from "../../services/cli/get-tables.ts";
+import { tableText } from "../../services/cli/table.ts";
+import { explanationText } from "../../services/cli/verbs/explain.ts";
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+
+test("a table is as wide as its widest cells, and shows an empty one as -", () => {
+  expect(
+    tableText(
+      ["A", "LONG"],
+      [
+        ["1", ""],
+        ["222", "x"],
+      ],
+    ),
+  ).toBe("A     LONG\n1     -\n222   x\n");
+});
+
+test("zones tell their state and their pace", () => {
+  const zone = { zone: "", title: "eu/a", since: NOW - 50_000, size: 20, notReady: 14, tokens: 0, queueLength: 13 };
+  const disrupted = { ...zone, state: "PartialDisruption", taintsPerSecond: 0, halted: false } as const;
+  const halted = { ...zone, title: "eu/b", state: "FullDisruption", taintsPerSecond: 0.1, halted: true } as const;
+  expect(zonesTable([disrupted, halted], NOW)).toBe(
+    [
+      "ZONE   STATE                     FOR    NODES   NOT READY   EVICTS           WAITING",
+      "eu/a   PartialDisruption         50 s   20      14          no node at all   13",
+      "eu/b   FullDisruption (halted)   50 s   20      14          no node at all   13\n",
+    ].join("\n"),
+  );
+});
+
+test("nodes tell their readiness and their last sign of life", () => {
+  const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
+  const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
+  const unheard = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
+  expect(nodesTable([silent, unheard], NOW)).toBe(
+    [
+      "NODE   READINESS   FOR   LAST SIGN   EVICTION   ZONE",
+      "n1     unknown     1 s   51 s ago    evicted    eu/a",
+      "n2     starting    1 s   -           evicted    (no zone)\n",
+    ].join("\n"),
+  );
+});
+
+test("timers tell when, and which taint decides", () => {
+  const pod = { namespace: "shop", uid: "u", node: "n1", tolerationSeconds: 300 };
+  const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+  const table = timersTable(
+    [
+      { ...pod, name: "cart-0", deadlineAt: NOW + 300_000, taint },
+      { ...pod, name: "cart-1", deadlineAt: null, taint: null },
+    ],
+    NOW,
+  );
+  expect(table).toContain("shop        cart-0   n1     in 5 min   node.kubernetes.io/unreachable:NoExecute\n");
+  expect(table).toContain("shop        cart-1   n1     now        -\n");
+});
+
+describe("the fleet", () => {
+  const member = (name: string, services: string[]) => ({ member: name, services, since: NOW - 60_000, lagMs: 1 });
+
+  test("shares the shards of a service among those that run it", () => {
+    const [first, second, third] = withShards([
+      member("b", ["node"]),
+      member("a", ["node", "zone"]),
+      member("c", ["ledger"]),
+    ]);
+    expect(first?.member).toBe("a");
+    expect((first?.shards ?? 0) + (second?.shards ?? 0)).toBe(128);
+    expect(second?.shards).toBeGreaterThan(20);
+    expect(third?.shards).toBe(64);
+  });
+
+  test("is told as a table", () => {
+    expect(fleetTable(withShards([member("a", ["node", "zone"])]), NOW)).toBe(
+      "MEMBER   UP     SHARDS       LAG    SERVICES\na        60 s   128 of 128   1 ms   node,zone\n",
+    );
+  });
+});
+
+test("an explanation is its sentences and, after them, what led there", () => {
+  const decision = {
+    id: "1",
+    cause: null,
+    type: "judged.node",
+    object: { kind: "Node" as const, namespace: "", name: "n1" },
+  };
+  const timeline = [{ ...decision, at: NOW, text: "judged Unknown", times: 2 } as const];
+  expect(explanationText({ sentences: ["n1 is Unknown."], timeline })).toBe(
+    "n1 is Unknown.\n\nWhat led there:\n  2026-11-20 12:00:00  judged Unknown (2 times)\n",
+  );
+  expect(explanationText({ sentences: ["All is well."], timeline: [] })).toBe("All is well.\n");
+});

@@ -1,0 +1,114 @@
+/** Plays the playground's story on virtual time and through the program itself, and looks at what is told. */
+import { describe, expect, test } from "vitest";
+import { NODES_PER_ZONE, nodesOf, ZONES } from "../../services/cli/playground/cluster.ts";
+import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground/playground.ts";
+import { play } from "../../services/cli/playground/stage.ts";
+import { type Scene, storyOf } from "../../services/cli/playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../../services/cli/playground/view.ts";
+import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+import { fakeHost } from "./fake-host.ts";
+
+const STEP_MS = 100;
+const STORY_MS_MAX = 300_000;
+
+/** Plays scenes on virtual time; gives what was said, and what was missing at the end. */
+function playVirtually(seed: number, scenes: readonly Scene[]) {
+  const clock = new VirtualClock();
+  const playground = startPlayground({ clock, random: seededRandom(seed), log: silentLog });
+  const said: string[] = [];
+  let missing: string | null | undefined;
+  const say = (line: string) => said.push(line);
+  play({ clock, scenes, pauseMs: 2000, say, ...playground }, (what) => {
+    missing = what;
+  });
+  while (missing === undefined && clock.monotonicMs() < STORY_MS_MAX) clock.advance(STEP_MS);
+  return { ...playground, clock, said, missing };
+}
+
+const STORY = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
+
+describe("the story on virtual time", () => {
+  const told = playVirtually(1, STORY);
+
+  test("comes to its good end within a minute", () => {
+    expect(told.missing).toBeNull();
+    expect(told.clock.monotonicMs()).toBeLessThan(60_000);
+    expect(told.said).toHaveLength(2 * STORY.length);
+  });
+
+  test("judged the fifteen silent nodes on time, brought them all back, and failed no write", () => {
+    expect(told.facts.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
+    expect(told.facts.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
+  });
+
+  test("evicted the pod of the lone node, and hardly any of the struck zone", () => {
+    expect(told.facts.evicted).toContain("web-node-a-07");
+    const struck = [...told.facts.evicted].filter((pod) => pod.includes("node-b-"));
+    expect(struck.length).toBeLessThanOrEqual(2);
+    expect([...told.facts.evicted].every((pod) => pod.startsWith("web-"))).toBe(true);
+  });
+
+  test("is the same story again from the same seed", () => {
+    expect(playVirtually(1, STORY).said).toEqual(told.said);
+  });
+
+  test("leaves no timer behind once stopped", () => {
+    told.stop();
+    told.clock.advance(120_000);
+    expect(told.clock.pendingTimers).toBe(0);
+  });
+});
+
+test("a story that goes wrong says what it waited for", () => {
+  const never = { begins: "", awaits: "the moon", until: () => false, ends: () => "" };
+  expect(playVirtually(1, [never]).missing).toBe("the moon");
+});
+
+describe("the view", () => {
+  const { facts } = playVirtually(1, STORY.slice(0, 5));
+
+  test("draws each zone with its nodes and its state", () => {
+    expect(picture(facts)).toEqual([
+      expect.stringMatching(/zone-a {2}█{20} {2}Normal: 20 Ready$/),
+      expect.stringMatching(/zone-b {2}█{6}░{14} {2}PartialDisruption: 6 Ready, 14 Unknown, \d+ wait/),
+      expect.stringMatching(/zone-c {2}█{20} {2}Normal: 20 Ready$/),
+    ]);
+  });
+
+  test("ends with a table of figures", () => {
+    expect(closingTable(facts, 42_000).join("\n")).toMatch(/nodes judged Unknown +15\n[\s\S]*the story took +42 s$/);
+  });
+
+  test("breaks long lines of the story under their beginning", () => {
+    expect(storyLine(1234, "one two three", 19)).toBe("   1.2 s  one two\n          three");
+  });
+
+  test("is redrawn in place on a terminal, with the story above it", () => {
+    let screen = "";
+    const view = new LiveView((text) => {
+      screen += text;
+    }, 10);
+    view.draw(["picture", "of more than ten"]);
+    view.line("story");
+    expect(screen).toBe("picture\nof more t\n\u001b[2A\u001b[0Jstory\npicture\nof more t\n");
+  });
+});
+
+test("the cluster has as many nodes as it says", () => {
+  expect(ZONES.flatMap(nodesOf)).toHaveLength(ZONES.length * NODES_PER_ZONE);
+});
+
+test("the verb plays it for real: narrated, with a kubeconfig, to a table and exit code 0", async () => {
+  const host = fakeHost();
+  const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig"];
+  expect(await playgroundVerb.start(argv, host)).toBe(0);
+  expect(host.files.get("play.kubeconfig")).toMatch(/server: http:\/\/127\.0\.0\.1:\d+/);
+  expect(host.out()).toContain("kubectl --kubeconfig=play.kubeconfig get nodes");
+  for (const { begins } of STORY) expect(host.out().replace(/\n\s+/g, " ")).toContain(begins);
+  expect(host.out()).toMatch(/nodes judged Unknown +15\n/);
+  expect(host.out()).toMatch(/writes that failed +0\n/);
+  expect(host.err()).toBe("");
+});

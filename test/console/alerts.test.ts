@@ -1,0 +1,75 @@
+/** The alert rules and the Grafana dashboard: every metric they name exists, and alerts fire when they should. */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { metricsIn, ROOT, read, unknownMetrics } from "./documented-metrics.ts";
+
+/** What prom-client adds of the process itself. */
+const PROCESS_METRIC = /\b(?:process|nodejs)_/;
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+const RULES = "deploy/prometheus/vigil.rules.yaml";
+const rules = (parse(read(RULES)) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+
+describe("alert rules", () => {
+  test.each(rules)(
+    "$alert names metrics that exist, a severity, what it means and what to do",
+    ({ expr, labels, annotations }) => {
+      expect(metricsIn(expr).length).toBeGreaterThan(0);
+      expect(unknownMetrics(expr + annotations.description)).toEqual([]);
+      expect(labels.severity).toMatch(/^(?:info|warning|critical)$/);
+      expect(annotations.summary.length).toBeGreaterThan(10);
+      expect(annotations.description.length).toBeGreaterThan(40);
+    },
+  );
+
+  test("fire when they should and are silent when they should be, as promtool sees it", ({ skip }) => {
+    const promtool = (process.env.PATH ?? "")
+      .split(delimiter)
+      .map((folder) => join(folder, "promtool"))
+      .find(existsSync);
+    if (promtool === undefined) return skip("promtool not found: apt-get install prometheus");
+    const folder = mkdtempSync(join(tmpdir(), "rules-"));
+    cpSync(join(ROOT, RULES), join(folder, "vigil.rules.yaml"));
+    cpSync(join(import.meta.dirname, "alert-cases.yaml"), join(folder, "cases.yaml"));
+    const verdict = execFileSync(promtool, ["test", "rules", "cases.yaml"], { cwd: folder, encoding: "utf8" });
+    rmSync(folder, { recursive: true });
+    expect(verdict).toContain("SUCCESS");
+  });
+});
+
+describe("the Grafana dashboard", () => {
+  interface Panel {
+    readonly id: number;
+    readonly title: string;
+    readonly type: string;
+    readonly description?: string;
+    readonly gridPos: { readonly x: number; readonly w: number };
+    readonly targets?: readonly { readonly expr: string }[];
+  }
+  const { panels } = JSON.parse(read("deploy/grafana/vigil.json")) as { panels: readonly Panel[] };
+  const shown = panels.filter(({ type }) => type !== "row");
+
+  test.each(shown)("shows metrics that exist: $title", ({ targets = [], description, gridPos }) => {
+    expect(targets.length).toBeGreaterThan(0);
+    for (const { expr } of targets) {
+      expect(unknownMetrics(expr)).toEqual([]);
+      if (metricsIn(expr).length === 0) expect(expr).toMatch(PROCESS_METRIC);
+    }
+    expect(description).toMatch(/\.$/);
+    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+
+  test("has panels that are told apart by their ids", () => {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+});

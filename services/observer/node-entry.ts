@@ -34,32 +34,32 @@ export class NodeEntry {
     return this.node === null ? null : nodeVersion(this.node.uid, this.node.resourceVersion);
   }
 
-  get hasUnsentSign(): boolean {
-    return this.node !== null && (this.#isStatusUnsent || this.#isLeaseUnsent);
-  }
-
   /**
    * Takes a newer state. First sight and every new heartbeat stamp are signs of life; losing the Ready condition is
-   * none.
+   * none. Returns how long the node had been silent before the sign; null when it was none.
    */
-  takeNode(node: ObservedNode, nowMs: number): void {
+  takeNode(node: ObservedNode, nowMs: number): number | null {
     const isNew = this.node?.uid !== node.uid;
     const before = this.node === null ? null : heartbeatAtOf(this.node);
     const after = heartbeatAtOf(node);
     this.node = node;
-    if (!isNew && (after === null || after === before)) return;
+    if (!isNew && (after === null || after === before)) return null;
+    const silentMs = nowMs - this.#lastSignMs;
     this.#statusSeenMs = nowMs;
     this.#isStatusUnsent = true;
     // A new node, or one under an old name: what was seen of its lease before is told to its new readers.
     this.#isLeaseUnsent ||= isNew && this.#leaseRenewedAt !== undefined;
+    return silentMs;
   }
 
-  /** Takes the lease's renewTime; any other one than before is a sign of life. */
-  takeLease(renewedAt: number | null, nowMs: number): void {
-    if (this.#leaseRenewedAt === renewedAt) return;
+  /** Takes the lease's renewTime; any other one than before is a sign of life. Returns as takeNode does. */
+  takeLease(renewedAt: number | null, nowMs: number): number | null {
+    if (this.#leaseRenewedAt === renewedAt) return null;
+    const silentMs = nowMs - this.#lastSignMs;
     this.#leaseRenewedAt = renewedAt;
     this.#leaseSeenMs = nowMs;
     this.#isLeaseUnsent = true;
+    return silentMs;
   }
 
   dropLease(): void {
@@ -84,6 +84,10 @@ export class NodeEntry {
     this.#isStatusUnsent = false;
     this.#isLeaseUnsent = false;
     return signs;
+  }
+
+  get #lastSignMs(): number {
+    return Math.max(this.#statusSeenMs, this.#leaseSeenMs);
   }
 
   #sign(kind: Heartbeat["kind"], renewedAt: number | null, seenAt: number): Heartbeat {

@@ -12,6 +12,9 @@ import { NodeEntry } from "./node-entry.ts";
 import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 
+/** The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it. */
+const LONG_SILENCE = 0.5;
+
 /** What the shards of one observer share. */
 export interface ObserverSurroundings {
   readonly io: Io;
@@ -20,6 +23,8 @@ export interface ObserverSurroundings {
   arePodsKnown(): boolean;
   /** Has the shards flushed within leaseBatchMs. */
   flushLater(): void;
+  /** Has the shards flushed as soon as the present work is done. */
+  flushSoon(): void;
 }
 
 /** One shard as the observer holds and tells it. Nothing is told before its first resync has begun. */
@@ -57,8 +62,7 @@ export class ObserverShard {
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#tellGone(entry, before);
-    entry.takeNode(node, this.#around.io.clock.monotonicMs());
-    this.#noteSign(entry);
+    this.#noteSign(entry, entry.takeNode(node, this.#around.io.clock.monotonicMs()));
     if (this.#mayTell && (entry.told === null || before === null || nodeChange(before, node) === "state")) {
       this.#tell(entry);
     }
@@ -74,8 +78,7 @@ export class ObserverShard {
 
   takeLease({ node, renewedAt }: ObservedLease): void {
     const entry = this.#entryFor(node);
-    entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs());
-    this.#noteSign(entry);
+    this.#noteSign(entry, entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs()));
   }
 
   takeLeaseGone(name: string): void {
@@ -153,10 +156,12 @@ export class ObserverShard {
     this.#unsent.delete(entry);
   }
 
-  #noteSign(entry: NodeEntry): void {
-    if (!entry.hasUnsentSign || this.#unsent.has(entry)) return;
+  /** A sign after a long silence may be just in time, so it does not wait for others to go with. */
+  #noteSign(entry: NodeEntry, silentMs: number | null): void {
+    if (silentMs === null || entry.node === null) return;
     this.#unsent.add(entry);
-    this.#around.flushLater();
+    if (silentMs > this.#around.io.profile.nodeMonitorGraceMs * LONG_SILENCE) this.#around.flushSoon();
+    else this.#around.flushLater();
   }
 
   #tellStep(entries: readonly NodeEntry[], cause: string | null): void {

@@ -39,6 +39,7 @@ export class Observer {
   readonly #watches: readonly Watch[];
   readonly #stops: readonly Stop[];
   #flushTimer: Timer | null = null;
+  #flushDueMs = 0;
   #pulseTimer: Timer;
 
   constructor(io: Io) {
@@ -48,7 +49,8 @@ export class Observer {
       io,
       pods: this.#pods,
       arePodsKnown: () => this.#sight.pods.wasSynced,
-      flushLater: () => this.#flushLater(),
+      flushLater: () => this.#flushWithin(io.profile.leaseBatchMs),
+      flushSoon: () => this.#flushWithin(0),
     };
     this.#shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ObserverShard(shard, around));
     this.#resyncs = new ResyncQueue(
@@ -161,8 +163,12 @@ export class Observer {
     shard.closeResync(this.#watchStates(), cause);
   }
 
-  #flushLater(): void {
-    this.#flushTimer ??= this.#io.clock.after(this.#io.profile.leaseBatchMs, () => this.#flush());
+  #flushWithin(delayMs: number): void {
+    const dueMs = this.#io.clock.monotonicMs() + delayMs;
+    if (this.#flushTimer !== null && this.#flushDueMs <= dueMs) return;
+    this.#flushTimer?.cancel();
+    this.#flushDueMs = dueMs;
+    this.#flushTimer = this.#io.clock.after(delayMs, () => this.#flush());
   }
 
   #flush(): void {

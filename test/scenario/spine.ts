@@ -16,8 +16,8 @@ export const JUDGES: Services = { node: nodeService, "node-writer": nodeWriterSe
 /** The node service alone. */
 export const NODE: Services = { node: nodeService };
 
-/** The four conditions of a node that was found silent, in the order the embedded API keeps them. */
-export const ALL_UNKNOWN = ["MemoryPressure=Unknown", "DiskPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
+/** The four conditions of a node that was found silent. */
+export const ALL_UNKNOWN = ["DiskPressure=Unknown", "MemoryPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
 
 /** The conditions of a node that is well. */
-export const ALL_WELL = ["MemoryPressure=False", "DiskPressure=False", "PIDPressure=False", "Ready=True"];
+export const ALL_WELL = ["DiskPressure=False", "MemoryPressure=False", "PIDPressure=False", "Ready=True"];

@@ -146,9 +146,9 @@ export class VirtualWorld {
     return { spec: {}, status: {}, ...object } as KubeObject & ShownNode;
   }
 
-  /** A node's conditions as `Type=Status`. */
+  /** A node's conditions as `Type=Status`, sorted. */
   conditions(name: string): string[] {
-    return (this.node(name).status.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
+    return (this.node(name).status.conditions ?? []).map(({ type, status }) => `${type}=${status}`).toSorted();
   }
 
   /** A node's taints as `key:effect`. */

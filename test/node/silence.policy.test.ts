@@ -1,0 +1,106 @@
+/** When silence has lasted too long, and what is forced then, as tables with both sides of each boundary. */
+import { describe, expect, test } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { conditionsToForce, graceMsOf, isFresh, silentFromMs } from "../../services/node/silence.policy.ts";
+import { condition, nodeWith } from "./node-fixtures.ts";
+
+describe("a heartbeat is news", () => {
+  const nothingKnown = { leaseRenewedAt: undefined, statusHeartbeatAt: undefined };
+  test.each([
+    ["the first lease", "lease", 5, nothingKnown, true],
+    ["the first lease though it was never renewed (R2.41)", "lease", null, nothingKnown, true],
+    ["a lease renewed later (R2.38)", "lease", 5.001, { ...nothingKnown, leaseRenewedAt: 5 }, true],
+    ["not the same lease", "lease", 5, { ...nothingKnown, leaseRenewedAt: 5 }, false],
+    ["not a lease renewed earlier", "lease", 4.999, { ...nothingKnown, leaseRenewedAt: 5 }, false],
+    ["not a lease when the known one has no time", "lease", 5, { ...nothingKnown, leaseRenewedAt: null }, false],
+    ["not a lease that lost its time", "lease", null, { ...nothingKnown, leaseRenewedAt: 5 }, false],
+    [
+      "not the same lease after a status heartbeat (L14)",
+      "lease",
+      5,
+      { leaseRenewedAt: 5, statusHeartbeatAt: 6 },
+      false,
+    ],
+    ["the first status", "status", 5, nothingKnown, true],
+    ["the first sight of a node without Ready", "status", null, nothingKnown, true],
+    ["a later status", "status", 6, { ...nothingKnown, statusHeartbeatAt: 5 }, true],
+    ["an earlier status too (R2.34)", "status", 4, { ...nothingKnown, statusHeartbeatAt: 5 }, true],
+    ["not the same status", "status", 5, { ...nothingKnown, statusHeartbeatAt: 5 }, false],
+    ["the first Ready of a known node (C2)", "status", 5, { ...nothingKnown, statusHeartbeatAt: null }, true],
+    ["not the loss of Ready (R2.36)", "status", null, { ...nothingKnown, statusHeartbeatAt: 5 }, false],
+  ] as const)("%s", (_what, kind, renewedAt, known, isNews) => {
+    expect(isFresh({ kind, renewedAt }, known)).toBe(isNews);
+  });
+});
+
+describe("the grace", () => {
+  test.each([
+    ["startup without Ready (R2.32)", nodeWith(null), STANDARD_PROFILE.nodeStartupGraceMs],
+    ["startup with other conditions only", nodeWith(null, { conditions: [condition("Custom", "True")] }), 60_000],
+    ["monitor with Ready (R2.33)", nodeWith("True"), STANDARD_PROFILE.nodeMonitorGraceMs],
+    ["monitor with Ready False", nodeWith("False"), 50_000],
+  ])("is that of %s", (_what, node, graceMs) => {
+    expect(graceMsOf(node, STANDARD_PROFILE)).toBe(graceMs);
+  });
+});
+
+describe("silence is complete", () => {
+  test.each([
+    ["a millisecond after last sign and grace: at exactly the grace a node lives (step E is strict)", 10, null, 61],
+    ["counted from the last sign when sight is older", 10, 5, 61],
+    ["counted from the start of sight when that is later", 10, 20, 71],
+  ])("%s", (_what, lastSignMs, sightSinceMs, fromMs) => {
+    expect(silentFromMs(lastSignMs, sightSinceMs, 50)).toBe(fromMs);
+  });
+});
+
+describe("on a silent node", () => {
+  const stopped = { status: "Unknown", reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+  const never = {
+    status: "Unknown",
+    reason: "NodeStatusNeverUpdated",
+    message: "Kubelet never posted node status.",
+    heartbeatAt: 1_000,
+  };
+
+  test("four conditions are forced, in upstream's order, whatever the node's own order (step F)", () => {
+    const conditions = ["PIDPressure", "Ready", "DiskPressure", "MemoryPressure"].map((type) =>
+      condition(type, "False"),
+    );
+    expect(conditionsToForce(nodeWith(null, { conditions }))).toEqual(
+      ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({
+        type,
+        ...stopped,
+        heartbeatAt: null,
+      })),
+    );
+  });
+
+  test("a condition it lacks is one that was never posted, stamped with the node's creation", () => {
+    const types = conditionsToForce(nodeWith(null));
+    expect(types).toEqual(
+      ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({ type, ...never })),
+    );
+    expect(conditionsToForce(nodeWith("True")).slice(0, 2)).toEqual([
+      { type: "Ready", ...stopped, heartbeatAt: null },
+      { type: "MemoryPressure", ...never },
+    ]);
+  });
+
+  test("one that is Unknown already is left as it is", () => {
+    const conditions = [condition("Ready", "True"), condition("MemoryPressure", "Unknown")];
+    const forced = conditionsToForce(nodeWith(null, { conditions }));
+    expect(forced.map(({ type }) => type)).toEqual(["Ready", "DiskPressure", "PIDPressure"]);
+  });
+
+  test("nothing is forced when Ready is Unknown already, whatever the others are (R2.45)", () => {
+    const conditions = [condition("Ready", "Unknown"), condition("MemoryPressure", "False")];
+    expect(conditionsToForce(nodeWith(null, { conditions }))).toEqual([]);
+  });
+
+  test("NetworkUnavailable and foreign conditions are never touched (P2)", () => {
+    const conditions = [condition("NetworkUnavailable", "True"), condition("example.com/Custom", "True")];
+    const forced = conditionsToForce(nodeWith(null, { conditions })).map(({ type }) => type);
+    expect(forced).toEqual(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+  });
+});

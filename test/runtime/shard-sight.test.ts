@@ -1,0 +1,113 @@
+/** Since when a reader can count on what it does not hear: pulses, watches, jitter, blindness and a change of observers. */
+import { describe, expect, test } from "vitest";
+import type { WatchState } from "../../protocols/objects.ts";
+import { publisherOf, ShardSight, translated, type WatchName } from "../../services/runtime/shard-sight.ts";
+
+const PROFILE = { pulseTimeoutMs: 4_000, watchBlindMs: 10_000 };
+/** The observer's wall clock is far from the reader's monotonic one. */
+const WALL = 1_000_000_000;
+
+interface Pulse {
+  readonly since?: number;
+  readonly publisher?: string;
+  readonly lateMs?: number;
+  readonly unsynced?: WatchName;
+}
+
+/** Lets a reader hear a pulse at an instant of its own clock; `since` is on that clock too. */
+function hear(
+  sight: ShardSight,
+  nowMs: number,
+  { since = 0, publisher = "observer@a", lateMs = 0, unsynced }: Pulse = {},
+): void {
+  const state = (name: WatchName): WatchState =>
+    name === unsynced ? { synced: false, since: null } : { synced: true, since: WALL + since };
+  const watches = { nodes: state("nodes"), leases: state("leases"), pods: state("pods") };
+  const digest = { count: 0, sum: 0 };
+  const body = { shard: 0, watches, nodes: digest, pods: digest, resyncs: 1 };
+  sight.hear(
+    { id: `${publisher}:1:observed.pulse.0:1`, source: publisher, at: WALL + nowMs - lateMs, cause: null, body },
+    nowMs,
+  );
+}
+
+function sight(): ShardSight {
+  return new ShardSight(["nodes", "leases"], PROFILE);
+}
+
+describe("eyes", () => {
+  test("are closed before the first pulse and when the last is pulseTimeoutMs old", () => {
+    const seen = sight();
+    expect(seen.blindness(0)).toBe("no pulse from the observer");
+    hear(seen, 1_000);
+    expect(seen.blindness(4_999)).toBeNull();
+    expect(seen.blindness(5_000)).toBe("no pulse from the observer");
+  });
+
+  test("are closed while a needed watch is not synced, whatever the others are", () => {
+    const seen = sight();
+    hear(seen, 0, { unsynced: "leases" });
+    expect(seen.blindness(0)).toBe("the watch of leases is not synced");
+    hear(seen, 0, { unsynced: "pods" });
+    expect(seen.blindness(0)).toBeNull();
+  });
+});
+
+describe("sight began", () => {
+  test("when the observer says so, on the reader's own clock", () => {
+    const seen = sight();
+    expect(seen.since).toBeNull();
+    hear(seen, 5_000, { since: 2_000 });
+    expect(seen.since).toBe(2_000);
+  });
+
+  test("at the same instant still when pulses are late, or were missed for a while", () => {
+    const seen = sight();
+    hear(seen, 5_000, { since: 2_000 });
+    hear(seen, 6_000, { since: 2_000, lateMs: 300 });
+    hear(seen, 90_000, { since: 2_000 });
+    expect(seen.since).toBe(2_000);
+  });
+
+  test("anew when the observer was blind for longer than watchBlindMs", () => {
+    const seen = sight();
+    hear(seen, 60_000, { since: 2_000 });
+    hear(seen, 61_000, { unsynced: "leases" });
+    hear(seen, 75_000, { since: 74_000 });
+    hear(seen, 90_000, { since: 74_000 });
+    expect(seen.since).toBe(74_000);
+  });
+
+  test.each([
+    ["within watchBlindMs continues the old sight", 70_000, 2_000],
+    ["a moment too late begins a new one", 70_001, 70_001],
+  ])("another observer that takes over %s", (_what, since, expected) => {
+    const seen = sight();
+    hear(seen, 60_000, { since: 2_000 });
+    hear(seen, 71_000, { since, publisher: "observer@b" });
+    expect(seen.since).toBe(expected);
+    hear(seen, 120_000, { since, publisher: "observer@b" });
+    expect(seen.since).toBe(expected);
+  });
+
+  test("anew when the observer that took over is blind later on", () => {
+    const seen = sight();
+    hear(seen, 60_000, { since: 2_000 });
+    hear(seen, 65_000, { since: 65_000, publisher: "observer@b", unsynced: "nodes" });
+    hear(seen, 66_000, { since: 66_000, publisher: "observer@b" });
+    expect(seen.since).toBe(2_000);
+    hear(seen, 99_000, { since: 90_000, publisher: "observer@b" });
+    expect(seen.since).toBe(90_000);
+  });
+});
+
+test("an instant of another process counts by its distance from the sending, and never lies ahead", () => {
+  expect(translated(900, 1_000, 50)).toBe(-50);
+  expect(translated(1_100, 1_000, 50)).toBe(50);
+});
+
+test("a restarted publisher is another one", () => {
+  const pulse = (epoch: number) => ({ source: "observer@a", id: `observer@a:${epoch}:observed.pulse.0:7` });
+  expect(publisherOf(pulse(1))).not.toBe(publisherOf(pulse(2)));
+  expect(publisherOf(pulse(1))).toBe(publisherOf(pulse(1)));
+});

@@ -1,0 +1,175 @@
+/** Runs `vigil run` as a process against an embedded API on a socket, and looks at how it starts, refuses and ends. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { freePort } from "../support/nats-server.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+
+const TOKEN = "the-right-token";
+const FOLDER = mkdtempSync(join(tmpdir(), "vigil-run-"));
+const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });
+let front: HttpFront;
+
+function kubeconfig(name: string, server: string, token: string): string {
+  const file = join(FOLDER, name);
+  const cluster = { name: "c", cluster: { server } };
+  const user = { name: "u", user: { token } };
+  const context = { name: "x", context: { cluster: "c", user: "u" } };
+  writeFileSync(
+    file,
+    JSON.stringify({ clusters: [cluster], users: [user], contexts: [context], "current-context": "x" }),
+  );
+  return file;
+}
+
+const run = (...argv: string[]) => new VigilProcess(["run", "--log-format=json", ...argv]);
+
+/** Gets a path of the API, or posts an object to it; gives what comes back. */
+async function ask(path: string, object?: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+  const body = object === undefined ? {} : { method: "POST", body: JSON.stringify(object) };
+  const response = await fetch(new URL(path, front.url), { headers, ...body });
+  expect(response.ok).toBe(true);
+  return response.json();
+}
+
+/** A node that posted its status a minute ago and has been silent since. */
+const SILENT_NODE = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "silent" },
+  status: { conditions: [{ type: "Ready", status: "True", lastHeartbeatTime: "2020-01-01T00:00:00Z" }] },
+};
+
+beforeAll(async () => {
+  front = await listen(apiserver, { port: 0, token: TOKEN });
+});
+afterAll(async () => {
+  await front.close();
+  rmSync(FOLDER, { recursive: true });
+});
+
+describe("vigil run", () => {
+  test("becomes ready, serves its probes and metrics, and ends with 0 when it is asked to", async () => {
+    const port = await freePort();
+    const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
+    await vigil.says("running");
+    await expect
+      .poll(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status, { timeout: 20_000 })
+      .toBe(200);
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(metrics).toMatch(/^vigil_/m);
+    const about = await (await fetch(`http://127.0.0.1:${port}/api/about`)).json();
+    expect(about).toMatchObject({ cluster: "default", shadow: false });
+    const askedMs = performance.now();
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+    expect(performance.now() - askedMs).toBeLessThan(10_000);
+    expect(vigil.logged.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test("in shadow decides and tells, and writes nothing", async () => {
+    await ask("/api/v1/nodes", SILENT_NODE);
+    const port = await freePort();
+    const vigil = run(
+      `--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`,
+      "--shadow",
+      "--node-monitor-grace-period=1s",
+      `--listen=127.0.0.1:${port}`,
+    );
+    const before = await ask("/api/v1/nodes/silent");
+    const explained = async () => (await fetch(`http://127.0.0.1:${port}/api/explain/node/silent`)).text();
+    await vigil.says("running in shadow");
+    await expect.poll(explained, { timeout: 20_000 }).toMatch(/shadow/);
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+    expect(await ask("/api/v1/nodes/silent")).toEqual(before);
+  });
+
+  test("waits for an API server that is away, says so, and goes on when it comes", async () => {
+    const port = await freePort();
+    const vigil = run(`--kubeconfig=${kubeconfig("away", `http://127.0.0.1:${port}`, TOKEN)}`);
+    await vigil.says(`cannot reach the API server: http://127.0.0.1:${port}: connect ECONNREFUSED`);
+    const late = await listen(apiserver, { port, token: TOKEN });
+    await vigil.says("running");
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+    await late.close();
+  });
+
+  test("asked to end while it waits, ends with 0", async () => {
+    const vigil = run(`--kubeconfig=${kubeconfig("away", "http://127.0.0.1:1", TOKEN)}`);
+    await vigil.says("trying again");
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+  });
+});
+
+describe("vigil run ends with 1 and one line that says why, when", () => {
+  const refused = async (...argv: string[]): Promise<string> => {
+    const vigil = run(...argv);
+    expect(await vigil.exited()).toBe(1);
+    expect(vigil.out).toBe("");
+    expect(vigil.err).toMatch(/^vigil: .+\n$/);
+    return vigil.err;
+  };
+
+  test("the API server does not accept its credentials", async () => {
+    const file = kubeconfig("wrong", front.url, "a-wrong-token");
+    expect(await refused(`--kubeconfig=${file}`)).toContain(
+      `the API server ${front.url} does not accept our credentials`,
+    );
+  });
+
+  test("what answers is no API server", async () => {
+    const other = createServer((_request, response) => response.writeHead(404).end("a web page")).listen(
+      0,
+      "127.0.0.1",
+    );
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    const file = kubeconfig("other", `http://127.0.0.1:${port}`, TOKEN);
+    expect(await refused(`--kubeconfig=${file}`)).toContain("does not answer as one: 404: a web page");
+    other.close();
+  });
+
+  test.each([
+    ["is not YAML", "a: [1\nb"],
+    ["is empty", ""],
+    [
+      "has no such user",
+      JSON.stringify({ contexts: [{ name: "x", context: { cluster: "c" } }], "current-context": "x" }),
+    ],
+  ])("the kubeconfig %s", async (what, text) => {
+    const file = join(FOLDER, `bad ${what}`);
+    writeFileSync(file, text);
+    expect(await refused(`--kubeconfig=${file}`)).toContain(`kubeconfig ${file}`);
+  });
+
+  test("there is no kubeconfig at all", async () => {
+    expect(await refused()).toContain("no kubeconfig: give --kubeconfig");
+  });
+
+  test("the context does not exist", async () => {
+    const file = kubeconfig("right", front.url, TOKEN);
+    expect(await refused(`--kubeconfig=${file}`, "--context=other")).toContain('there is no context "other"');
+  });
+
+  test("the address of the console is taken", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const { port } = taken.address() as AddressInfo;
+    const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
+    expect(await vigil.exited()).toBe(1);
+    expect(vigil.err).toContain(`vigil: --listen=127.0.0.1:${port}: `);
+    expect(vigil.err).toContain("the port is taken");
+    taken.close();
+  });
+});

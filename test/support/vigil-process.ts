@@ -1,0 +1,66 @@
+/** The program itself as a child process of a test: what it writes, and how it ends. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { until } from "./until.ts";
+
+const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const ROOM_TO_START_MS = 30_000;
+
+/** A running `vigil`, started with a clean environment, so that no kubeconfig of the machine gets in. */
+export class VigilProcess {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number | null>;
+  #out = "";
+  #err = "";
+  readonly #endWithTest = (): void => {
+    this.#child.kill("SIGKILL");
+  };
+
+  constructor(argv: readonly string[]) {
+    const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
+    this.#child = spawn(process.execPath, [MAIN, ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child.stdout?.on("data", (chunk: Buffer) => {
+      this.#out += chunk.toString();
+    });
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.#err += chunk.toString();
+    });
+    this.#exit = once(this.#child, "close").then(([code]) => code);
+    process.once("exit", this.#endWithTest);
+    void this.#exit.then(() => process.off("exit", this.#endWithTest));
+  }
+
+  /** All of standard output so far. */
+  get out(): string {
+    return this.#out;
+  }
+
+  /** All of standard error so far. */
+  get err(): string {
+    return this.#err;
+  }
+
+  /** Log lines so far, opened; lines that are no JSON are left out. */
+  get logged(): { readonly level: string; readonly message: string; readonly [field: string]: unknown }[] {
+    return this.#err
+      .split("\n")
+      .flatMap((line) => (line.startsWith("{") && line.endsWith("}") ? [JSON.parse(line)] : []));
+  }
+
+  /** Waits for a log line that contains a text. */
+  async says(text: string): Promise<void> {
+    const said = () => this.logged.some(({ message }) => message.includes(text));
+    await until(`vigil says ${JSON.stringify(text)}; it said ${this.#err}`, said, ROOM_TO_START_MS);
+  }
+
+  /** Sends a signal. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Resolves with the exit code; null when a signal ended it. */
+  exited(): Promise<number | null> {
+    return this.#exit;
+  }
+}

@@ -146,7 +146,12 @@ class NatsLink implements NatsTransport {
 
   publish(subject: string, payload: Uint8Array): void {
     if (!this.connected()) return;
-    this.connection.publish(subject, payload);
+    try {
+      this.connection.publish(subject, payload);
+    } catch (error) {
+      // Such as a message over what this server allows; the sender must not fail for it.
+      this.#noteError(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   subscribe(pattern: string, receive: (payload: Uint8Array, subject: string) => void): Stop {
@@ -232,7 +237,7 @@ class NatsLink implements NatsTransport {
       return;
     }
     this.#figures.errors.add(1, error.name);
-    this.#warn(`NATS server reports an error: ${error.message}`, { error: error.name });
+    this.#warn(`NATS reports an error: ${error.message}`, { error: error.name });
   }
 }
 

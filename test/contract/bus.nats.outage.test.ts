@@ -101,6 +101,13 @@ describeWithNats("a server that", () => {
     expect(heard).toBeLessThan(1001);
   });
 
+  test("takes smaller messages only does not fail the sender of a larger one", async () => {
+    const { transport, log } = await link((await serve({ config: "max_payload: 1KB" })).url);
+    transport.publish("a", new Uint8Array(2000));
+    expect(log.lines.map(({ message }) => message).at(-1)).toMatch(/^NATS reports an error: .*max_payload/);
+    await echoes(transport);
+  });
+
   test("feeds a receiver that throws goes on being read", async () => {
     const { transport, log } = await link((await serve()).url);
     transport.subscribe("echo", () => {

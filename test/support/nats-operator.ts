@@ -1,21 +1,16 @@
 /** A NATS operator for a test: signs an account and its users, as `nsc` does, without a tool or a server of its own. */
 import { nkeys } from "@nats-io/transport-node";
+import type { Permissions } from "../../deploy/nats/roles.ts";
 
 /** Who signs, and for whom. */
 type KeyPair = ReturnType<typeof nkeys.createUser>;
-
-/** What a user may publish and subscribe to. */
-export interface UserPermissions {
-  readonly publish: readonly string[];
-  readonly subscribe: readonly string[];
-}
 
 /** An operator with one account. */
 export interface NatsOperator {
   /** Configuration of a server that trusts this operator. */
   readonly config: string;
   /** The contents of a credentials file for one more user of the account. */
-  credentials(name: string, permissions: UserPermissions): string;
+  credentials(name: string, permissions: Permissions): string;
 }
 
 const UNLIMITED = { subs: -1, data: -1, payload: -1 };

@@ -8,7 +8,7 @@ import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 /** What a test prints when there is no nats-server. */
-export const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
+const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
 
 /** How long a server may take until it is ready, in milliseconds. */
 const READY_TIMEOUT_MS = 10_000;

@@ -1,0 +1,72 @@
+/** Runs two processes of the program on one real nats-server, and asks the fleet who is there. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
+import { runCommandLine } from "../../services/cli/command-line.ts";
+import type { MemberReport } from "../../services/cli/fleet-roll.ts";
+import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { fakeHost } from "./fake-host.ts";
+
+const FOLDER = mkdtempSync(join(tmpdir(), "vigil-fleet-"));
+const KUBECONFIG = join(FOLDER, "kubeconfig");
+const ALL_SHARDS = SHARD_COUNT * SERVICE_NAMES.length;
+
+describeWithNats("vigil run on NATS", () => {
+  let front: HttpFront;
+  let nats: NatsServer;
+  beforeAll(async () => {
+    front = await listen(new ApiServer({ clock: realClock(), random: systemRandom }), { port: 0 });
+    nats = await startNatsServer();
+    writeFileSync(KUBECONFIG, kubeconfigOf("c", front.url));
+  });
+  afterAll(async () => {
+    await nats.stop();
+    await front.close();
+    rmSync(FOLDER, { recursive: true });
+  });
+
+  const start = async (member: string) => {
+    const flags = [`--kubeconfig=${KUBECONFIG}`, `--nats=${nats.url}`, `--member=${member}`, "--log-format=json"];
+    const vigil = new VigilProcess(["run", ...flags]);
+    await vigil.says("running");
+    return vigil;
+  };
+  const fleet = async (): Promise<MemberReport[]> => {
+    const host = fakeHost();
+    expect(await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--output=json"], host)).toBe(0);
+    return JSON.parse(host.out());
+  };
+
+  test("two processes share every shard; one that ends leaves its share to the other and exits with 0", async () => {
+    const [first, second] = await Promise.all([start("a"), start("b")]);
+    const both = async () => (await fleet()).map(({ member, shards }) => [member, shards] as const);
+    await expect
+      .poll(async () => (await both()).filter(([, shards]) => shards > 0).length, { timeout: 20_000 })
+      .toBe(2);
+    const shares = await both();
+    expect(shares.map(([member]) => member)).toEqual(["a", "b"]);
+    expect(shares.reduce((sum, [, shards]) => sum + shards, 0)).toBe(ALL_SHARDS);
+    first.signal("SIGTERM");
+    expect(await first.exited()).toBe(0);
+    expect(await both()).toEqual([["b", ALL_SHARDS]]);
+    second.signal("SIGTERM");
+    expect(await second.exited()).toBe(0);
+    expect(await fleet()).toEqual([]);
+  });
+
+  test("a process that NATS cannot be reached for waits, and ends with 0 when it is asked to", async () => {
+    const vigil = new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--nats=127.0.0.1:1", "--log-format=json"]);
+    await vigil.says("NATS at 127.0.0.1:1 cannot be reached");
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+  });
+});

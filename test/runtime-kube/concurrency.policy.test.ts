@@ -1,0 +1,124 @@
+/** How many requests may be under way: growth, restraint, halving, recovery. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Concurrency,
+  concurrencyAfter,
+  concurrencyAtStart,
+  type Experience,
+} from "../../services/runtime/kube.concurrency.policy.ts";
+
+const LIMIT_MAX = 256;
+
+/** A request that took so long and ended at such an instant. */
+function took(latencyMs: number, endedAtMs: number, more: Partial<Experience> = {}): Experience {
+  return { startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
+}
+
+function learned(known: Concurrency, experiences: readonly Experience[]): Concurrency {
+  return experiences.reduce((state, experience) => concurrencyAfter(state, experience, LIMIT_MAX), known);
+}
+
+const times = (count: number, make: (index: number) => Experience): Experience[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+
+describe("the limit", () => {
+  test("doubles with every round of quick answers, up to the ceiling", () => {
+    const start = concurrencyAtStart(LIMIT_MAX);
+    expect(start.limit).toBe(16);
+    const second = learned(
+      start,
+      times(16, () => took(2, 10)),
+    );
+    expect(second.limit).toBe(32);
+    expect(
+      learned(
+        second,
+        times(1000, () => took(2, 20)),
+      ).limit,
+    ).toBe(LIMIT_MAX);
+    expect(concurrencyAtStart(4).limit).toBe(4);
+  });
+
+  test("stands still while it is not used up", () => {
+    const quick = times(100, () => took(2, 10, { atLimit: false }));
+    expect(learned(concurrencyAtStart(LIMIT_MAX), quick).limit).toBe(16);
+  });
+
+  test("stops growing when answers take more than twice the easy time and 10 ms", () => {
+    const easy = learned(
+      concurrencyAtStart(LIMIT_MAX),
+      times(16, () => took(20, 100, { atLimit: false })),
+    );
+    const borne = learned(
+      easy,
+      times(400, () => took(49, 200)),
+    );
+    expect(borne.limit).toBe(LIMIT_MAX);
+    const strained = learned(
+      easy,
+      times(400, () => took(60, 200)),
+    );
+    expect(strained.limit).toBeLessThan(64);
+  });
+
+  test("is halved by an overload, once for every round, and never below one", () => {
+    const start = concurrencyAtStart(LIMIT_MAX);
+    const hit = learned(
+      start,
+      times(16, (i) => took(5, 10 + i / 100, { overloaded: true })),
+    );
+    expect(hit.limit).toBe(8);
+    const again = learned(hit, [took(5, 100, { overloaded: true })]);
+    expect(again.limit).toBe(4);
+    expect(
+      learned(
+        again,
+        times(20, (i) => took(1, 200 + 10 * i, { overloaded: true })),
+      ).limit,
+    ).toBe(1);
+  });
+
+  test("grows by one a round after it has been halved", () => {
+    const halved = learned(concurrencyAtStart(LIMIT_MAX), [took(5, 10, { overloaded: true })]);
+    const round = learned(
+      halved,
+      times(8, () => took(2, 50)),
+    );
+    expect(round.limit).toBeGreaterThan(8.9);
+    expect(round.limit).toBeLessThanOrEqual(9);
+  });
+
+  test("gets used to a server that has become slower for good, within minutes", () => {
+    const easy = learned(concurrencyAtStart(LIMIT_MAX), [took(5, 10)]);
+    const soon = learned(
+      easy,
+      times(60, (i) => took(40, 1000 + 1000 * i)),
+    );
+    const later = learned(
+      soon,
+      times(300, (i) => took(40, 61_000 + 1000 * i)),
+    );
+    expect(soon.limit).toBeLessThan(24);
+    expect(later.limit).toBeGreaterThan(soon.limit);
+  });
+
+  test("stays between one and the ceiling, whatever happens", () => {
+    const experience = fc.record({
+      startedAtMs: fc.nat(1e6),
+      endedAtMs: fc.nat(1e6).map((ms) => ms + 1e6),
+      overloaded: fc.boolean(),
+      atLimit: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.array(experience), (limitMax, experiences) => {
+        let state = concurrencyAtStart(limitMax);
+        for (const each of experiences) {
+          state = concurrencyAfter(state, each, limitMax);
+          expect(state.limit).toBeGreaterThanOrEqual(1);
+          expect(state.limit).toBeLessThanOrEqual(limitMax);
+        }
+      }),
+    );
+  });
+});

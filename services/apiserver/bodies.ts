@@ -1,23 +1,50 @@
-/** Reads the bodies of requests: objects, delete options and patches. Anything unusable becomes a 400, 415 or 422. */
-import { type ApiObject, isObject, type Json, type JsonObject } from "./objects.ts";
-import { InapplicablePatch, jsonMerge, jsonPatch } from "./patch.json.ts";
-import { mergeRulesOf } from "./patch.schema.ts";
-import { strategicMerge, UnusablePatch } from "./patch.strategic.ts";
-import type { DeleteOptions } from "./registry.ts";
+/** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches are read in patches.ts. */
+import { canonical, UnreadableTime } from "./canonical.ts";
+import type { DeleteOptions } from "./deletion.ts";
+import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "./objects.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import type { Call } from "./routes.ts";
-import { ApiFailure, badRequest, unsupportedMediaType } from "./status.ts";
+import { SHAPES } from "./shapes.ts";
+import { badRequest } from "./status.ts";
+import { viewOf } from "./views.ts";
 
-/** The JSON object in a body; throws a 400. */
-export function jsonBody(body: string | null): JsonObject {
-  let value: Json;
+/** The JSON value in a body; `complain` words the 400 for what is none. */
+export function jsonIn(body: string | null, complain: (problem: string) => string): Json {
   try {
-    value = JSON.parse(body ?? "");
+    return JSON.parse(body ?? "");
   } catch (problem) {
-    throw badRequest(`the object provided is unrecognized: ${String(problem)}`);
+    throw badRequest(complain(problem instanceof Error ? problem.message : "unreadable"));
   }
-  if (!isObject(value)) throw badRequest("the object provided is unrecognized (must be of type Object)");
+}
+
+/** The JSON object in a body. Throws a 400. */
+export function objectBody(body: string | null, kind: string): JsonObject {
+  const complain = (problem: string): string =>
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${problem}`;
+  const value = jsonIn(body, complain);
+  if (!isObject(value)) throw badRequest(complain("it is not an object"));
   return value;
+}
+
+/** The object in the body of a create or an update, in the stored version and its canonical form. */
+export function objectIn(call: Call): ApiObject {
+  const { resource, body } = call;
+  try {
+    return storedForm(call, objectBody(body, resource.kind));
+  } catch (problem) {
+    if (!(problem instanceof UnreadableTime)) throw problem;
+    throw badRequest(`${unusable(resource.kind, resource)}: ${problem.message}`);
+  }
+}
+
+/** An object as it is stored, from one as a client shows it; changes its argument. Throws a 400 when it belongs elsewhere. */
+export function storedForm(call: Call, shown: JsonObject): ApiObject {
+  const { resource } = call;
+  const metadata = childObject(shown, "metadata");
+  const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
+  const object = withKind(resource, withoutNulls(named));
+  checkPlace(call, object);
+  return canonical(viewOf(resource).store(object), SHAPES[resource.storage]) as ApiObject;
 }
 
 /** Null says "not there" in the API, and is not kept. */
@@ -26,31 +53,28 @@ function withoutNulls<T extends Json>(value: T): T {
   else if (isObject(value)) {
     for (const [field, child] of Object.entries(value)) {
       if (child === null) delete value[field];
-      else withoutNulls(child);
+      else if (typeof child === "object") withoutNulls(child);
     }
   }
   return value;
 }
 
-/** The object in the body of a create or an update, checked to be of the resource and place of the path. */
-export function objectIn(call: Call): ApiObject {
-  const object = withoutNulls(jsonBody(call.body));
-  const metadata = isObject(object.metadata) ? object.metadata : {};
-  const name = typeof metadata.name === "string" ? metadata.name : "";
-  const checked = { ...object, metadata: { ...metadata, name } } as ApiObject;
-  checkType(call.resource, checked);
-  checkPlace(call, checked);
-  return checked;
+function unusable(kind: string, resource: Resource): string {
+  return `${kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`;
 }
 
-function checkType(resource: Resource, object: ApiObject): void {
-  object.kind ??= resource.kind;
-  object.apiVersion ??= apiVersionOf(resource);
-  if (object.kind === resource.kind && object.apiVersion === apiVersionOf(resource)) return;
-  throw badRequest(
-    `${object.kind} in version ${JSON.stringify(object.apiVersion)} cannot be handled as a ${resource.kind}: ` +
-      `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersionOf(resource)})`,
-  );
+function withKind(resource: Resource, object: JsonObject): ApiObject {
+  const { kind = resource.kind, apiVersion = apiVersionOf(resource) } = object;
+  if (kind !== resource.kind) {
+    throw badRequest(
+      `${unusable(String(kind as string), resource)}: converting (${String(kind as string)}) to (${resource.kind})`,
+    );
+  }
+  if (apiVersion !== apiVersionOf(resource)) {
+    const given = `the API version in the data (${String(apiVersion as string)})`;
+    throw badRequest(`${given} does not match the expected API version (${apiVersionOf(resource)})`);
+  }
+  return { ...object, kind, apiVersion } as ApiObject;
 }
 
 function checkPlace(call: Call, { metadata }: ApiObject): void {
@@ -65,70 +89,18 @@ function checkPlace(call: Call, { metadata }: ApiObject): void {
 
 /** The options of a delete, from its body or its query. */
 export function deleteOptionsIn(call: Call): DeleteOptions {
-  const options = call.body === null || call.body === "" ? {} : jsonBody(call.body);
-  const preconditions = isObject(options.preconditions) ? options.preconditions : {};
-  const { uid, resourceVersion } = preconditions;
-  const seconds = options.gracePeriodSeconds ?? call.query.get("gracePeriodSeconds");
+  const options = call.body === null || call.body === "" ? {} : objectBody(call.body, "DeleteOptions");
+  const asked = call.query.get("gracePeriodSeconds");
+  return asked === null ? deleteOptionsOf(options) : deleteOptionsOf({ gracePeriodSeconds: Number(asked), ...options });
+}
+
+/** The options of a delete, from the object that carries them. */
+export function deleteOptionsOf(options: JsonObject): DeleteOptions {
+  const { uid, resourceVersion } = childObject(options, "preconditions");
+  const { gracePeriodSeconds } = options;
   return {
     uid: typeof uid === "string" ? uid : null,
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : null,
-    gracePeriodSeconds: seconds === null ? null : Number(seconds),
+    gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : null,
   };
-}
-
-/** A change of an object. */
-export type Patch = (before: ApiObject) => ApiObject;
-
-const PATCH_TYPES = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-] as const;
-
-/** The patch in the body of a request, by its content type. */
-export function patchIn(call: Call): Patch {
-  const type = (call.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
-  switch (type) {
-    case "application/json-patch+json":
-      return applying(call, () => parseList(call.body), jsonPatch);
-    case "application/merge-patch+json":
-      return applying(call, () => jsonBody(call.body), jsonMerge);
-    case "application/strategic-merge-patch+json": {
-      const rules = mergeRulesOf(call.resource.kind);
-      return applying(
-        call,
-        () => jsonBody(call.body),
-        (object, patch) => strategicMerge(object, patch, rules),
-      );
-    }
-    default:
-      throw unsupportedMediaType(PATCH_TYPES);
-  }
-}
-
-function parseList(body: string | null): Json {
-  try {
-    return JSON.parse(body ?? "");
-  } catch (problem) {
-    throw badRequest(`error decoding patch: ${String(problem)}`);
-  }
-}
-
-function applying<P>(call: Call, read: () => P, patch: (object: JsonObject, patch: P) => JsonObject): Patch {
-  const body = read();
-  return (before) => {
-    const patched = attempt(() => patch(before, body));
-    return objectIn({ ...call, body: JSON.stringify(patched) });
-  };
-}
-
-function attempt(patch: () => JsonObject): JsonObject {
-  try {
-    return patch();
-  } catch (problem) {
-    if (problem instanceof UnusablePatch) throw badRequest(problem.message);
-    if (!(problem instanceof InapplicablePatch)) throw problem;
-    const message = `the server rejected our request due to an error in our request: ${problem.message}`;
-    throw new ApiFailure({ code: 422, reason: "Invalid", message, details: {} });
-  }
 }

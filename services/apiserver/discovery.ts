@@ -7,6 +7,7 @@ import type { JsonObject } from "./objects.ts";
 import { openApi } from "./openapi.ts";
 import { apiVersionOf, RESOURCES, type Resource } from "./resources.ts";
 import type { OtherCall } from "./routes.ts";
+import { noSuchPath } from "./status.ts";
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const STATUS_VERBS = ["get", "patch", "update"];
@@ -33,9 +34,18 @@ export function discover({ path }: OtherCall): Answer {
     return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" };
   const document = DOCUMENTS.get(trimmed) ?? openApi(trimmed);
   if (document !== null) return objectAnswer(200, document);
+  if (isUnderVersion(trimmed)) throw noSuchPath();
   return trimmed.startsWith("/api")
     ? { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" }
     : objectAnswer(404, { paths: [...DOCUMENTS.keys(), ...PROBES].sort() });
+}
+
+/** Whether the path goes on below a version that is served: a resource that is none. */
+function isUnderVersion(path: string): boolean {
+  return RESOURCES.some((resource) => {
+    const version = apiVersionOf(resource);
+    return path.startsWith(version === "v1" ? "/api/v1/" : `/apis/${version}/`);
+  });
 }
 
 const GROUPS = [...new Set(RESOURCES.map(({ group }) => group))].filter((group) => group !== "");

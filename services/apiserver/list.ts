@@ -2,22 +2,10 @@
  * The reading verb list: which objects a query selects, in pages of one consistent snapshot. How they are shown is in
  * render.ts.
  */
-import { checkFields, fieldsOf } from "./fields.ts";
-import type { ApiObject } from "./objects.ts";
-import type { Resource } from "./resources.ts";
-import { demanded, fieldSelector, labelSelector, type Selector, selects, type Values } from "./selectors.ts";
-import { badRequest, gone, versionTooLarge } from "./status.ts";
-import type { Collection, Store } from "./store.ts";
+import { type Selection, selected } from "./selection.ts";
+import { badRequest, gone, unreadableVersion, versionTooLarge } from "./status.ts";
+import type { Store } from "./store.ts";
 import type { Stored } from "./stored.ts";
-
-/** Which objects a list or a watch is about. */
-export interface Selection {
-  readonly resource: Resource;
-  /** "" for all namespaces. */
-  readonly namespace: string;
-  readonly labels: Selector;
-  readonly fields: Selector;
-}
 
 /** One page of a list. */
 export interface Page {
@@ -27,63 +15,6 @@ export interface Page {
   readonly next: string;
   readonly remaining: number;
 }
-
-/** Reads the selectors of a query; throws a 400 for what is none. */
-export function selectionOf(resource: Resource, namespace: string, query: URLSearchParams): Selection {
-  const fields = fieldSelector(query.get("fieldSelector") ?? "");
-  checkFields(resource, fields);
-  return { resource, namespace, labels: labelSelector(query.get("labelSelector") ?? ""), fields };
-}
-
-/** Whether a version of an object is selected. Only what a selector looks at is parsed. */
-export function isSelected(selection: Selection, stored: Stored): boolean {
-  const { namespace, labels, fields } = selection;
-  if (namespace !== "" && stored.namespace !== namespace) return false;
-  if (!selectsCheaply(fields, stored)) return false;
-  const needsObject = labels.length > 0 || fields.some((term) => !(term.key in CHEAP));
-  if (!needsObject) return true;
-  const object = stored.object();
-  return selects(labels, labelsOf(object)) && selects(fields, fieldsOf(selection.resource.storage, object));
-}
-
-/** Fields that the store keeps beside the JSON. */
-const CHEAP: Readonly<Record<string, (stored: Stored) => string>> = {
-  "metadata.name": (stored) => stored.name,
-  "metadata.namespace": (stored) => stored.namespace,
-  "spec.nodeName": (stored) => stored.node,
-  "status.phase": (stored) => stored.phase,
-};
-
-function selectsCheaply(fields: Selector, stored: Stored): boolean {
-  return fields.every((term) => {
-    const read = CHEAP[term.key];
-    // A namespace's phase is not kept beside its JSON; the full comparison decides.
-    if (read === undefined || (term.key === "status.phase" && stored.phase === "")) return true;
-    return selects([term], { [term.key]: read(stored) });
-  });
-}
-
-function labelsOf(object: ApiObject): Values {
-  return (object.metadata.labels ?? {}) as Values;
-}
-
-/** All selected objects in order, by the narrowest index there is. */
-export function selected(collection: Collection, selection: Selection): Stored[] {
-  const name = demanded(selection.fields, "metadata.name");
-  const node = demanded(selection.fields, "spec.nodeName");
-  return candidates(collection, selection.namespace, name, node).filter((stored) => isSelected(selection, stored));
-}
-
-function candidates(collection: Collection, namespace: string, name: string | null, node: string | null): Stored[] {
-  if (node !== null && node !== "") return collection.onNode(node);
-  if (name !== null && (namespace !== "" || CLUSTER_SCOPED.includes(collection.name))) {
-    const one = collection.get(namespace, name);
-    return one === undefined ? [] : [one];
-  }
-  return collection.sorted(namespace);
-}
-
-const CLUSTER_SCOPED: readonly string[] = ["nodes", "namespaces"];
 
 /** How many unfinished paged lists are kept; the oldest expires when one more begins. */
 const SNAPSHOTS_MAX = 8;
@@ -100,11 +31,11 @@ export class Lists {
 
   /** One page of what a query selects. Throws 410 for a token whose snapshot is gone and 504 for a future revision. */
   page(selection: Selection, query: URLSearchParams): Page {
-    const limit = Number(query.get("limit") ?? 0) || 0;
+    const limit = limitOf(query);
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
-    const version = query.get("resourceVersion") ?? "";
-    this.#checkVersion(version);
+    const version = versionIn(query);
+    if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
     const items = selected(this.#store.collection(selection.resource.storage), selection);
     const revision = this.#store.revision;
     // A list at version 0 may come from a cache, and the real server's cache does not page.
@@ -139,12 +70,19 @@ export class Lists {
     const next = remaining === 0 ? "" : Buffer.from(`${id}@${end}`).toString("base64url");
     return { items: items.slice(from, end), revision, next, remaining };
   }
+}
 
-  #checkVersion(version: string): void {
-    const requested = Number(version);
-    if (version !== "" && !(Number.isSafeInteger(requested) && requested >= 0)) {
-      throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(version)}: invalid`);
-    }
-    if (requested > this.#store.revision) throw versionTooLarge(requested, this.#store.revision);
-  }
+/** The resourceVersion of a query, "" when it names none. Throws the real server's failure for what is no number. */
+export function versionIn(query: URLSearchParams): string {
+  const version = query.get("resourceVersion") ?? "";
+  if (!/^\d*$/.test(version)) throw unreadableVersion(version);
+  return version;
+}
+
+function limitOf(query: URLSearchParams): number {
+  const text = query.get("limit") ?? "";
+  const limit = Number(text);
+  if (!Number.isSafeInteger(limit))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return limit;
 }

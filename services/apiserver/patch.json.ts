@@ -23,8 +23,7 @@ interface Operation {
 }
 
 /** The object after the operations of a JSON patch, each on the result of the one before. */
-export function jsonPatch(object: JsonObject, operations: Json): JsonObject {
-  if (!Array.isArray(operations)) throw new InapplicablePatch("a JSON patch is a list of operations");
+export function jsonPatch(object: JsonObject, operations: readonly Json[]): JsonObject {
   const root: JsonObject = { "": structuredClone(object) };
   for (const operation of operations) {
     if (!isOperation(operation)) throw new InapplicablePatch("an operation needs the texts op and path");
@@ -51,7 +50,6 @@ function apply(root: JsonObject, operation: Operation): void {
       write(root, path, operation.value ?? null, "add");
       return;
     case "replace":
-      read(root, path);
       write(root, path, operation.value ?? null, "replace");
       return;
     case "remove":
@@ -105,6 +103,7 @@ function write(root: JsonObject, path: string, value: Json, how: "add" | "replac
   if (Array.isArray(parent)) {
     const index = last === "-" ? parent.length : Number(last);
     if (!Number.isInteger(index) || index < 0 || index > parent.length) throw missing(path);
+    if (how === "replace" && index >= parent.length) throw missing(path);
     parent.splice(index, how === "replace" ? 1 : 0, value);
   } else if (isObject(parent)) {
     parent[last] = value;

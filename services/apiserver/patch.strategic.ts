@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, sameJson } from "./objects.ts";
 import type { MergeRule, MergeRules } from "./patch.schema.ts";
 
-/** A patch that cannot be applied: its words go into a 400. */
+/** A patch that makes no sense: its words go into the answer. */
 export class UnusablePatch extends Error {}
 
 const ORDER = "$setElementOrder/";
@@ -18,7 +18,7 @@ export function strategicMerge(object: JsonObject, patch: JsonObject, rules: Mer
   if (directive === "replace") return withoutDirectives(patch);
   if (directive === "delete") return {};
   if (directive !== undefined && directive !== "merge") {
-    throw new UnusablePatch(`unrecognized type in patch: ${JSON.stringify(directive)}`);
+    throw new UnusablePatch(`unknown patch type: ${JSON.stringify(directive)}`);
   }
   const merged = retained(object, patch.$retainKeys);
   for (const [field, value] of Object.entries(patch)) {
@@ -38,7 +38,9 @@ function mergeField(merged: JsonObject, field: string, value: Json, rule: MergeR
   if (isObject(value)) {
     merged[field] = strategicMerge(isObject(present) ? present : {}, value, rule.fields ?? {});
   } else if (Array.isArray(value)) {
-    merged[field] = mergeList(Array.isArray(present) ? present : [], value, rule, directivesOf(patch, field));
+    // A list that is not there is taken as it is, even with items that have the same key, as upstream does.
+    const isThere = Array.isArray(present) && present.length > 0;
+    merged[field] = isThere ? mergeList(present, value, rule, directivesOf(patch, field)) : plainList(value);
   } else {
     merged[field] = value;
   }
@@ -72,7 +74,7 @@ function mergeList(present: readonly Json[], value: readonly Json[], rule: Merge
   if (rule.set !== true) return [...value];
   const kept = present.filter((item) => !how.removed.includes(item));
   const united = [...kept, ...value.filter((item) => !kept.includes(item))];
-  return how.order === null ? united : ordered(united, present, how.order, (item) => item);
+  return ordered(united, present, how.order ?? value, (item) => item);
 }
 
 function mergeObjects(
@@ -96,7 +98,7 @@ function mergeObjects(
     if (isObject(before)) result[index] = strategicMerge(before, change, rule.fields ?? {});
     else result.push(strategicMerge({}, change, rule.fields ?? {}));
   }
-  return order === null ? result : ordered(result, present, order.map(keyOf), keyOf);
+  return ordered(result, present, (order ?? changes).map(keyOf), keyOf);
 }
 
 function objectWithKey(item: Json, mergeKey: string): JsonObject {
@@ -108,7 +110,7 @@ function objectWithKey(item: Json, mergeKey: string): JsonObject {
 }
 
 /**
- * The items in the order that the patch names. Items it does not name are the server's own: each stays behind the
+ * The items in the order that the patch names, by a directive or by its own items. Those it does not name are the server's own: each stays behind the
  * nearest item that preceded it before the patch.
  */
 function ordered(
@@ -149,6 +151,10 @@ function withoutDirectives(patch: JsonObject): JsonObject {
 }
 
 function plainValue(value: Json): Json {
-  if (Array.isArray(value)) return value.map(plainValue);
+  if (Array.isArray(value)) return plainList(value);
   return isObject(value) ? withoutDirectives(value) : value;
+}
+
+function plainList(list: readonly Json[]): Json[] {
+  return list.filter((item) => !isObject(item) || item.$patch === undefined).map(plainValue);
 }

@@ -84,8 +84,9 @@ function decode(segment: string): string {
 function verbOf(method: string, name: string, query: URLSearchParams): Verb {
   switch (method) {
     case "GET":
-      if (query.size > 0 && ["true", "1"].includes(query.get("watch") ?? "")) return "watch";
-      return name === "" ? "list" : "get";
+      // A single object cannot be watched by its path, only by a selector.
+      if (name !== "") return "get";
+      return query.size > 0 && ["true", "1"].includes(query.get("watch") ?? "") ? "watch" : "list";
     case "POST":
       return "create";
     case "PUT":

@@ -8,7 +8,7 @@ import { badRequest } from "./status.ts";
 export type Values = Readonly<Record<string, string>>;
 
 /** One term of a selector. */
-interface Requirement {
+export interface Requirement {
   readonly key: string;
   readonly operator: "in" | "notIn" | "exists" | "absent" | "above" | "below";
   readonly values: readonly string[];
@@ -22,7 +22,8 @@ export function selects(selector: Selector, values: Values): boolean {
   return selector.every((requirement) => satisfies(requirement, values[requirement.key]));
 }
 
-function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
+/** Whether a value, or none, satisfies a term. */
+export function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
   switch (operator) {
     case "in":
       return value !== undefined && values.includes(value);

@@ -3,20 +3,7 @@
  * nothing about requests.
  */
 import type { JsonObject } from "./objects.ts";
-
-/** Why a field of an object is not valid, as one cause of a 422. */
-export interface FieldProblem {
-  readonly type:
-    | "FieldValueRequired"
-    | "FieldValueInvalid"
-    | "FieldValueForbidden"
-    | "FieldValueNotSupported"
-    | "FieldValueDuplicate"
-    | "FieldValueTooLong";
-  readonly field: string;
-  /** The sentence after the field's name. */
-  readonly message: string;
-}
+import type { FieldProblem } from "./problems.ts";
 
 /** Which resource a failure is about. */
 export interface Subject {
@@ -59,7 +46,7 @@ export class ApiFailure extends Error {
       metadata: {},
       status: "Failure",
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === "" ? {} : { reason: this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     };
@@ -87,9 +74,9 @@ export function noSuchPath(): ApiFailure {
   return new ApiFailure({ code: 404, reason: "NotFound", message, details: {} });
 }
 
-/** 409: an object of that name is there already. */
-export function alreadyExists(subject: Subject, name: string): ApiFailure {
-  const message = `${qualifiedName(subject)} "${name}" already exists`;
+/** 409: an object of that name is there already, perhaps on its way out. */
+export function alreadyExists(subject: Subject, name: string, terminating: boolean): ApiFailure {
+  const message = `${terminating ? "object is being deleted: " : ""}${qualifiedName(subject)} "${name}" already exists`;
   return new ApiFailure({ code: 409, reason: "AlreadyExists", message, details: namedDetails(subject, name) });
 }
 
@@ -104,9 +91,10 @@ export function conflict(subject: Subject, name: string, why: string): ApiFailur
 }
 
 /** 403: the request is understood and refused. */
-export function forbidden(subject: Subject, name: string, why: string): ApiFailure {
+export function forbidden(subject: Subject, name: string, why: string, causes: JsonObject[] = []): ApiFailure {
   const what = name === "" ? qualifiedName(subject) : `${qualifiedName(subject)} "${name}"`;
-  const details = { ...(name === "" ? {} : { name }), ...groupOf(subject), kind: subject.plural };
+  const named = name === "" ? {} : { name };
+  const details = { ...named, ...groupOf(subject), kind: subject.plural, ...(causes.length === 0 ? {} : { causes }) };
   return new ApiFailure({ code: 403, reason: "Forbidden", message: `${what} is forbidden: ${why}`, details });
 }
 
@@ -116,7 +104,7 @@ function groupOf(subject: Subject): JsonObject {
 
 /** 422: the object is not valid; every problem is a cause. */
 export function invalid(subject: Subject, name: string, problems: readonly FieldProblem[]): ApiFailure {
-  const lines = problems.map((problem) => `${problem.field}: ${problem.message}`);
+  const lines = [...new Set(problems.map((problem) => `${problem.field}: ${problem.message}`))];
   const sentence = lines.length === 1 ? lines.join("") : `[${lines.join(", ")}]`;
   const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
   return new ApiFailure({
@@ -151,7 +139,7 @@ export function methodNotAllowed(): ApiFailure {
 /** 415: the body is in a form that the verb does not take. */
 export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
-  return new ApiFailure({ code: 415, reason: "UnsupportedMediaType", message });
+  return new ApiFailure({ code: 415, reason: "UnsupportedMediaType", message, details: {} });
 }
 
 /** 410: the requested resourceVersion is no longer kept. */
@@ -171,6 +159,13 @@ export function versionTooLarge(requested: number, current: number): ApiFailure 
       retryAfterSeconds: 1,
     },
   });
+}
+
+/** 500, as the real server does it: a resourceVersion that is no number. */
+export function unreadableVersion(version: string): ApiFailure {
+  const text = JSON.stringify(version);
+  const message = `resourceVersion: Invalid value: ${text}: strconv.ParseUint: parsing ${text}: invalid syntax`;
+  return new ApiFailure({ code: 500, reason: "", message });
 }
 
 /** 429: too many requests, or a disruption that is not allowed now. */

@@ -4,10 +4,11 @@
  */
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
 import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "./objects.ts";
+import { fillPodSpec, qosClass, requestLimits } from "./pod-defaults.ts";
 import type { StorageName } from "./resources.ts";
 
-/** The part of an object that a request writes. */
-export type Part = "main" | "status";
+/** The part of an object that a request writes; a binding writes what the scheduler may, and is not validated. */
+export type Part = "main" | "status" | "binding";
 
 /** What is particular to a kind. */
 export interface Strategy {
@@ -39,6 +40,7 @@ const plain: Strategy = {
 
 /** The status of a kind with a status subresource can only be written there, and all else only at the main resource. */
 function keepOtherPart(object: ApiObject, before: ApiObject, part: Part): void {
+  if (part === "binding") return;
   for (const field of new Set([...Object.keys(object), ...Object.keys(before)])) {
     const kept = part === "main" ? field === "status" : field !== "status" && field !== "metadata";
     if (!kept) continue;
@@ -59,46 +61,49 @@ function ownChild(parent: JsonObject, field: string): JsonObject {
   return made;
 }
 
+function nodeDefaults(object: ApiObject): void {
+  const spec = ownChild(object, "spec");
+  if (textOf(spec, "podCIDR") !== "") spec.podCIDRs ??= [textOf(spec, "podCIDR")];
+  const status = ownChild(object, "status");
+  if (status.capacity !== undefined) status.allocatable ??= status.capacity;
+}
+
 const node: Strategy = {
   ...withStatus,
   prepareCreate(object) {
+    nodeDefaults(object);
     const spec = ownChild(object, "spec");
     spec.taints = notReadyTaint(childList(spec, "taints"));
   },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    nodeDefaults(object);
+  },
 };
-
-function podDefaults(spec: JsonObject): void {
-  spec.restartPolicy ??= "Always";
-  spec.terminationGracePeriodSeconds ??= 30;
-  spec.dnsPolicy ??= "ClusterFirst";
-  spec.securityContext ??= {};
-  spec.schedulerName ??= "default-scheduler";
-  for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
-    container.terminationMessagePath ??= "/dev/termination-log";
-    container.terminationMessagePolicy ??= "File";
-    container.imagePullPolicy ??= /:[^/]+$/.test(textOf(container, "image")) ? "IfNotPresent" : "Always";
-    container.resources ??= {};
-  }
-}
 
 const pod: Strategy = {
   ...withStatus,
   returnsDeleted: true,
   prepareCreate(object) {
     const spec = ownChild(object, "spec");
-    podDefaults(spec);
+    fillPodSpec(spec);
+    requestLimits(spec);
     spec.enableServiceLinks ??= true;
+    spec.preemptionPolicy ??= "PreemptLowerPriority";
     spec.priority ??= 0;
     spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
     object.status = { phase: "Pending", qosClass: qosClass(spec) };
   },
   prepareUpdate(object, before, part) {
     keepOtherPart(object, before, part);
+    if (part === "binding") return;
     if (part === "main") {
       const spec = ownChild(object, "spec");
       spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
       return;
     }
+    const status = ownChild(object, "status");
+    if (textOf(status, "podIP") !== "") status.podIPs ??= [{ ip: textOf(status, "podIP") }];
     const owners = before.metadata.ownerReferences;
     if (owners === undefined) delete object.metadata.ownerReferences;
     else object.metadata.ownerReferences = owners;
@@ -112,16 +117,14 @@ const pod: Strategy = {
   },
 };
 
-/** Guaranteed when every container's limits equal its requests, BestEffort when none names any, else Burstable. */
-function qosClass(spec: JsonObject): string {
-  const resources = childList(spec, "containers").map((container) => childObject(container, "resources"));
-  const amounts = resources.map(({ limits = {}, requests = limits }) => ({ limits, requests }));
-  const isEmpty = (value: unknown): boolean => !isObject(value) || Object.keys(value).length === 0;
-  if (amounts.every(({ limits, requests }) => isEmpty(limits) && isEmpty(requests))) return "BestEffort";
-  const same = amounts.every(
-    ({ limits, requests }) => isObject(limits) && "cpu" in limits && "memory" in limits && sameJson(limits, requests),
-  );
-  return same ? "Guaranteed" : "Burstable";
+/** The annotation under which the generation of a template lives on from an API version that is gone. */
+const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+function setTemplateGeneration(object: ApiObject, generation: number): void {
+  object.metadata.annotations = {
+    ...childObject(object.metadata, "annotations"),
+    [TEMPLATE_GENERATION]: String(generation),
+  };
 }
 
 const daemonSet: Strategy = {
@@ -131,8 +134,15 @@ const daemonSet: Strategy = {
     const spec = ownChild(object, "spec");
     spec.updateStrategy ??= { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1 } };
     spec.revisionHistoryLimit ??= 10;
-    podDefaults(ownChild(ownChild(spec, "template"), "spec"));
+    fillPodSpec(ownChild(ownChild(spec, "template"), "spec"));
     object.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+    setTemplateGeneration(object, 1);
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    const generation = Number(textOf(childObject(before.metadata, "annotations"), TEMPLATE_GENERATION)) || 1;
+    const [is, was] = [object, before].map((one) => childObject(one, "spec").template);
+    setTemplateGeneration(object, sameJson(is, was) ? generation : generation + 1);
   },
 };
 

@@ -1,98 +1,88 @@
 /** What makes an object unacceptable, as causes of a 422 in the real server's words. It changes nothing. */
+import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./names.ts";
 import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "./objects.ts";
+import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
 import type { StorageName } from "./resources.ts";
-import type { FieldProblem } from "./status.ts";
+import { eventProblems } from "./validation.event.ts";
+import { updateProblems } from "./validation.update.ts";
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-const LABEL_WORDS =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an " +
-  "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN_WORDS =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end " +
-  "with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
-  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-
-function required(field: string, why = ""): FieldProblem {
-  return { type: "FieldValueRequired", field, message: why === "" ? "Required value" : `Required value: ${why}` };
-}
-
-function wrong(field: string, value: unknown, why: string): FieldProblem {
-  return { type: "FieldValueInvalid", field, message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
-}
-
-function unsupported(field: string, value: string, supported: readonly string[]): FieldProblem {
-  const list = supported.map((one) => JSON.stringify(one)).join(", ");
-  return {
-    type: "FieldValueNotSupported",
-    field,
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`,
-  };
-}
-
-function nameProblems(storage: StorageName, name: string): FieldProblem[] {
+function metadataProblems(storage: StorageName, { metadata }: ApiObject): FieldProblem[] {
+  const { name } = metadata;
   if (name === "") return [required("metadata.name", "name or generateName is required")];
-  const [form, words, longest] =
-    storage === "namespaces" ? [LABEL, LABEL_WORDS, 63] : [SUBDOMAIN, SUBDOMAIN_WORDS, 253];
-  const problems: FieldProblem[] = [];
-  if (name.length > Number(longest)) {
-    problems.push(wrong("metadata.name", name, `must be no more than ${longest} characters`));
-  }
-  if (!form.test(name)) problems.push(wrong("metadata.name", name, words));
-  return problems;
+  const words = storage === "namespaces" ? dnsLabelProblems(name) : dnsSubdomainProblems(name);
+  const ofName = words.map((why) => wrong("metadata.name", name, why));
+  const labels = childObject(metadata, "labels");
+  const ofLabels = Object.keys(labels).flatMap((key) => [
+    ...qualifiedNameProblems(key).map((why) => wrong("metadata.labels", key, why)),
+    ...labelValueProblems(textOf(labels, key)).map((why) => wrong("metadata.labels", textOf(labels, key), why)),
+  ]);
+  return [...ofName, ...ofLabels];
 }
 
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
   const taints = childList(childObject(object, "spec"), "taints");
-  return taints.flatMap((taint, index) => {
-    const at = `spec.taints[${index}]`;
-    const effect = textOf(taint, "effect");
-    if (effect === "") return [required(`${at}.effect`)];
-    if (!TAINT_EFFECTS.includes(effect)) return [unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
-    const same = (other: JsonObject): boolean => other.key === taint.key && other.effect === taint.effect;
-    if (taints.findIndex(same) < index) {
-      return [
-        {
-          type: "FieldValueDuplicate" as const,
-          field: at,
-          message: `Duplicate value: ${JSON.stringify(taint)}`,
-        },
-      ];
-    }
-    return [];
-  });
+  // Upstream names taints as if they were metadata.
+  return taints.flatMap((taint, index) => taintProblems(taint, `metadata.taints[${index}]`, taints.slice(0, index)));
+}
+
+function taintProblems(taint: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
+  const [key, value, effect] = [textOf(taint, "key"), textOf(taint, "value"), textOf(taint, "effect")];
+  const ofKey = qualifiedNameProblems(key).map((why) => wrong(`${at}.key`, key, why));
+  const ofValue = labelValueProblems(value).map((why) => wrong(`${at}.value`, value, why));
+  if (effect === "") return [...ofKey, ...ofValue, required(`${at}.effect`)];
+  if (!TAINT_EFFECTS.includes(effect)) {
+    return [...ofKey, ...ofValue, unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
+  }
+  if (!earlier.some((other) => other.key === taint.key && other.effect === effect)) return [...ofKey, ...ofValue];
+  const shown = `core.Taint{Key:${JSON.stringify(key)}, Value:${JSON.stringify(value)}, Effect:"${effect}", TimeAdded:<nil>}`;
+  const message = `Duplicate value: ${shown}: taints must be unique by key and effect pair`;
+  return [...ofKey, ...ofValue, { type: "FieldValueDuplicate", field: at, message }];
 }
 
 function podSpecProblems(spec: JsonObject, at: string): FieldProblem[] {
   const containers = childList(spec, "containers");
   if (containers.length === 0) return [required(`${at}.containers`)];
-  return containers.flatMap((container, index) => {
-    const here = `${at}.containers[${index}]`;
-    const name = textOf(container, "name");
-    const problems: FieldProblem[] = [];
-    if (name === "") problems.push(required(`${here}.name`));
-    else if (!LABEL.test(name)) problems.push(wrong(`${here}.name`, name, LABEL_WORDS));
-    if (textOf(container, "image") === "") problems.push(required(`${here}.image`));
-    return problems;
-  });
+  const restart = textOf(spec, "restartPolicy");
+  const ofRestart = RESTART_POLICIES.includes(restart)
+    ? []
+    : [unsupported(`${at}.restartPolicy`, restart, RESTART_POLICIES)];
+  return [
+    ...containers.flatMap((container, index) => containerProblems(container, `${at}.containers[${index}]`)),
+    ...ofRestart,
+  ];
+}
+
+const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
+
+function containerProblems(container: JsonObject, at: string): FieldProblem[] {
+  const name = textOf(container, "name");
+  const ofName =
+    name === "" ? [required(`${at}.name`)] : dnsLabelProblems(name).map((why) => wrong(`${at}.name`, name, why));
+  return [...ofName, ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : [])];
 }
 
 function daemonSetProblems(object: ApiObject): FieldProblem[] {
   const spec = childObject(object, "spec");
   const template = childObject(spec, "template");
-  const problems: FieldProblem[] = [];
-  if (!isObject(spec.selector)) problems.push(required("spec.selector"));
-  return [...problems, ...podSpecProblems(childObject(template, "spec"), "spec.template.spec")];
+  const { matchLabels } = childObject(spec, "selector");
+  const labels = childObject(childObject(template, "metadata"), "labels");
+  const wanted = isObject(matchLabels) ? Object.entries(matchLabels) : [];
+  const fits = wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+  const why = "`selector` does not match template `labels`";
+  const strays = fits ? [] : [wrong("spec.template.metadata.labels", labels, why)];
+  return [...strays, ...podSpecProblems(childObject(template, "spec"), "spec.template.spec")];
 }
 
 function leaseProblems(object: ApiObject): FieldProblem[] {
-  const seconds = childObject(object, "spec").leaseDurationSeconds;
-  return typeof seconds === "number" && seconds <= 0
-    ? [wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")]
-    : [];
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = childObject(object, "spec");
+  const short = typeof seconds === "number" && seconds <= 0;
+  const negative = typeof transitions === "number" && transitions < 0;
+  return [
+    ...(short ? [wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
+    ...(negative ? [wrong("spec.leaseTransitions", transitions, "must to greater or equal than 0")] : []),
+  ];
 }
 
 const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => FieldProblem[]>>> = {
@@ -100,9 +90,14 @@ const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => Field
   pods: (object) => podSpecProblems(childObject(object, "spec"), "spec"),
   daemonsets: daemonSetProblems,
   leases: leaseProblems,
+  events: eventProblems,
 };
 
-/** Everything that is wrong with an object, in the order of its fields. */
-export function problemsOf(storage: StorageName, object: ApiObject): FieldProblem[] {
-  return [...nameProblems(storage, object.metadata.name), ...(OF_KIND[storage]?.(object) ?? [])];
+/** Everything that is wrong with an object, and with the change from `before` when there is one. */
+export function problemsOf(storage: StorageName, object: ApiObject, before: ApiObject | null): FieldProblem[] {
+  return [
+    ...metadataProblems(storage, object),
+    ...(before === null ? [] : updateProblems(storage, object, before)),
+    ...(OF_KIND[storage]?.(object) ?? []),
+  ];
 }

@@ -1,20 +1,21 @@
 /** Carries out a request for a resource: the verb's reading or writing, and how its result is shown. Faults and access are checked before. */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "./answer.ts";
-import { deleteOptionsIn, objectIn, patchIn } from "./bodies.ts";
-import { type Lists, type Selection, selectionOf } from "./list.ts";
+import { deleteOptionsIn, objectIn } from "./bodies.ts";
+import { type Lists, versionIn } from "./list.ts";
 import { rendererFor } from "./negotiation.ts";
 import type { ApiObject } from "./objects.ts";
+import { isApply, patchIn } from "./patches.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import type { Place, Registry } from "./registry.ts";
 import type { Renderer } from "./render.ts";
 import type { StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
+import { type Selection, selectionOf } from "./selection.ts";
 import { methodNotAllowed, noSuchPath } from "./status.ts";
 import type { Store } from "./store.ts";
 import type { Stored } from "./stored.ts";
 import { STRATEGIES } from "./strategy.ts";
-import { viewOf } from "./views.ts";
 import { type WatchOptions, WatchStream } from "./watch.ts";
 
 /** What the verbs work on. */
@@ -95,19 +96,12 @@ class Verbs {
   #create(): Answer {
     const { resource, namespace, name } = this.#call;
     if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
-    const object = viewOf(resource).store(objectIn(this.#call));
-    return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
+    return this.#shown(this.#parts.registry.create(resource, namespace, objectIn(this.#call)), 201);
   }
 
   #update(): Answer {
-    const { resource, namespace, name } = this.#call;
-    const object = viewOf(resource).store(objectIn(this.#call));
-    const exists = this.#parts.store.collection(resource.storage).get(namespace, name) !== undefined;
-    if (!exists && STRATEGIES[resource.storage].createsOnUpdate) {
-      object.metadata.name = name;
-      delete object.metadata.resourceVersion;
-      return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
-    }
+    const object = objectIn(this.#call);
+    if (STRATEGIES[this.#call.resource.storage].createsOnUpdate && !this.#exists()) return this.#createNamed(object);
     return this.#shown(
       this.#parts.registry.update(this.#place, this.#part(), () => object),
       200,
@@ -116,9 +110,21 @@ class Verbs {
 
   #patch(): Answer {
     const change = patchIn(this.#call);
-    const view = viewOf(this.#call.resource);
-    const changed = (before: ApiObject): ApiObject => view.store(change(view.show(before)));
-    return this.#shown(this.#parts.registry.update(this.#place, this.#part(), changed), 200);
+    if (isApply(this.#call) && !this.#exists()) return this.#createNamed(objectIn(this.#call));
+    return this.#shown(this.#parts.registry.update(this.#place, this.#part(), change, "patch"), 200);
+  }
+
+  #exists(): boolean {
+    const { resource, namespace, name } = this.#place;
+    return this.#parts.store.collection(resource.storage).get(namespace, name) !== undefined;
+  }
+
+  /** A write to a name that is free creates the object, where the verb does that. */
+  #createNamed(object: ApiObject): Answer {
+    const { resource, namespace, name } = this.#place;
+    object.metadata.name = name;
+    delete object.metadata.resourceVersion;
+    return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
   }
 
   #delete(): Answer {
@@ -151,7 +157,7 @@ class Verbs {
 
   #watch(): Answer {
     const { store, clock, watches } = this.#parts;
-    const selection = this.#watchSelection();
+    const selection = this.#selection();
     const options = this.#watchOptions();
     const renderer = this.#renderer;
     const open: Extract<Answer["body"], { open: unknown }>["open"] = (sink) => {
@@ -168,18 +174,10 @@ class Verbs {
     const { query } = this.#call;
     const seconds = Number(query.get("timeoutSeconds") ?? 0) || 0;
     return {
-      resourceVersion: query.get("resourceVersion") ?? "",
+      resourceVersion: versionIn(query),
       bookmarks: ["true", "1"].includes(query.get("allowWatchBookmarks") ?? ""),
       timeoutMs: seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + this.#parts.random()),
       bookmarkPeriodMs: this.#parts.bookmarkPeriodMs,
     };
-  }
-
-  /** A watch of one name is a watch of the collection that selects that name. */
-  #watchSelection(): Selection {
-    const selection = this.#selection();
-    if (this.#call.name === "") return selection;
-    const named = { key: "metadata.name", operator: "in", values: [this.#call.name] } as const;
-    return { ...selection, fields: [...selection.fields, named] };
   }
 }

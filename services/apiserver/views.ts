@@ -31,7 +31,11 @@ function renamed(object: ApiObject, names: readonly (readonly [from: string, to:
 }
 
 const events: View = {
-  show: (stored) => ({ ...renamed(stored, EVENT_FIELDS), apiVersion: "events.k8s.io/v1" }),
+  show: (stored) => {
+    const shown = renamed(stored, EVENT_FIELDS);
+    for (const field of ["reportingController", "reportingInstance"]) if (shown[field] === "") delete shown[field];
+    return { ...shown, apiVersion: "events.k8s.io/v1" };
+  },
   store: (shown) => ({
     ...renamed(
       shown,
@@ -49,4 +53,12 @@ export function viewOf(resource: Resource): View {
 /** Whether a resource shows objects in the version they are stored in. */
 export function showsAsStored(resource: Resource): boolean {
   return apiVersionOf(storedAs(resource.storage)) === apiVersionOf(resource);
+}
+
+/** The name under which a stored object has a field that a selector names in the resource's own version. */
+export function storedField(resource: Resource, field: string): string {
+  if (showsAsStored(resource)) return field;
+  const [root = "", ...path] = field.split(".");
+  const stored = EVENT_FIELDS.find(([, shown]) => shown === root)?.[0] ?? root;
+  return [stored, ...path].join(".");
 }

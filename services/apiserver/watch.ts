@@ -3,9 +3,9 @@
  * nothing else.
  */
 import type { Clock, Timer } from "../../protocols/ports.ts";
-import { isSelected, type Selection, selected } from "./list.ts";
 import type { Renderer } from "./render.ts";
 import type { StorageName } from "./resources.ts";
+import { isOpen, isSelected, type Selection, selected } from "./selection.ts";
 import { gone } from "./status.ts";
 import type { Store } from "./store.ts";
 import { Change, type ChangeType } from "./stored.ts";
@@ -63,7 +63,7 @@ export class WatchStream {
     this.#clock = parts.clock;
     this.#sink = parts.sink;
     this.#closed = parts.closed;
-    this.#plain = parts.selection.labels.length === 0 && parts.selection.fields.length === 0;
+    this.#plain = isOpen(parts.selection);
   }
 
   /** Which collection is watched. */

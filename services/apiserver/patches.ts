@@ -1,0 +1,74 @@
+/** Reads the patch in a request's body and applies it to an object. The three ways of patching themselves are in patch.*.ts. */
+import { jsonIn, storedForm } from "./bodies.ts";
+import { UnreadableTime } from "./canonical.ts";
+import { type ApiObject, isObject, type Json, type JsonObject } from "./objects.ts";
+import { InapplicablePatch, jsonMerge, jsonPatch } from "./patch.json.ts";
+import { mergeRulesOf } from "./patch.schema.ts";
+import { strategicMerge, UnusablePatch } from "./patch.strategic.ts";
+import type { Call } from "./routes.ts";
+import { ApiFailure, badRequest, unsupportedMediaType } from "./status.ts";
+import { viewOf } from "./views.ts";
+
+/** What becomes of an object, from and to its stored form. It may be applied once. */
+export type Patch = (before: ApiObject) => ApiObject;
+
+type Apply = (object: JsonObject, patch: Json) => JsonObject;
+
+const APPLY_TYPE = "application/apply-patch+yaml";
+
+/** Whether a patch creates the object when it is not there: a server-side apply does. */
+export function isApply(call: Call): boolean {
+  return contentType(call) === APPLY_TYPE;
+}
+
+function contentType(call: Call): string {
+  return (call.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+}
+
+/** The patch in the body of a request, by its content type. Throws a 400 or a 415. */
+export function patchIn(call: Call): Patch {
+  const apply = waysToPatch(call.resource.kind)[contentType(call)];
+  if (apply === undefined) throw unsupportedMediaType(Object.keys(waysToPatch("")).slice(0, -1));
+  const patch = jsonIn(call.body, (problem) => problem);
+  const view = viewOf(call.resource);
+  return (before) => attempt(() => storedForm(call, apply(view.show(before), patch)));
+}
+
+function waysToPatch(kind: string): Readonly<Record<string, Apply>> {
+  const strategic: Apply = (object, patch) => strategicMerge(object, objectOnly(patch), mergeRulesOf(kind));
+  return {
+    "application/json-patch+json": (object, patch) => jsonPatch(object, operationsOnly(patch)),
+    "application/merge-patch+json": (object, patch) => jsonMerge(object, objectOnly(patch)),
+    "application/strategic-merge-patch+json": strategic,
+    // Nobody's fields are remembered here, so an apply never takes away what an earlier one set.
+    [APPLY_TYPE]: strategic,
+  };
+}
+
+function objectOnly(patch: Json): JsonObject {
+  if (!isObject(patch)) throw badRequest("json: cannot unmarshal the patch into a map");
+  return patch;
+}
+
+function operationsOnly(patch: Json): Json[] {
+  if (!Array.isArray(patch)) throw badRequest("json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+  return patch;
+}
+
+function attempt(patch: () => ApiObject): ApiObject {
+  try {
+    return patch();
+  } catch (problem) {
+    if (problem instanceof UnusablePatch) {
+      throw new ApiFailure({ code: 500, reason: "", message: problem.message });
+    }
+    if (problem instanceof UnreadableTime)
+      throw unprocessable(` "" is invalid: patch: Invalid value: ${problem.message}`);
+    if (!(problem instanceof InapplicablePatch)) throw problem;
+    throw unprocessable("the server rejected our request due to an error in our request");
+  }
+}
+
+function unprocessable(message: string): ApiFailure {
+  return new ApiFailure({ code: 422, reason: "Invalid", message, details: {} });
+}

@@ -1,0 +1,57 @@
+/** The fleet over a real nats-server: shared, cut off together, one member lost, and whole again. */
+import { expect, test } from "vitest";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { busFleet } from "../../services/runtime/fleet.ts";
+import { atEnd, clock, link, serve } from "../support/nats-links.ts";
+import { describeWithNats } from "../support/nats-server.ts";
+import { until } from "../support/until.ts";
+
+const profile = { memberPulseMs: 100, memberTimeoutMs: 400 };
+
+/** Joins the fleet; tells how many shards of the node service are minded. */
+async function join(url: string, member: string) {
+  const { transport, log, metrics } = await link(url);
+  const identity = { cluster: "c", service: "fleet", member };
+  const bus = typedBus({ transport, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
+  const fleet = busFleet({ bus, clock, member, services: ["node"], profile, log, metrics });
+  atEnd(() => fleet.goodbye());
+  const owned = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
+  return { fleet, transport, owned, count: () => owned().filter(Boolean).length };
+}
+
+type Member = Awaited<ReturnType<typeof join>>;
+
+/** Whether each shard has exactly one owner, and nobody is idle. */
+function shared(members: readonly Member[]): boolean {
+  const owners = members.map(({ owned }) => owned());
+  const perShard = Array.from({ length: SHARD_COUNT }, (_, shard) => owners.filter((own) => own[shard]).length);
+  return perShard.every((count) => count === 1) && members.every(({ count }) => count() > 0);
+}
+
+describeWithNats("a fleet on nats-server", () => {
+  test("shares the shards, minds nothing while the server is gone, and is whole again after it is back", async () => {
+    const server = await serve();
+    const members = [await join(server.url, "a"), await join(server.url, "b"), await join(server.url, "c")];
+    await until("three share the shards", () => shared(members));
+    await server.kill();
+    await until("nobody minds anything", () => members.every(({ count }) => count() === 0), 5000);
+    await server.start();
+    await until("three share the shards again", () => shared(members), 10_000);
+  });
+
+  test("takes over from a member whose connection ends, and at once from one that says goodbye", async () => {
+    const server = await serve();
+    const [first, second, third] = [
+      await join(server.url, "a"),
+      await join(server.url, "b"),
+      await join(server.url, "c"),
+    ];
+    await until("three share the shards", () => shared([first, second, third]));
+    await first.transport.close();
+    await until("two share the shards", () => shared([second, third]) && first.count() === 0, 5000);
+    second.fleet.goodbye();
+    expect(second.count()).toBe(0);
+    await until("one minds everything", () => third.count() === SHARD_COUNT, 5000);
+  });
+});

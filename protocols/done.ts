@@ -5,7 +5,7 @@ import { z } from "zod";
  * What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not
  * written. `unknown`: the reply was lost.
  */
-export const outcomeSchema = z.enum([
+const outcomeSchema = z.enum([
   "ok",
   "conflict",
   "gone",

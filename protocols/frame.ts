@@ -22,9 +22,6 @@ export const frameSchema = z.object({
   body: z.unknown(),
 });
 
-/** A frame with its body still unread. */
-export type Frame = z.infer<typeof frameSchema>;
-
 /** Where a message stands in its stream: one publisher's messages of one type on one shard, counted from 1. */
 export interface StreamPosition {
   /** Names the stream: `source:type.shard`. */

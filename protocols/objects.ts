@@ -24,7 +24,7 @@ export const taintIdSchema = z.object({ key: z.string(), effect: z.string() });
 export type TaintId = z.infer<typeof taintIdSchema>;
 
 /** A pod's toleration as the API shows it; `tolerationSeconds` absent means for ever. */
-export const tolerationSchema = z.object({
+const tolerationSchema = z.object({
   key: z.string().optional(),
   operator: z.string().optional(),
   value: z.string().optional(),
@@ -40,7 +40,7 @@ export const conditionStatus = z.enum(["True", "False", "Unknown"]);
 export type ConditionStatus = z.infer<typeof conditionStatus>;
 
 /** A node condition; the message is dropped because nothing decides on it. */
-export const conditionSchema = z.object({
+const conditionSchema = z.object({
   type: z.string(),
   status: conditionStatus,
   reason: z.string().optional(),

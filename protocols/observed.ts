@@ -3,7 +3,7 @@ import { z } from "zod";
 import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
 
 /** A count and an order-free checksum of what the publisher has sent about a shard (see digest.ts). */
-export const digestSchema = z.object({ count: z.number(), sum: z.number() });
+const digestSchema = z.object({ count: z.number(), sum: z.number() });
 /** A count and an order-free checksum of a set of versions. */
 export type Digest = z.infer<typeof digestSchema>;
 

@@ -22,7 +22,7 @@ const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; 
 ];
 
 /** Files of a service that touch the machine: sockets, files, /proc. Everything else in a service is an actor. */
-export const EDGES =
+const EDGES =
   /^services\/(console\/|apiserver\/http-[a-z-]+\.ts|agent\/host[a-z.-]*\.ts|ledger\/[a-z.-]*store[a-z.-]*\.ts)/;
 
 /** The layer of a path; null for what is none of ours, such as a tool's configuration. */

@@ -3,9 +3,9 @@ import { layerOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
 /** Lines of a file. */
-export const FILE_LINES_MAX = 300;
+const FILE_LINES_MAX = 300;
 /** Lines of a function; in a test file, of what is its own and not an inner function's. */
-export const FUNCTION_LINES_MAX = 60;
+const FUNCTION_LINES_MAX = 60;
 /** Characters of a line, quoted text not counted. */
 export const LINE_CHARACTERS_MAX = 120;
 /** Branches and loops inside each other. */

@@ -76,6 +76,6 @@ export class Stream {
 }
 
 /** One server-sent event. JSON holds no line break, so one `data` line carries it. */
-export function eventText(name: string, data: unknown): string {
+function eventText(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

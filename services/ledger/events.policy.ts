@@ -6,7 +6,7 @@ import type { InvolvedObject, Occurrence } from "./events.correlate.ts";
 import { type Facts, type NodeFacts, wasOrdered } from "./facts.ts";
 
 /** The reasons of all Events the ledger writes. */
-export const EventReason = {
+const EventReason = {
   registered: "RegisteredNode",
   removing: "RemovingNode",
   notReady: "NodeNotReady",

@@ -9,7 +9,7 @@ import { BoundedMap } from "./bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
-export const PODS_MAX = 200_000;
+const PODS_MAX = 200_000;
 /** Asks remembered until their outcome is told. */
 const ASKS_MAX = 20_000;
 const NO_LABELS: ObservedNode["labels"] = {};

@@ -3,7 +3,7 @@
  * nothing.
  */
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
-import type { Io, Service, Stop } from "../../protocols/ports.ts";
+import type { Io, Stop } from "../../protocols/ports.ts";
 import type { Decision, LedgerReader } from "../../protocols/status.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
@@ -57,9 +57,6 @@ export function startLedger(io: Io, store: LedgerStore | null = null): Ledger {
   const ledger = new RunningLedger(io, store);
   return { reader: ledger.reader, stop: () => ledger.stop() };
 }
-
-/** The ledger without a store, as a service among others. */
-export const ledgerService: Service = (io) => startLedger(io).stop;
 
 class RunningLedger {
   readonly reader: LedgerReader;

@@ -1,4 +1,4 @@
-/** Our Events beside the real kube-controller-manager's on a real API server, compared as kubectl shows and holds them. */
+/** Our Events beside the real kube-controller-manager's, on a real API server, as kubectl shows them. */
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -92,7 +92,7 @@ async function theirStory(): Promise<void> {
   await untilTold(`Node ${node} event: Removing Node ${node} from Controller`);
 }
 
-/** Tells a ledger on the same API server the same story about another node. Only the API and the wall clock are real. */
+/** Tells a ledger on the same API server the same story of another node. Only the API and the wall clock are real. */
 async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { node, pods } = OURS;
   const [marked, spared] = pods;

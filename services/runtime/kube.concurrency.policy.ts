@@ -1,4 +1,7 @@
-/** Decides how many requests may be under way at once, from how the server bears them. Pure; instants are monotonic milliseconds. */
+/**
+ * Decides how many requests may be under way at once, from how the server bears them. Pure; instants are monotonic
+ * milliseconds.
+ */
 
 /** What is known of how much the server bears. */
 export interface Concurrency {
@@ -29,7 +32,10 @@ const LIMIT_AT_START = 16;
 const FLAT_FACTOR = 2;
 const FLAT_SLACK_MS = 10;
 const SMOOTHING = 0.1;
-/** How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted within minutes. */
+/**
+ * How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted
+ * within minutes.
+ */
 const EASY_DRIFT_PER_SECOND = 0.01;
 
 /** Where to start. */

@@ -1,7 +1,8 @@
 /**
- * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line without parsing
- * it. Leases are nearly all that watches bring (10,000 a second in a cluster of 100,000 nodes), and three short texts
- * are all that is wanted of each. Whatever does not look exactly as Kubernetes writes it is left to the plain path.
+ * The fast path for lease events: finds name, resourceVersion and renewTime in the bytes of a watch line without
+ * parsing it. Leases are nearly all that watches bring (10,000 a second in a cluster of 100,000 nodes), and three short
+ * texts are all that is wanted of each. Whatever does not look exactly as Kubernetes writes it is left to the plain
+ * path.
  */
 import type { ObservedLease } from "../../protocols/ports.ts";
 import { epochMsOf } from "./api-time.ts";

@@ -86,7 +86,10 @@ export class ListScanner {
   }
 }
 
-/** Where a text that is open at `from` ends: at its quote, or behind the chunk, by one more when its last byte is a backslash. */
+/**
+ * Where a text that is open at `from` ends: at its quote, or behind the chunk, by one more when its last byte is a
+ * backslash.
+ */
 function textEnd(chunk: Uint8Array, from: number): number {
   let index = from;
   while (index < chunk.length && chunk[index] !== QUOTE) index += chunk[index] === BACKSLASH ? 2 : 1;

@@ -1,4 +1,7 @@
-/** What the contract of the Kubernetes API is run on: one server, and a plain client that shows its raw answers. It expects nothing. */
+/**
+ * What the contract of the Kubernetes API is run on: one server, and a plain client that shows its raw answers. It
+ * expects nothing.
+ */
 import type { KubeObject, Wire } from "../../protocols/ports.ts";
 
 /** A server under contract. */

@@ -96,7 +96,9 @@ export class KubeApiserver {
     await this.start();
   }
 
-  /** Makes it forget its history: compacts etcd, and starts the API server anew because its watch cache remembers too. */
+  /**
+   * Makes it forget its history: compacts etcd, and starts the API server anew because its watch cache remembers too.
+   */
   async compact(): Promise<void> {
     const key = Buffer.from("compaction").toString("base64");
     const { header } = (await this.#etcdCall("range", { key })) as { header: { revision: string } };

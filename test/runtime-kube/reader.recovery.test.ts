@@ -1,0 +1,118 @@
+/**
+ * The reader on a scripted wire and virtual time: how it comes back after a break, and what it makes of what it missed.
+ */
+import { beforeEach, describe, expect, test } from "vitest";
+import { EXPIRED, list, node, ReaderStage, START } from "./reader-stage.ts";
+import type { ScriptedRequest } from "./scripted-wire.ts";
+
+let stage: ReaderStage;
+beforeEach(() => {
+  stage = new ReaderStage();
+});
+
+describe("after a break", () => {
+  test("the watch is resumed, and the sight goes on where it was when that was soon", () => {
+    const watch = stage.synced();
+    stage.clock.advance(30_000);
+    watch.fail();
+    expect(stage.seen.watch.state()).toEqual({ synced: false, since: null });
+    stage.clock.advance(200);
+    const again = stage.wire.next();
+    expect(again.query.get("resourceVersion")).toBe("10");
+    again.open();
+    again.line({ type: "MODIFIED", object: node("a", "11") });
+    expect(stage.seen.watch.state().synced).toBe(false);
+    stage.clock.advance(500);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
+    expect(stage.seen.story).toEqual(["synced", "lost", "changed a", "synced"]);
+  });
+
+  test("the sight starts anew when it was lost for longer than watch-blind (10 s)", () => {
+    const watch = stage.synced();
+    stage.clock.advance(30_000);
+    watch.fail();
+    for (const lostMs of [200, 400, 800, 1600, 3200, 5000]) {
+      stage.clock.advance(lostMs);
+      stage.wire.next().fail({ message: "connect ECONNREFUSED", sent: false });
+    }
+    stage.clock.advance(5000);
+    stage.wire.next().open();
+    stage.clock.advance(500);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
+  });
+
+  test("that nobody told of, the sight was lost with the last event", () => {
+    const watch = stage.synced();
+    watch.line({ type: "ADDED", object: node("a", "11") });
+    stage.clock.advance(10_000);
+    watch.fail({ timedOut: true });
+    stage.clock.advance(200);
+    stage.wire.next().open();
+    stage.clock.advance(500);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
+  });
+
+  test("a step of the wall clock moves the start of the sight with it", () => {
+    stage.synced();
+    stage.clock.advance(5000);
+    stage.clock.stepWall(3_600_000);
+    expect(stage.seen.watch.state().since).toBe(START + 3_600_000);
+    expect(stage.seen.watch.confirmedAt()).toBe(START + 3_600_000);
+  });
+});
+
+describe("what was missed", () => {
+  test.each([
+    ["an ERROR event 410", (watch: ScriptedRequest) => watch.line({ type: "ERROR", object: EXPIRED })],
+    ["a line that is not JSON", (watch: ScriptedRequest) => watch.bytes("{]\n")],
+    [
+      "a bookmark of the past",
+      (watch: ScriptedRequest) => watch.line({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } }),
+    ],
+  ])("is listed anew after %s", (_what, happen) => {
+    const watch = stage.synced(node("stays", "1"), node("leaves", "2"));
+    stage.clock.advance(6000);
+    happen(watch);
+    watch.line({ type: "ADDED", object: node("ghost", "13") });
+    expect(watch.aborted).toBe(true);
+    stage.clock.advance(200);
+    const relist = stage.wire.next();
+    expect(Object.fromEntries(relist.query)).toEqual({ limit: "500" });
+    relist.answer(200, list("30", [node("stays", "1"), node("comes", "29")]));
+    expect(stage.seen.story.slice(3)).toEqual(["lost", "changed stays", "changed comes", "gone leaves", "synced"]);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
+    expect(stage.wire.next().query.get("resourceVersion")).toBe("30");
+  });
+
+  test("is listed anew when the watch is refused with 410", () => {
+    const watch = stage.synced();
+    stage.clock.advance(6000);
+    watch.end();
+    stage.wire.next().answer(410, EXPIRED);
+    stage.clock.advance(200);
+    expect(stage.wire.next().query.get("watch")).toBeNull();
+  });
+
+  test("is listed anew when the caller distrusts the watch, which was then last good with its last event", () => {
+    const watch = stage.synced(node("a", "1"));
+    stage.clock.advance(20_000);
+    stage.seen.watch.relist("a live read was newer");
+    expect(watch.aborted).toBe(true);
+    expect(stage.seen.story.at(-1)).toBe("lost");
+    stage.seen.watch.relist("asked twice");
+    stage.wire.next().answer(200, list("30", []));
+    expect(stage.seen.story.slice(2)).toEqual(["lost", "gone a", "synced"]);
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
+    expect(stage.wire.waiting).toBe(1);
+  });
+
+  test("and has been replaced under the same name is told as gone before its successor is told", () => {
+    const watch = stage.synced(node("a", "1", "uid-old"));
+    stage.clock.advance(6000);
+    watch.line({ type: "ERROR", object: EXPIRED });
+    stage.clock.advance(200);
+    stage.wire.next().answer(200, list("30", [node("a", "25", "uid-new")]));
+    expect(stage.seen.story.slice(3)).toEqual(["gone a", "changed a", "synced"]);
+    expect(stage.seen.present.get("a")?.uid).toBe("uid-new");
+  });
+});

@@ -103,7 +103,10 @@ export function zoneOf(labels: Readonly<Record<string, string>> = {}): string {
 /** Checks one of our writes to a node. */
 export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: Surroundings): void {
   const foreign = (node: CheckedNode): string =>
-    JSON.stringify((node.spec?.taints ?? []).filter((taint) => !OURS.has(taintName(taint))));
+    (node.spec?.taints ?? [])
+      .filter((taint) => !OURS.has(taintName(taint)))
+      .map(({ key, value, effect, timeAdded }) => `${key}=${value}:${effect}@${timeAdded}`)
+      .join(" ");
   if (foreign(before) !== foreign(after)) {
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }

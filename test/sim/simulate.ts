@@ -44,6 +44,8 @@ export interface Verdict {
 const SECOND = 1000;
 /** How long a calm cluster may take beyond what its paces need. */
 const CALM_MS = 420 * SECOND;
+/** How often a run looks whether an invariant was broken. */
+const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;
@@ -68,6 +70,8 @@ class Run {
   readonly #hash = createHash("sha256");
   readonly #steps: Step[] = [];
   readonly #sometimes: Record<string, number> = {};
+  /** The first broken invariant. */
+  #broken: unknown = null;
   /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
   readonly #evictableAt = new Map<string, number>();
 
@@ -153,7 +157,10 @@ class Run {
   }
 
   #advance(ms: number): void {
-    this.#world.clock.advance(ms);
+    for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
+      this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
+      if (this.#broken !== null) throw this.#broken;
+    }
     for (const process of this.#processes) {
       const error = process.errors[0];
       if (error !== undefined) throw new Error(`${process.name}: ${error}`);
@@ -170,8 +177,13 @@ class Run {
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
-    if (kind === "node" && before !== null) this.#seeNode(JSON.parse(before.json), JSON.parse(now.json));
-    if (kind === "pod" && before !== null) this.#seePod(change);
+    // Thrown here it would look to Vigil like a server that fails.
+    try {
+      if (kind === "node" && before !== null) this.#seeNode(JSON.parse(before.json), JSON.parse(now.json));
+      if (kind === "pod" && before !== null) this.#seePod(change);
+    } catch (error) {
+      this.#broken ??= error;
+    }
   }
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {

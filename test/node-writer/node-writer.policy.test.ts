@@ -1,0 +1,210 @@
+/** Whether an ask about a node still holds, and the patch that carries it out, as tables. */
+import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import {
+  decideConditions,
+  decideLabels,
+  decideTaints,
+  refutesSilence,
+} from "../../services/node-writer/node-writer.policy.ts";
+import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
+
+const NOW = Date.UTC(2026, 0, 1, 0, 0, 5, 999);
+const NOW_TEXT = "2026-01-01T00:00:05Z";
+const STOPPED = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+
+function conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}): BodyOf<"asked.condition"> {
+  return {
+    node: "node-1",
+    uid: "uid-1",
+    resourceVersion: "1",
+    basis: { leaseRenewedAt: 100, statusHeartbeatAt: 50 },
+    conditions: [
+      { type: "Ready", status: "Unknown", ...STOPPED, heartbeatAt: null },
+      { type: "PIDPressure", status: "Unknown", reason: "never", message: "m", heartbeatAt: Date.UTC(2025, 0, 1) },
+    ],
+    ...fields,
+  };
+}
+
+function taintAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
+  const [add, remove] = [[], []];
+  return {
+    node: "node-1",
+    uid: "uid-1",
+    resourceVersion: "1",
+    taints: [],
+    add,
+    remove,
+    ready: "False",
+    why: "conditions",
+    ...fields,
+  };
+}
+
+function live(fields: Partial<ObservedNode> = {}): ObservedNode {
+  return nodeWith("True", {
+    resourceVersion: "7",
+    conditions: [condition("Ready", "True", { heartbeatAt: 50 })],
+    ...fields,
+  });
+}
+
+test.each([
+  ["the same lease as known", 100, 100, false],
+  ["an older one", 100, 99.999, false],
+  ["a newer one", 100, 100.001, true],
+  ["any lease where none was known", null, 1, true],
+  ["one without a time", null, null, false],
+  ["one that lost its time", 100, null, false],
+])("silence is refuted by a live lease: %s", (_what, leaseRenewedAt, renewedAt, isRefuted) => {
+  expect(refutesSilence({ leaseRenewedAt, statusHeartbeatAt: 50 }, renewedAt)).toBe(isRefuted);
+});
+
+describe("asked.condition", () => {
+  test("becomes one patch of status with the preconditions of what it was judged on (2.8 step F)", () => {
+    expect(decideConditions(conditionAsk(), null, NOW)).toEqual({
+      kind: "write",
+      change: "conditions: Ready=Unknown PIDPressure=Unknown",
+      body: {
+        metadata: { resourceVersion: "1", uid: "uid-1" },
+        status: {
+          conditions: [
+            { type: "Ready", status: "Unknown", ...STOPPED, lastTransitionTime: NOW_TEXT },
+            {
+              type: "PIDPressure",
+              status: "Unknown",
+              reason: "never",
+              message: "m",
+              lastHeartbeatTime: "2025-01-01T00:00:00Z",
+              lastTransitionTime: NOW_TEXT,
+            },
+          ],
+        },
+      },
+    });
+  });
+
+  test("is written on the live node's version when the first try met another", () => {
+    expect(decideConditions(conditionAsk(), live(), NOW)).toMatchObject({
+      kind: "write",
+      body: { metadata: { resourceVersion: "7", uid: "uid-1" } },
+    });
+  });
+
+  test("gives no heartbeat to a condition that has appeared since, and leaves an Unknown one alone", () => {
+    const conditions = [
+      condition("Ready", "True", { heartbeatAt: 50 }),
+      condition("PIDPressure", "False", { heartbeatAt: 50 }),
+    ];
+    const decision = decideConditions(conditionAsk(), live({ conditions }), NOW);
+    expect(JSON.stringify(decision)).not.toContain("lastHeartbeatTime");
+    const unknown = [condition("Ready", "True", { heartbeatAt: 50 }), condition("PIDPressure", "Unknown")];
+    expect(decideConditions(conditionAsk(), live({ conditions: unknown }), NOW)).toMatchObject({
+      change: "conditions: Ready=Unknown",
+    });
+  });
+
+  test.each([
+    ["so already when Ready is Unknown (R2.45)", live({ conditions: [condition("Ready", "Unknown")] }), "so already"],
+    [
+      "refused when the kubelet posted since, later",
+      live({ conditions: [condition("Ready", "True", { heartbeatAt: 51 })] }),
+      "refused",
+    ],
+    [
+      "refused when the kubelet posted since, earlier",
+      live({ conditions: [condition("Ready", "True", { heartbeatAt: 49 })] }),
+      "refused",
+    ],
+    ["refused when Ready is gone", live({ conditions: [] }), "refused"],
+    ["gone when the name is another node's", live({ uid: "uid-2" }), "gone"],
+  ])("is %s", (_what, node, kind) => {
+    expect(decideConditions(conditionAsk(), node, NOW).kind).toBe(kind);
+  });
+
+  test("of a node that never posted holds while it still has not", () => {
+    const ask = conditionAsk({ basis: { leaseRenewedAt: null, statusHeartbeatAt: null } });
+    expect(decideConditions(ask, live({ conditions: [] }), NOW).kind).toBe("write");
+    expect(decideConditions(ask, live(), NOW).kind).toBe("refused");
+  });
+});
+
+describe("asked.taint", () => {
+  const foreign = [taint("a", "NoSchedule", { value: "1" }), taint("b", "NoExecute", { timeAdded: "t" })];
+  const unreachable = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+  const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
+  const taintsOf = (decision: ReturnType<typeof decideTaints>): Taint[] | null =>
+    decision.kind === "write" ? (decision.body as { spec: { taints: Taint[] | null } }).spec.taints : [];
+
+  test("swaps in one patch: foreign taints in their places, the new one stamped at the end (L20, P4)", () => {
+    const [first, last] = foreign as [Taint, Taint];
+    const ask = taintAsk({ taints: [first, unreachable, last], add: [notReady], remove: [unreachable] });
+    expect(decideTaints(ask, null, NOW)).toEqual({
+      kind: "write",
+      change: "taints: +node.kubernetes.io/not-ready:NoExecute -node.kubernetes.io/unreachable:NoExecute",
+      body: {
+        metadata: { resourceVersion: "1", uid: "uid-1" },
+        spec: { taints: [first, last, { ...notReady, timeAdded: NOW_TEXT }] },
+      },
+    });
+  });
+
+  test("writes null where no taint is left (4.4)", () => {
+    expect(taintsOf(decideTaints(taintAsk({ taints: [notReady], remove: [notReady] }), null, NOW))).toBeNull();
+  });
+
+  test("leaves one that stands there already as it is, with its time", () => {
+    const standing = { ...notReady, timeAdded: "before" };
+    const ask = taintAsk({ taints: [standing], add: [notReady], remove: [unreachable] });
+    expect(decideTaints(ask, null, NOW).kind).toBe("so already");
+  });
+
+  test("is computed on the live taints after a conflict, so that nobody's taint is lost (L44)", () => {
+    const ask = taintAsk({ add: [notReady] });
+    const node = live({ conditions: [condition("Ready", "False")], taints: foreign });
+    const decision = decideTaints(ask, node, NOW);
+    expect(taintsOf(decision)).toEqual([...foreign, { ...notReady, timeAdded: NOW_TEXT }]);
+    expect(decision).toMatchObject({ body: { metadata: { resourceVersion: "7" } } });
+  });
+
+  test.each([
+    ["refused when Ready is another by now", live(), "refused"],
+    ["refused when Ready is gone by now", live({ conditions: [] }), "refused"],
+    ["gone when the name is another node's", live({ uid: "uid-2" }), "gone"],
+    [
+      "so already when someone else did it",
+      live({ conditions: [condition("Ready", "False")], taints: [notReady] }),
+      "so already",
+    ],
+  ])("is %s", (_what, node, kind) => {
+    expect(decideTaints(taintAsk({ add: [notReady] }), node, NOW).kind).toBe(kind);
+  });
+
+  test("of a node without Ready holds while it still has none", () => {
+    const ask = taintAsk({ ready: null, taints: [notReady], remove: [notReady] });
+    expect(decideTaints(ask, live({ conditions: [], taints: [notReady] }), NOW).kind).toBe("write");
+    expect(decideTaints(ask, live({ taints: [notReady] }), NOW).kind).toBe("refused");
+  });
+});
+
+describe("asked.label", () => {
+  const ask = { node: "node-1", uid: "uid-1", resourceVersion: "1", labels: { a: "1", b: "2" } };
+
+  test("becomes a patch of these labels alone, bound to the node but to no version (R4.29)", () => {
+    expect(decideLabels(ask, null)).toEqual({
+      kind: "write",
+      change: "labels: a=1 b=2",
+      body: { metadata: { uid: "uid-1", labels: { a: "1", b: "2" } } },
+    });
+  });
+
+  test("leaves out what is so already", () => {
+    expect(decideLabels(ask, live({ labels: { a: "1" } }))).toMatchObject({
+      body: { metadata: { labels: { b: "2" } } },
+    });
+    expect(decideLabels(ask, live({ labels: { a: "1", b: "2" } })).kind).toBe("so already");
+    expect(decideLabels(ask, live({ uid: "uid-2" })).kind).toBe("gone");
+  });
+});

@@ -1,0 +1,75 @@
+/** What of an observation is worth telling, and in which pieces. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { CHUNK_BYTES_MAX, fitsMessage, nodeChange, podChunks } from "../../services/observer/observer.policy.ts";
+import { condition, nodeWith, podWith, taint } from "../node/node-fixtures.ts";
+
+describe("a node's change", () => {
+  const before = nodeWith("True", {
+    labels: { zone: "a" },
+    taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "t" })],
+    conditions: [condition("Ready", "True", { reason: "r" }), condition("DiskPressure", "False")],
+  });
+  const [ready = condition("Ready", "True"), ...rest] = before.conditions;
+  const cases: [string, Partial<ObservedNode>, ReturnType<typeof nodeChange>][] = [
+    ["nothing but the resourceVersion", { resourceVersion: "2" }, "none"],
+    ["a heartbeat", { resourceVersion: "2", conditions: [{ ...ready, heartbeatAt: 9 }, ...rest] }, "heartbeat"],
+    ["a transition time", { conditions: [{ ...ready, transitionAt: 9 }, ...rest] }, "state"],
+    ["a status", { conditions: [{ ...ready, status: "False" }, ...rest] }, "state"],
+    ["a reason", { conditions: [{ ...ready, reason: "s" }, ...rest] }, "state"],
+    ["a condition more", { conditions: [ready, ...rest, condition("PIDPressure", "False")] }, "state"],
+    ["a condition less", { conditions: [ready] }, "state"],
+    ["another order of conditions", { conditions: [...rest, ready] }, "state"],
+    ["a label", { labels: { zone: "b" } }, "state"],
+    ["a label more", { labels: { zone: "a", region: "r" } }, "state"],
+    ["the cordon", { unschedulable: true }, "state"],
+    ["a taint's value", { taints: [taint("k", "NoSchedule", { value: "w", timeAdded: "t" })] }, "state"],
+    ["a taint's time", { taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "u" })] }, "state"],
+    ["no taint any more", { taints: [] }, "state"],
+    ["another uid", { uid: "uid-2" }, "state"],
+    ["the creation time", { createdAt: 7 }, "state"],
+  ];
+  test.each(cases)("of %s", (_what, fields, change) => {
+    expect(nodeChange(before, { ...before, ...fields })).toBe(change);
+  });
+});
+
+describe("chunks of pods", () => {
+  test("are at least one, empty for a node without pods", () => {
+    expect(podChunks([])).toEqual([[]]);
+  });
+
+  test("hold every pod once, in order, and none is over the limit", () => {
+    const anyPod = fc
+      .record({ name: fc.string({ maxLength: 250 }), padding: fc.integer({ min: 0, max: 30_000 }) })
+      .map(({ name, padding }) => podWith(name, { tolerations: [{ value: "é".repeat(padding) }] }));
+    fc.assert(
+      fc.property(fc.array(anyPod, { maxLength: 12 }), (pods) => {
+        const chunks = podChunks(pods);
+        const fitting = pods.filter((pod) => Buffer.byteLength(JSON.stringify(pod)) + 1 <= CHUNK_BYTES_MAX);
+        expect(chunks.flat()).toEqual(fitting);
+        for (const chunk of chunks)
+          expect(Buffer.byteLength(JSON.stringify(chunk))).toBeLessThanOrEqual(CHUNK_BYTES_MAX + 2);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("leave out a pod that no message can hold", () => {
+    const absurd = podWith("absurd", { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX) }] });
+    expect(
+      podChunks([podWith("a"), absurd, podWith("b")])
+        .flat()
+        .map(({ name }) => name),
+    ).toEqual(["a", "b"]);
+  });
+});
+
+test("a node fits a message unless its taints and conditions are beyond reason", () => {
+  const conditions = (count: number, reason: string) =>
+    Array.from({ length: count }, (_, index) => condition(`Type${index}`, "True", { reason }));
+  expect(fitsMessage(nodeWith(null, { conditions: conditions(24, "r".repeat(1_024)) }))).toBe(true);
+  expect(fitsMessage(nodeWith(null, { conditions: conditions(200, "r") }))).toBe(true);
+  expect(fitsMessage(nodeWith(null, { conditions: conditions(200, "r".repeat(1_024)) }))).toBe(false);
+});

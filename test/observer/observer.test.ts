@@ -1,0 +1,168 @@
+/** The observer on a virtual cluster: what it tells, in which order, how much, and what it leaves behind. */
+import { describe, expect, test } from "vitest";
+import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
+import { HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { NODE, OBSERVER, SPINE } from "../scenario/spine.ts";
+import { HandFleet } from "../support/hand-fleet.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { type Heard, VirtualCluster } from "../support/virtual-cluster.ts";
+
+/** Types of the messages about one node's shard, in the order they were said; runs of one type are written once. */
+function order(heard: readonly Heard[], node: string): string[] {
+  const types = heard
+    .filter(({ type, body }) => type.startsWith("observed.") && shardIn(body) === shardOf(node))
+    .map(({ type }) => type);
+  return types.filter((type, index) => type !== types[index - 1]);
+}
+
+function shardIn(body: object): number {
+  if ("shard" in body && typeof body.shard === "number") return body.shard;
+  return "node" in body && typeof body.node === "string" ? shardOf(body.node) : -1;
+}
+
+describe("a shard is told", () => {
+  test("nodes, their pods, their signs of life, and then the pulse that closes it", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "node-1" });
+    kubelet.report("Ready", "False");
+    cluster.addPod("node-1", "pod-1");
+    cluster.start(OBSERVER);
+    cluster.advance(0);
+    cluster.heard.length = 0;
+    cluster.start(NODE);
+    cluster.advance(0);
+    expect(order(cluster.heard, "node-1")).toEqual([
+      "observed.node",
+      "observed.pods",
+      "observed.lease",
+      "observed.pulse",
+    ]);
+    const pulse = cluster.said("observed.pulse").find(({ body }) => body.shard === shardOf("node-1"));
+    const ask = cluster.said("asked.resync").find(({ body }) => body.shard === shardOf("node-1"));
+    expect(pulse?.cause).toBe(ask?.id);
+    expect(pulse?.body).toMatchObject({ nodes: { count: 1 }, pods: { count: 1 }, resyncs: 2 });
+  });
+
+  test("again with the instants at which the signs were seen, not those of the telling", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "node-1" });
+    cluster.start(OBSERVER);
+    cluster.advance(20_000);
+    kubelet.stop();
+    cluster.clock.stepWall(-500_000);
+    cluster.advance(15_000);
+    cluster.heard.length = 0;
+    cluster.start(NODE);
+    cluster.advance(0);
+    const [batch] = cluster.said("observed.lease");
+    const lease = batch?.body.heartbeats.find(({ kind }) => kind === "lease");
+    expect((batch?.at ?? 0) - (lease?.seenAt ?? 0)).toBe(15_000);
+  });
+});
+
+describe("pods are told", () => {
+  test("only of nodes of interest, and no longer when that ends", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "node-1" });
+    cluster.addPod("node-1", "pod-1");
+    cluster.start(OBSERVER);
+    cluster.advance(5_000);
+    expect(cluster.said("observed.pods")).toEqual([]);
+    kubelet.report("Ready", "False");
+    cluster.advance(0);
+    expect(cluster.said("observed.pods").map(({ body }) => body.pods.map(({ name }) => name))).toEqual([["pod-1"]]);
+    kubelet.report("Ready", "True");
+    cluster.advance(0);
+    cluster.heard.length = 0;
+    cluster.addPod("node-1", "pod-2");
+    cluster.advance(2_000);
+    expect(cluster.said("observed.pods")).toEqual([]);
+    expect(cluster.said("observed.pulse").at(-1)?.body.pods).toEqual({ count: 0, sum: 0 });
+  });
+
+  test("together when many change within a moment", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "node-1" });
+    kubelet.report("Ready", "False");
+    cluster.start(OBSERVER);
+    cluster.advance(5_000);
+    cluster.heard.length = 0;
+    for (let index = 0; index < 20; index++) cluster.addPod("node-1", `pod-${index}`);
+    cluster.advance(1_000);
+    expect(cluster.said("observed.pods")).toHaveLength(1);
+    expect(cluster.said("observed.pods")[0]?.body.pods).toHaveLength(20);
+  });
+
+  test("in chunks that fit a message, however many there are", () => {
+    const cluster = new VirtualCluster();
+    const kubelet = cluster.addNode({ name: "node-1" });
+    kubelet.report("Ready", "False");
+    const tolerations = [{ key: "k".repeat(250), operator: "Exists" }];
+    for (let index = 0; index < 300; index++) cluster.addPod("node-1", `pod-${index}`, { spec: { tolerations } });
+    cluster.start(OBSERVER);
+    cluster.advance(1_000);
+    const chunks = cluster.said("observed.pods");
+    expect(chunks.length).toBeGreaterThan(1);
+    expect(new Set(chunks.map(({ body }) => body.version)).size).toBe(1);
+    expect(chunks.flatMap(({ body }) => body.pods)).toHaveLength(300);
+    for (const { body } of chunks) expect(JSON.stringify(body).length).toBeLessThan(MESSAGE_BYTES_MAX - 1_024);
+  });
+});
+
+test("heartbeats that come within a moment go together, at most so many in one message", () => {
+  const cluster = new VirtualCluster({ profile: { pulsePeriodMs: 60_000, pulseTimeoutMs: 240_000 } });
+  const names = Array.from({ length: 30_000 }, (_, index) => `n${index}`)
+    .filter((name) => shardOf(name) === 0)
+    .slice(0, 400);
+  const kubelets = names.map((name) => cluster.addNode({ name, leasePeriodMs: null, statusPeriodMs: null }));
+  cluster.start(OBSERVER);
+  cluster.advance(1_000);
+  cluster.heard.length = 0;
+  for (const kubelet of kubelets) kubelet.renew();
+  cluster.advance(1_000);
+  const sizes = cluster.said("observed.lease").map(({ body }) => body.heartbeats.length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(400);
+  expect(Math.max(...sizes)).toBe(HEARTBEATS_PER_MESSAGE_MAX);
+  expect(sizes).toHaveLength(3);
+});
+
+test("only the process that minds shard 0 observes, and one that loses it falls silent and leaves no timer", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
+  const fleet = new HandFleet("one");
+  const before = cluster.clock.pendingTimers;
+  cluster.start(OBSERVER, { member: "one", fleet });
+  fleet.set("observer", 7, true);
+  cluster.advance(5_000);
+  expect(cluster.heard).toEqual([]);
+  fleet.set("observer", 0, true);
+  cluster.advance(5_000);
+  expect(cluster.said("observed.pulse").length).toBeGreaterThan(64);
+  fleet.set("observer", 0, false);
+  cluster.advance(0);
+  cluster.heard.length = 0;
+  cluster.advance(60_000);
+  expect(cluster.heard).toEqual([]);
+  expect(cluster.clock.pendingTimers).toBe(before);
+});
+
+test("a quiet lease watch is compared with live leases; where all are as told, nothing is listed again", async () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1" }).stop();
+  const process = cluster.start(SPINE);
+  cluster.advance(120_000);
+  expect(await metricValue(process.metrics, "vigil_stale_lease_watches_total")).toBe(0);
+});
+
+test("a stale lease watch is found out within watchQuietMs and read anew (85221)", async () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", statusPeriodMs: null });
+  const process = cluster.start(SPINE);
+  cluster.advance(20_000);
+  cluster.api.faults.silenceWatches("leases");
+  cluster.advance(cluster.profile.watchQuietMs * 2 + 1_000);
+  expect(await metricValue(process.metrics, "vigil_stale_lease_watches_total")).toBe(1);
+  const leases = cluster.said("observed.lease").filter(({ atMs }) => atMs > 21_000);
+  expect(leases.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,74 @@
+/** Pods by node: versions follow the contents, whatever the order of events. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { BoundPod } from "../../protocols/ports.ts";
+import { PodIndex } from "../../services/observer/pod-index.ts";
+import { podWith } from "../node/node-fixtures.ts";
+
+function bound(node: string, name: string, resourceVersion = "1"): BoundPod {
+  return { node, resourceVersion, pod: podWith(name) };
+}
+
+test("a node without pods has the version of nothing, and again after its last pod left", () => {
+  const index = new PodIndex();
+  expect(index.versionOf("a")).toBe("0.0");
+  index.put(bound("a", "one"));
+  index.remove(bound("a", "one"));
+  index.remove(bound("a", "one"));
+  expect(index.versionOf("a")).toBe("0.0");
+  expect(index.podsOf("a")).toEqual([]);
+});
+
+test("a pod that changed is there once, under another version", () => {
+  const index = new PodIndex();
+  index.put(bound("a", "one", "1"));
+  const before = index.versionOf("a");
+  index.put(bound("a", "one", "2"));
+  expect(index.podsOf("a").map(({ name }) => name)).toEqual(["one"]);
+  expect(index.versionOf("a")).not.toBe(before);
+});
+
+test("a word about another pod of the same name takes nothing away", () => {
+  const index = new PodIndex();
+  index.put(bound("a", "one"));
+  index.remove({ ...bound("a", "one"), pod: podWith("one", { uid: "another" }) });
+  expect(index.podsOf("a")).toHaveLength(1);
+});
+
+test("after any events the index holds what a plain map would, and its versions tell the same contents alike", () => {
+  const event = fc.record({
+    node: fc.constantFrom("a", "b"),
+    name: fc.constantFrom("one", "two", "three"),
+    version: fc.constantFrom("1", "2"),
+    isGone: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+      const index = new PodIndex();
+      const plain = new Map<string, BoundPod>();
+      for (const { node, name, version, isGone } of events) {
+        const pod = bound(node, name, version);
+        if (isGone) index.remove(pod);
+        else index.put(pod);
+        if (isGone) plain.delete(`${node}/${name}`);
+        else plain.set(`${node}/${name}`, pod);
+      }
+      const fresh = new PodIndex();
+      for (const pod of plain.values()) fresh.put(pod);
+      for (const node of ["a", "b"]) {
+        expect(
+          index
+            .podsOf(node)
+            .map(({ name }) => name)
+            .toSorted(),
+        ).toEqual(
+          fresh
+            .podsOf(node)
+            .map(({ name }) => name)
+            .toSorted(),
+        );
+        expect(index.versionOf(node)).toBe(fresh.versionOf(node));
+      }
+    }),
+  );
+});

@@ -10,10 +10,10 @@ export function apiTime(epochMs: number): string {
  * fraction.
  */
 export function apiMicroTime(epochMs: number): string {
+  const wholeMs = Math.floor(epochMs);
   // A double holds an instant of our days to a quarter of a microsecond: the nearest one is the one that was meant.
-  const epochMicros = Math.round(epochMs * 1000);
-  const wholeMs = Math.floor(epochMicros / 1000);
-  return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(epochMicros - wholeMs * 1000).padStart(3, "0")}Z`;
+  const micros = Math.min(999, Math.round((epochMs - wholeMs) * 1000));
+  return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
 /**

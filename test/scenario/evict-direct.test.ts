@@ -1,0 +1,117 @@
+/** Scenarios of direct mode on virtual time: whole nodes are drained after pod-eviction-timeout, without NoExecute taints (section 5). */
+import { describe, expect, test } from "vitest";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+/** The last sign of life is at 30 s; the timeout of 300 s counts from it and is over at the first instant after (R5.3). */
+const DUE_MS = 330_001;
+const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
+  ["in one life", (world, forMs) => world.advance(forMs)],
+  ["killed in the middle and started again", (world, forMs) => world.crash(forMs)],
+];
+/** API stamps are cut to seconds, so a process that knows a death only from them may be this late. */
+const STAMP_MS = 1000;
+
+/** Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode; the given ones fall silent at 30 s. */
+function drained(silent: readonly string[]): EvictionWorld {
+  const world = new EvictionWorld({ evictionMode: "direct" });
+  world.addZone("a", 6);
+  for (let index = 0; index < 6; index++) world.addTolerantPod(`a-${index}`, `pod-${index}`, [{ operator: "Exists" }]);
+  const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "u", controller: true };
+  world.addPod("a-0", "agent", { metadata: { ownerReferences: [owner] } });
+  world.run();
+  world.advance(30 * S);
+  world.silence(silent);
+  world.advance(60 * S);
+  return world;
+}
+
+describe.each(lives)("direct mode, %s", (_what, pass) => {
+  test("deletes the pods of a dead node after the timeout, but a DaemonSet's; tolerations do not matter", () => {
+    const world = drained(["a-0"]);
+    pass(world, 10 * S);
+    world.advance(DUE_MS - world.clock.monotonicMs() - 1);
+    expect(world.deleted).toEqual([]);
+    world.advance(1 + STAMP_MS);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
+    expect(world.deletedAt("pod-0")).toBeGreaterThanOrEqual(DUE_MS);
+    const status = JSON.stringify(world.read({ kind: "Pod", namespace: "default", name: "pod-0" })?.status);
+    expect(status).toContain('"reason":"NodeLost"');
+    expect(status).toContain("Node a-0 which was running pod pod-0 is unresponsive");
+    const kept = JSON.stringify(world.read({ kind: "Pod", namespace: "default", name: "agent" })?.status);
+    expect(kept).not.toContain("NodeLost");
+  });
+
+  test("never writes a NoExecute taint (P14)", () => {
+    const world = drained(["a-0", "a-1"]);
+    pass(world, 10 * S);
+    world.advance(600 * S);
+    expect(world.tainted).toEqual([]);
+    expect(world.taints("a-0")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
+  });
+
+  test("drains one node each 10 s (5.6)", () => {
+    const world = drained(["a-0", "a-1", "a-2"]);
+    world.advance(DUE_MS - world.clock.monotonicMs() + 5 * S);
+    expect(world.deleted).toHaveLength(1);
+    pass(world, 2 * S);
+    world.advance(60 * S);
+    const [first = 0, second = 0, third = 0] = world.deleted.map(({ atMs }) => atMs);
+    expect(second - first).toBeGreaterThanOrEqual(10 * S - 1);
+    expect(third - second).toBeGreaterThanOrEqual(10 * S - 1);
+    expect(world.deleted).toHaveLength(3);
+  });
+
+  test("calls the drain off when the node returns (5.5)", () => {
+    const world = drained(["a-0"]);
+    world.advance(200 * S);
+    pass(world, 5 * S);
+    world.revive(["a-0"]);
+    world.advance(600 * S);
+    expect(world.deleted).toEqual([]);
+  });
+});
+
+test("a pod that lands on a drained node is deleted at once, past the pace (R5.8)", () => {
+  const world = drained(["a-0"]);
+  world.advance(300 * S);
+  world.addTolerantPod("a-0", "late");
+  const landedMs = world.clock.monotonicMs();
+  world.advance(1 * S);
+  expect(world.deletedAt("late")).toBeLessThanOrEqual(landedMs + world.profile.leaseBatchMs);
+});
+
+describe("when every zone was down and half of the nodes are back", () => {
+  const all = Array.from({ length: 6 }, (_, index) => `a-${index}`);
+
+  test("timeouts that were not over begin anew (R6.11, R6.17)", () => {
+    const world = drained(all);
+    world.advance(110 * S);
+    world.revive(all.slice(3));
+    const backMs = world.clock.monotonicMs();
+    world.advance(300 * S);
+    expect(world.deleted).toEqual([]);
+    world.advance(30 * S);
+    expect(world.deleted.map(({ name }) => name).sort()).toEqual(["pod-0", "pod-1", "pod-2"]);
+    expect(world.deleted[0]?.atMs).toBe(backMs + 300 * S + 1);
+  });
+
+  test("nodes whose timeout was over wait in the queue, which begins drained (R6.15, R6.16)", () => {
+    const world = drained(all);
+    world.advance(600 * S);
+    expect(world.deleted).toEqual([]);
+    world.revive(all.slice(3));
+    const backMs = world.clock.monotonicMs();
+    world.advance(60 * S);
+    expect(world.deleted.map(({ atMs }) => Math.round(atMs - backMs))).toEqual([10 * S, 20 * S, 30 * S]);
+  });
+});
+
+test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)", () => {
+  const world = drained([]);
+  world.addTolerantPod("a-1", "plain", []);
+  world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);
+  world.advance(600 * S);
+  expect(world.deleted).toEqual([]);
+  expect(world.said("judged.pod")).toEqual([]);
+});

@@ -1,0 +1,74 @@
+/** The pace of tainting as a property: in every window, across any crashes, takeovers and double owners, on virtual time (P5, P6). */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { EVICTING, EvictionWorld, type Seen } from "../support/eviction-world.ts";
+
+const S = 1000;
+const RATE = Math.fround(0.1);
+
+/** Fails when more nodes were tainted in some window than the burst and the rate allow. */
+function expectPace(tainted: readonly Seen[], burst: number): void {
+  const at = tainted.map(({ atMs }) => atMs);
+  for (const [first, fromMs] of at.entries()) {
+    for (const [last, untilMs] of at.entries()) {
+      if (last < first) continue;
+      expect(last - first + 1).toBeLessThanOrEqual(burst + (RATE * (untilMs - fromMs)) / S + 1e-6);
+    }
+  }
+}
+
+/** A zone of 30 nodes, 12 of which fall silent at 30 s, beside a healthy zone. */
+function illZone(): EvictionWorld {
+  const world = new EvictionWorld();
+  const nodes = world.addZone("a", 30);
+  world.addZone("b", 2);
+  world.run();
+  world.advance(30 * S);
+  world.silence(nodes.slice(0, 12));
+  return world;
+}
+
+test("however often the process is killed and started again, no window has more taints than 1 + rate × window (P5)", () => {
+  const crash = fc.record({
+    afterMs: fc.integer({ min: 0, max: 25 * S }),
+    downMs: fc.integer({ min: 0, max: 15 * S }),
+  });
+  fc.assert(
+    fc.property(fc.array(crash, { minLength: 1, maxLength: 6 }), (crashes) => {
+      const world = illZone();
+      world.advance(50 * S);
+      for (const { afterMs, downMs } of crashes) {
+        world.advance(afterMs);
+        world.crash(downMs);
+      }
+      world.advance(160 * S);
+      expectPace(world.tainted, 1);
+      expect(world.tainted).toHaveLength(12);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test("two owners of the same zone at once keep its rate together, but for one turn more at the moment they meet", () => {
+  const world = illZone();
+  world.advance(65 * S);
+  const second = world.start(EVICTING, { member: "second" });
+  world.advance(70 * S);
+  second.kill();
+  world.advance(60 * S);
+  expectPace(world.tainted, 2);
+  expect(world.tainted).toHaveLength(12);
+});
+
+test("a turn that the API refuses is granted again in its turn, and all of them never land together", () => {
+  const world = illZone();
+  const isTurn = ({ verb, body }: { verb: string; body: string | null }): boolean =>
+    verb === "patch" && body?.includes('"NoExecute"') === true;
+  const mend = world.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 1 }, when: isTurn });
+  world.advance(140 * S);
+  expect(world.tainted).toEqual([]);
+  mend();
+  world.advance(400 * S);
+  expectPace(world.tainted, 1);
+  expect(world.tainted).toHaveLength(12);
+});

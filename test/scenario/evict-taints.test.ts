@@ -1,0 +1,190 @@
+/** Scenarios of NoExecute taints whoever set them, on virtual time; in one life of Vigil and across a crash. */
+import { describe, expect, test } from "vitest";
+import type { Toleration } from "../../protocols/objects.ts";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
+  ["in one life", (world, forMs) => world.advance(forMs)],
+  ["killed in the middle and started again", (world, forMs) => world.crash(forMs)],
+];
+const exists = (key: string, tolerationSeconds?: number): Toleration => ({
+  key,
+  operator: "Exists",
+  effect: "NoExecute",
+  ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+});
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const annotationOf = (world: EvictionWorld, name: string) =>
+  world.read({ kind: "Node", namespace: "", name })?.metadata.annotations;
+
+/** A cluster of `size` nodes under Vigil, 10 s old. */
+function cluster(size: number): EvictionWorld {
+  const world = new EvictionWorld();
+  world.addZone("a", size);
+  world.run();
+  world.advance(10 * S);
+  return world;
+}
+
+describe.each(lives)("%s", (_what, pass) => {
+  test("a foreign NoExecute taint on 50 nodes evicts at once, after the seconds tolerated, or never", () => {
+    const world = cluster(50);
+    for (let index = 0; index < 50; index++) {
+      world.addTolerantPod(`a-${index}`, `now-${index}`);
+      world.addTolerantPod(`a-${index}`, `later-${index}`, [exists("maintenance", 60)]);
+      world.addTolerantPod(`a-${index}`, `never-${index}`, [exists("maintenance")]);
+    }
+    const taintedMs = world.clock.monotonicMs();
+    for (let index = 0; index < 50; index++) world.taint(`a-${index}`, [MAINTENANCE]);
+    world.advance(0);
+    const of = (prefix: string) => world.deleted.filter(({ name }) => name.startsWith(prefix));
+    expect(of("now-")).toHaveLength(50);
+    expect(of("now-").every(({ atMs }) => atMs === taintedMs)).toBe(true);
+    world.advance(20 * S);
+    pass(world, 5 * S);
+    world.advance(taintedMs + 60 * S - 1 - world.clock.monotonicMs());
+    expect(of("later-")).toEqual([]);
+    world.advance(1);
+    expect(of("later-")).toHaveLength(50);
+    world.advance(600 * S);
+    expect(world.deleted).toHaveLength(100);
+    expect(of("never-")).toEqual([]);
+  });
+
+  test("a taint without timeAdded counts from first sight; that is written down, and taken away with the taint", () => {
+    const world = cluster(3);
+    world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+    world.addTolerantPod("a-1", "patient", [exists("maintenance")]);
+    const taintedMs = world.clock.monotonicMs();
+    world.taint("a-0", [MAINTENANCE]);
+    world.taint("a-1", [MAINTENANCE]);
+    world.advance(1 * S);
+    const written = { "maintenance:NoExecute": "2026-01-01T00:00:10.000000Z" };
+    expect(annotationOf(world, "a-0")).toEqual({ "vigil.v1/taints-seen": JSON.stringify(written) });
+    expect(annotationOf(world, "a-1")).toBeUndefined();
+    expect(world.node("a-0").spec.taints).toEqual([MAINTENANCE]);
+    pass(world, 30 * S);
+    world.advance(40 * S);
+    expect(world.deletedAt("pod")).toBe(taintedMs + 60 * S);
+    world.taint("a-0", []);
+    pass(world, 1 * S);
+    world.advance(1 * S);
+    expect(annotationOf(world, "a-0") ?? {}).toEqual({});
+  });
+
+  test("each row of the tolerations table has its end (17.4)", () => {
+    const world = cluster(3);
+    const k1 = { key: "k1", effect: "NoExecute", timeAdded: "2026-01-01T00:00:15Z" };
+    const k2 = { key: "k2", value: "v", effect: "NoExecute", timeAdded: "2026-01-01T00:00:20Z" };
+    const rows: [name: string, tolerations: Toleration[], endMs: number | undefined][] = [
+      ["none", [], 20 * S],
+      ["zero", [exists("k1", 0), exists("k2")], 20 * S],
+      ["negative", [exists("k1", -5), exists("k2")], 20 * S],
+      ["first", [exists("k1", 20), exists("k1"), exists("k2")], 35 * S],
+      ["forever-first", [exists("k1"), exists("k1", 20), exists("k2")], undefined],
+      ["least", [exists("k1"), exists("k2", 60)], 80 * S],
+      ["each-its-own", [exists("k1", 100), exists("k2", 90)], 110 * S],
+      ["any-key", [{ operator: "Exists", tolerationSeconds: 30 }], 45 * S],
+      ["by-value", [exists("k1"), { key: "k2", value: "v" }], undefined],
+      ["other-value", [exists("k1"), { key: "k2", operator: "Equal", value: "w" }], 20 * S],
+      ["other-effect", [exists("k1"), { key: "k2", operator: "Exists", effect: "NoSchedule" }], 20 * S],
+    ];
+    for (const [name, tolerations] of rows) world.addTolerantPod("a-0", name, tolerations);
+    world.advance(10 * S);
+    world.taint("a-0", [k1, k2]);
+    world.advance(8 * S);
+    pass(world, 4 * S);
+    world.advance(300 * S);
+    expect(rows.map(([name]) => [name, world.deletedAt(name)])).toEqual(rows.map(([name, , endMs]) => [name, endMs]));
+  });
+
+  test("a pod bound to a node that is tainted already counts from its binding", () => {
+    const world = cluster(3);
+    world.taint("a-0", [{ ...MAINTENANCE, timeAdded: "2026-01-01T00:00:00Z" }]);
+    world.advance(90 * S);
+    world.addTolerantPod("a-0", "late", [exists("maintenance", 60)]);
+    const boundMs = world.clock.monotonicMs();
+    world.advance(10 * S);
+    pass(world, 5 * S);
+    world.advance(300 * S);
+    expect(world.deletedAt("late")).toBe(boundMs + 60 * S);
+  });
+
+  test("a changed toleration moves the deadline either way, or lifts it (L22)", () => {
+    const world = cluster(3);
+    const pods = ["shorter", "longer", "for-ever", "gone"];
+    for (const name of pods) world.addTolerantPod("a-0", name, [exists("maintenance", 100)]);
+    world.taint("a-0", [{ ...MAINTENANCE, timeAdded: "2026-01-01T00:00:10Z" }]);
+    world.advance(20 * S);
+    const edit = (name: string, tolerations: Toleration[]) =>
+      world.patch({ kind: "Pod", namespace: "default", name }, { spec: { tolerations } });
+    // The API only lets tolerations be added: what stands in front counts first.
+    edit("shorter", [exists("maintenance", 40), exists("maintenance", 100)]);
+    edit("longer", [exists("maintenance", 200), exists("maintenance", 100)]);
+    edit("for-ever", [exists("maintenance"), exists("maintenance", 100)]);
+    pass(world, 5 * S);
+    world.advance(400 * S);
+    expect(pods.map((name) => world.deletedAt(name))).toEqual([50 * S, 210 * S, undefined, 110 * S]);
+  });
+});
+
+test("when the last NoExecute taint goes, countdowns are lifted and that is told (R8.12)", () => {
+  const world = cluster(3);
+  world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(30 * S);
+  world.taint("a-0", []);
+  world.advance(300 * S);
+  expect(world.deleted).toEqual([]);
+  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "none"]);
+});
+
+test("a node that is deleted takes its countdowns with it (L25)", () => {
+  const world = cluster(3);
+  world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(30 * S);
+  world.silence(["a-0"]);
+  world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: "a-0" }, urgency: 0 });
+  world.advance(300 * S);
+  expect(world.said("asked.eviction")).toEqual([]);
+  expect(world.said("judged.pod").at(-1)?.body.sentence).toBe("none");
+});
+
+test("a pod deleted by somebody else during its countdown is let go without an eviction", () => {
+  const world = cluster(3);
+  world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(30 * S);
+  world.write({ verb: "delete", ref: { kind: "Pod", namespace: "default", name: "pod" }, urgency: 0 });
+  world.advance(300 * S);
+  expect(world.said("asked.eviction")).toEqual([]);
+  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "none"]);
+});
+
+test("an eviction that was carried out is never told as cancelled (L28)", () => {
+  const world = cluster(3);
+  world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(60 * S);
+  world.taint("a-0", []);
+  world.advance(300 * S);
+  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "now"]);
+});
+
+test("the same news twice moves no deadline and tells nothing again (P10)", () => {
+  const world = cluster(3);
+  world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
+  const taintedMs = world.clock.monotonicMs();
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(20 * S);
+  const labels = { touched: "yes" };
+  world.patch({ kind: "Node", namespace: "", name: "a-0" }, { metadata: { labels } });
+  world.patch({ kind: "Pod", namespace: "default", name: "pod" }, { metadata: { labels } });
+  world.api.faults.compact();
+  world.api.faults.cutWatches({ how: "break" });
+  world.advance(300 * S);
+  expect(world.deletedAt("pod")).toBe(taintedMs + 60 * S);
+  expect(world.said("judged.pod")).toHaveLength(2);
+});

@@ -133,7 +133,7 @@ describeWithNats("a cluster of three", () => {
     await until("a message crosses the cluster", crosses("before"));
     await first.kill();
     await until("the loss is noticed", () => !sender.transport.connected());
-    await until("another node takes us", () => sender.transport.connected(), 10_000);
+    await until("another node takes us", () => sender.transport.connected(), { withinMs: 10_000 });
     await until("a message crosses what is left", crosses("after"));
     expect(sender.transport.connection.getServer()).not.toBe(`127.0.0.1:${first.port}`);
   });

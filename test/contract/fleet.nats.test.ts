@@ -35,9 +35,9 @@ describeWithNats("a fleet on nats-server", () => {
     const members = [await join(server.url, "a"), await join(server.url, "b"), await join(server.url, "c")];
     await until("three share the shards", () => shared(members));
     await server.kill();
-    await until("nobody minds anything", () => members.every(({ count }) => count() === 0), 5000);
+    await until("nobody minds anything", () => members.every(({ count }) => count() === 0), { withinMs: 5000 });
     await server.start();
-    await until("three share the shards again", () => shared(members), 10_000);
+    await until("three share the shards again", () => shared(members), { withinMs: 10_000 });
   });
 
   test("takes over from a member whose connection ends, and at once from one that says goodbye", async () => {
@@ -49,9 +49,9 @@ describeWithNats("a fleet on nats-server", () => {
     ];
     await until("three share the shards", () => shared([first, second, third]));
     await first.transport.close();
-    await until("two share the shards", () => shared([second, third]) && first.count() === 0, 5000);
+    await until("two share the shards", () => shared([second, third]) && first.count() === 0, { withinMs: 5000 });
     second.fleet.goodbye();
     expect(second.count()).toBe(0);
-    await until("one minds everything", () => third.count() === SHARD_COUNT, 5000);
+    await until("one minds everything", () => third.count() === SHARD_COUNT, { withinMs: 5000 });
   });
 });

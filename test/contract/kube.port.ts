@@ -10,7 +10,7 @@ import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { read, type Seen, seeLeases, seeNodes, seePods, write } from "../support/kube-probe.ts";
-import { until } from "../support/server-process.ts";
+import { until } from "../support/until.ts";
 import { nodeNamed, type ProvidedServer, podNamed } from "./kube.provided.ts";
 
 const urgency = Urgency.status;

@@ -11,7 +11,8 @@ import { httpsWire } from "../../services/runtime/kube.https.ts";
 import { kubeProgram } from "./kube-assets.ts";
 import { type KubectlResult, kubectl, writeKubeconfig } from "./kubectl.ts";
 import { freePort } from "./nats-server.ts";
-import { ServerProcess, until } from "./server-process.ts";
+import { ServerProcess } from "./server-process.ts";
+import { until } from "./until.ts";
 
 /** The token of a cluster administrator. */
 const ADMIN_TOKEN = "admin-token";

@@ -1,17 +1,18 @@
 /** A real nats-server as a child process of a test, on a port of its own. It knows nothing of the product. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ServerProcess } from "./server-process.ts";
+import { until } from "./until.ts";
 
 /** What a test prints when there is no nats-server. */
 const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
 
-/** How long a server may take until it is ready, in milliseconds. */
-const READY_TIMEOUT_MS = 10_000;
+/** What a server logs as soon as it takes connections. */
+const READY = "Server is ready";
 
 /** How a server is started. */
 export interface NatsServerOptions {
@@ -39,7 +40,7 @@ export interface NatsServer {
   start(config?: string): Promise<void>;
   /** Makes it read another configuration while it runs. */
   reload(config: string): void;
-  /** All it has logged. */
+  /** What it has logged since it was started last. */
   log(): string;
 }
 
@@ -74,7 +75,7 @@ export async function freePort(): Promise<number> {
 
 /** Starts a server and waits until it is ready. It ends with the test process at the latest. */
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
-  const server = new ServerProcess(options.port ?? (await freePort()), options);
+  const server = new ServerInFolder(options.port ?? (await freePort()), options);
   await server.start();
   return server;
 }
@@ -92,86 +93,64 @@ export async function startNatsCluster(size: number, config = ""): Promise<NatsS
   );
 }
 
-class ServerProcess implements NatsServer {
+class ServerInFolder implements NatsServer {
   readonly port: number;
   readonly url: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "nats-server-"));
   readonly #configFile = join(this.#folder, "nats.conf");
-  readonly #jetstream: boolean;
-  #child: ChildProcess | null = null;
-  #log = "";
-  readonly #endWithTest = () => this.#child?.kill("SIGKILL");
+  readonly #args: readonly string[];
+  #process: ServerProcess;
 
   constructor(port: number, { config = "", files = {}, jetstream = false }: NatsServerOptions) {
     this.port = port;
     this.url = `nats://127.0.0.1:${port}`;
-    this.#jetstream = jetstream;
-    writeFileSync(this.#configFile, config);
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.#folder, name), text);
+    const storage = jetstream ? ["-js", "-sd", join(this.#folder, "jetstream")] : [];
+    this.#args = ["-a", "127.0.0.1", "-p", String(port), "-c", this.#configFile, ...storage];
+    this.#process = this.#newProcess();
+    for (const [name, text] of Object.entries({ ...files, "nats.conf": config })) {
+      writeFileSync(join(this.#folder, name), text);
+    }
   }
 
   async start(config?: string): Promise<void> {
     if (config !== undefined) writeFileSync(this.#configFile, config);
-    const storage = this.#jetstream ? ["-js", "-sd", join(this.#folder, "jetstream")] : [];
-    const program = findNatsServer();
-    if (program === null) throw new Error(NATS_SERVER_MISSING);
-    const child = spawn(program, ["-a", "127.0.0.1", "-p", String(this.port), "-c", this.#configFile, ...storage], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    this.#child = child;
-    process.once("exit", this.#endWithTest);
-    await this.#ready(child);
+    const started = this.#newProcess();
+    this.#process = started;
+    started.start();
+    await until("nats-server is ready or has ended", () => started.log().includes(READY) || !started.running());
+    if (!started.running()) throw new Error(`nats-server ended:\n${started.log()}`);
   }
 
   async stop(): Promise<void> {
-    await this.#end("SIGTERM");
+    await this.#process.end("SIGTERM");
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
   kill(): Promise<void> {
-    return this.#end("SIGKILL");
+    return this.#process.end("SIGKILL");
   }
 
   pause(): void {
-    this.#child?.kill("SIGSTOP");
+    this.#process.pause();
   }
 
   resume(): void {
-    this.#child?.kill("SIGCONT");
+    this.#process.resume();
   }
 
   reload(config: string): void {
     writeFileSync(this.#configFile, config);
-    this.#child?.kill("SIGHUP");
+    const { pid } = this.#process;
+    if (pid !== undefined) process.kill(pid, "SIGHUP");
   }
 
   log(): string {
-    return this.#log;
+    return this.#process.log();
   }
 
-  #ready(child: ChildProcess): Promise<void> {
-    const logged = this.#log.length;
-    return new Promise((resolve, reject) => {
-      const fail = (why: string) => reject(new Error(`nats-server ${why}:\n${this.#log}`));
-      const late = setTimeout(() => fail("was not ready in time"), READY_TIMEOUT_MS);
-      child.once("exit", () => fail("ended"));
-      child.stderr?.on("data", (chunk: Buffer) => {
-        this.#log += chunk.toString();
-        if (!this.#log.includes("Server is ready", logged)) return;
-        clearTimeout(late);
-        resolve();
-      });
-    });
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    this.#child = null;
-    process.off("exit", this.#endWithTest);
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill(signal);
-    child.kill("SIGCONT");
-    await ended;
+  #newProcess(): ServerProcess {
+    const program = findNatsServer();
+    if (program === null) throw new Error(NATS_SERVER_MISSING);
+    return new ServerProcess(program, this.#args);
   }
 }

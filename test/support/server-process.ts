@@ -75,16 +75,3 @@ export class ServerProcess {
     return this.#log;
   }
 }
-
-/** Waits until `holds` answers true, and asks again every `everyMs`; fails with `what` after `withinMs`. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  { withinMs = 30_000, everyMs = 50 }: { readonly withinMs?: number; readonly everyMs?: number } = {},
-): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
-  }
-}

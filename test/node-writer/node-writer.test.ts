@@ -7,7 +7,7 @@ import { typedBus } from "../../services/runtime/bus.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
-import type { VirtualKubelet } from "../support/virtual-kubelet.ts";
+import type { TestKubelet } from "../support/test-kubelet.ts";
 
 const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
 const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
@@ -15,7 +15,7 @@ const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
 /** A node, a node-writer, and someone who asks. */
 class Scene {
   readonly cluster = new VirtualCluster();
-  readonly kubelet: VirtualKubelet;
+  readonly kubelet: TestKubelet;
   readonly calls: string[] = [];
 
   constructor() {

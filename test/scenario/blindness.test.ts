@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
-import type { VirtualKubelet } from "../support/virtual-kubelet.ts";
+import type { TestKubelet } from "../support/test-kubelet.ts";
 import { ALL_UNKNOWN, ALL_WELL, JUDGES, NODE, OBSERVER, SPINE } from "./spine.ts";
 
 const LIVE = ["live-1", "live-2", "live-3"];
@@ -14,7 +14,7 @@ const LIVE = ["live-1", "live-2", "live-3"];
 interface Cast {
   readonly cluster: VirtualCluster;
   /** A node whose kubelet the test stops. */
-  readonly doomed: VirtualKubelet;
+  readonly doomed: TestKubelet;
 }
 
 /** Three nodes that live throughout and one to be stopped. */

@@ -8,7 +8,7 @@ import { podWriterService } from "../../services/pod-writer/pod-writer.service.t
 import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
-import type { KubeletOptions, VirtualKubelet } from "./virtual-kubelet.ts";
+import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 
 /** Every service that has to do with evictions. */
 export const EVICTING: Services = {
@@ -50,7 +50,7 @@ export class EvictionWorld extends VirtualCluster {
   readonly healed: Seen[] = [];
   /** When each pod began to terminate or vanished. */
   readonly deleted: Seen[] = [];
-  readonly #kubelets = new Map<string, VirtualKubelet>();
+  readonly #kubelets = new Map<string, TestKubelet>();
   #process: VirtualProcess | null = null;
 
   constructor(profile: Partial<Profile> = {}) {
@@ -86,7 +86,7 @@ export class EvictionWorld extends VirtualCluster {
   }
 
   /** The kubelet of a node. */
-  kubelet(name: string): VirtualKubelet {
+  kubelet(name: string): TestKubelet {
     const kubelet = this.#kubelets.get(name);
     if (kubelet === undefined) throw new Error(`there is no kubelet ${name}`);
     return kubelet;

@@ -18,7 +18,7 @@ import { createKube } from "../../services/runtime/kube.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { seededRandom } from "../../services/runtime/random.ts";
 import { recordingLog } from "./recording-log.ts";
-import { type KubeletOptions, VirtualKubelet } from "./virtual-kubelet.ts";
+import { type KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 
 /** How a world is made; the profile is the standard one where nothing is given. */
 export interface VirtualWorldOptions {
@@ -84,8 +84,8 @@ export class VirtualWorld {
   }
 
   /** Registers a node with a kubelet of its own. */
-  addNode(options: KubeletOptions): VirtualKubelet {
-    const kubelet = new VirtualKubelet(this.kube, this.clock, options);
+  addNode(options: KubeletOptions): TestKubelet {
+    const kubelet = new TestKubelet(this.kube, this.clock, options);
     kubelet.register();
     this.advance(0);
     return kubelet;

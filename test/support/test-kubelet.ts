@@ -1,7 +1,4 @@
-/**
- * A kubelet on virtual time: registers its node, renews the lease, posts its status, and does each only when told or
- * due.
- */
+/** A kubelet of a test, on any clock: registers its node, renews the lease, posts its status, when told or when due. */
 
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ConditionStatus, Taint } from "../../protocols/objects.ts";
@@ -34,7 +31,7 @@ const STATUS_PERIOD_MS = 300_000;
 const CONDITION_TYPES = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
 
 /** One node's kubelet. Its writes go to the API at once; replies that matter to a test are kept in `refusals`. */
-export class VirtualKubelet {
+export class TestKubelet {
   readonly name: string;
   /** Details of writes that did not succeed. */
   readonly refusals: string[] = [];

@@ -10,7 +10,7 @@ import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";
 import { asNode, type NodeCondition, type NodeObject } from "./node-object.ts";
 import { registerPauseMs } from "./registration.policy.ts";
-import { nodeRef, register } from "./registration.ts";
+import { type Candidate, nodeRef, register } from "./registration.ts";
 import { statusPatch } from "./status.patch.ts";
 
 /** How often hollow nodes do what; kubelet's defaults. */
@@ -94,15 +94,17 @@ export class HollowNode {
   /** Registers the node and starts its heartbeats; `done` is called once it is registered, or stopped before. */
   start(done: (registered: boolean) => void): void {
     const { clock, kube, log } = this.#options;
-    const built = () => ({
-      node: hollowNode(this.spec, this.#ordered, clock.wallMs()),
-      resetExtendedResources: false,
-    });
+    let sent: readonly NodeCondition[] = [];
+    const candidate = (use: (candidate: Candidate) => void) => {
+      const node = hollowNode(this.spec, this.#ordered, clock.wallMs());
+      sent = node.status?.conditions ?? [];
+      use({ node, resetExtendedResources: false });
+    };
     const pauseMs = (attempt: number) =>
       attempt === 0 ? 0 : registerPauseMs(attempt - 1, REGISTER_FIRST_MS, REGISTER_MAX_MS);
-    const stop = register({ clock, kube, log, pauseMs, candidate: (use) => use(built()) }, (node, created) => {
+    const stop = register({ clock, kube, log, pauseMs, candidate }, (node, created) => {
       this.#registering = null;
-      this.#adopt(node, created);
+      this.#adopt(node, created ? sent : null);
       done(true);
     });
     this.#registering = { stop, done };
@@ -172,12 +174,13 @@ export class HollowNode {
     this.#options.kube.write({ ref: nodeRef(this.spec.name), urgency: Urgency.healing, verb: "delete" }, () => {});
   }
 
-  /** A created node already shows its status; one that was met gets it now. */
-  #adopt(node: NodeObject, created: boolean): void {
+  /** A created node already shows what was sent, which shares its texts with all others; one that was met gets it now. */
+  #adopt(node: NodeObject, sent: readonly NodeCondition[] | null): void {
     const { clock, random, times } = this.#options;
+    const shown = node.status?.conditions ?? [];
     this.#uid = node.metadata.uid ?? "";
-    this.#conditions = node.status?.conditions ?? [];
-    this.#whole = created && this.#conditions.length > 0;
+    this.#whole = sent !== null && sent.length === shown.length;
+    this.#conditions = this.#whole && sent !== null ? sent : shown;
     this.#statusDueMs = clock.monotonicMs() + times.statusReportMs * random();
     if (!this.#whole) this.#post();
     this.#lease.renew(() => this.#restAtFirst());

@@ -48,7 +48,7 @@ export interface HollowNodes {
 
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** How many nodes register at the same time. */
-const REGISTERING_MAX = 128;
+const REGISTERING_MAX = 32;
 const WHEEL_TICK_MS = 50;
 
 /**

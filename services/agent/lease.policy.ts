@@ -23,23 +23,30 @@ export function leaseRef(nodeName: string): ObjectRef {
   return { kind: "Lease", namespace: LEASE_NAMESPACE, name: nodeName };
 }
 
-/**
- * The lease of a node renewed at `nowMs`, on the ground of the last one known. It keeps its owner unless the `uid` of
- * another one is given (R9.28, R9.33).
- */
+/** What a renewed lease says. */
+export interface Renewal {
+  readonly nodeName: string;
+  readonly nowMs: number;
+  readonly seconds: number;
+  /** The owner to name; null to keep the one that stands there. */
+  readonly uid: string | null;
+}
+
+/** The lease renewed, on the ground of the last one known and its present version (R9.28, R9.33). */
 export function renewedLease(
-  nodeName: string,
   latest: Lease | null,
-  nowMs: number,
-  seconds: number,
-  uid: string | null,
+  resourceVersion: string | null,
+  { nodeName, nowMs, seconds, uid }: Renewal,
 ): Lease {
   const metadata = latest?.metadata ?? { name: nodeName, namespace: LEASE_NAMESPACE };
-  const owner = uid === null ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] };
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
-    metadata: { ...metadata, ...owner },
+    metadata: {
+      ...metadata,
+      ...(resourceVersion !== null && { resourceVersion }),
+      ...(uid !== null && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] }),
+    },
     spec: {
       ...latest?.spec,
       holderIdentity: nodeName,
@@ -50,7 +57,7 @@ export function renewedLease(
 }
 
 /** Whether the owner must be looked up before the lease is written. */
-export function lacksOwner(lease: Lease | null): boolean {
+export function lacksOwner(lease: Lease | undefined): boolean {
   return (lease?.metadata.ownerReferences ?? []).length === 0;
 }
 

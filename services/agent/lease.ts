@@ -27,9 +27,9 @@ export interface LeaseKeeperOptions {
 }
 
 /** One renewal under way; replies to one that was given up find another in its place. */
-interface Renewal {
+interface Round {
   readonly done: (renewed: boolean) => void;
-  /** Whether the lease was read or made within this renewal. */
+  /** Whether the lease was read or made within this round. */
   fresh: boolean;
   /** Tries to update the present lease. */
   updates: number;
@@ -37,13 +37,19 @@ interface Renewal {
   ensures: number;
 }
 
+/** The lease as we last saw or wrote it. After a renewal only its version is new to us, so nothing else is kept anew. */
+interface KnownLease {
+  readonly lease: Lease;
+  version: string;
+}
+
 /** Keeps one node's lease renewed. */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
-  #latest: Lease | null = null;
+  #known: KnownLease | null = null;
   /** Whether the owner in the lease may be one that is no more. */
   #disowned = false;
-  #renewal: Renewal | null = null;
+  #round: Round | null = null;
   #pause: Timer | null = null;
 
   constructor(options: LeaseKeeperOptions) {
@@ -52,20 +58,19 @@ export class LeaseKeeper {
 
   /**
    * Renews the lease, creating it when it is missing; calls `done` once with whether it now stands renewed. A lease
-   * that
-   * cannot be read is asked for until `stop` (R9.29, R9.30). A renewal still under way is given up.
+   * that cannot be read is asked for until `stop` (R9.29, R9.30). A renewal still under way is given up.
    */
   renew(done: (renewed: boolean) => void): void {
     this.stop();
-    const renewal: Renewal = { done, fresh: false, updates: 0, ensures: 0 };
-    this.#renewal = renewal;
-    if (this.#latest === null) this.#ensure(renewal);
-    else this.#update(renewal);
+    const round: Round = { done, fresh: false, updates: 0, ensures: 0 };
+    this.#round = round;
+    if (this.#known === null) this.#ensure(round);
+    else this.#update(round);
   }
 
   /** Gives up the renewal under way. */
   stop(): void {
-    this.#renewal = null;
+    this.#round = null;
     this.#pause?.cancel();
     this.#pause = null;
   }
@@ -73,7 +78,7 @@ export class LeaseKeeper {
   /** Forgets the lease, because its node is another one now: the next renewal names the owner anew. */
   forget(): void {
     this.stop();
-    this.#latest = null;
+    this.#known = null;
     this.#disowned = true;
   }
 
@@ -85,61 +90,62 @@ export class LeaseKeeper {
   }
 
   /** GET, and CREATE when there is none, until there is a lease. */
-  #ensure(renewal: Renewal): void {
+  #ensure(round: Round): void {
     const { kube, nodeName } = this.#options;
-    renewal.fresh = true;
+    round.fresh = true;
     kube.read(leaseRef(nodeName), (reply) => {
-      if (renewal !== this.#renewal) return;
+      if (round !== this.#round) return;
       if (reply.outcome === "ok") {
-        this.#latest = leaseOf(reply.object);
-        this.#update(renewal);
-      } else if (reply.outcome === "gone") this.#create(renewal);
-      else this.#ensureLater(renewal, reply.detail);
+        this.#known = knownFrom(reply.object);
+        this.#update(round);
+      } else if (reply.outcome === "gone") {
+        this.#known = null;
+        this.#create(round);
+      } else this.#ensureLater(round, reply.detail);
     });
   }
 
   /** A lease without its owner would outlive its node, so it is not created while the owner is unknown (R9.31). */
-  #create(renewal: Renewal): void {
-    const { clock, kube, nodeName, leaseSeconds, owner, log } = this.#options;
+  #create(round: Round): void {
+    const { kube, nodeName, owner, log } = this.#options;
     owner((uid) => {
-      if (renewal !== this.#renewal) return;
+      if (round !== this.#round) return;
       if (uid === null) {
         log.warn("lease not created: its node could not be read", { node: nodeName });
-        this.#settle(renewal, false);
+        this.#settle(round, false);
         return;
       }
-      const body = renewedLease(nodeName, null, clock.wallMs(), leaseSeconds, uid);
-      kube.write({ ref: leaseRef(nodeName), urgency: Urgency.healing, verb: "create", body }, (reply) => {
-        if (renewal !== this.#renewal) return;
-        if (reply.outcome === "ok") this.#remember(renewal, reply.object, uid);
-        else this.#ensureLater(renewal, reply.detail);
+      const ref = leaseRef(nodeName);
+      kube.write({ ref, urgency: Urgency.healing, verb: "create", body: this.#body(uid) }, (reply) => {
+        if (round !== this.#round) return;
+        if (reply.outcome === "ok") this.#remember(round, reply.object, uid);
+        else this.#ensureLater(round, reply.detail);
       });
     });
   }
 
-  #ensureLater(renewal: Renewal, detail: string): void {
+  #ensureLater(round: Round, detail: string): void {
     const { clock, log, nodeName } = this.#options;
-    const pauseMs = ensurePauseMs(renewal.ensures++);
+    const pauseMs = ensurePauseMs(round.ensures++);
     log.warn("lease could not be had, trying again", { node: nodeName, pauseMs, detail });
-    this.#pause = clock.after(pauseMs, () => this.#ensure(renewal));
+    this.#pause = clock.after(pauseMs, () => this.#ensure(round));
   }
 
   /**
    * The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50).
    */
-  #update(renewal: Renewal): void {
-    if (this.#disowned || lacksOwner(this.#latest)) this.#options.owner((uid) => this.#put(renewal, uid));
-    else this.#put(renewal, null);
+  #update(round: Round): void {
+    if (this.#disowned || lacksOwner(this.#known?.lease)) this.#options.owner((uid) => this.#put(round, uid));
+    else this.#put(round, null);
   }
 
-  #put(renewal: Renewal, uid: string | null): void {
-    if (renewal !== this.#renewal) return;
-    const { clock, kube, nodeName, leaseSeconds } = this.#options;
-    const body = renewedLease(nodeName, this.#latest, clock.wallMs(), leaseSeconds, uid);
-    kube.write({ ref: leaseRef(nodeName), urgency: Urgency.healing, verb: "update", body }, (reply) => {
-      if (renewal !== this.#renewal) return;
-      if (reply.outcome === "ok") this.#remember(renewal, reply.object, uid);
-      else this.#updateFailed(renewal, reply);
+  #put(round: Round, uid: string | null): void {
+    if (round !== this.#round) return;
+    const ref = leaseRef(this.#options.nodeName);
+    this.#options.kube.write({ ref, urgency: Urgency.healing, verb: "update", body: this.#body(uid) }, (reply) => {
+      if (round !== this.#round) return;
+      if (reply.outcome === "ok") this.#remember(round, reply.object, uid);
+      else this.#updateFailed(round, reply);
     });
   }
 
@@ -147,35 +153,46 @@ export class LeaseKeeper {
    * Up to five tries at once, a conflict or a missing lease fetches a fresh one; then once more from a fresh one
    * (R9.29, R9.32).
    */
-  #updateFailed(renewal: Renewal, { outcome, detail }: Exclude<WriteReply, { outcome: "ok" }>): void {
+  #updateFailed(round: Round, { outcome, detail }: Exclude<WriteReply, { outcome: "ok" }>): void {
     const { log, nodeName, onRepeatedFailure } = this.#options;
     const stale = outcome === "conflict" || outcome === "gone";
-    if (!stale && renewal.updates > 0) onRepeatedFailure?.();
-    renewal.updates++;
-    if (renewal.updates < UPDATE_TRIES) {
-      if (stale) this.#ensure(renewal);
-      else this.#update(renewal);
+    if (!stale && round.updates > 0) onRepeatedFailure?.();
+    round.updates++;
+    if (round.updates < UPDATE_TRIES) {
+      if (stale) this.#ensure(round);
+      else this.#update(round);
       return;
     }
-    log.error("lease not renewed", { node: nodeName, tries: renewal.updates, detail });
-    this.#latest = null;
-    if (renewal.fresh) {
-      this.#settle(renewal, false);
+    log.error("lease not renewed", { node: nodeName, tries: round.updates, detail });
+    this.#known = null;
+    if (round.fresh) {
+      this.#settle(round, false);
       return;
     }
-    renewal.updates = 0;
-    this.#ensure(renewal);
+    round.updates = 0;
+    this.#ensure(round);
+  }
+
+  #body(uid: string | null): Lease {
+    const { clock, nodeName, leaseSeconds: seconds } = this.#options;
+    const { lease = null, version = null } = this.#known ?? {};
+    return renewedLease(lease, version, { nodeName, nowMs: clock.wallMs(), seconds, uid });
   }
 
   /** `uid` is the owner that was written; null when the one that stood there was kept. */
-  #remember(renewal: Renewal, object: KubeObject, uid: string | null): void {
-    this.#latest = leaseOf(object);
+  #remember(round: Round, object: KubeObject, uid: string | null): void {
+    if (this.#known === null || uid !== null) this.#known = knownFrom(object);
+    else this.#known.version = object.metadata.resourceVersion ?? "";
     this.#disowned &&= uid === null;
-    this.#settle(renewal, true);
+    this.#settle(round, true);
   }
 
-  #settle(renewal: Renewal, renewed: boolean): void {
-    this.#renewal = null;
-    renewal.done(renewed);
+  #settle(round: Round, renewed: boolean): void {
+    this.#round = null;
+    round.done(renewed);
   }
+}
+
+function knownFrom(object: KubeObject): KnownLease {
+  return { lease: leaseOf(object), version: object.metadata.resourceVersion ?? "" };
 }

@@ -85,16 +85,20 @@ export class Registry {
     return this.#commit(resource, object);
   }
 
-  /**
-   * Updates an object. A resourceVersion in the result must be the present one and a uid the object's own; a result that
-   * says the same as before is not written. `change` gets a copy of the object in the stored version.
-   */
+  /** Updates an object to what `change` makes of a copy of it, in the stored version; see replace. */
   update(place: Place, part: Part, change: (before: ApiObject) => ApiObject, verb: UpdateVerb = "update"): Stored {
+    return this.replace(place, part, change(this.find(place).object()), verb);
+  }
+
+  /**
+   * Puts `object` in the place of the one there; it becomes the registry's own. A resourceVersion in it must be the
+   * present one and a uid that of the object there. One that says the same as before is not written.
+   */
+  replace(place: Place, part: Part, object: ApiObject, verb: UpdateVerb = "update"): Stored {
     const { resource } = place;
     const strategy = STRATEGIES[resource.storage];
     const stored = this.find(place);
     const before = stored.object();
-    const object = change(stored.object());
     checkVersion(place, stored, object.metadata, verb);
     checkName(place, object);
     keepIdentity(object, before);

@@ -103,7 +103,7 @@ class Verbs {
     const object = objectIn(this.#call);
     if (STRATEGIES[this.#call.resource.storage].createsOnUpdate && !this.#exists()) return this.#createNamed(object);
     return this.#shown(
-      this.#parts.registry.update(this.#place, this.#part(), () => object),
+      this.#parts.registry.replace(this.#place, this.#part(), object),
       200,
     );
   }

@@ -51,7 +51,7 @@ export class VigilProcess {
   /** Waits for a log line that contains a text. */
   async says(text: string): Promise<void> {
     const said = () => this.logged.some(({ message }) => message.includes(text));
-    await until(`vigil says ${JSON.stringify(text)}; it said ${this.#err}`, said, ROOM_TO_START_MS);
+    await until(`vigil says ${JSON.stringify(text)}; it said ${this.#err}`, said, { withinMs: ROOM_TO_START_MS });
   }
 
   /** Sends a signal. */

@@ -1,11 +1,11 @@
-/** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches are read in patches.ts. */
+/** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
 import { canonical, UnreadableTime } from "./canonical.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "./objects.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import type { Call } from "./routes.ts";
 import { SHAPES } from "./shapes.ts";
-import { badRequest } from "./status.ts";
+import { badRequest, unsupportedMediaType } from "./status.ts";
 import { viewOf } from "./views.ts";
 
 /** The JSON value in a body; `complain` words the 400 for what is none. */
@@ -29,6 +29,7 @@ export function objectBody(body: string | null, kind: string): JsonObject {
 /** The object in the body of a create or an update, in the stored version and its canonical form. */
 export function objectIn(call: Call): ApiObject {
   const { resource, body } = call;
+  checkReadable(call);
   try {
     return storedForm(call, objectBody(body, resource.kind));
   } catch (problem) {
@@ -37,7 +38,19 @@ export function objectIn(call: Call): ApiObject {
   }
 }
 
-/** An object as it is stored, from one as a client shows it; changes its argument. Throws a 400 when it belongs elsewhere. */
+const BODY_TYPES = ["application/json", "application/apply-patch+yaml"];
+
+function checkReadable({ headers }: Call): void {
+  const type = contentTypeOf(headers);
+  if (type !== "" && !BODY_TYPES.includes(type)) throw unsupportedMediaType(BODY_TYPES.slice(0, 1));
+}
+
+/** The media type of a body, without its parameters. */
+export function contentTypeOf(headers: Call["headers"]): string {
+  return (headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+}
+
+/** An object as it is stored, from one as a client shows it; changes its argument. Throws a 400 for one from elsewhere. */
 export function storedForm(call: Call, shown: JsonObject): ApiObject {
   const { resource } = call;
   const metadata = childObject(shown, "metadata");

@@ -10,6 +10,7 @@ import type { HttpRequest } from "../../protocols/ports.ts";
 import type { Access, Identity } from "./access.ts";
 import type { Answer, Receiver } from "./answer.ts";
 import type { ApiServer } from "./apiserver.ts";
+import { objectInProtobuf } from "./protobuf.ts";
 import type { Serve } from "./wire.ts";
 
 /** Where to listen, and for whom. */
@@ -75,16 +76,23 @@ function accessOf({ token, readOnlyToken }: ListenOptions): Access {
 function receive(serve: Serve, incoming: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-  incoming.on("end", () => {
-    const request: HttpRequest = {
-      method: incoming.method ?? "GET",
-      path: incoming.url ?? "/",
-      headers: headersOf(incoming),
-      body: chunks.length === 0 ? null : Buffer.concat(chunks).toString(),
-    };
-    serve(request, new HttpReceiver(response));
-  });
+  incoming.on("end", () => serve(requestOf(incoming, Buffer.concat(chunks)), new HttpReceiver(response)));
   incoming.on("error", () => response.destroy());
+}
+
+/** A request as the server reads it: what little arrives as protobuf becomes JSON here. */
+function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = headersOf(incoming);
+  const isProtobuf = headers["content-type"]?.startsWith("application/vnd.kubernetes.protobuf") === true;
+  const object = isProtobuf ? objectInProtobuf(body) : null;
+  if (object === null) return { method, path: url, headers, body: body.length === 0 ? null : body.toString() };
+  return {
+    method,
+    path: url,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(object),
+  };
 }
 
 function headersOf(incoming: IncomingMessage): Record<string, string> {

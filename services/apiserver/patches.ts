@@ -1,5 +1,5 @@
-/** Reads the patch in a request's body and applies it to an object. The three ways of patching themselves are in patch.*.ts. */
-import { jsonIn, storedForm } from "./bodies.ts";
+/** Reads the patch in a request's body and applies it to an object. The ways of patching are in patch.*.ts. */
+import { contentTypeOf, jsonIn, storedForm } from "./bodies.ts";
 import { UnreadableTime } from "./canonical.ts";
 import { type ApiObject, isObject, type Json, type JsonObject } from "./objects.ts";
 import { InapplicablePatch, jsonMerge, jsonPatch } from "./patch.json.ts";
@@ -18,16 +18,12 @@ const APPLY_TYPE = "application/apply-patch+yaml";
 
 /** Whether a patch creates the object when it is not there: a server-side apply does. */
 export function isApply(call: Call): boolean {
-  return contentType(call) === APPLY_TYPE;
-}
-
-function contentType(call: Call): string {
-  return (call.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+  return contentTypeOf(call.headers) === APPLY_TYPE;
 }
 
 /** The patch in the body of a request, by its content type. Throws a 400 or a 415. */
 export function patchIn(call: Call): Patch {
-  const apply = waysToPatch(call.resource.kind)[contentType(call)];
+  const apply = waysToPatch(call.resource.kind)[contentTypeOf(call.headers)];
   if (apply === undefined) throw unsupportedMediaType(Object.keys(waysToPatch("")).slice(0, -1));
   const patch = jsonIn(call.body, (problem) => problem);
   const view = viewOf(call.resource);

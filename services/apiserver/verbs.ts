@@ -1,4 +1,4 @@
-/** Carries out a request for a resource: the verb's reading or writing, and how its result is shown. Faults and access are checked before. */
+/** Carries out a request for a resource: what its verb reads or writes, and how the result is shown. */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "./answer.ts";
 import { deleteOptionsIn, objectIn } from "./bodies.ts";
@@ -33,7 +33,7 @@ export interface VerbParts {
   readonly bookmarkPeriodMs: number;
 }
 
-/** The real server's --min-request-timeout: watches without a timeout of their own end after it, at most twice as late. */
+/** The real server's --min-request-timeout: a watch without a timeout of its own ends after it, at most twice as late. */
 const WATCH_TIMEOUT_MS = 1_800_000;
 
 /** Carries out a call. Throws an ApiFailure for what cannot be done. */
@@ -102,10 +102,7 @@ class Verbs {
   #update(): Answer {
     const object = objectIn(this.#call);
     if (STRATEGIES[this.#call.resource.storage].createsOnUpdate && !this.#exists()) return this.#createNamed(object);
-    return this.#shown(
-      this.#parts.registry.replace(this.#place, this.#part(), object),
-      200,
-    );
+    return this.#shown(this.#parts.registry.replace(this.#place, this.#part(), object), 200);
   }
 
   #patch(): Answer {

@@ -131,7 +131,8 @@ export class SimulatedKubelet {
       const present = Array.isArray(status.conditions) ? status.conditions : [];
       return { ...node, status: { ...status, conditions: this.#conditions(present) } };
     });
-    this.#world.beat(this.name);
+    // A status without Ready is no sign of life (R2.36).
+    if (this.#ready !== null) this.#world.beat(this.name);
   }
 
   #conditions(present: readonly Json[]): JsonObject[] {

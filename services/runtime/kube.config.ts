@@ -51,7 +51,7 @@ export async function loadKubeConfig(
 ): Promise<KubeConnection> {
   const resolve = (): KubeTarget => targetOf(options, environment);
   const { server, origin } = resolve();
-  const authorize = credentialsFor(resolve);
+  const authorize = credentialsFor(resolve, () => performance.now());
   try {
     await authorize(false);
   } catch (error) {

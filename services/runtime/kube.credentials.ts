@@ -27,9 +27,9 @@ const RENEW_PAUSE_MS = 2_000;
 
 /**
  * The hook that gives a wire its credentials; `resolve` reads the configuration, and does so again when it may have
- * changed.
+ * changed. `nowMs` is a monotonic clock.
  */
-export function credentialsFor(resolve: () => KubeTarget): Authorize {
+export function credentialsFor(resolve: () => KubeTarget, nowMs: () => number): Authorize {
   let reading: Promise<Credentials> | null = null;
   let readAtMs = 0;
   let freshMs = FRESH_MS;
@@ -43,9 +43,9 @@ export function credentialsFor(resolve: () => KubeTarget): Authorize {
     return withPlugin(plain, plugin);
   };
   return (renew) => {
-    const ageMs = performance.now() - readAtMs;
+    const ageMs = nowMs() - readAtMs;
     if (reading !== null && ageMs < (renew ? RENEW_PAUSE_MS : freshMs)) return reading;
-    readAtMs = performance.now();
+    readAtMs = nowMs();
     reading = read(renew);
     reading.catch(() => {
       reading = null;

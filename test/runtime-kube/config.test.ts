@@ -1,0 +1,159 @@
+/** Kubeconfigs of every kind, up to what a server sees of them, and the one line for each that cannot be used. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { KubeConfigProblem, loadKubeConfig } from "../../services/runtime/kube.config.ts";
+import { exchanged, get, type LocalServer, localServer } from "./local-server.ts";
+
+let server: LocalServer;
+let seen: string[];
+let folder: string;
+
+beforeAll(async () => {
+  server = await localServer(({ headers }, response) => {
+    const { authorization = "", "impersonate-user": impersonated } = headers;
+    seen.push(impersonated === undefined ? authorization : `${authorization} as ${String(impersonated)}`);
+    response.end();
+  });
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "kubeconfig-"));
+  seen = [];
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Parts {
+  readonly user?: object;
+  readonly cluster?: object;
+  readonly context?: string;
+}
+
+function kubeconfig({ user = {}, cluster = {}, context = "c" }: Parts, name = "config"): string {
+  const file = join(folder, name);
+  const config = {
+    "current-context": context,
+    contexts: [{ name: context, context: { cluster: "k", user: "u" } }],
+    clusters: [{ name: "k", cluster: { server: server.url, ...cluster } }],
+    users: [{ name: "u", user }],
+  };
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+async function ask(user: object): Promise<void> {
+  const connection = await loadKubeConfig({ kubeconfig: kubeconfig({ user }) });
+  expect(await exchanged(connection.wire, get("/"))).toMatchObject({ status: 200 });
+  connection.wire.close();
+}
+
+describe("a user of a kubeconfig", () => {
+  test("with an exec plugin sends the token that it gives", async () => {
+    const plugin = join(folder, "plugin.sh");
+    writeFileSync(plugin, `echo '{"kind":"ExecCredential","status":{"token":"of-plugin"}}'`);
+    await ask({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh", args: [plugin] } });
+    expect(seen).toEqual(["Bearer of-plugin"]);
+  });
+
+  test("with a token, a password or someone to be impersonated sends them", async () => {
+    await ask({ token: "t" });
+    await ask({ username: "me", password: "secret" });
+    await ask({ token: "t", as: "other" });
+    await ask({});
+    expect(seen).toEqual(["Bearer t", `Basic ${btoa("me:secret")}`, "Bearer t as other", ""]);
+  });
+
+  test("with an OIDC provider sends its id token while that is valid", async () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const idToken = `${part({ alg: "none" })}.${part({ exp: 4_102_444_800 })}.signature`;
+    const config = { "client-id": "vigil", "idp-issuer-url": "https://issuer.invalid", "id-token": idToken };
+    await ask({ "auth-provider": { name: "oidc", config } });
+    expect(seen).toEqual([`Bearer ${idToken}`]);
+  });
+});
+
+describe("which kubeconfig", () => {
+  test("is the flag's, else those of KUBECONFIG together, else the one at home", async () => {
+    const other = kubeconfig({ user: { token: "other" }, context: "other" }, "second");
+    const first = kubeconfig({ user: { token: "first" } }, "first");
+    const environment = { KUBECONFIG: [first, join(folder, "missing"), other].join(delimiter), HOME: folder };
+    const merged = await loadKubeConfig({ context: "other" }, environment);
+    expect(merged.describe).toBe(`${server.url} (kubeconfig ${first}${delimiter}${other}, context other)`);
+    await exchanged(merged.wire, get("/"));
+    // Both have a user of the same name: the first file's counts.
+    expect(seen).toEqual(["Bearer first"]);
+    merged.wire.close();
+    const flag = await loadKubeConfig({ kubeconfig: other }, environment);
+    expect(flag.describe).toContain("context other");
+    flag.wire.close();
+  });
+});
+
+describe("a kubeconfig that cannot be used is refused with one line", () => {
+  const problemOf = async (options: Parameters<typeof loadKubeConfig>[0], environment = {}): Promise<string> => {
+    const problem: unknown = await loadKubeConfig(options, environment).catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(KubeConfigProblem);
+    const { message } = problem as KubeConfigProblem;
+    expect(message).not.toContain("\n");
+    return message.replaceAll(folder, "");
+  };
+  const written = (text: string): string => {
+    const file = join(folder, "config");
+    writeFileSync(file, text);
+    return file;
+  };
+
+  test("that names the file and the fault", async () => {
+    expect(await problemOf({ kubeconfig: join(folder, "none") })).toMatch(/^kubeconfig \/none: ENOENT/);
+    expect(await problemOf({ kubeconfig: written("a: [") })).toMatch(/^kubeconfig \/config: .*line 1/);
+    expect(await problemOf({ kubeconfig: written("") })).toBe("kubeconfig /config: it is empty or not a mapping");
+    expect(await problemOf({ kubeconfig: written("clusters: []") })).toBe(
+      "kubeconfig /config: it has no current-context: give --context, one of none",
+    );
+  });
+
+  test("that names the context and those there are", async () => {
+    expect(await problemOf({ kubeconfig: kubeconfig({}), context: "x" })).toBe(
+      'kubeconfig /config: there is no context "x": there are c',
+    );
+    const dangling = (context: object): string =>
+      written(
+        JSON.stringify({
+          "current-context": "c",
+          contexts: [{ name: "c", context }],
+          clusters: [{ name: "k", cluster: {} }],
+        }),
+      );
+    expect(await problemOf({ kubeconfig: dangling({ cluster: "gone", user: "u" }) })).toBe(
+      'kubeconfig /config: context "c" names a cluster that is not there: gone',
+    );
+    expect(await problemOf({ kubeconfig: dangling({ cluster: "k", user: "gone" }) })).toBe(
+      'kubeconfig /config: context "c" names a user that is not there: gone',
+    );
+  });
+
+  test("that names the server, the certificate or the plugin", async () => {
+    expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { server: "10.0.0.1:6443" } }) })).toBe(
+      'kubeconfig /config: context "c": server "10.0.0.1:6443" is not an http or https URL',
+    );
+    expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "proxy-url": "socks5://x" } }) })).toBe(
+      'kubeconfig /config: context "c": proxy-url is not supported',
+    );
+    expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "certificate-authority": "ca.crt" } }) })).toMatch(
+      /^kubeconfig \/config, context c: ENOENT.*ca\.crt/,
+    );
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "no-such-plugin" };
+    expect(await problemOf({ kubeconfig: kubeconfig({ user: { exec } }) })).toMatch(
+      /^kubeconfig \/config, context c: spawn no-such-plugin ENOENT/,
+    );
+  });
+
+  test("that tells where to put one when there is none", async () => {
+    expect(await problemOf({}, { HOME: folder })).toBe(
+      "no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster",
+    );
+  });
+});

@@ -5,12 +5,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
+import { completedLock } from "./tidy/lockfile.ts";
 import { filesBelow } from "./tidy/source.ts";
 import { wrapLongComments } from "./tidy/wrap.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
 rewrite("protocols/README.md", withMessageTable);
+rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", rolesConfig);
 for (const path of filesBelow(ROOT).filter((name) => name.endsWith(".ts"))) rewrite(path, wrapLongComments);
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EFFECT_RULES } from "./tidy/effects.rules.ts";
 import { IMPORT_RULES, unusedDependencies } from "./tidy/imports.rules.ts";
+import { completedLock } from "./tidy/lockfile.ts";
 import { PLANTED } from "./tidy/planted.ts";
 import { SHAPE_RULES } from "./tidy/shape.rules.ts";
 import { type Breach, filesBelow, parse, sourcesBelow } from "./tidy/source.ts";
@@ -27,6 +28,11 @@ describe("the source", () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect(unusedDependencies(sources, Object.keys(dependencies)).map(told)).toEqual([]);
   });
+});
+
+test("package-lock.json names the packages of every platform, as npm ci demands; npm run fix adds them", () => {
+  const lock = readFileSync(join(ROOT, "package-lock.json"), "utf8");
+  expect(completedLock(lock)).toBe(lock);
 });
 
 describe("the tree", () => {
@@ -54,6 +60,18 @@ describe("a planted breach is caught", () => {
   test("a file that keeps every rule is left in peace", () => {
     const text = "/** Doubles. */\n\n/** Twice the value. */\nexport const twice = (value: number) => value * 2;\n";
     expect(check("services/node/twice.policy.ts", text)).toEqual([]);
+  });
+
+  test("a lock file without a platform's package", () => {
+    const holder = { version: "1.0.0", dev: true, optionalDependencies: { "@x/binding-linux-arm64-musl": "1.0.0" } };
+    const lock = JSON.parse(completedLock(JSON.stringify({ packages: { "node_modules/x": holder } })));
+    const platform = { os: ["linux"], cpu: ["arm64"], libc: ["musl"] };
+    expect(lock.packages["node_modules/@x/binding-linux-arm64-musl"]).toEqual({
+      version: "1.0.0",
+      dev: true,
+      optional: true,
+      ...platform,
+    });
   });
 
   test("a dependency nobody imports", () => {

@@ -18,11 +18,6 @@ const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
   Namespace: { root: CORE, plural: "namespaces", namespaced: false },
 };
 
-/** The plural under which the API and the metrics know a kind. */
-export function pluralOf(kind: ObjectRef["kind"]): string {
-  return PLACES[kind].plural;
-}
-
 /** The path of a kind's collection in one namespace; in all namespaces when it is empty. */
 export function collectionPath(kind: ObjectRef["kind"], namespace: string): string {
   const { root, plural, namespaced } = PLACES[kind];

@@ -147,8 +147,7 @@ export class Writer {
   }
 }
 
-/** The HTTP request of a write. */
-export function httpRequestOf(request: WriteRequest): HttpRequest {
+function httpRequestOf(request: WriteRequest): HttpRequest {
   const { ref, subresource } = request;
   const path = subresource === undefined ? objectPath(ref) : `${objectPath(ref)}/${subresource}`;
   switch (request.verb) {

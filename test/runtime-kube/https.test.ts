@@ -1,4 +1,7 @@
-/** The wire over sockets, against a server on the loopback: connections, streams, credentials and the truth about what was sent. */
+/**
+ * The wire over sockets, against a server on the loopback: connections, streams, credentials and the truth about what
+ * was sent.
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";

@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 export type KubeProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
 
 /** What a test prints when there is no API server. */
-export const KUBE_ASSETS_MISSING =
+const KUBE_ASSETS_MISSING =
   "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
 
 /** The folder of the programs: KUBEBUILDER_ASSETS, or the cache of the build that brings the controller manager too. */

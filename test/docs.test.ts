@@ -1,0 +1,31 @@
+/** Holds the pages to the tree: what they name exists. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { VERBS } from "../services/cli/verbs.ts";
+import { RUN_SETTINGS } from "../services/runtime/config.ts";
+import { filesBelow } from "./tidy/source.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const PAGES = filesBelow(ROOT).filter((path) => path.endsWith(".md"));
+const namedIn = (page: string, pattern: RegExp) =>
+  [...readFileSync(join(ROOT, page), "utf8").matchAll(pattern)].map(([, name = ""]) => name);
+
+test.each(PAGES)("every file that %s names exists", (page) => {
+  const named = namedIn(page, /`((?:services|protocols|test|deploy|docs)\/[\w./-]+\.\w+)`/g);
+  const linked = namedIn(page, /\]\((?!https?:|#)([^)#]+)/g).map((path) => join(dirname(page), path));
+  expect([...named, ...linked].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test.each(PAGES)("every verb that %s names exists", (page) => {
+  const verbs = VERBS.map(({ name }) => name);
+  const named = namedIn(page, /(?:`vigil|npm run vigil --) ([a-z]+)/g);
+  expect(named.filter((name) => !verbs.includes(name))).toEqual([]);
+});
+
+test("every flag of vigil run that the README and the decisions name exists", () => {
+  const flags = [...Object.values(RUN_SETTINGS).map(({ flag }) => flag), "enable-taint-manager", "controllers"];
+  const pages = ["README.md", ...PAGES.filter((page) => page.startsWith("docs/decisions/"))];
+  const named = pages.flatMap((page) => namedIn(page, /`--([a-z-]+)/g));
+  expect(named.filter((flag) => !flags.includes(flag))).toEqual([]);
+});

@@ -135,6 +135,11 @@ export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
   readonly subresource?: "status";
+  /**
+   * Monotonic instant after which it must not be sent any more, because what it was decided on would be too old; it then
+   * fails unsent.
+   */
+  readonly sendBeforeMs?: number;
 } & (
   | { readonly verb: "create"; readonly body: unknown }
   | { readonly verb: "update"; readonly body: unknown }

@@ -41,6 +41,18 @@ export interface PodAskIo {
   readonly nodes: SharedReads;
 }
 
+/**
+ * How old the look at a node may be when the delete it allowed is sent, in milliseconds. The reads and the write between
+ * may each take seconds on a slow server, in which the node may have come back.
+ */
+const LOOK_AGE_MAX_MS = 1000;
+
+/** An ask together with the instant until which the look at its node counts. */
+interface FreshAsk {
+  readonly ask: PodAsk;
+  readonly sendBeforeMs: number;
+}
+
 type Report = (result: TryResult) => void;
 
 const projection = { interner: new Interner(), problem: () => {} };
@@ -48,7 +60,8 @@ const projection = { interner: new Interner(), problem: () => {} };
 /** Tries an ask: reads node and pod live, decides again, writes. */
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, report: Report): void {
   readNode(around, ask, report, (node) => {
-    readPod(around, ask, report, (live) => decide(around.io, ask, node, live, report));
+    const sendBeforeMs = around.io.clock.monotonicMs() + LOOK_AGE_MAX_MS;
+    readPod(around, ask, report, (live) => decide(around.io, { ask, sendBeforeMs }, node, live, report));
   });
 }
 
@@ -69,10 +82,10 @@ function readPod({ io }: PodAskIo, { body }: PodAsk, report: Report, proceed: (l
   });
 }
 
-function decide(io: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
-  const verdict = verdictOn(io, ask, node, live);
+function decide(io: Io, fresh: FreshAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
+  const verdict = verdictOn(io, fresh.ask, node, live);
   if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
-  else if (live !== null) act(io, ask, live, verdict, report);
+  else if (live !== null) act(io, fresh, live, verdict, report);
 }
 
 function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null): Verdict {
@@ -81,20 +94,29 @@ function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live
   return evictionVerdict(ask.body, node, live, { comparisonOperators, wallMs: clock.wallMs(), behindMs: ask.behindMs });
 }
 
-function act(io: Io, ask: PodAsk, live: LivePod, { taint }: Extract<Verdict, { kind: "act" }>, report: Report): void {
+function act(
+  io: Io,
+  fresh: FreshAsk,
+  live: LivePod,
+  { taint }: Extract<Verdict, { kind: "act" }>,
+  report: Report,
+): void {
+  const { ask } = fresh;
   const now = apiTime(io.clock.wallMs());
   if (ask.type === "asked.unready") {
-    patchStatus(io, ask, Urgency.readiness, unreadyPatch(live, now), (reply) => report(written(reply, "Ready=False")));
+    patchStatus(io, fresh, Urgency.readiness, unreadyPatch(live, now), (reply) =>
+      report(written(reply, "Ready=False")),
+    );
     return;
   }
   const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);
   const change = taint === null ? `deleted: ${ask.body.node} is lost` : `deleted: ${taint.key}:${taint.effect}`;
   if (patch === null) {
-    remove(io, ask, change, report);
+    remove(io, fresh, change, report);
     return;
   }
-  patchStatus(io, ask, Urgency.eviction, patch, (reply) => {
-    if (mayDelete(reply, taint === null)) remove(io, ask, change, report);
+  patchStatus(io, fresh, Urgency.eviction, patch, (reply) => {
+    if (mayDelete(reply, taint === null)) remove(io, fresh, change, report);
     else report(written(reply, change));
   });
 }
@@ -106,20 +128,20 @@ function mayDelete({ outcome }: WriteReply, isDrain: boolean): boolean {
 
 function patchStatus(
   { kube }: Io,
-  { body }: PodAsk,
+  { ask: { body }, sendBeforeMs }: FreshAsk,
   urgency: Urgency,
   patch: StatusPatch,
   done: (reply: WriteReply) => void,
 ): void {
   kube.write(
-    { ref: refOf(body), urgency, subresource: "status", verb: "patch", patch: "strategic", body: patch },
+    { ref: refOf(body), urgency, sendBeforeMs, subresource: "status", verb: "patch", patch: "strategic", body: patch },
     done,
   );
 }
 
 /** Deletes this pod and no other of its name, with its own grace (R8.30). */
-function remove({ kube }: Io, { body }: PodAsk, change: string, report: Report): void {
-  const request = { ref: refOf(body), urgency: Urgency.eviction, verb: "delete" as const, uid: body.uid };
+function remove({ kube }: Io, { ask: { body }, sendBeforeMs }: FreshAsk, change: string, report: Report): void {
+  const request = { ref: refOf(body), urgency: Urgency.eviction, sendBeforeMs, verb: "delete" as const, uid: body.uid };
   kube.write(request, (reply) => report(written(reply, change)));
 }
 

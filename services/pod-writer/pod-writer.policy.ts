@@ -41,11 +41,11 @@ export function moot(outcome: Moot["outcome"], detail: string): Moot {
 }
 
 /**
- * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way out
- * (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now: a stale view
- * evicts nobody (upstream issues 119862, 139992). How much time has passed the asker knows, who has counted it through any
- * step of the clock; but when its clock is ahead of ours, ours has to agree. In direct mode the node must not be ready and
- * the pod no DaemonSet's.
+ * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way
+ * out (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now: a stale
+ * view evicts nobody (upstream issues 119862, 139992). How much time has passed the asker knows, who has counted it
+ * through any step of the clock; but when its clock is ahead of ours, ours has to agree. In direct mode the node must
+ * not be ready and the pod no DaemonSet's.
  */
 export function evictionVerdict(
   ask: BodyOf<"asked.eviction">,
@@ -59,7 +59,10 @@ export function evictionVerdict(
   return ask.mode === "taint" ? taintVerdict(ask, node, live, rules) : directVerdict(node, live);
 }
 
-/** Whether a pod's Ready condition is to be set to False (R3.2, R3.5): it has one that is not, and its node is not ready. */
+/**
+ * Whether a pod's Ready condition is to be set to False (R3.2, R3.5): it has one that is not, and its node is not
+ * ready.
+ */
 export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode, live: LivePod | null): Verdict {
   const absent = absence(ask, live);
   if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
@@ -91,7 +94,10 @@ function taintVerdict(
   return { kind: "act", taint: eviction.taint };
 }
 
-/** The taint with the instant it counts from. Where the API does not tell, the asker alone knows, and has said that the time has come. */
+/**
+ * The taint with the instant it counts from. Where the API does not tell, the asker alone knows, and has said that the
+ * time has come.
+ */
 function standingTaint(taint: Taint, { taintsSeenAt }: ObservedNode): StandingTaint {
   const seenAt = taintsSeenAt?.[`${taint.key}:${taint.effect}`];
   return { taint, since: epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY };
@@ -118,7 +124,10 @@ export function unreadyPatch({ pod, object }: LivePod, now: string): StatusPatch
 /** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */
 const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
 
-/** Says on the pod why it is deleted (R8.28); unlike upstream's, the message names the taint and its node. Null when it stands there. */
+/**
+ * Says on the pod why it is deleted (R8.28); unlike upstream's, the message names the taint and its node. Null when it
+ * stands there.
+ */
 export function disruptionTargetPatch(
   { pod, node, object }: LivePod,
   { key, value, effect }: Taint,
@@ -142,7 +151,9 @@ export function nodeLostPatch({ pod, node, object }: LivePod): StatusPatch | nul
   return { metadata: { uid: pod.uid }, status: { reason: "NodeLost", message } };
 }
 
-/** A patch of one condition in upstream's shape (R8.29): the uid as precondition, and the order of all condition types. */
+/**
+ * A patch of one condition in upstream's shape (R8.29): the uid as precondition, and the order of all condition types.
+ */
 function conditionPatch(
   uid: string,
   object: KubeObject,

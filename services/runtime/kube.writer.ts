@@ -45,6 +45,7 @@ export interface Observed {
 const WRITE_TIMEOUT_MS = 15_000;
 /** A read calls no webhook. */
 const READ_TIMEOUT_MS = 10_000;
+const TOO_LATE: Answer = { kind: "lost", message: "it waited too long to be sent", sent: false, timedOut: false };
 const JSON_TYPE = "application/json";
 const PATCH_TYPE = {
   strategic: "application/strategic-merge-patch+json",
@@ -76,7 +77,8 @@ export class Writer {
   /** Reads an object past every cache; somebody waits for it before a write, so it goes first. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
-    this.#enqueue(null, Urgency.healing, request, READ_TIMEOUT_MS, (answer, latencyMs) => {
+    const limits = { timeoutMs: READ_TIMEOUT_MS, sendBeforeMs: Number.POSITIVE_INFINITY };
+    this.#enqueue(null, Urgency.healing, request, limits, (answer, latencyMs) => {
       const reply = readReplyOf(answer);
       this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -85,9 +87,10 @@ export class Writer {
 
   /** Sends one write. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    const { ref, verb, urgency } = request;
+    const { ref, verb, urgency, sendBeforeMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
-    this.#enqueue(lane, urgency, httpRequestOf(request), WRITE_TIMEOUT_MS, (answer, latencyMs) => {
+    const limits = { timeoutMs: WRITE_TIMEOUT_MS, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
+    this.#enqueue(lane, urgency, httpRequestOf(request), limits, (answer, latencyMs) => {
       const reply = writeReplyOf(answer, ref);
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -98,11 +101,18 @@ export class Writer {
     lane: string | null,
     urgency: number,
     request: HttpRequest,
-    timeoutMs: number,
+    { timeoutMs, sendBeforeMs }: { readonly timeoutMs: number; readonly sendBeforeMs: number },
     answered: (answer: Answer, latencyMs: number) => void,
   ): void {
     const run = (ended: () => void): void => {
       const startedAtMs = this.#io.clock.monotonicMs();
+      if (startedAtMs > sendBeforeMs) {
+        this.#io.clock.soon(() => {
+          ended();
+          answered(TOO_LATE, 0);
+        });
+        return;
+      }
       call(this.#io, request, timeoutMs, (answer) => {
         this.#learn(startedAtMs, answer);
         ended();

@@ -1,4 +1,7 @@
-/** The way of one simulated process to the API server: late, refused, cut and silent answers. It changes no object itself. */
+/**
+ * The way of one simulated process to the API server: late, refused, cut and silent answers. It changes no object
+ * itself.
+ */
 import type { Clock, HttpExchange, HttpRequest, Random, Wire } from "../../protocols/ports.ts";
 
 /** How badly the way behaves now. Chances are 0 to 1 for each request. */

@@ -1,4 +1,7 @@
-/** What must hold at every write of ours to the simulated API, checked as it happens. It shares no code with the services. */
+/**
+ * What must hold at every write of ours to the simulated API, checked as it happens. It shares no code with the
+ * services.
+ */
 import type { Swarm } from "./swarm.ts";
 
 /** A node as the checks see it. */

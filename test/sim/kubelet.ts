@@ -1,4 +1,7 @@
-/** A simulated node's kubelet: it registers, renews, posts and buries its pods as long as it lives. It never meets a fault of the API. */
+/**
+ * A simulated node's kubelet: it registers, renews, posts and buries its pods as long as it lives. It never meets a
+ * fault of the API.
+ */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";

@@ -1,4 +1,7 @@
-/** The bus of a simulated fleet: one server in the middle, a lossy link to every process. It knows no message, only bytes. */
+/**
+ * The bus of a simulated fleet: one server in the middle, a lossy link to every process. It knows no message, only
+ * bytes.
+ */
 import type { Clock, Random, Stop, Transport } from "../../protocols/ports.ts";
 import { SubjectTree } from "../../services/runtime/subject-tree.ts";
 

@@ -12,7 +12,10 @@ export class ProcessClock implements Clock {
   #wallOffsetMs: number;
   #dead = false;
 
-  /** `rate` is how many of its own milliseconds pass in one of the world's; `wallOffsetMs` how far its wall clock is ahead. */
+  /**
+   * `rate` is how many of its own milliseconds pass in one of the world's; `wallOffsetMs` how far its wall clock is
+   * ahead.
+   */
   constructor(world: Clock, { rate = 1, wallOffsetMs = 0 }: { rate?: number; wallOffsetMs?: number } = {}) {
     this.#world = world;
     this.#rate = rate;

@@ -1,4 +1,7 @@
-/** One simulated process of Vigil: the real services on clocks, links and wires that can fail. It can be killed and started again. */
+/**
+ * One simulated process of Vigil: the real services on clocks, links and wires that can fail. It can be killed and
+ * started again.
+ */
 import type { Random, ServiceName } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";

@@ -1,4 +1,7 @@
-/** The story of a failed run: fewer faults that still make it fail, and which messages led to the writes about the object. */
+/**
+ * The story of a failed run: fewer faults that still make it fail, and which messages led to the writes about the
+ * object.
+ */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import { simulate } from "./simulate.ts";
 import type { Swarm } from "./swarm.ts";

@@ -1,5 +1,5 @@
 /** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
-import { canonical, UnreadableTime } from "./canonical.ts";
+import { canonical, UnreadableField } from "./canonical.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "./objects.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
@@ -31,9 +31,9 @@ export function objectIn(call: Call): ApiObject {
   const { resource, body } = call;
   checkReadable(call);
   try {
-    return storedForm(call, objectBody(body, resource.kind));
+    return storedForm(call, ofKind(resource, objectBody(body, resource.kind)));
   } catch (problem) {
-    if (!(problem instanceof UnreadableTime)) throw problem;
+    if (!(problem instanceof UnreadableField)) throw problem;
     throw badRequest(`${unusable(resource.kind, resource)}: ${problem.message}`);
   }
 }
@@ -53,11 +53,14 @@ export function contentTypeOf(headers: Call["headers"]): string {
 /** An object as it is stored, from one as a client shows it; changes its argument. Throws a 400 for one from elsewhere. */
 export function storedForm(call: Call, shown: JsonObject): ApiObject {
   const { resource } = call;
-  const metadata = childObject(shown, "metadata");
+  const { metadata = {} } = shown;
+  if (!isObject(metadata)) throw new UnreadableField("metadata: expected object");
+  if (typeof (metadata.name ?? "") !== "string") throw new UnreadableField("name: expected text");
   const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
-  const object = withKind(resource, withoutNulls(named));
-  checkPlace(call, object);
-  return canonical(viewOf(resource).store(object), SHAPES[resource.storage]) as ApiObject;
+  // A patch cannot make another kind of an object; what it says of that is not heard.
+  const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
+  checkPlace(call, typed);
+  return canonical(viewOf(resource).store(typed), SHAPES[resource.storage]) as ApiObject;
 }
 
 /** Null says "not there" in the API, and is not kept. */
@@ -76,7 +79,8 @@ function unusable(kind: string, resource: Resource): string {
   return `${kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`;
 }
 
-function withKind(resource: Resource, object: JsonObject): ApiObject {
+/** The object, if it is of the resource's kind or does not say. Throws a 400. */
+function ofKind(resource: Resource, object: JsonObject): JsonObject {
   const { kind = resource.kind, apiVersion = apiVersionOf(resource) } = object;
   if (kind !== resource.kind) {
     throw badRequest(
@@ -87,7 +91,7 @@ function withKind(resource: Resource, object: JsonObject): ApiObject {
     const given = `the API version in the data (${String(apiVersion as string)})`;
     throw badRequest(`${given} does not match the expected API version (${apiVersionOf(resource)})`);
   }
-  return { ...object, kind, apiVersion } as ApiObject;
+  return object;
 }
 
 function checkPlace(call: Call, { metadata }: ApiObject): void {

@@ -17,12 +17,17 @@ export interface Shape {
   readonly times?: readonly string[];
   /** Fields that hold instants to the microsecond. */
   readonly microTimes?: readonly string[];
+  /** What fields must be; nothing at all is always allowed. */
+  readonly types?: Readonly<Record<string, FieldType>>;
   /** Shapes of objects, or of the items of lists, in fields. */
   readonly fields?: Readonly<Record<string, Shape>>;
 }
 
-/** A time that is none, as the real server complains about it. */
-export class UnreadableTime extends Error {}
+/** What a field must be; `texts` is an object of texts, such as labels. */
+export type FieldType = "text" | "integer" | "boolean" | "object" | "texts" | "list";
+
+/** A field that is not what its kind demands: its words go into the answer. */
+export class UnreadableField extends Error {}
 
 /** The object in its shape. The argument is not changed; parts without a shape are shared. */
 export function canonical(object: JsonObject, shape: Shape): JsonObject {
@@ -39,9 +44,21 @@ export function canonical(object: JsonObject, shape: Shape): JsonObject {
 
 function put(shaped: JsonObject, field: string, given: Json | undefined, shape: Shape): void {
   const value = given ?? shape.always?.[field];
-  if (value === undefined || (isEmpty(value) && shape.omitEmpty?.includes(field))) return;
+  if (value === undefined) return;
+  const type = shape.types?.[field];
+  if (type !== undefined && value !== null && !IS[type](value)) throw new UnreadableField(`${field}: expected ${type}`);
+  if (isEmpty(value) && shape.omitEmpty?.includes(field)) return;
   shaped[field] = valueIn(field, value, shape);
 }
+
+const IS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
+  text: (value) => typeof value === "string",
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === "boolean",
+  object: isObject,
+  texts: (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
+  list: (value) => Array.isArray(value),
+};
 
 function valueIn(field: string, value: Json, shape: Shape): Json {
   const inner = shape.fields?.[field];
@@ -67,5 +84,5 @@ function instantOf(value: Json, form: RegExp): number {
   const instant = typeof value === "string" && form.test(value) ? epochMsOf(value) : null;
   if (instant !== null) return instant;
   const layout = form === SECONDS ? "2006-01-02T15:04:05Z07:00" : "2006-01-02T15:04:05.000000Z07:00";
-  throw new UnreadableTime(`parsing time ${JSON.stringify(value)} as "${layout}": it does not have this form`);
+  throw new UnreadableField(`parsing time ${JSON.stringify(value)} as "${layout}": it does not have this form`);
 }

@@ -35,7 +35,7 @@ export class Lists {
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
     const version = versionIn(query);
-    if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
+    this.checkVersion(version);
     const items = selected(this.#store.collection(selection.resource.storage), selection);
     const revision = this.#store.revision;
     // A list at version 0 may come from a cache, and the real server's cache does not page.
@@ -51,6 +51,11 @@ export class Lists {
   /** Forgets the snapshots: unfinished lists get 410. */
   compact(): void {
     this.#snapshots.clear();
+  }
+
+  /** Refuses a resourceVersion that lies in the future with a 504. */
+  checkVersion(version: string): void {
+    if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
   }
 
   #next(token: string, limit: number): Page {

@@ -70,11 +70,28 @@ function applyLoneDirectives(merged: JsonObject, patch: JsonObject, rules: Merge
 }
 
 function mergeList(present: readonly Json[], value: readonly Json[], rule: MergeRule, how: ListDirectives): Json[] {
+  checkOrder(value, how.order, rule.mergeKey ?? null);
   if (rule.mergeKey !== undefined) return mergeObjects(present, value, rule, rule.mergeKey, how.order);
   if (rule.set !== true) return [...value];
   const kept = present.filter((item) => !how.removed.includes(item));
   const united = [...kept, ...value.filter((item) => !kept.includes(item))];
   return ordered(united, present, how.order ?? value, (item) => item);
+}
+
+/** A patch that orders must name its own items in that order; one that does not was made wrongly. */
+function checkOrder(value: readonly Json[], order: readonly Json[] | null, mergeKey: string | null): void {
+  if (order === null) return;
+  const keyOf = (item: Json | undefined): Json | undefined =>
+    mergeKey !== null && isObject(item) ? item[mergeKey] : item;
+  let next = 0;
+  for (const item of value) {
+    if (isObject(item) && item.$patch !== undefined) continue;
+    while (next < order.length && !sameJson(keyOf(order[next]), keyOf(item))) next += 1;
+    if (next === order.length) {
+      const lists = `${JSON.stringify(value)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}`;
+      throw new UnusablePatch(`The order in patch list:\n${lists}\n`);
+    }
+  }
 }
 
 function mergeObjects(
@@ -102,7 +119,11 @@ function mergeObjects(
 }
 
 function objectWithKey(item: Json, mergeKey: string): JsonObject {
-  if (!isObject(item)) throw new UnusablePatch("cannot merge a list of objects with something that is not an object");
+  if (!isObject(item)) throw new UnusablePatch("list element types are not identical");
+  if (item.$patch === "merge") throw new UnusablePatch("merging lists cannot yet be specified in the patch");
+  if (item.$patch !== undefined && item.$patch !== "replace" && item.$patch !== "delete") {
+    throw new UnusablePatch(`unknown patch type: ${JSON.stringify(item.$patch)}`);
+  }
   if (item.$patch !== "replace" && item[mergeKey] === undefined) {
     throw new UnusablePatch(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
   }

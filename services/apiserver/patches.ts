@@ -1,6 +1,6 @@
 /** Reads the patch in a request's body and applies it to an object. The ways of patching are in patch.*.ts. */
 import { contentTypeOf, jsonIn, storedForm } from "./bodies.ts";
-import { UnreadableTime } from "./canonical.ts";
+import { UnreadableField } from "./canonical.ts";
 import { type ApiObject, isObject, type Json, type JsonObject } from "./objects.ts";
 import { InapplicablePatch, jsonMerge, jsonPatch } from "./patch.json.ts";
 import { mergeRulesOf } from "./patch.schema.ts";
@@ -58,13 +58,16 @@ function attempt(patch: () => ApiObject): ApiObject {
     if (problem instanceof UnusablePatch) {
       throw new ApiFailure({ code: 500, reason: "", message: problem.message });
     }
-    if (problem instanceof UnreadableTime)
-      throw unprocessable(` "" is invalid: patch: Invalid value: ${problem.message}`);
+    if (problem instanceof UnreadableField) throw unreadablePatch(problem.message);
     if (!(problem instanceof InapplicablePatch)) throw problem;
-    throw unprocessable("the server rejected our request due to an error in our request");
+    const message = "the server rejected our request due to an error in our request";
+    throw new ApiFailure({ code: 422, reason: "Invalid", message, details: {} });
   }
 }
 
-function unprocessable(message: string): ApiFailure {
-  return new ApiFailure({ code: 422, reason: "Invalid", message, details: {} });
+/** A patch whose result is no object of its kind; upstream names neither the kind nor the object. */
+function unreadablePatch(why: string): ApiFailure {
+  const causes = [{ reason: "FieldValueInvalid", message: `Invalid value: ${why}`, field: "patch" }];
+  const message = ` "" is invalid: patch: Invalid value: ${why}`;
+  return new ApiFailure({ code: 422, reason: "Invalid", message, details: { causes } });
 }

@@ -45,16 +45,31 @@ export type { DeleteOptions } from "./deletion.ts";
 /** Namespaces that cannot be deleted. */
 const LASTING_NAMESPACES = ["default", "kube-system", "kube-public"];
 
+/** What the registry needs of a store. */
+type Shelves = Pick<Store, "collection" | "nextRevision" | "revision" | "put" | "remove">;
+
 /** The writing verbs on one store. */
 export class Registry {
-  readonly #store: Store;
+  readonly #store: Shelves;
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor({ store, clock, random }: { store: Store; clock: Clock; random: Random }) {
+  constructor({ store, clock, random }: { store: Shelves; clock: Clock; random: Random }) {
     this.#store = store;
     this.#clock = clock;
     this.#random = random;
+  }
+
+  /** The same verbs without their effects: what they answer is what they would. */
+  dry(): Registry {
+    const store: Shelves = {
+      collection: (name) => this.#store.collection(name),
+      nextRevision: () => this.#store.revision,
+      revision: this.#store.revision,
+      put: () => undefined,
+      remove: () => undefined,
+    };
+    return new Registry({ store, clock: this.#clock, random: this.#random });
   }
 
   /** The object at a place; throws a 404. */
@@ -101,6 +116,7 @@ export class Registry {
     const before = stored.object();
     checkVersion(place, stored, object.metadata, verb);
     checkName(place, object);
+    checkDeletion(place, object, before);
     keepIdentity(object, before);
     strategy.prepareUpdate(object, before, part);
     if (strategy.countsGenerations && part === "main" && !sameJson(object.spec, before.spec)) {
@@ -188,6 +204,14 @@ function keyWords({ resource, namespace, name }: Place): string {
 function checkName({ name }: Place, { metadata }: ApiObject): void {
   if (name === metadata.name) return;
   throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+}
+
+/** Only a delete sets the time of a deletion. Upstream tells a problem of metadata twice. */
+function checkDeletion({ resource, name }: Place, { metadata }: ApiObject, before: ApiObject): void {
+  const { deletionTimestamp } = metadata;
+  if (deletionTimestamp === undefined || deletionTimestamp === before.metadata.deletionTimestamp) return;
+  const problem = wrong("metadata.deletionTimestamp", deletionTimestamp, "field is immutable");
+  throw invalid(resource, name, [problem, problem]);
 }
 
 function checkValid(resource: Resource, object: ApiObject, before: ApiObject | null): void {

@@ -29,9 +29,31 @@ export const METADATA: Shape = {
     "ownerReferences",
     "finalizers",
   ],
+  types: {
+    name: "text",
+    namespace: "text",
+    labels: "texts",
+    annotations: "texts",
+    ownerReferences: "list",
+    finalizers: "list",
+  },
 };
 
-const MAIN: Shape = { order: ["kind", "apiVersion", "metadata", "spec", "status"] };
+const MAIN: Shape = {
+  order: ["kind", "apiVersion", "metadata", "spec", "status"],
+  types: { metadata: "object", spec: "object", status: "object" },
+};
+
+/** A condition of a node or a pod; pods also say when they looked. */
+function conditionShape(times: readonly string[]): Shape {
+  return {
+    order: ["type", "status", ...times, "reason", "message"],
+    omitEmpty: ["reason", "message"],
+    always: { type: "", status: "", ...Object.fromEntries(times.map((time) => [time, null])) },
+    types: { type: "text", status: "text", reason: "text", message: "text" },
+    times,
+  };
+}
 
 const NODE_INFO = [
   "machineID",
@@ -54,8 +76,14 @@ const node: Shape = {
     spec: {
       order: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
       omitEmpty: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
+      types: { podCIDR: "text", podCIDRs: "list", providerID: "text", unschedulable: "boolean", taints: "list" },
       fields: {
-        taints: { order: ["key", "value", "effect", "timeAdded"], omitEmpty: ["value"], times: ["timeAdded"] },
+        taints: {
+          order: ["key", "value", "effect", "timeAdded"],
+          omitEmpty: ["value"],
+          types: { key: "text", value: "text", effect: "text" },
+          times: ["timeAdded"],
+        },
       },
     },
     status: {
@@ -70,14 +98,10 @@ const node: Shape = {
         "volumesInUse",
         "volumesAttached",
       ],
+      types: { conditions: "list", addresses: "list", capacity: "object", nodeInfo: "object" },
       always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
       fields: {
-        conditions: {
-          order: ["type", "status", "lastHeartbeatTime", "lastTransitionTime", "reason", "message"],
-          omitEmpty: ["reason", "message"],
-          always: { type: "", status: "", lastHeartbeatTime: null, lastTransitionTime: null },
-          times: ["lastHeartbeatTime", "lastTransitionTime"],
-        },
+        conditions: conditionShape(["lastHeartbeatTime", "lastTransitionTime"]),
         nodeInfo: { order: NODE_INFO, always: Object.fromEntries(NODE_INFO.map((field) => [field, ""])) },
       },
     },
@@ -98,6 +122,14 @@ const containerStatus: Shape = {
 };
 
 const podSpec: Shape = {
+  types: {
+    nodeName: "text",
+    tolerations: "list",
+    containers: "list",
+    initContainers: "list",
+    restartPolicy: "text",
+    terminationGracePeriodSeconds: "integer",
+  },
   omitEmpty: [
     "nodeName",
     "nodeSelector",
@@ -128,14 +160,10 @@ const pod: Shape = {
         "startTime",
       ],
       omitEmpty: ["phase", "conditions", "message", "reason", "nominatedNodeName", "hostIP", "podIP", "podIPs"],
+      types: { phase: "text", reason: "text", conditions: "list" },
       times: ["startTime"],
       fields: {
-        conditions: {
-          order: ["type", "status", "lastProbeTime", "lastTransitionTime", "reason", "message"],
-          omitEmpty: ["reason", "message"],
-          always: { type: "", status: "", lastProbeTime: null, lastTransitionTime: null },
-          times: ["lastProbeTime", "lastTransitionTime"],
-        },
+        conditions: conditionShape(["lastProbeTime", "lastTransitionTime"]),
         initContainerStatuses: containerStatus,
         containerStatuses: containerStatus,
       },
@@ -150,6 +178,7 @@ const lease: Shape = {
     metadata: METADATA,
     spec: {
       order: ["holderIdentity", "leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions"],
+      types: { holderIdentity: "text", leaseDurationSeconds: "integer", leaseTransitions: "integer" },
       microTimes: ["acquireTime", "renewTime"],
     },
   },
@@ -206,6 +235,7 @@ const event: Shape = {
     reportingComponent: "",
     reportingInstance: "",
   },
+  types: { involvedObject: "object", reason: "text", message: "text", type: "text", count: "integer" },
   times: ["firstTimestamp", "lastTimestamp"],
   microTimes: ["eventTime"],
   fields: { metadata: METADATA, series: { microTimes: ["lastObservedTime"] } },

@@ -47,11 +47,14 @@ class Verbs {
   readonly #call: Call;
   readonly #place: Place;
   readonly #renderer: Renderer;
+  readonly #registry: Registry;
 
   constructor(parts: VerbParts, call: Call) {
     this.#parts = parts;
     this.#call = call;
     this.#place = { resource: call.resource, namespace: call.namespace, name: call.name };
+    // kubectl --dry-run=server wants to know what would happen.
+    this.#registry = call.query.get("dryRun") === "All" ? parts.registry.dry() : parts.registry;
     this.#renderer = rendererFor(call, () => parts.clock.wallMs());
   }
 
@@ -61,7 +64,8 @@ class Verbs {
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
     switch (verb) {
       case "get":
-        return this.#shown(this.#parts.registry.find(this.#place), 200);
+        this.#parts.lists.checkVersion(versionIn(this.#call.query));
+        return this.#shown(this.#registry.find(this.#place), 200);
       case "list":
         return jsonAnswer(200, this.#renderer.list(this.#parts.lists.page(this.#selection(), this.#call.query)));
       case "watch":
@@ -96,19 +100,19 @@ class Verbs {
   #create(): Answer {
     const { resource, namespace, name } = this.#call;
     if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
-    return this.#shown(this.#parts.registry.create(resource, namespace, objectIn(this.#call)), 201);
+    return this.#shown(this.#registry.create(resource, namespace, objectIn(this.#call)), 201);
   }
 
   #update(): Answer {
     const object = objectIn(this.#call);
     if (STRATEGIES[this.#call.resource.storage].createsOnUpdate && !this.#exists()) return this.#createNamed(object);
-    return this.#shown(this.#parts.registry.replace(this.#place, this.#part(), object), 200);
+    return this.#shown(this.#registry.replace(this.#place, this.#part(), object), 200);
   }
 
   #patch(): Answer {
     const change = patchIn(this.#call);
     if (isApply(this.#call) && !this.#exists()) return this.#createNamed(objectIn(this.#call));
-    return this.#shown(this.#parts.registry.update(this.#place, this.#part(), change, "patch"), 200);
+    return this.#shown(this.#registry.update(this.#place, this.#part(), change, "patch"), 200);
   }
 
   #exists(): boolean {
@@ -121,12 +125,12 @@ class Verbs {
     const { resource, namespace, name } = this.#place;
     object.metadata.name = name;
     delete object.metadata.resourceVersion;
-    return this.#shown(this.#parts.registry.create(resource, namespace, object), 201);
+    return this.#shown(this.#registry.create(resource, namespace, object), 201);
   }
 
   #delete(): Answer {
     const { resource } = this.#call;
-    const { stored, gone } = this.#parts.registry.delete(this.#place, deleteOptionsIn(this.#call));
+    const { stored, gone } = this.#registry.delete(this.#place, deleteOptionsIn(this.#call));
     if (!gone || STRATEGIES[resource.storage].returnsDeleted) return this.#shown(stored, 200);
     const group = resource.group === "" ? {} : { group: resource.group };
     const details = { name: stored.name, ...group, kind: resource.plural, uid: stored.uid };
@@ -137,7 +141,7 @@ class Verbs {
     const options = deleteOptionsIn(this.#call);
     const page = this.#parts.lists.page(this.#selection(), new URLSearchParams());
     for (const { namespace, name } of page.items) {
-      this.#parts.registry.delete({ ...this.#place, namespace, name }, options);
+      this.#registry.delete({ ...this.#place, namespace, name }, options);
     }
     return jsonAnswer(200, this.#renderer.list(page));
   }
@@ -146,9 +150,8 @@ class Verbs {
     const { resource, subresource, verb, body } = this.#call;
     if (resource.storage !== "pods" || !["binding", "eviction"].includes(subresource)) throw noSuchPath();
     if (verb !== "create") throw methodNotAllowed();
-    const { registry, clock } = this.#parts;
-    if (subresource === "binding") bindPod(registry, this.#place, body, clock.wallMs());
-    else evictPod(registry, this.#place, body);
+    if (subresource === "binding") bindPod(this.#registry, this.#place, body, this.#parts.clock.wallMs());
+    else evictPod(this.#registry, this.#place, body);
     return objectAnswer(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
   }
 

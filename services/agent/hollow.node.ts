@@ -174,7 +174,9 @@ export class HollowNode {
     this.#options.kube.write({ ref: nodeRef(this.spec.name), urgency: Urgency.healing, verb: "delete" }, () => {});
   }
 
-  /** A created node already shows what was sent, which shares its texts with all others; one that was met gets it now. */
+  /**
+   * A created node already shows what was sent, which shares its texts with all others; one that was met gets it now.
+   */
   #adopt(node: NodeObject, sent: readonly NodeCondition[] | null): void {
     const { clock, random, times } = this.#options;
     const shown = node.status?.conditions ?? [];

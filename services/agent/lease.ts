@@ -37,7 +37,9 @@ interface Round {
   ensures: number;
 }
 
-/** The lease as we last saw or wrote it. After a renewal only its version is new to us, so nothing else is kept anew. */
+/**
+ * The lease as we last saw or wrote it. After a renewal only its version is new to us, so nothing else is kept anew.
+ */
 interface KnownLease {
   readonly lease: Lease;
   version: string;

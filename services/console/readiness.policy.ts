@@ -46,7 +46,9 @@ export interface ProbeAnswer {
   readonly text: string;
 }
 
-/** A probe in the words of a Kubernetes component: `ok`, or with every check on a line when asked for or when one fails. */
+/**
+ * A probe in the words of a Kubernetes component: `ok`, or with every check on a line when asked for or when one fails.
+ */
 export function probeAnswer(probe: string, checks: readonly Check[], verbose: boolean): ProbeAnswer {
   const failed = checks.some(({ problem }) => problem !== null);
   if (!failed && !verbose) return { status: 200, text: "ok" };

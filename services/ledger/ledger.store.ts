@@ -49,8 +49,8 @@ const NAME_IN_USE = 10058;
 /** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
 export interface LedgerStore {
   /**
-   * Tells `receive` what earlier ledgers kept, once JetStream is there: history, to be told and not to be acted on. Each
-   * new ledger on this store asks anew.
+   * Tells `receive` what earlier ledgers kept, once JetStream is there: history, to be told and not to be acted on.
+   * Each new ledger on this store asks anew.
    */
   restore(receive: (message: AnyMessage) => void): void;
   /** Keeps a message as the last state of its object. */

@@ -17,7 +17,9 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/** How many letters must be put in, taken out, replaced or swapped with their neighbour to make one word of the other. */
+/**
+ * How many letters must be put in, taken out, replaced or swapped with their neighbour to make one word of the other.
+ */
 export function editsBetween(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -27,15 +27,18 @@ export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): strin
   return `${key}:${effect}`;
 }
 
-/** A NoExecute taint with its beginning on both clocks: `since` on the monotonic one, which decides, and as the API tells it. */
+/**
+ * A NoExecute taint with its beginning on both clocks: `since` on the monotonic one, which decides, and as the API
+ * tells it.
+ */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
 }
 
 /**
- * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a step
- * of the wall clock moves no countdown. A new one counts from its `timeAdded`; without one from its first sight, as it was
- * written down by whoever saw it first, else from now.
+ * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a
+ * step of the wall clock moves no countdown. A new one counts from its `timeAdded`; without one from its first sight,
+ * as it was written down by whoever saw it first, else from now.
  */
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {

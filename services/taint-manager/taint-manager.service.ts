@@ -1,4 +1,7 @@
-/** Wires tainted nodes to the bus: who must leave a node because of its NoExecute taints, and when. Decisions are in the policies. */
+/**
+ * Wires tainted nodes to the bus: who must leave a node because of its NoExecute taints, and when. Decisions are in the
+ * policies.
+ */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";

@@ -1,4 +1,7 @@
-/** The agent's loops against the embedded API on virtual time: registration, status, lease, Events, shutdown (9.1 to 9.12). */
+/**
+ * The agent's loops against the embedded API on virtual time: registration, status, lease, Events, shutdown (9.1 to
+ * 9.12).
+ */
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Agent, previewNode, startAgent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";

@@ -1,4 +1,6 @@
-/** The embedded API and a client of it on virtual time, with every request noted: what the agent's tests run against. */
+/**
+ * The embedded API and a client of it on virtual time, with every request noted: what the agent's tests run against.
+ */
 import type { HttpRequest, Kube, Wire } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";

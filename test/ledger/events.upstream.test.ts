@@ -141,7 +141,10 @@ function essenceOf(event: ApiEvent, whose: "ours" | "theirs", uids: ReadonlyMap<
 }
 type Essence = ReturnType<typeof essenceOf>;
 
-/** What upstream's Events about taints would be were they named after the controller of 1.36 and given the pod's real uid. */
+/**
+ * What upstream's Events about taints would be were they named after the controller of 1.36 and given the pod's real
+ * uid.
+ */
 function bettered(event: Essence): Essence {
   if (event.reason !== "TaintManagerEviction") return event;
   return { ...event, component: "taint-eviction-controller", uid: "real" };

@@ -1,4 +1,6 @@
-/** Since when a reader can count on what it does not hear: pulses, watches, jitter, blindness and a change of observers. */
+/**
+ * Since when a reader can count on what it does not hear: pulses, watches, jitter, blindness and a change of observers.
+ */
 import { describe, expect, test } from "vitest";
 import type { WatchState } from "../../protocols/objects.ts";
 import { publisherOf, ShardSight, translated, type WatchName } from "../../services/runtime/shard-sight.ts";

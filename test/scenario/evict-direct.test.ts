@@ -1,9 +1,14 @@
-/** Scenarios of direct mode on virtual time: whole nodes are drained after pod-eviction-timeout, without NoExecute taints (section 5). */
+/**
+ * Scenarios of direct mode on virtual time: whole nodes are drained after pod-eviction-timeout, without NoExecute
+ * taints (section 5).
+ */
 import { describe, expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
-/** The last sign of life is at 30 s; the timeout of 300 s counts from it and is over at the first instant after (R5.3). */
+/**
+ * The last sign of life is at 30 s; the timeout of 300 s counts from it and is over at the first instant after (R5.3).
+ */
 const DUE_MS = 330_001;
 const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
   ["in one life", (world, forMs) => world.advance(forMs)],
@@ -12,7 +17,10 @@ const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
 /** API stamps are cut to seconds, so a process that knows a death only from them may be this late. */
 const STAMP_MS = 1000;
 
-/** Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode; the given ones fall silent at 30 s. */
+/**
+ * Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode; the given ones fall silent
+ * at 30 s.
+ */
 function drained(silent: readonly string[]): EvictionWorld {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 6);

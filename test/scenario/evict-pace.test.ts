@@ -1,4 +1,7 @@
-/** The pace of tainting as a property: in every window, across any crashes, takeovers and double owners, on virtual time (P5, P6). */
+/**
+ * The pace of tainting as a property: in every window, across any crashes, takeovers and double owners, on virtual time
+ * (P5, P6).
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { EVICTING, EvictionWorld, type Seen } from "../support/eviction-world.ts";

@@ -1,4 +1,7 @@
-/** A cluster with every service that evicts, which can crash and start again, and a journal of what the API saw. It asserts nothing. */
+/**
+ * A cluster with every service that evicts, which can crash and start again, and a journal of what the API saw. It
+ * asserts nothing.
+ */
 import type { ObservedNode, Toleration } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { nodeService } from "../../services/node/node.service.ts";

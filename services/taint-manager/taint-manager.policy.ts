@@ -62,16 +62,14 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 export function firstSightsToWrite(
   node: ObservedNode,
   known: readonly KnownTaint[],
-  counted: ReadonlySet<Taint>,
+  countedTaints: () => ReadonlySet<Taint>,
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
-  const wanted = known.filter(
-    ({ taint }) =>
-      epochMsOf(taint.timeAdded) === null && (counted.has(taint) || Object.hasOwn(written, taintName(taint))),
-  );
-  const isWritten =
-    wanted.length === Object.keys(written).length && wanted.every(({ taint }) => taintName(taint) in written);
-  if (isWritten) return null;
+  const bare = known.filter(({ taint }) => epochMsOf(taint.timeAdded) === null);
+  const counted = bare.length === 0 ? new Set<Taint>() : countedTaints();
+  const wanted = bare.filter(({ taint }) => counted.has(taint) || Object.hasOwn(written, taintName(taint)));
+  const isAllWritten = wanted.every(({ taint }) => Object.hasOwn(written, taintName(taint)));
+  if (isAllWritten && wanted.length === Object.keys(written).length) return null;
   return Object.fromEntries(
     wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? sinceAt)]),
   );

@@ -123,7 +123,7 @@ class TaintShard {
   /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
   #writeDown(node: ObservedNode, cause: string): void {
     const tainted = this.#nodes.get(node.node);
-    const sights = firstSightsToWrite(node, tainted?.taints ?? [], tainted?.countedTaints() ?? new Set());
+    const sights = firstSightsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());
     if (sights === null) {
       this.#writings.forget(node.node);
       return;

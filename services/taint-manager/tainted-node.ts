@@ -4,7 +4,7 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
-import type { Io } from "../../protocols/ports.ts";
+import type { Bus, Io } from "../../protocols/ports.ts";
 import { pauseMs } from "../runtime/repetition.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -35,7 +35,7 @@ const SETTLED = -1;
 
 /** What the tainted nodes of one service share. */
 export interface TaintSurroundings {
-  readonly io: Io;
+  readonly io: Pick<Io, "clock" | "profile"> & { readonly bus: Pick<Bus, "publish"> };
   readonly deadlines: Deadlines<Sentence>;
 }
 

@@ -108,19 +108,29 @@ test("a node that returned while the process was down keeps its pods, although t
   expect(world.taints("a-0")).toEqual([]);
 });
 
-test.each([3_600_000, -3_600_000])("a step of the wall clock by %i ms moves no deadline", (stepMs) => {
-  const world = new EvictionWorld();
-  // These kubelets live by their status, whose stamp may go back (R2.34): all clocks of this world step together.
-  for (const name of ["a-0", "a-1", "a-2"]) world.register(name, {}, { leasePeriodMs: null, statusPeriodMs: 10 * S });
-  world.addTolerantPod("a-0", "pod");
-  world.run();
-  world.advance(30 * S);
-  world.silence(["a-0"]);
-  world.advance(160 * S);
-  world.clock.stepWall(stepMs);
-  world.advance(600 * S);
-  expect(world.deleted).toEqual([{ name: "pod", atMs: 380 * S }]);
-});
+test.each([3_600_000, -3_600_000])(
+  "a step of the wall clock by %i ms moves no deadline, whatever changes afterwards",
+  (stepMs) => {
+    const world = new EvictionWorld();
+    // These kubelets live by their status, whose stamp may go back (R2.34): all clocks of this world step together.
+    for (const name of ["a-0", "a-1", "a-2"]) world.register(name, {}, { leasePeriodMs: null, statusPeriodMs: 10 * S });
+    world.addTolerantPod("a-0", "pod");
+    world.run();
+    world.advance(30 * S);
+    world.silence(["a-0"]);
+    world.advance(160 * S);
+    world.addTolerantPod("a-0", "late");
+    world.advance(10 * S);
+    world.clock.stepWall(stepMs);
+    world.advance(10 * S);
+    world.patch({ kind: "Node", namespace: "", name: "a-0" }, { metadata: { labels: { touched: "yes" } } });
+    world.advance(600 * S);
+    expect(world.deleted).toEqual([
+      { name: "pod", atMs: 380 * S },
+      { name: "late", atMs: 490 * S },
+    ]);
+  },
+);
 
 test("what happened is told with its causes: silence, taint, sentence, eviction (design of `cause`)", () => {
   const world = deadNode();

@@ -75,7 +75,7 @@ describe("what is written down about first sights", () => {
   const bare = noExecute("bare");
   const sights = (taints = [bare], taintsSeenAt?: Record<string, number>, counted = taints) => {
     const node = observedNode("a", { taints, ...(taintsSeenAt === undefined ? {} : { taintsSeenAt }) });
-    return firstSightsToWrite(node, knownTaints(node, [], now), new Set(counted));
+    return firstSightsToWrite(node, knownTaints(node, [], now), () => new Set(counted));
   };
 
   test("the instant, to the microsecond, once a countdown rests on it", () => {

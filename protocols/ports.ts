@@ -32,9 +32,8 @@ export type Stop = () => void;
 
 /**
  * The typed message bus of one service. Publishing never waits and never throws for a lost connection: messages may be
- * lost.
- * Of one stream (one publisher's messages of one type on one shard) handlers see increasing sequences only: doubled and
- * overtaken messages are dropped and counted, a gap is reported.
+ * lost. Of one stream (one publisher's messages of one type on one shard) handlers see increasing sequences only:
+ * doubled and overtaken messages are dropped and counted, a gap is reported.
  */
 export interface Bus {
   /** Sends a message; `cause` is the id of the message that led to it. Returns its id. */
@@ -266,8 +265,7 @@ export interface HttpExchange {
   end(): void;
   /**
    * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: nobody told us so,
-   * the
-   * other side just was not heard any more, for longer than since now.
+   * the other side just was not heard any more, for longer than since now.
    */
   failed(problem: { readonly message: string; readonly sent: boolean; readonly timedOut?: boolean }): void;
 }

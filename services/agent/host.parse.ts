@@ -12,8 +12,7 @@ const KIBIBYTE = 1024;
 
 /**
  * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of
- * late:
- * the capacity less the working set, as kubelet counts memory.available.
+ * late: the capacity less the working set, as kubelet counts memory.available.
  */
 export function meminfoBytes(text: string): MemoryFigures | null {
   const amounts = new Map(

@@ -43,8 +43,7 @@ function isPast(threshold: Threshold, headroom: Headroom | undefined): boolean {
 
 /**
  * Thresholds as kubelet's --eviction-hard writes them: `memory.available<100Mi,nodefs.available<10%`. Throws a
- * RangeError
- * that names the part which cannot be understood.
+ * RangeError that names the part which cannot be understood.
  */
 export function parseThresholds(text: string): readonly Threshold[] {
   return text

@@ -10,10 +10,8 @@ const MERGED_LISTS: readonly string[] = ["status.conditions", "status.addresses"
 
 /**
  * The patch for nodes/{name}/status from `before` to `after`; null when there is nothing to change. The spec is left
- * out,
- * no resourceVersion is demanded. Addresses that change are sent as a whole with `$patch: replace`, because the API
- * merges
- * them by type and so mixes up several of one type.
+ * out, no resourceVersion is demanded. Addresses that change are sent as a whole with `$patch: replace`, because the
+ * API merges them by type and so mixes up several of one type.
  */
 export function statusPatch(before: NodeObject, after: NodeObject): Fields | null {
   const addressesBefore = before.status?.addresses ?? [];

@@ -42,8 +42,7 @@ export class History {
 
   /**
    * Keeps a message in its words. One without words only lends its id to the last of its kind about that object, so
-   * that
-   * causes are found through it. Returns the decision that was added, if one was.
+   * that causes are found through it. Returns the decision that was added, if one was.
    */
   add(message: AnyMessage, subject: Subject, text: string | null): Decision | null {
     const { id, at, type } = message;

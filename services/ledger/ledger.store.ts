@@ -1,7 +1,6 @@
 /**
  * The ledger's memory beyond this process: a JetStream stream in which the server itself keeps what was judged, asked
- * and
- * done, and a bucket with the last state of every object. An edge: it may wait. Without JetStream it keeps nothing.
+ * and done, and a bucket with the last state of every object. An edge: it may wait. Without JetStream it keeps nothing.
  */
 import {
   DeliverPolicy,

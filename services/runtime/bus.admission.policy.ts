@@ -25,8 +25,7 @@ const SENDERS: ReadonlyMap<string, ReadonlySet<string> | null> = new Map(
 
 /**
  * Opens what came on a subject of `type`. The server checks who may publish on which subject, so the frame must be of
- * the
- * subject's type; otherwise a sender trusted with heartbeats could ask for evictions.
+ * the subject's type; otherwise a sender trusted with heartbeats could ask for evictions.
  */
 export function admit<T extends MessageType>(payload: Uint8Array, type: T): Admitted<T> | Refusal {
   const message = decode(payload);

@@ -7,9 +7,8 @@ export const LOAD_BOUND = 1.25;
 
 /**
  * The owner of each shard of a service, by shard; empty when no member runs it. Each shard goes to the member that
- * weighs
- * most for it (rendezvous hashing) and has room left. It depends on the set of members alone, so that all who know the
- * same members agree, and a member that comes or goes moves few shards but its own.
+ * weighs most for it (rendezvous hashing) and has room left. It depends on the set of members alone, so that all who
+ * know the same members agree, and a member that comes or goes moves few shards but its own.
  */
 export function ownersOf(service: ServiceName, members: ReadonlySet<string>): readonly string[] {
   if (members.size === 0) return [];

@@ -1,12 +1,12 @@
 /**
  * Turns the cluster and user entries of a kubeconfig into what requests carry. Tokens, files, certificates and
- * passwords
- * are read here; exec plugins and auth providers (OIDC) are left to @kubernetes/client-node, which is only loaded for
- * them, because loading it takes half a second and 89 MB.
+ * passwords are read here; exec plugins and auth providers (OIDC) are left to @kubernetes/client-node, which is only
+ * loaded for them, because loading it takes half a second and 89 MB.
  */
 import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
-import type { Authorize, Credentials, TlsMaterial } from "./kube.https.ts";
+import type { TlsMaterial } from "./kube.agent.ts";
+import type { Authorize, Credentials } from "./kube.https.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
 
 /** One server and who we are there, in a kubeconfig's words with absolute paths. */

@@ -1,8 +1,7 @@
 /**
  * Takes the items out of a list answer while its bytes arrive; reading them is the caller's work. A server answers a
- * first
- * list of 50,000 pods in one piece of 150 MB (limit does not hold for resourceVersion=0), and read whole that costs
- * several times as much memory.
+ * first list of 50,000 pods in one piece of 150 MB (limit does not hold for resourceVersion=0), and read whole that
+ * costs several times as much memory.
  */
 
 const QUOTE = 0x22;

@@ -14,8 +14,7 @@ export type Arrival =
 
 /**
  * A lower epoch is a late message of an earlier life of its publisher, unless the later life has been silent for so
- * long:
- * then the publisher was restarted with its wall clock set back.
+ * long: then the publisher was restarted with its wall clock set back.
  */
 export const EPOCH_QUIET_MS = 10_000;
 

@@ -24,9 +24,9 @@ export interface TimerWheelOptions<K> {
 
 /**
  * Deadlines by key. Moving one later, as every heartbeat does, only overwrites its due time: the entry is filed anew
- * when
- * its old instant comes. Entries of the present tick lie sorted in `near`, all later ones in the slot of their tick.
- * Deadlines due at the same instant fire in the order they were filed; one in the past fires as soon as the clock can.
+ * when its old instant comes. Entries of the present tick lie sorted in `near`, all later ones in the slot of their
+ * tick. Deadlines due at the same instant fire in the order they were filed; one in the past fires as soon as the clock
+ * can.
  */
 export class TimerWheel<K> {
   readonly #clock: Clock;

@@ -47,10 +47,8 @@ export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
 
 /**
  * When a pod must leave, or null when it may stay for ever. Each taint counts from its own `since`, but not before the
- * pod
- * was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides. A
- * taint
- * without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends.
+ * pod was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides.
+ * A taint without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends.
  */
 export function evictionOf(
   taints: readonly StandingTaint[],

@@ -18,8 +18,7 @@ export interface DeadlinesOptions<T> {
 
 /**
  * A binary heap of slots ordered by due time, then by slot. Beside its item a slot costs 24 bytes, and moving or
- * removing
- * one costs the logarithm of their number. Instants are monotonic milliseconds.
+ * removing one costs the logarithm of their number. Instants are monotonic milliseconds.
  */
 export class Deadlines<T> {
   readonly #clock: Clock;

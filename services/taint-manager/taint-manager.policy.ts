@@ -56,8 +56,7 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 
 /**
  * What should be written down about a node: the first sight of every taint without `timeAdded` that a countdown rests
- * on,
- * or that is written down already and still stands. Null when that is what the API shows.
+ * on, or that is written down already and still stands. Null when that is what the API shows.
  */
 export function firstSightsToWrite(
   node: ObservedNode,

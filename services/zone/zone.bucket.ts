@@ -63,8 +63,7 @@ export function paid(bucket: Bucket, paidAt: number, now: number): Bucket {
 
 /**
  * The bucket under another rate (section 7.5). The same rate changes nothing; 0 or less stops it; a new rate starts
- * full
- * only when the old bucket held a whole token, else drained, so that no change of pace grants a turn out of order.
+ * full only when the old bucket held a whole token, else drained, so that no change of pace grants a turn out of order.
  */
 export function atRate(bucket: Bucket, perSecond: number, now: number): Bucket {
   if (perSecond <= 0) return bucket.stopped ? bucket : { perSecond: 0, tokens: 0, at: now, stopped: true };

@@ -14,10 +14,8 @@ export type ZoneLife = ZoneState | "Halted";
 
 /**
  * The machine of one zone. It has no context and no guard, so that a state's name is all there is to know: `Initial`
- * until it
- * has a counted node (R2.18), then by its own count alone, and `Halted` as long as every zone is down: our taints are
- * taken
- * back and nothing is granted (R6.10). What does not name another state leaves it where it is.
+ * until it has a counted node (R2.18), then by its own count alone, and `Halted` as long as every zone is down: our
+ * taints are taken back and nothing is granted (R6.10). What does not name another state leaves it where it is.
  */
 export const zoneMachine = setup({ types: { events: {} as ZoneEvent } }).createMachine({
   id: "zone",

@@ -101,8 +101,7 @@ export interface NodeInZone {
 
 /**
  * Whether a node waits for a turn: its eviction is due, and in taint mode the API shows it as not ready, so that there
- * is
- * a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37).
+ * is a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37).
  */
 export function wantsTurn({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
   if (judged.eviction !== "toBeEvicted") return false;
@@ -116,8 +115,7 @@ export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
 
 /**
  * Whether what is judged of a node and what the API shows contradict each other: for a moment while a write is under
- * way,
- * for long only when a message was lost.
+ * way, for long only when a message was lost.
  */
 export function isAtOdds({ observed, judged }: NodeInZone): boolean {
   return (

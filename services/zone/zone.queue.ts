@@ -17,8 +17,7 @@ export interface Waiting {
 
 /**
  * First come, first served, one entry for each node. An entry stays until the node no longer wants a turn, is gone or
- * has
- * left the zone (L7, L8); a turn granted moves it to the end, to be granted again when nothing came of it (R7.7).
+ * has left the zone (L7, L8); a turn granted moves it to the end, to be granted again when nothing came of it (R7.7).
  */
 export class ZoneQueue {
   /** In order of service: a Map iterates as its keys were inserted. */

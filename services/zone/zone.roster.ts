@@ -37,8 +37,7 @@ export interface Move {
 
 /**
  * All nodes of the cluster by zone. Observations and judgements come from different publishers in any order; a node
- * takes
- * part once both speak of the same uid.
+ * takes part once both speak of the same uid.
  */
 export class ZoneRoster {
   readonly #entries = new Map<string, Entry>();

@@ -1,0 +1,69 @@
+/** One journey through the whole product, the same in every world: nodes fall silent and return, and all around them fails. */
+import { afterAll, beforeAll, test } from "vitest";
+import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
+import type { JourneyApi, JourneyBus } from "./worlds.ts";
+
+/** The tests of the journey, in the world these two make. */
+export function journey(
+  makeApi: () => Promise<JourneyApi>,
+  makeBus: () => Promise<JourneyBus>,
+  { hasBusServer }: { readonly hasBusServer: boolean },
+): void {
+  let world: JourneyScene;
+  let endFirst: () => Promise<void>;
+
+  beforeAll(async () => {
+    world = new JourneyScene(await makeApi(), await makeBus());
+    await world.begin();
+    endFirst = await world.start("one");
+  });
+
+  afterAll(async () => {
+    await world.end();
+  });
+
+  test("nodes that are well lose the taint of their admission and are left in peace", async () => {
+    await world.shows(ALL_WELL, []);
+    await world.expectSteadyWell();
+  });
+
+  test("a silent node becomes Unknown with all four conditions and its taint, and is healed when it returns", async () => {
+    await world.falls();
+  });
+
+  test("a kubelet that reports NotReady, pressures and a cordon become taints, and go again", async () => {
+    world.actor.report("Ready", "False");
+    await world.shows([...ALL_WELL.slice(0, 3), "Ready=False"], ["node.kubernetes.io/not-ready:NoSchedule"]);
+    world.actor.report("Ready", "True");
+    world.actor.report("MemoryPressure", "True");
+    await world.patch({ spec: { unschedulable: true } });
+    await world.shows(
+      ["DiskPressure=False", "MemoryPressure=True", "PIDPressure=False", "Ready=True"],
+      ["node.kubernetes.io/memory-pressure:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"],
+    );
+    world.actor.report("MemoryPressure", "False");
+    await world.patch({ spec: { unschedulable: null } });
+    await world.shows(ALL_WELL, []);
+  });
+
+  test("the API server is killed and comes back: nobody is condemned for it, and silence is found again", async () => {
+    await world.api.kill();
+    await new Promise((resolve) => setTimeout(resolve, PROFILE.nodeMonitorGraceMs * 2));
+    await world.api.start();
+    await world.falls();
+  });
+
+  if (hasBusServer) {
+    test("the bus goes away and comes back: the same", async () => {
+      await world.bus.restart(PROFILE.nodeMonitorGraceMs * 2);
+      await world.falls();
+    });
+  }
+
+  test("the process that observes ends and another takes over: the same", async () => {
+    const endSecond = await world.start("two");
+    await endFirst();
+    await world.falls();
+    await endSecond();
+  });
+}

@@ -1,0 +1,207 @@
+/** The scene of a journey: an API server and a bus, Vigil on them, three steady nodes and one that things happen to. */
+import { expect } from "vitest";
+import type { Kube, ObjectRef, ServiceName, Wire } from "../../protocols/ports.ts";
+import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { type Controller, startController } from "../../services/cli/controller.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestKubelet } from "../support/test-kubelet.ts";
+import { until } from "../support/until.ts";
+import type { JourneyApi, JourneyBus } from "./worlds.ts";
+
+/** Graces short enough to wait for, long enough for a busy machine; everything else in proportion. */
+export const PROFILE: Profile = {
+  ...STANDARD_PROFILE,
+  nodeMonitorGraceMs: 4_000,
+  nodeStartupGraceMs: 4_000,
+  pulsePeriodMs: 250,
+  pulseTimeoutMs: 1_500,
+  watchBlindMs: 2_500,
+  watchQuietMs: 3_000,
+  askRetryMs: 500,
+  memberPulseMs: 250,
+  memberTimeoutMs: 1_500,
+};
+const LEASE_PERIOD_MS = 500;
+const WITHIN = { withinMs: 30_000, everyMs: 100 };
+const STEADY = ["steady-1", "steady-2", "steady-3"];
+const SERVICES: readonly ServiceName[] = ["observer", "node", "node-writer", "ledger"];
+const ALL_UNKNOWN = ["DiskPressure=Unknown", "MemoryPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
+/** The conditions of a node that is well, sorted. */
+export const ALL_WELL = ["DiskPressure=False", "MemoryPressure=False", "PIDPressure=False", "Ready=True"];
+
+interface Shown {
+  readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+interface EventList {
+  readonly items?: readonly { readonly reason?: string; readonly involvedObject?: { readonly name?: string } }[];
+}
+
+/** A world with Vigil in it. */
+export class JourneyScene {
+  readonly api: JourneyApi;
+  readonly bus: JourneyBus;
+  readonly actor: TestKubelet;
+  /** Nodes that were condemned, as far as anyone asked for it. */
+  readonly condemned = new Set<string>();
+  readonly #wire: Wire;
+  readonly #kube: Kube;
+  readonly #kubelets: readonly TestKubelet[];
+  readonly #ends: (() => Promise<void> | void)[] = [];
+
+  constructor(api: JourneyApi, bus: JourneyBus) {
+    this.api = api;
+    this.bus = bus;
+    const wire = api.wire();
+    this.#wire = wire;
+    this.#ends.push(() => wire.close());
+    const log = recordingLog();
+    this.#kube = createKube({
+      wire,
+      clock: realClock(),
+      random: systemRandom,
+      log,
+      metrics: createMetrics(),
+      profile: PROFILE,
+    });
+    const names = [...STEADY, "actor"];
+    const options = { leasePeriodMs: LEASE_PERIOD_MS, statusPeriodMs: null };
+    this.#kubelets = names.map((name) => new TestKubelet(this.#kube, realClock(), { name, ...options }));
+    this.actor = this.#kubelets.at(-1) as TestKubelet;
+  }
+
+  /** Registers the nodes and listens for every ask to condemn one. */
+  async begin(): Promise<void> {
+    for (const kubelet of this.#kubelets) kubelet.register();
+    const transport = await this.bus.connect("tap");
+    this.#ends.push(() => transport.close());
+    const who = { cluster: "journey", service: "tap", member: "tap", mailboxMessagesMax: 100_000 };
+    const tap = typedBus({ transport, clock: realClock(), log: recordingLog(), metrics: createMetrics(), ...who });
+    tap.subscribe("asked.condition", "all", ({ body }) => this.condemned.add(body.node));
+  }
+
+  /** Starts a process of Vigil; what it returns ends it. */
+  async start(member: string, services: readonly ServiceName[] = SERVICES): Promise<() => Promise<void>> {
+    const log = recordingLog();
+    const clock = realClock();
+    const metrics = createMetrics();
+    const wire = this.api.wire();
+    const transport = await this.bus.connect(member);
+    const ports = { clock, random: systemRandom, log, metrics, profile: PROFILE };
+    const controller: Controller = startController({
+      ...ports,
+      kube: createKube({ wire, ...ports }),
+      transport,
+      cluster: "journey",
+      member,
+      services,
+      shared: true,
+      store: null,
+      fatal: (problem) => log.error(problem),
+    });
+    const end = async (): Promise<void> => {
+      controller.stop();
+      await transport.close();
+      wire.close();
+      expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
+    };
+    this.#ends.push(end);
+    return async () => {
+      this.#ends.splice(this.#ends.indexOf(end), 1);
+      await end();
+    };
+  }
+
+  async end(): Promise<void> {
+    for (const kubelet of this.#kubelets) kubelet.stop();
+    for (const end of this.#ends.toReversed()) await end();
+    await this.bus.stop();
+    await this.api.stop();
+  }
+
+  /** Waits until the actor's conditions and taints are these. */
+  async shows(conditions: readonly string[], taints: readonly string[]): Promise<void> {
+    let shown = "";
+    const wanted = JSON.stringify([conditions, taints.toSorted()]);
+    await until(
+      `the node shows ${wanted}`,
+      async () => {
+        const node = (await this.read({ kind: "Node", namespace: "", name: "actor" })) as Shown | null;
+        const has = (node?.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).toSorted();
+        const carries = (node?.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`).toSorted();
+        shown = JSON.stringify([has, carries]);
+        return shown === wanted;
+      },
+      WITHIN,
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}; it shows ${shown}`);
+    });
+  }
+
+  /** The steady nodes were never condemned, and nothing stands on them. */
+  async expectSteadyWell(): Promise<void> {
+    expect([...this.condemned].filter((name) => name !== "actor")).toEqual([]);
+    for (const name of STEADY) {
+      const node = (await this.read({ kind: "Node", namespace: "", name })) as Shown | null;
+      expect(node?.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+      expect(node?.spec?.taints ?? []).toEqual([]);
+    }
+  }
+
+  /** The actor falls silent, is found, an Event says so, it returns and is healed. */
+  async falls(): Promise<void> {
+    this.actor.stop();
+    await this.shows(ALL_UNKNOWN, ["node.kubernetes.io/unreachable:NoSchedule"]);
+    await until("an Event tells that the node is not ready", () => this.#hasEvent("NodeNotReady"), WITHIN);
+    this.actor.resume();
+    this.actor.post();
+    await this.shows(ALL_WELL, []);
+    await this.expectSteadyWell();
+  }
+
+  /** Whether there is an Event about the actor with this reason. */
+  async #hasEvent(reason: string): Promise<boolean> {
+    const { items = [] } = (await get(this.#wire, "/api/v1/namespaces/default/events")) as EventList;
+    return items.some((event) => event.reason === reason && event.involvedObject?.name === "actor");
+  }
+
+  read(ref: ObjectRef): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.#kube.read(ref, (reply) => resolve(reply.outcome === "ok" ? reply.object : null));
+    });
+  }
+
+  patch(body: unknown): Promise<void> {
+    const ref = { kind: "Node", namespace: "", name: "actor" } as const;
+    return new Promise((resolve, reject) => {
+      this.#kube.write({ verb: "patch", patch: "strategic", ref, urgency: 0, body }, (reply) => {
+        if (reply.outcome === "ok") resolve();
+        else reject(new Error(reply.detail));
+      });
+    });
+  }
+}
+
+/** What a path answers, as JSON. */
+function get(wire: Wire, path: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    wire.send(
+      { method: "GET", path, headers: {}, body: null },
+      {
+        response: () => undefined,
+        data: (chunk) => {
+          text += Buffer.from(chunk).toString();
+        },
+        end: () => resolve(JSON.parse(text)),
+        failed: ({ message }) => reject(new Error(message)),
+      },
+    );
+  });
+}

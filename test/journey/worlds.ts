@@ -1,0 +1,88 @@
+/** The worlds a journey is made in: an API server and a bus, embedded or real, each of which can be restarted. */
+import type { Clock, Log, Metrics, Transport, Wire } from "../../protocols/ports.ts";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { listen } from "../../services/apiserver/http-front.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { connectNats } from "../../services/runtime/bus.nats.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { httpsWire } from "../../services/runtime/kube.https.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+import { startKubeApiserver } from "../support/kube-apiserver.ts";
+import { freePort, startNatsServer } from "../support/nats-server.ts";
+
+/** An API server of a journey. */
+export interface JourneyApi {
+  wire(): Wire & { close(): void };
+  /** Takes it away at once; what it holds stays. */
+  kill(): Promise<void>;
+  /** Brings it back on the same address. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A bus of a journey. */
+export interface JourneyBus {
+  /** A transport for one process. */
+  connect(member: string): Promise<Transport & { close(): Promise<void> }>;
+  /** Kills the server and starts it again after a while; where there is no server nothing happens. */
+  restart(awayMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The embedded API behind its HTTP front. */
+export async function embeddedApi(): Promise<JourneyApi> {
+  const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
+  const port = await freePort();
+  let front = await listen(server, { port });
+  const { url } = front;
+  return {
+    wire: () => httpsWire({ server: url, authorize: () => Promise.resolve({ headers: {}, tls: {} }) }),
+    kill: () => front.close(),
+    start: async () => {
+      front = await listen(server, { port });
+    },
+    stop: () => front.close(),
+  };
+}
+
+/** A real kube-apiserver. */
+export async function realApi(): Promise<JourneyApi> {
+  const server = await startKubeApiserver();
+  return {
+    wire: () => server.wire(),
+    kill: () => server.kill(),
+    start: () => server.start(),
+    stop: () => server.stop(),
+  };
+}
+
+/** The bus within one process. */
+export function memoryBus(): Promise<JourneyBus> {
+  const transport = memoryTransport(realClock());
+  return Promise.resolve({
+    connect: () => Promise.resolve({ ...transport, close: () => Promise.resolve() }),
+    restart: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  });
+}
+
+/** A real nats-server. */
+export async function natsBus(): Promise<JourneyBus> {
+  const server = await startNatsServer();
+  const io: { clock: Clock; log: Log; metrics: Metrics } = {
+    clock: realClock(),
+    log: silentLog,
+    metrics: createMetrics(),
+  };
+  return {
+    connect: (member) => connectNats({ servers: [server.url], name: member, ...io }),
+    restart: async (awayMs) => {
+      await server.kill();
+      await new Promise((resolve) => setTimeout(resolve, awayMs));
+      await server.start();
+    },
+    stop: () => server.stop(),
+  };
+}

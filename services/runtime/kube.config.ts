@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parse } from "yaml";
+import type { ProxyEnvironment } from "./kube.agent.ts";
 import { credentialsFor, type KubeTarget } from "./kube.credentials.ts";
 import { httpsWire, type SocketWire } from "./kube.https.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
@@ -50,14 +51,28 @@ export async function loadKubeConfig(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<KubeConnection> {
   const resolve = (): KubeTarget => targetOf(options, environment);
-  const { server, origin } = resolve();
+  const { server, origin, cluster } = resolve();
   const authorize = credentialsFor(resolve, () => performance.now());
   try {
     await authorize(false);
   } catch (error) {
     throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return { wire: httpsWire({ server, authorize }), server, describe: `${server} (${origin})` };
+  const proxy = proxyFor(cluster, environment);
+  return { wire: httpsWire({ server, authorize, proxy }), server, describe: `${server} (${origin})` };
+}
+
+/** The cluster's own proxy, or the environment's; to this machine itself there is none, as client-go has it. */
+function proxyFor(cluster: JsonRecord, environment: NodeJS.ProcessEnv): ProxyEnvironment {
+  const own = textOf(cluster["proxy-url"]);
+  if (own !== null) return { HTTP_PROXY: own, HTTPS_PROXY: own };
+  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = environment;
+  const excepted = [NO_PROXY ?? no_proxy, "localhost", "127.0.0.1", "::1"].filter((hosts) => hosts !== undefined);
+  return {
+    HTTP_PROXY: HTTP_PROXY ?? http_proxy,
+    HTTPS_PROXY: HTTPS_PROXY ?? https_proxy,
+    NO_PROXY: excepted.join(","),
+  };
 }
 
 function targetOf({ kubeconfig, context }: KubeConfigOptions, environment: NodeJS.ProcessEnv): KubeTarget {
@@ -150,7 +165,10 @@ function serverOf(config: Merged, context: string, cluster: JsonRecord): string 
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
     throw problem(config, `context "${context}": server "${server}" is not an http or https URL`);
   }
-  if (textOf(cluster["proxy-url"]) !== null) throw problem(config, `context "${context}": proxy-url is not supported`);
+  const proxy = textOf(cluster["proxy-url"]);
+  if (proxy !== null && !/^https?:\/\//.test(proxy)) {
+    throw problem(config, `context "${context}": proxy-url "${proxy}" is not an http or https URL`);
+  }
   return server;
 }
 

@@ -6,16 +6,7 @@ import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import type { HttpExchange, HttpRequest, Wire } from "../../protocols/ports.ts";
-
-/** What proves who we and the server are on TLS; PEM texts. */
-export interface TlsMaterial {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  /** False trusts any server. */
-  readonly rejectUnauthorized?: boolean;
-}
+import { AgentKeeper, KEEP_ALIVE_MS, type ProxyEnvironment, type TlsMaterial } from "./kube.agent.ts";
 
 /** What is added to every request, and how connections are made. */
 export interface Credentials {
@@ -34,21 +25,21 @@ export interface HttpsWireOptions {
   /** `https://host:port`, with a path when the API lies beneath one. */
   readonly server: string;
   readonly authorize: Authorize;
+  readonly proxy?: ProxyEnvironment;
 }
 
 /** A wire that holds connections. */
 export type SocketWire = Wire & { close(): void };
 
-/** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
-const KEEP_ALIVE_MS = 5_000;
-const USER_AGENT = `vigil (${process.platform}/${process.arch})`;
+/** What stands before the slash is the manager in managedFields. */
+const USER_AGENT = `vigil/v1 (${process.platform}/${process.arch})`;
 /** The other side was not heard any more, as opposed to having told us that it is gone. */
 const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
 
 /** A wire to one server. */
-export function httpsWire({ server, authorize }: HttpsWireOptions): SocketWire {
+export function httpsWire({ server, authorize, proxy = {} }: HttpsWireOptions): SocketWire {
   const base = new URL(server);
-  const agents = new AgentKeeper(base.protocol === "https:");
+  const agents = new AgentKeeper(base.protocol === "https:", proxy);
   const connection: Connection = { base, prefix: base.pathname.replace(/\/$/, ""), agents, authorize };
   return {
     send: (request, exchange) => {
@@ -65,35 +56,6 @@ interface Connection {
   readonly prefix: string;
   readonly agents: AgentKeeper;
   readonly authorize: Authorize;
-}
-
-/**
- * Keeps the one agent; another one only when the TLS material has changed, because an agent's connections prove the old
- * one.
- */
-class AgentKeeper {
-  readonly #secure: boolean;
-  #agent: http.Agent | null = null;
-  #tls: TlsMaterial | null = null;
-
-  constructor(secure: boolean) {
-    this.#secure = secure;
-  }
-
-  agentFor(tls: TlsMaterial): http.Agent {
-    const known = tls === this.#tls || JSON.stringify(tls) === JSON.stringify(this.#tls);
-    this.#tls = tls;
-    if (this.#agent !== null && known) return this.#agent;
-    const options = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
-    // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
-    this.#agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
-    return this.#agent;
-  }
-
-  close(): void {
-    this.#agent?.destroy();
-    this.#agent = null;
-  }
 }
 
 /** One request on its way. */

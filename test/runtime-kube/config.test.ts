@@ -11,10 +11,10 @@ let seen: string[];
 let folder: string;
 
 beforeAll(async () => {
-  server = await localServer(({ headers }, response) => {
+  server = await localServer(({ headers, url }, response) => {
     const { authorization = "", "impersonate-user": impersonated } = headers;
     seen.push(impersonated === undefined ? authorization : `${authorization} as ${String(impersonated)}`);
-    response.end();
+    response.end(url);
   });
 });
 afterAll(() => server.close());
@@ -72,6 +72,27 @@ describe("a user of a kubeconfig", () => {
     const config = { "client-id": "vigil", "idp-issuer-url": "https://issuer.invalid", "id-token": idToken };
     await ask({ "auth-provider": { name: "oidc", config } });
     expect(seen).toEqual([`Bearer ${idToken}`]);
+  });
+});
+
+describe("a proxy", () => {
+  test("that the cluster or the environment names is asked instead of the server", async () => {
+    const through = async (cluster: object, environment: NodeJS.ProcessEnv): Promise<void> => {
+      const config = kubeconfig({ cluster: { server: "http://cluster.invalid", ...cluster } });
+      const { wire } = await loadKubeConfig({ kubeconfig: config }, environment);
+      expect(await exchanged(wire, get("/api"))).toMatchObject({ text: "http://cluster.invalid/api" });
+      wire.close();
+    };
+    await through({ "proxy-url": server.url }, {});
+    await through({}, { HTTP_PROXY: server.url, NO_PROXY: "elsewhere" });
+    await through({}, { http_proxy: server.url });
+  });
+
+  test("of the environment is passed by on the way to this machine", async () => {
+    const proxy = { HTTP_PROXY: "http://proxy.invalid", HTTPS_PROXY: "http://proxy.invalid" };
+    const { wire } = await loadKubeConfig({ kubeconfig: kubeconfig({}) }, proxy);
+    expect(await exchanged(wire, get("/api"))).toMatchObject({ text: "/api" });
+    wire.close();
   });
 });
 
@@ -140,7 +161,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
       'kubeconfig /config: context "c": server "10.0.0.1:6443" is not an http or https URL',
     );
     expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "proxy-url": "socks5://x" } }) })).toBe(
-      'kubeconfig /config: context "c": proxy-url is not supported',
+      'kubeconfig /config: context "c": proxy-url "socks5://x" is not an http or https URL',
     );
     expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "certificate-authority": "ca.crt" } }) })).toMatch(
       /^kubeconfig \/config, context c: ENOENT.*ca\.crt/,

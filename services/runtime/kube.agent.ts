@@ -1,0 +1,55 @@
+/** The one keep-alive agent of a wire: how connections are made and kept. It sends nothing. */
+import http from "node:http";
+import https from "node:https";
+
+/** What proves who we and the server are on TLS; PEM texts. */
+export interface TlsMaterial {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+  /** False trusts any server. */
+  readonly rejectUnauthorized?: boolean;
+}
+
+/** Which proxy leads to which hosts, in the words of the environment variables of these names. */
+export interface ProxyEnvironment {
+  readonly HTTP_PROXY?: string | undefined;
+  readonly HTTPS_PROXY?: string | undefined;
+  readonly NO_PROXY?: string | undefined;
+}
+
+/** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
+export const KEEP_ALIVE_MS = 5_000;
+
+/**
+ * Keeps the one agent; another one only when the TLS material has changed, because an agent's connections prove the old
+ * one.
+ */
+export class AgentKeeper {
+  readonly #secure: boolean;
+  readonly #proxy: ProxyEnvironment;
+  #agent: http.Agent | null = null;
+  #tls: TlsMaterial | null = null;
+
+  constructor(secure: boolean, proxy: ProxyEnvironment) {
+    this.#secure = secure;
+    this.#proxy = proxy;
+  }
+
+  agentFor(tls: TlsMaterial): http.Agent {
+    const known = tls === this.#tls || JSON.stringify(tls) === JSON.stringify(this.#tls);
+    this.#tls = tls;
+    if (this.#agent !== null && known) return this.#agent;
+    const proxyEnv = { ...this.#proxy };
+    const options = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const, proxyEnv };
+    // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
+    this.#agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
+    return this.#agent;
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+    this.#agent = null;
+  }
+}

@@ -1,4 +1,4 @@
-/** One journey through the whole product, the same in every world: nodes fall silent and return, and all around them fails. */
+/** One journey through the whole product, the same in every world: a node falls silent, and all around it fails. */
 import { afterAll, beforeAll, test } from "vitest";
 import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
 import type { JourneyApi, JourneyBus } from "./worlds.ts";

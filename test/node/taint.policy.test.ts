@@ -53,81 +53,83 @@ describe("the wanted NoSchedule taints (R4.18)", () => {
   });
 });
 
+/** What stands on a node of some readiness, and the change that follows. */
+const CHANGES: [string, ConditionStatus | null, string[], ReturnType<typeof taintChangeOf>][] = [
+  ["a ready node without taints needs nothing", "True", [], null],
+  [
+    "a node without Ready loses the taint of its admission (R4.22)",
+    null,
+    [`${NOT_READY}:NoSchedule`],
+    { add: [], remove: ids(`${NOT_READY}:NoSchedule`), why: "healing" },
+  ],
+  ["a node without Ready keeps its NoExecute taints", null, [`${NOT_READY}:NoExecute`], null],
+  [
+    "a ready node loses both NoExecute taints (R4.33)",
+    "True",
+    [`${UNREACHABLE}:NoExecute`, `${NOT_READY}:NoExecute`],
+    { add: [], remove: ids(`${NOT_READY}:NoExecute`, `${UNREACHABLE}:NoExecute`), why: "healing" },
+  ],
+  [
+    "a node that is not ready keeps its right NoExecute taint (L4)",
+    "False",
+    [`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`],
+    null,
+  ],
+  [
+    "an unknown node keeps its right NoExecute taint (L4)",
+    "Unknown",
+    [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`],
+    null,
+  ],
+  [
+    "the opposite NoExecute taint is swapped in one patch (L20)",
+    "Unknown",
+    [`${UNREACHABLE}:NoSchedule`, `${NOT_READY}:NoExecute`],
+    { add: ids(`${UNREACHABLE}:NoExecute`), remove: ids(`${NOT_READY}:NoExecute`), why: "swap" },
+  ],
+  [
+    "with both there the wrong one goes and the right one keeps its time (P3)",
+    "False",
+    [`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`, `${UNREACHABLE}:NoExecute`],
+    { add: [], remove: ids(`${UNREACHABLE}:NoExecute`), why: "healing" },
+  ],
+  [
+    "a first NoExecute taint is the zone's affair",
+    "Unknown",
+    [],
+    { add: ids(`${UNREACHABLE}:NoSchedule`), remove: [], why: "conditions" },
+  ],
+  [
+    "a swap carries the NoSchedule change with it",
+    "False",
+    [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`],
+    {
+      add: ids(`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`),
+      remove: ids(`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`),
+      why: "swap",
+    },
+  ],
+  [
+    "a managed key that a user set without its condition goes (R4.21)",
+    "True",
+    [`${K8S}/disk-pressure:NoSchedule`],
+    { add: [], remove: ids(`${K8S}/disk-pressure:NoSchedule`), why: "healing" },
+  ],
+  [
+    "other effects of managed keys and foreign keys are left alone (R4.19, P4)",
+    "True",
+    [
+      `${K8S}/disk-pressure:PreferNoSchedule`,
+      `${K8S}/memory-pressure:NoExecute`,
+      "example.com/a:NoSchedule",
+      `${K8S}/out-of-service:NoExecute`,
+    ],
+    null,
+  ],
+];
+
 describe("in taint mode", () => {
-  const cases: [string, ConditionStatus | null, string[], ReturnType<typeof taintChangeOf>][] = [
-    ["a ready node without taints needs nothing", "True", [], null],
-    [
-      "a node without Ready loses the taint of its admission (R4.22)",
-      null,
-      [`${NOT_READY}:NoSchedule`],
-      { add: [], remove: ids(`${NOT_READY}:NoSchedule`), why: "healing" },
-    ],
-    ["a node without Ready keeps its NoExecute taints", null, [`${NOT_READY}:NoExecute`], null],
-    [
-      "a ready node loses both NoExecute taints (R4.33)",
-      "True",
-      [`${UNREACHABLE}:NoExecute`, `${NOT_READY}:NoExecute`],
-      { add: [], remove: ids(`${NOT_READY}:NoExecute`, `${UNREACHABLE}:NoExecute`), why: "healing" },
-    ],
-    [
-      "a node that is not ready keeps its right NoExecute taint (L4)",
-      "False",
-      [`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`],
-      null,
-    ],
-    [
-      "an unknown node keeps its right NoExecute taint (L4)",
-      "Unknown",
-      [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`],
-      null,
-    ],
-    [
-      "the opposite NoExecute taint is swapped in one patch (L20)",
-      "Unknown",
-      [`${UNREACHABLE}:NoSchedule`, `${NOT_READY}:NoExecute`],
-      { add: ids(`${UNREACHABLE}:NoExecute`), remove: ids(`${NOT_READY}:NoExecute`), why: "swap" },
-    ],
-    [
-      "with both there the wrong one goes and the right one keeps its time (P3)",
-      "False",
-      [`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`, `${UNREACHABLE}:NoExecute`],
-      { add: [], remove: ids(`${UNREACHABLE}:NoExecute`), why: "healing" },
-    ],
-    [
-      "a first NoExecute taint is the zone's affair",
-      "Unknown",
-      [],
-      { add: ids(`${UNREACHABLE}:NoSchedule`), remove: [], why: "conditions" },
-    ],
-    [
-      "a swap carries the NoSchedule change with it",
-      "False",
-      [`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`],
-      {
-        add: ids(`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`),
-        remove: ids(`${UNREACHABLE}:NoSchedule`, `${UNREACHABLE}:NoExecute`),
-        why: "swap",
-      },
-    ],
-    [
-      "a managed key that a user set without its condition goes (R4.21)",
-      "True",
-      [`${K8S}/disk-pressure:NoSchedule`],
-      { add: [], remove: ids(`${K8S}/disk-pressure:NoSchedule`), why: "healing" },
-    ],
-    [
-      "other effects of managed keys and foreign keys are left alone (R4.19, P4)",
-      "True",
-      [
-        `${K8S}/disk-pressure:PreferNoSchedule`,
-        `${K8S}/memory-pressure:NoExecute`,
-        "example.com/a:NoSchedule",
-        `${K8S}/out-of-service:NoExecute`,
-      ],
-      null,
-    ],
-  ];
-  test.each(cases)("%s", (_what, ready, standing, change) => {
+  test.each(CHANGES)("%s", (_what, ready, standing, change) => {
     const taints = ids(...standing).map(({ key, effect }) => taint(key, effect));
     expect(taintChangeOf(nodeWith(ready, { taints }), "taint")).toEqual(change);
   });

@@ -1,0 +1,69 @@
+/** `vigil agent` on the command line: its flags as settings, and its dry run. */
+import { hostname } from "node:os";
+import { describe, expect, it, test } from "vitest";
+import { parse } from "yaml";
+import { STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
+import { AGENT_SETTINGS, agentSettings } from "../../services/cli/agent/agent-settings.ts";
+import { agentVerb } from "../../services/cli/verbs/agent.ts";
+import { parseFlags } from "../../services/runtime/config.flags.ts";
+import type { ValuesOf } from "../../services/runtime/config.value.ts";
+import { fakeHost } from "./fake-host.ts";
+
+function settings(...argv: string[]) {
+  const { given } = parseFlags(argv, AGENT_SETTINGS);
+  const values = Object.entries(AGENT_SETTINGS).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
+  return agentSettings(Object.fromEntries(values) as ValuesOf<typeof AGENT_SETTINGS>, "machine");
+}
+
+describe("the agent's settings", () => {
+  it("are kubelet's defaults, with a taint that keeps pods away", () => {
+    const taints = [{ key: "vigil/runs-no-pods", effect: "NoSchedule" }];
+    expect(settings()).toEqual({ ...STANDARD_AGENT, nodeName: "machine", taints });
+  });
+
+  it.each([
+    [["--node-name=n"], { nodeName: "n" }],
+    [["--hostname-override=h"], { nodeName: "h", hostname: "h" }],
+    [["--node-labels=a=1,b="], { labels: { a: "1", b: "" } }],
+    [["--register-with-taints="], { taints: [] }],
+    [
+      ["--register-with-taints=a=b:NoExecute,c:PreferNoSchedule"],
+      {
+        taints: [
+          { key: "a", value: "b", effect: "NoExecute" },
+          { key: "c", effect: "PreferNoSchedule" },
+        ],
+      },
+    ],
+    [["--zone=z", "--region=r", "--instance-type=t"], { zone: "z", region: "r", instanceType: "t" }],
+    [["--cloud-provider=external", "--provider-id=p://1"], { externalCloudProvider: true, providerId: "p://1" }],
+    [["--system-reserved=cpu=500m,memory=1Gi"], { reserved: { cpu: "500m", memory: "1Gi" } }],
+    [["--eviction-hard=memory.available<5%"], { thresholds: [{ signal: "memory.available", belowFraction: 0.05 }] }],
+    [["--node-lease-duration-seconds=8", "--delete-lease-on-stop"], { leaseSeconds: 8, deleteLeaseOnStop: true }],
+    [["--node-status-update-frequency=2s"], { statusComputeMs: 2000, statusReportMs: 2000 }],
+    [["--node-status-report-frequency=1m"], { statusComputeMs: 10_000, statusReportMs: 60_000 }],
+  ])("are read from %j", (argv, read) => {
+    expect(settings(...argv)).toMatchObject(read);
+  });
+
+  it.each([
+    ["--node-labels=a", "--node-labels=a: write it as key=value"],
+    ["--register-with-taints=a", "--register-with-taints=a: write it as key=value:NoSchedule"],
+    ["--register-with-taints=a:Never", "--register-with-taints=a:Never: write it as"],
+    ["--system-reserved=cpu=much", "--system-reserved=cpu=much: not a quantity"],
+    ["--eviction-hard=memory<1", "--eviction-hard: memory: not a signal"],
+    ["--node-lease-duration-seconds=0", "--node-lease-duration-seconds=0: must be at least 1"],
+  ])("refuse %s in one line", (argument, problem) => {
+    expect(() => settings(argument)).toThrow(problem);
+  });
+});
+
+test("a dry run prints this machine as a node, without a cluster", async () => {
+  const host = fakeHost();
+  expect(await agentVerb.start(["--dry-run", "--zone=z"], host)).toBe(0);
+  expect(parse(host.out())).toMatchObject({
+    kind: "Node",
+    metadata: { name: hostname().toLowerCase(), labels: { "topology.kubernetes.io/zone": "z" } },
+    status: { capacity: { pods: "110" }, conditions: [{}, {}, {}, { type: "Ready", status: "True" }] },
+  });
+});

@@ -28,6 +28,7 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
       ["/", "index.html", "text/html; charset=utf-8"],
       ["/page.css", "page.css", "text/css; charset=utf-8"],
       ["/page.js", "page.js", "text/javascript; charset=utf-8"],
+      ["/icon.svg", "icon.svg", "image/svg+xml"],
     ] as const
   ).map(([path, file, contentType]) => {
     const body = readFileSync(new URL(`./page/${file}`, import.meta.url), "utf8");

@@ -8,7 +8,7 @@ export const SNAPSHOT_MS = 1000;
 /** Pages that may follow at once. */
 export const FOLLOWERS_MAX = 64;
 /** Decisions told to a page that has just come. */
-const DECISIONS_AT_FIRST = 30;
+const DECISIONS_AT_FIRST = 100;
 
 /** A page that follows. */
 export interface Follower {

@@ -37,6 +37,11 @@ export class BoundedMap<K, V> {
     return this.#entries.values();
   }
 
+  /** Every entry, the longest untouched first. */
+  entries(): IterableIterator<[K, V]> {
+    return this.#entries.entries();
+  }
+
   /** Makes room by one entry. */
   dropOldest(): void {
     for (const [key, value] of this.#entries) {

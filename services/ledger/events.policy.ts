@@ -48,7 +48,7 @@ function eventsOfDeparture({ node, uid }: BodyOf<"observed.gone">, before: NodeF
 
 /** A countdown was running and nothing asks for the pod any more; not when its deletion is already under way (L28). */
 function eventsOfSentence(body: BodyOf<"judged.pod">, before: Facts): readonly Telling[] {
-  const pod = before.pod(body.uid);
+  const pod = before.pods.get(body.uid);
   if (body.sentence !== "none" || pod?.judged?.sentence !== "deadline") return NONE;
   if (pod.asked !== null || pod.order !== "none") return NONE;
   const message = `Cancelling deletion of Pod ${body.namespace}/${body.name}`;
@@ -78,7 +78,7 @@ function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, befor
 
 /** R8.25 and R5.15–R5.16, told when the order has really been given, and once per pod and drain (L31, L40). */
 function eventsOfOrder(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
-  const pod = before.pod(body.uid);
+  const pod = before.pods.get(body.uid);
   if (!wasOrdered(body.outcome) || (pod !== undefined && pod.order !== "none")) return NONE;
   const ask = before.ask(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
   if ((ask ?? pod?.asked)?.mode !== "direct") {

@@ -5,8 +5,9 @@ import type { Profile } from "../../protocols/profile.ts";
 import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
-import type { Facts, NodeFacts, PodFacts } from "./facts.ts";
+import type { Facts, NodeFacts } from "./facts.ts";
 import type { History } from "./history.ts";
+import type { PodFacts } from "./pods.ts";
 import { countText, listText, paceText, spanText, taintText } from "./words.ts";
 
 /** What an explanation rests on. */
@@ -34,7 +35,7 @@ export function explainNode(name: string, grounds: Grounds): Explanation | null 
 /** Explains a pod; null when nothing was ever decided about it. */
 export function explainPod(namespace: string, name: string, grounds: Grounds): Explanation | null {
   const timeline = timelineOf({ kind: "Pod", namespace, name }, grounds.history);
-  const pod = grounds.facts.podNamed(namespace, name);
+  const pod = grounds.facts.pods.named(namespace, name);
   if (pod === undefined && timeline.length === 0) return null;
   const node = grounds.facts.nodes.get(pod?.judged?.node ?? pod?.asked?.node ?? "");
   const sentences = [

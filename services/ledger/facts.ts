@@ -7,9 +7,8 @@ import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objec
 import { readyConditionOf } from "../runtime/interest.ts";
 import { BoundedMap } from "./bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
+import { Pods } from "./pods.ts";
 
-/** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
-const PODS_MAX = 200_000;
 /** Asks remembered until their outcome is told. */
 const ASKS_MAX = 20_000;
 const NO_LABELS: ObservedNode["labels"] = {};
@@ -33,14 +32,6 @@ export interface NodeFacts {
   drainTold: boolean;
 }
 
-/** What is known of a pod somebody has judged or asked to delete. */
-export interface PodFacts {
-  judged: BodyOf<"judged.pod"> | null;
-  asked: BodyOf<"asked.eviction"> | null;
-  /** Whether its deletion was ordered at the API, and whether that came about. */
-  order: "none" | "sent" | "done";
-}
-
 /** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
 export interface OpenAsk {
   readonly message: AnyMessage;
@@ -52,47 +43,22 @@ export class Facts {
   readonly nodes = new Map<string, NodeFacts>();
   readonly zones = new Map<string, BodyOf<"judged.zone">>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
-  readonly #pods = new BoundedMap<string, PodFacts>(PODS_MAX, (pod) => this.#countPending(pod, -1));
+  readonly pods = new Pods();
   readonly #asks = new BoundedMap<string, OpenAsk>(ASKS_MAX);
   readonly #follow: ByType<[], void> = {
     "observed.node": ({ body }) => this.#observe(body),
     "observed.gone": ({ body }) => this.#forget(body),
     "judged.node": ({ body }) => this.#judgeNode(body),
     "judged.zone": ({ body }) => void this.zones.set(body.zone, body),
-    "judged.pod": ({ body }) => this.#judgePod(body),
+    "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => this.#remember(message, message.body.node),
     "asked.taint": (message) => this.#remember(message, message.body.node),
     "asked.eviction": (message) => {
-      this.#touchPod(message.body.uid, { asked: message.body });
+      this.pods.touch(message.body.uid, { asked: message.body, toldAt: message.at });
       this.#remember(message, message.body.node);
     },
     "done.write": (message) => this.#settle(message),
   };
-  #pending = 0;
-
-  /** How many pods wait for their deletion. */
-  get pendingEvictions(): number {
-    return this.#pending;
-  }
-
-  pod(uid: string): PodFacts | undefined {
-    return this.#pods.get(uid);
-  }
-
-  /** The pod last mentioned under that name. It looks through all, for a person's question. */
-  podNamed(namespace: string, name: string): PodFacts | undefined {
-    let found: PodFacts | undefined;
-    for (const pod of this.#pods.values()) {
-      const named = pod.judged ?? pod.asked;
-      if (named?.name === name && named.namespace === namespace) found = pod;
-    }
-    return found;
-  }
-
-  /** Every pod that waits for its deletion. */
-  *pendingPods(): Generator<PodFacts> {
-    for (const pod of this.#pods.values()) if (isPending(pod)) yield pod;
-  }
 
   /** The ask that a `done.write` answers, when it is still remembered. */
   ask(id: string | null): OpenAsk | undefined {
@@ -130,20 +96,16 @@ export class Facts {
     if (eviction === "unmarked") node.drainTold = false;
   }
 
-  #judgePod(body: BodyOf<"judged.pod">): void {
-    const pod = this.#pods.get(body.uid);
-    if (body.sentence !== "none") this.#touchPod(body.uid, { judged: body });
-    else if (pod !== undefined) {
-      this.#countPending(pod, -1);
-      this.#pods.delete(body.uid);
-    }
+  #judgePod({ at, body }: Message<"judged.pod">): void {
+    if (body.sentence === "none") this.pods.drop(body.uid);
+    else this.pods.touch(body.uid, { judged: body, toldAt: at });
   }
 
-  #settle({ cause, body }: Message<"done.write">): void {
+  #settle({ at, cause, body }: Message<"done.write">): void {
     if (body.ask === "asked.eviction") {
       const gone = body.outcome === "ok" || body.outcome === "gone";
-      if (gone) this.#touchPod(body.uid, { order: "done" });
-      else if (wasOrdered(body.outcome)) this.#touchPod(body.uid, { order: "sent" });
+      if (gone) this.pods.touch(body.uid, { order: "done", toldAt: at });
+      else if (wasOrdered(body.outcome)) this.pods.touch(body.uid, { order: "sent", toldAt: at });
     }
     if (cause !== null && !body.retrying) this.#asks.delete(cause);
   }
@@ -169,27 +131,11 @@ export class Facts {
     this.nodes.set(name, node);
     return node;
   }
-
-  #touchPod(uid: string, news: Partial<PodFacts>): void {
-    const known = this.#pods.get(uid);
-    if (known !== undefined) this.#countPending(known, -1);
-    const pod = { judged: null, asked: null, order: "none" as const, ...known, ...news };
-    this.#pods.set(uid, pod);
-    this.#countPending(pod, 1);
-  }
-
-  #countPending(pod: PodFacts, by: number): void {
-    if (isPending(pod)) this.#pending += by;
-  }
 }
 
 /** Whether an outcome means that the API server was given the order, whatever it made of it. */
 export function wasOrdered(outcome: Outcome): boolean {
   return outcome === "ok" || outcome === "denied" || outcome === "failed" || outcome === "unknown";
-}
-
-function isPending(pod: PodFacts): boolean {
-  return pod.order !== "done" && (pod.judged !== null || pod.asked !== null);
 }
 
 /**

@@ -18,15 +18,16 @@ export class HeartbeatAges {
     return this.#secondOf.size;
   }
 
-  /** Takes a heartbeat; an older one than the last is ignored. */
-  beat(node: string, seenAtMs: number): void {
+  /** Takes a heartbeat. False when it is none of a later second than the last: told again, or overtaken. */
+  beat(node: string, seenAtMs: number): boolean {
     const second = Math.max(0, Math.floor(seenAtMs / 1000));
     const last = this.#secondOf.get(node);
-    if (last !== undefined && last >= second) return;
+    if (last !== undefined && last >= second) return false;
     this.#moveTo(second);
     if (last !== undefined) this.#count(last, -1);
     this.#secondOf.set(node, second);
     this.#count(second, 1);
+    return true;
   }
 
   /** Forgets a node. */

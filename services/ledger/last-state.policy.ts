@@ -29,6 +29,10 @@ const STATES: ByType<[before: Facts], LastState | null> = {
     key: keyOf(message),
     action: message.body.sentence === "none" ? "forget" : "keep",
   }),
+  "done.write": ({ body }) => {
+    const isGone = body.ask === "asked.eviction" && (body.outcome === "ok" || body.outcome === "gone");
+    return isGone ? { key: ["judged.pod", token(body.namespace), token(body.name)].join("."), action: "forget" } : null;
+  },
   "observed.gone": ({ body }) => ({ key: `judged.node.${token(body.node)}`, action: "forget" }),
 };
 

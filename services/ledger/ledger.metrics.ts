@@ -78,7 +78,10 @@ function own(metrics: Metrics) {
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait for their turn to be tainted.", zone),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
-    heartbeats: metrics.counter({ name: "vigil_heartbeats_total", help: "Heartbeats of nodes that were observed." }),
+    heartbeats: metrics.counter({
+      name: "vigil_heartbeats_total",
+      help: "Heartbeats that were observed, one per node and second.",
+    }),
     heartbeatAge: gauge(
       "vigil_heartbeat_age_seconds",
       "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.",
@@ -146,7 +149,7 @@ export class LedgerMetrics {
   /** Sets what changes with time alone. */
   refresh(facts: Facts, ages: HeartbeatAges, sight: SightReport, historyEntries: number, nowMs: number): void {
     for (const readiness of readinessSchema.options) this.#own.nodes.set(facts.readiness[readiness], readiness);
-    this.#own.pending.set(facts.pendingEvictions);
+    this.#own.pending.set(facts.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
       this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
@@ -169,7 +172,7 @@ export class LedgerMetrics {
     if (asked.type === "asked.taint" && asked.body.why === "turn" && body.change !== "") {
       this.#upstream.evictions.add(1, before.nodes.get(body.node)?.judged?.zone ?? "");
     }
-    if (asked.type !== "asked.eviction" || asked.body.mode !== "taint" || before.pod(body.uid)?.order === "done")
+    if (asked.type !== "asked.eviction" || asked.body.mode !== "taint" || before.pods.get(body.uid)?.order === "done")
       return;
     this.#upstream.podDeletions.add(1);
     this.#upstream.podDeletionSeconds.observe(Math.max(0, at - asked.body.deadlineAt) / 1000);

@@ -7,8 +7,9 @@ import type { ClusterSight } from "../runtime/cluster-sight.ts";
 import { MinHeap } from "../runtime/heap.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import { explainNode, explainPod, type Grounds } from "./explain.policy.ts";
-import type { Facts, PodFacts } from "./facts.ts";
+import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
+import type { PodFacts } from "./pods.ts";
 
 /** What the answers are drawn from. */
 export interface Sources {
@@ -34,7 +35,7 @@ export function ledgerReader({ facts, history, sight, clock, profile, onDecision
       at: clock.wallMs(),
       nodes: { ...facts.readiness },
       zones: zonesOf(facts),
-      pendingEvictions: facts.pendingEvictions,
+      pendingEvictions: facts.pods.pendingCount,
       sight: sight.report(clock.monotonicMs()),
     }),
     nodes: () => nodesOf(facts),
@@ -64,7 +65,7 @@ function nodesOf(facts: Facts): NodeReport[] {
 /** The pods due first; a heap of the latest among them, so that a million pods cost no sort. */
 function soonest(facts: Facts, limit: number): PendingEviction[] {
   const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
-  for (const pod of facts.pendingPods()) {
+  for (const pod of facts.pods.pending()) {
     const eviction = pendingOf(pod);
     if (eviction === null) continue;
     kept.push(eviction);

@@ -23,6 +23,8 @@ import { sentenceOf, subjectOf } from "./sentences.policy.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
+/** How often pods that became moot are looked for. */
+const SWEEP_MS = 60_000;
 
 /**
  * What every ledger of a fleet hears in full, so that each can explain every object; only the owner of a shard acts on
@@ -96,7 +98,8 @@ class RunningLedger {
       ...HEARD.map((type) => io.bus.subscribe(type, "all", (message) => this.#hear(message as AnyMessage))),
       io.bus.subscribe("observed.pulse", "all", (message) => this.#feelPulse(message)),
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
-      this.#refreshing(),
+      this.#repeating(REFRESH_MS, () => this.#refresh()),
+      this.#repeating(SWEEP_MS, () => this.#facts.pods.forgetMoot(io.clock.wallMs())),
     ];
   }
 
@@ -148,8 +151,9 @@ class RunningLedger {
       this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason: resync }, message.id);
   }
 
-  /** What an earlier ledger kept is history: it is explained and never counted or acted on. */
+  /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
   #recall(message: AnyMessage): void {
+    if (message.type === "judged.pod" || message.type === "done.write") this.#facts.apply(message);
     this.#history.add(message, subjectOf(message), sentenceOf(message, NOTHING_KNOWN));
   }
 
@@ -169,8 +173,8 @@ class RunningLedger {
     this.#leases.get(shard)?.();
     const stop = bus.subscribe("observed.lease", shard, ({ at, body }) => {
       const now = clock.monotonicMs();
-      this.#metrics.heartbeats(body.heartbeats.length);
-      for (const { node, seenAt } of body.heartbeats) this.#ages.beat(node, translated(seenAt, at, now));
+      const news = body.heartbeats.filter(({ node, seenAt }) => this.#ages.beat(node, translated(seenAt, at, now)));
+      this.#metrics.heartbeats(news.length);
     });
     this.#leases.set(shard, stop);
   }
@@ -181,13 +185,17 @@ class RunningLedger {
     this.#ages.keep((node) => shardOf(node) !== shard);
   }
 
-  #refreshing(): Stop {
-    const refresh = () => {
-      const now = this.#io.clock.monotonicMs();
-      this.#metrics.refresh(this.#facts, this.#ages, this.#sight.report(now), this.#history.size, now);
-      timer = this.#io.clock.after(REFRESH_MS, refresh);
+  #refresh(): void {
+    const now = this.#io.clock.monotonicMs();
+    this.#metrics.refresh(this.#facts, this.#ages, this.#sight.report(now), this.#history.size, now);
+  }
+
+  #repeating(periodMs: number, run: () => void): Stop {
+    const next = () => {
+      run();
+      timer = this.#io.clock.after(periodMs, next);
     };
-    let timer = this.#io.clock.after(REFRESH_MS, refresh);
+    let timer = this.#io.clock.after(periodMs, next);
     return () => timer.cancel();
   }
 }

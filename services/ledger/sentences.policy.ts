@@ -16,7 +16,7 @@ const SENTENCES: ByType<[before: Facts], string | null> = {
   "observed.gone": () => "left the API",
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)?.judged ?? null),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)),
-  "judged.pod": ({ body }, before) => podText(body, before.pod(body.uid)?.judged ?? null),
+  "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
   "asked.condition": ({ body }) =>
     `asked to set ${listText(body.conditions.map(({ type, status }) => `${type}=${status}`))}`,
   "asked.taint": ({ body }) => taintAskText(body),
@@ -101,7 +101,10 @@ function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null
     case "none":
       return before === null || before.sentence === "none" ? null : "may stay: nothing asks it to go any more";
     case "now":
-      return before?.sentence === "now" ? null : `must go at once: it does not tolerate ${taint}`;
+      if (before?.sentence === "now") return null;
+      return body.tolerationSeconds === null
+        ? `must go at once: it does not tolerate ${taint}`
+        : `must go now: its ${body.tolerationSeconds} s with ${taint} are over`;
     case "deadline": {
       if (before?.deadlineAt === body.deadlineAt) return null;
       const span = body.tolerationSeconds === null ? "" : ` for ${body.tolerationSeconds} s`;

@@ -251,7 +251,7 @@ describe("the page", () => {
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(page.headers.get("content-security-policy")).toBe("default-src 'self'");
     const loads = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = ""]) => path);
-    expect(loads).toEqual(["/page.css", "/page.js"]);
+    expect(loads).toEqual(["/icon.svg", "/page.css", "/page.js"]);
     for (const path of loads) expect((await get(path)).status).toBe(200);
   });
 

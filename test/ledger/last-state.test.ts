@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
 import { Facts } from "../../services/ledger/facts.ts";
 import { lastStateOf } from "../../services/ledger/last-state.policy.ts";
-import { judgedNode, judgedPod, judgedZone, seenNode } from "./ledger-world.ts";
+import { donePod, judgedNode, judgedPod, judgedZone, seenNode } from "./ledger-world.ts";
 
 const message = <T extends MessageType>(type: T, body: BodyOf<T>): AnyMessage =>
   ({ type, id: "1", source: "test@m-0", at: 0, cause: null, body }) as AnyMessage;
@@ -36,6 +36,9 @@ describe("an object's last state", () => {
     expect(lastStateOf(message("judged.pod", judgedPod()), new Facts())?.action).toBe("keep");
     const spared = lastStateOf(message("judged.pod", judgedPod({ sentence: "none" })), new Facts());
     expect(spared).toEqual({ key: "judged.pod.default.web", action: "forget" });
+    expect(lastStateOf(message("done.write", donePod("asked.eviction")), new Facts())).toEqual(spared);
+    const denied = donePod("asked.eviction", { outcome: "denied" });
+    expect(lastStateOf(message("done.write", denied), new Facts())).toBeNull();
   });
 
   test("is not in messages that only pass by", () => {

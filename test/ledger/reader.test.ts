@@ -5,7 +5,17 @@ import type { Message } from "../../protocols/messages.ts";
 import type { Decision } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { PATIENCE_MS } from "../../services/ledger/census.ts";
-import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld, pulse, seenNode } from "./ledger-world.ts";
+import { MOOT_MS } from "../../services/ledger/pods.ts";
+import {
+  askedEviction,
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  pulse,
+  seenNode,
+} from "./ledger-world.ts";
 
 describe("the overview", () => {
   test("shows zones by title, nodes by readiness and what is pending", () => {
@@ -58,6 +68,29 @@ describe("pending evictions", () => {
     expect(ledger.reader.pendingEvictions(4).map(({ name }) => name)).toEqual(["now", "p-10", "p-20", "p-30"]);
     expect(ledger.reader.pendingEvictions(100)).toHaveLength(6);
     expect(ledger.reader.pendingEvictions(0)).toEqual([]);
+  });
+});
+
+describe("a pod nobody speaks of any more", () => {
+  const pending = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10).length;
+
+  test("is forgotten some minutes after its deadline, and not before", () => {
+    const world = ledgerWorld();
+    world.tell("judged.pod", judgedPod({ deadlineAt: world.clock.wallMs() + 300_000 }), null);
+    world.clock.advance(300_000 + MOOT_MS);
+    expect(pending(world)).toBe(1);
+    world.clock.advance(60_000);
+    expect(pending(world)).toBe(0);
+    expect(world.ledger.reader.overview().pendingEvictions).toBe(0);
+  });
+
+  test("is not forgotten as long as its deletion is asked for again and again", () => {
+    const world = ledgerWorld();
+    for (let minute = 0; minute < 30; minute++) {
+      world.tell("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs() - minute * 60_000 }), null);
+      world.clock.advance(60_000);
+    }
+    expect(pending(world)).toBe(1);
   });
 });
 

@@ -80,6 +80,7 @@ async function join(server: NatsServer, limits: Partial<StoreLimits> = {}, store
 const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
   judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
 const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
+const timelineOfPod = ({ ledger }: Member, name: string) => ledger.reader.explainPod("default", name)?.timeline ?? [];
 const saysNoHistory = ({ log }: Member) =>
   log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));
 
@@ -145,6 +146,25 @@ describeWithNats("the ledger's store", () => {
     taintManager.publish("judged.pod", judgedPod({ sentence: "none" }), null);
     await untilWritten(3);
     expect((await states.get("judged.pod.default.web"))?.operation).not.toBe("PUT");
+  });
+
+  test("lets a new ledger know which pods still wait", async () => {
+    const server = await serve(true);
+    const first = await join(server);
+    await until("the store is ready", () => first.store.ready());
+    const taintManager = first.busOf("taint-manager");
+    const deadlineAt = Date.now() + 300_000;
+    for (const name of ["waits", "spared"]) {
+      taintManager.publish("judged.pod", judgedPod({ name, uid: name, deadlineAt }), null);
+    }
+    taintManager.publish("judged.pod", judgedPod({ name: "spared", uid: "spared", sentence: "none" }), null);
+    await until("the ledger heard it", () => timelineOfPod(first, "spared").length === 2);
+    await first.stop();
+
+    const second = await join(server);
+    await until("the history is back", () => timelineOfPod(second, "waits").length > 0);
+    await until("it is complete", () => second.ledger.reader.pendingEvictions(10).length === 1);
+    expect(second.ledger.reader.pendingEvictions(10)).toMatchObject([{ name: "waits", deadlineAt }]);
   });
 
   test("keeps no more of one object than it should, and takes over changed limits", async () => {

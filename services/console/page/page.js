@@ -1,6 +1,8 @@
 /** The dashboard in the browser: follows the event stream and shows it. It decides nothing and asks for no change. */
 
 const DECISIONS_SHOWN = 200;
+/** Asks and sights are left out of the list: what was judged and what came of it tells the story. */
+const DECISIONS_TOLD = /^(?:judged|done)\./;
 const STATE_MOOD = { Initial: "quiet", Normal: "well", PartialDisruption: "care", FullDisruption: "harm" };
 const READINESS = [
   ["ready", "ready", "well"],
@@ -58,7 +60,9 @@ function pace(zone) {
 function showZones(zones) {
   const rows = zones.map((zone) => {
     const share = element("meter", "");
-    Object.assign(share, { min: 0, max: Math.max(1, zone.size), value: zone.notReady });
+    // The shares are drawn green up to the first mark, then yellow, then red.
+    const max = Math.max(1, zone.size);
+    Object.assign(share, { min: 0, max, low: max * 0.2, high: max * 0.55, optimum: 0, value: zone.notReady });
     return element(
       "tr",
       "",
@@ -110,6 +114,7 @@ function decisionRow({ at, object, text, times }) {
 }
 
 function showDecision(decision) {
+  if (!DECISIONS_TOLD.test(decision.type)) return;
   const list = byId("decisions");
   list.prepend(decisionRow(decision));
   while (list.children.length > DECISIONS_SHOWN) list.lastElementChild.remove();

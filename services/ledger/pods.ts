@@ -1,0 +1,86 @@
+/** The pods somebody has judged or asked to delete, and how many of them still wait. It follows and never judges. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import { BoundedMap } from "./bounded-map.ts";
+
+/** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
+const PODS_MAX = 200_000;
+/** A pod of which nothing was heard for so long after its time is moot: the taint-manager asks at least every minute. */
+export const MOOT_MS = 300_000;
+
+/** What is known of a pod. */
+export interface PodFacts {
+  judged: BodyOf<"judged.pod"> | null;
+  asked: BodyOf<"asked.eviction"> | null;
+  /** Whether its deletion was ordered at the API, and whether that came about. */
+  order: "none" | "sent" | "done";
+  /** When it was last mentioned, on the teller's wall clock. */
+  toldAt: number;
+}
+
+const UNKNOWN: Omit<PodFacts, "toldAt"> = { judged: null, asked: null, order: "none" };
+
+/** Pods by uid. */
+export class Pods {
+  readonly #pods = new BoundedMap<string, PodFacts>(PODS_MAX, (pod) => this.#count(pod, -1));
+  #pending = 0;
+
+  /** How many wait for their deletion. */
+  get pendingCount(): number {
+    return this.#pending;
+  }
+
+  get(uid: string): PodFacts | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** The pod last mentioned under that name. It looks through all, for a person's question. */
+  named(namespace: string, name: string): PodFacts | undefined {
+    let found: PodFacts | undefined;
+    for (const pod of this.#pods.values()) {
+      const named = pod.judged ?? pod.asked;
+      if (named?.name === name && named.namespace === namespace) found = pod;
+    }
+    return found;
+  }
+
+  /** Every pod that waits for its deletion. */
+  *pending(): Generator<PodFacts> {
+    for (const pod of this.#pods.values()) if (isPending(pod)) yield pod;
+  }
+
+  /** Adds what was told of a pod to what is known. */
+  touch(uid: string, news: Partial<PodFacts> & Pick<PodFacts, "toldAt">): void {
+    const known = this.#pods.get(uid);
+    if (known !== undefined) this.#count(known, -1);
+    const pod = { ...UNKNOWN, ...known, ...news };
+    this.#pods.set(uid, pod);
+    this.#count(pod, 1);
+  }
+
+  /** Forgets a pod. */
+  drop(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    this.#count(pod, -1);
+    this.#pods.delete(uid);
+  }
+
+  /** Forgets the pods that nobody has spoken of long after their time; `nowMs` is the wall clock's. */
+  forgetMoot(nowMs: number): void {
+    for (const [uid, pod] of this.#pods.entries()) if (lastTimeOf(pod) + MOOT_MS < nowMs) this.drop(uid);
+  }
+
+  #count(pod: PodFacts, by: number): void {
+    if (isPending(pod)) this.#pending += by;
+  }
+}
+
+function isPending(pod: PodFacts): boolean {
+  return pod.order !== "done" && (pod.judged !== null || pod.asked !== null);
+}
+
+/** The deadline of a pod that waits, or when it was last spoken of, whichever is later. */
+function lastTimeOf(pod: PodFacts): number {
+  const deadlineAt = isPending(pod) ? (pod.asked?.deadlineAt ?? pod.judged?.deadlineAt) : null;
+  return Math.max(deadlineAt ?? pod.toldAt, pod.toldAt);
+}

@@ -22,12 +22,26 @@ type Report = (result: TryResult) => void;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Tries an ask. Before `Unknown` the lease is read live; after a failure the node is. */
+/**
+ * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come back
+ * while the write waited.
+ */
+const LOOK_AGE_MAX_MS = 1000;
+
+/**
+ * Tries an ask. Before `Unknown` node and lease are read live: the heartbeats since the node was last told have moved its
+ * resourceVersion, so a patch without the first read would only meet a conflict. After a failure the node is read too.
+ */
 export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
-  const withNode = (live: ObservedNode | null): void => write(io, ask, decide(ask, live, io.clock.wallMs()), report);
-  const proceed = hasFailed ? (): void => readNode(io, ask, withNode, report) : (): void => withNode(null);
-  if (ask.type === "asked.condition") readLease(io, ask.body, proceed, report);
-  else proceed();
+  const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void =>
+    write(io, { ask, sendBeforeMs }, decide(ask, live, io.clock.wallMs()), report);
+  if (ask.type === "asked.condition") {
+    const { body } = ask;
+    const confirm = (live: ObservedNode): void =>
+      readLease(io, body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
+    readNode(io, ask, confirm, report);
+  } else if (hasFailed) readNode(io, ask, settle, report);
+  else settle(null);
 }
 
 function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decision {
@@ -66,7 +80,12 @@ function readNode(io: Io, { body }: NodeAsk, withNode: (live: ObservedNode) => v
   });
 }
 
-function write(io: Io, ask: NodeAsk, decision: Decision, report: Report): void {
+function write(
+  io: Io,
+  { ask, sendBeforeMs }: { readonly ask: NodeAsk; readonly sendBeforeMs: number },
+  decision: Decision,
+  report: Report,
+): void {
   if (decision.kind === "so already") {
     report(unwritten("ok", "nothing is left to change"));
     return;
@@ -77,7 +96,7 @@ function write(io: Io, ask: NodeAsk, decision: Decision, report: Report): void {
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
-  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...subresource };
+  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), sendBeforeMs, ...subresource };
   io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => {
     report({ ...written(reply, change), isOnce: isTurn(ask) });
   });

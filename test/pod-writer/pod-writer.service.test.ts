@@ -1,0 +1,74 @@
+/** The pod-writer on the embedded API: what it reads before it writes, what it tries again, what it tells. */
+import { expect, test } from "vitest";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+
+function world(pods: number): EvictionWorld {
+  const made = new EvictionWorld();
+  made.addZone("a", 3);
+  for (let index = 0; index < pods; index++) made.addTolerantPod("a-0", `pod-${index}`);
+  made.run();
+  made.advance(10 * S);
+  return made;
+}
+
+test("the pods of one node are evicted together on one live read of the node, and one of each pod", () => {
+  const evicting = world(110);
+  const reads: string[] = [];
+  const note = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (verb === "get") reads.push(name);
+    return false;
+  };
+  evicting.api.faults.add({ fault: { kind: "stall" }, when: note });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(0);
+  expect(evicting.deleted).toHaveLength(110);
+  expect(reads.filter((name) => name === "a-0")).toHaveLength(1);
+  expect(reads.filter((name) => name.startsWith("pod-"))).toHaveLength(110);
+});
+
+test("a denied condition keeps the pod, visibly, until it is allowed", () => {
+  const evicting = world(1);
+  const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>
+    verb === "patch" && subresource === "status" && name === "pod-0";
+  const mend = evicting.api.faults.add({ fault: { kind: "status", code: 403 }, when: isCondition });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(30 * S);
+  expect(evicting.deleted).toEqual([]);
+  const denied = evicting.said("done.write").filter(({ body }) => body.outcome === "denied");
+  expect(denied.length).toBeGreaterThan(2);
+  expect(denied.every(({ body }) => body.retrying && body.detail.includes("403"))).toBe(true);
+  mend();
+  evicting.advance(60 * S);
+  expect(evicting.deleted).toHaveLength(1);
+});
+
+test("a pod replaced under its name between the ask and the delete is not touched (L23)", () => {
+  const evicting = world(1);
+  const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
+  evicting.api.faults.add({
+    fault: { kind: "latency", requestMs: 500 },
+    when: ({ verb }) => verb === "delete",
+    times: 1,
+  });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(100);
+  evicting.taint("a-0", []);
+  evicting.write({ verb: "delete", ref, urgency: 0, gracePeriodSeconds: 0 });
+  evicting.addTolerantPod("a-0", "pod-0");
+  evicting.advance(60 * S);
+  expect(evicting.read(ref)?.metadata.deletionTimestamp).toBeUndefined();
+});
+
+test("asks about a shard that went elsewhere are dropped", () => {
+  const evicting = world(1);
+  evicting.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(5 * S);
+  evicting.stop();
+  const told = evicting.said("done.write").length;
+  evicting.advance(300 * S);
+  expect(evicting.said("done.write")).toHaveLength(told);
+});

@@ -1,0 +1,88 @@
+/** The taint-manager among other processes: eyes, takeovers, replaced nodes. */
+import { describe, expect, test } from "vitest";
+import type { Toleration } from "../../protocols/objects.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import { HandFleet } from "../support/hand-fleet.ts";
+
+const S = 1000;
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const tolerating: Toleration[] = [{ key: "maintenance", operator: "Exists", tolerationSeconds: 60 }];
+
+describe("eyes", () => {
+  test("a deadline that comes while nobody observes is kept at the moment somebody does again", () => {
+    const world = new EvictionWorld();
+    const { observer, ...rest } = EVICTING;
+    world.addZone("a", 3);
+    world.addTolerantPod("a-0", "pod", tolerating);
+    world.start(rest, { member: "rest" });
+    const eyes = world.start(observer === undefined ? {} : { observer }, { member: "eyes" });
+    world.advance(10 * S);
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(30 * S);
+    eyes.kill();
+    world.advance(90 * S);
+    expect(world.said("asked.eviction")).toEqual([]);
+    const backMs = world.clock.monotonicMs();
+    world.start(observer === undefined ? {} : { observer }, { member: "new-eyes" });
+    world.advance(1 * S);
+    expect(world.deletedAt("pod")).toBeLessThanOrEqual(backMs + 1 * S);
+    expect(world.deleted).toHaveLength(1);
+  });
+
+  test("nothing is evicted while the watch of pods is not to be trusted", () => {
+    const world = new EvictionWorld();
+    world.addZone("a", 3);
+    world.addTolerantPod("a-0", "pod", tolerating);
+    world.run();
+    world.advance(10 * S);
+    world.taint("a-0", [MAINTENANCE]);
+    world.advance(30 * S);
+    const mend = world.api.faults.refuse();
+    world.advance(60 * S);
+    expect(world.said("asked.eviction")).toEqual([]);
+    mend();
+    world.advance(60 * S);
+    expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+    expect(world.read({ kind: "Pod", namespace: "default", name: "pod" })?.metadata.deletionTimestamp).toBeDefined();
+  });
+});
+
+test("another process that takes a shard over keeps its deadlines, and the old one asks for nothing more", () => {
+  const world = new EvictionWorld();
+  const { "taint-manager": _taintManager, ...rest } = EVICTING;
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod", tolerating);
+  world.start(rest, { member: "rest" });
+  const fleets = ["one", "two"].map((member) => new HandFleet(member));
+  for (const fleet of fleets) world.start({ "taint-manager": taintManagerService }, { member: fleet.member, fleet });
+  const shard = shardOf("a-0");
+  fleets[0]?.set("taint-manager", shard, true);
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(30 * S);
+  fleets[0]?.set("taint-manager", shard, false);
+  fleets[1]?.set("taint-manager", shard, true);
+  world.advance(120 * S);
+  expect(world.deletedAt("pod")).toBe(70 * S);
+  expect(world.said("asked.eviction").map(({ source }) => source)).toEqual(["taint-manager@two"]);
+});
+
+test("a node that is replaced under its name ends the countdowns on the old one, and begins those on the new", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod", tolerating);
+  world.run();
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(40 * S);
+  world.silence(["a-0"]);
+  world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: "a-0" }, urgency: 0 });
+  world.register("a-0", { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": "a" });
+  world.advance(10 * S);
+  world.taint("a-0", [MAINTENANCE]);
+  const taintedMs = world.clock.monotonicMs();
+  world.advance(200 * S);
+  expect(world.deletedAt("pod")).toBe(taintedMs + 60 * S);
+});

@@ -1,0 +1,131 @@
+/** One tainted node: its sentences follow its taints and pods, whatever comes in whatever order. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { BodyOf, MessageType } from "../../protocols/messages.ts";
+import type { ObservedPod, Taint, Toleration } from "../../protocols/objects.ts";
+import type { Bus } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { apiTime } from "../../services/runtime/api-time.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { evictionOf } from "../../services/runtime/toleration.ts";
+import { Deadlines } from "../../services/taint-manager/deadlines.ts";
+import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+
+const S = 1000;
+
+/** A tainted node with a bus that remembers what was said, and deadlines that carry out what is due. */
+function setUp(name = "a") {
+  const clock = new VirtualClock();
+  const said: { type: MessageType; body: unknown; atMs: number }[] = [];
+  const publish: Bus["publish"] = (type, body) => `${said.push({ type, body, atMs: clock.monotonicMs() })}`;
+  const deadlines = new Deadlines<Sentence>({ clock, fire: (sentence) => sentence.node.execute(sentence) });
+  const io = { clock, profile: STANDARD_PROFILE, bus: { publish } };
+  const node = new TaintedNode({ io, deadlines }, observedNode(name));
+  const review = (taints: Taint[], pods: ObservedPod[]) => node.review(observedNode(name, { taints }), pods, "cause");
+  const bodies = <T extends MessageType>(type: T) =>
+    said.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
+  const sentences = () => bodies("judged.pod").map(({ body }) => body.sentence);
+  const asked = () => bodies("asked.eviction").map(({ body, atMs }) => ({ uid: body.uid, atMs }));
+  return { clock, node, review, sentences, asked, deadlines };
+}
+
+const tolerating = (seconds: number): Toleration[] => [{ key: "k", operator: "Exists", tolerationSeconds: seconds }];
+const at = (clock: VirtualClock, ms: number) => noExecute("k", { timeAdded: apiTime(clock.wallMs() + ms) });
+
+test("a pod that moves away takes its sentence along: here it is lifted, there it counts by what stands there", () => {
+  const here = setUp("here");
+  const there = setUp("there");
+  const pod = observedPod("p", { tolerations: tolerating(60) });
+  here.review([at(here.clock, 0)], [pod]);
+  here.review([at(here.clock, 0)], []);
+  there.review([at(there.clock, 30 * S)], [pod]);
+  expect(here.sentences()).toEqual(["deadline", "none"]);
+  expect(here.deadlines.size).toBe(0);
+  for (const { clock } of [here, there]) clock.advance(90 * S);
+  expect(here.asked()).toEqual([]);
+  expect(there.asked()).toHaveLength(1);
+});
+
+test("an eviction is asked for again with doubling pauses until the pod is on its way out, and then no more", () => {
+  const { clock, review, asked, sentences, deadlines } = setUp();
+  const pod = observedPod("p");
+  review([at(clock, 0)], [pod]);
+  clock.advance(29 * S);
+  expect(asked()).toHaveLength(4);
+  expect(sentences()).toEqual(["now"]);
+  review([at(clock, 0)], [{ ...pod, deletionAt: 1 }]);
+  clock.advance(600 * S);
+  expect(asked()).toHaveLength(4);
+  expect(sentences()).toEqual(["now"]);
+  expect(deadlines.size).toBe(0);
+});
+
+test("an eviction refused until the taint is gone is told as cancelled; one a writer has settled is not (L28)", () => {
+  const refused = setUp();
+  refused.review([at(refused.clock, 0)], [observedPod("p")]);
+  refused.clock.advance(5 * S);
+  refused.node.end("cause");
+  expect(refused.sentences()).toEqual(["now", "none"]);
+  const settled = setUp();
+  settled.review([at(settled.clock, 0)], [observedPod("p")]);
+  settled.clock.advance(5 * S);
+  settled.node.settle("uid-p");
+  settled.node.end("cause");
+  expect(settled.sentences()).toEqual(["now"]);
+});
+
+const taint = fc.record({ key: fc.constantFrom("k1", "k2"), addedS: fc.integer({ min: -100, max: 5 }) });
+const toleration = fc.record(
+  {
+    key: fc.constantFrom("k1", "k2"),
+    operator: fc.constant("Exists"),
+    tolerationSeconds: fc.integer({ min: 1, max: 500 }),
+  },
+  { requiredKeys: ["key", "operator"] },
+);
+const pod = fc.record({ name: fc.constantFrom("p", "q"), tolerations: fc.array(toleration, { maxLength: 3 }) });
+const step = fc.record({
+  taints: fc.uniqueArray(taint, { selector: ({ key }) => key, minLength: 1 }),
+  pods: fc.uniqueArray(pod, { selector: ({ name }) => name }),
+  pauseMs: fc.integer({ min: 0, max: 20 * S }),
+  again: fc.boolean(),
+});
+
+test("after any history each pod is asked for at the instant its last taints and tolerations say, and no other pod ever (P7–P10)", () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
+      const { clock, review, asked, deadlines } = setUp();
+      const zeroMs = clock.wallMs();
+      const due = new Map<string, number>();
+      for (const { taints, pods, pauseMs, again } of steps) {
+        clock.advance(pauseMs);
+        const standing = taints.map(({ key, addedS }) => noExecute(key, { timeAdded: apiTime(zeroMs + addedS * S) }));
+        const observed = pods.map(({ name, tolerations }) => observedPod(name, { tolerations }));
+        review(standing, observed);
+        if (again) review(structuredClone(standing), structuredClone(observed));
+        due.clear();
+        const model = standing.map((each, index) => ({ taint: each, since: (taints[index]?.addedS ?? 0) * S }));
+        for (const { uid, tolerations } of observed) {
+          const eviction = evictionOf(model, tolerations, -zeroMs, { comparisonOperators: false });
+          if (eviction !== null) due.set(uid, eviction.at);
+        }
+      }
+      expect(deadlines.size).toBe(due.size);
+      const nowMs = clock.monotonicMs();
+      const before = asked().length;
+      clock.advance(1000 * S);
+      const first = new Map(
+        asked()
+          .slice(before)
+          .reverse()
+          .map(({ uid, atMs }) => [uid, atMs]),
+      );
+      expect([...first.keys()].sort()).toEqual([...due.keys()].sort());
+      for (const [uid, atMs] of due) {
+        if (atMs > nowMs) expect(first.get(uid)).toBe(atMs);
+        else expect(first.get(uid)).toBeLessThanOrEqual(nowMs + STANDARD_PROFILE.askRetryMaxMs);
+      }
+    }),
+  );
+});

@@ -1,0 +1,167 @@
+/** The zone service among other processes: silence until it knows everything, announcements, doubts, takeovers. */
+import { describe, expect, test } from "vitest";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { zoneService } from "../../services/zone/zone.service.ts";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import { HandFleet } from "../support/hand-fleet.ts";
+import { judgedNode } from "../support/observed-objects.ts";
+import { recordingLog } from "../support/recording-log.ts";
+
+const S = 1000;
+const { zone: _zone, ...OTHERS } = EVICTING;
+const ZONE_A = "r:\u0000:a";
+const ZONE_B = "r:\u0000:b";
+
+/** Two zones of three nodes; each zone's actor in a process of its own, everything else in a third. */
+function splitWorld() {
+  const world = new EvictionWorld();
+  const nodes = { a: world.addZone("a", 3), b: world.addZone("b", 3) };
+  world.start(OTHERS, { member: "rest" });
+  const own = (member: string, zone: string) => {
+    const fleet = new HandFleet(member);
+    fleet.set("zone", shardOf(zone), true);
+    return { fleet, process: world.start({ zone: zoneService }, { member, fleet }) };
+  };
+  const owners = { a: own("zone-a", ZONE_A), b: own("zone-b", ZONE_B) };
+  world.advance(30 * S);
+  return { world, nodes, owners };
+}
+
+const stateOf = (world: EvictionWorld, zone: string) =>
+  world.said("judged.zone").findLast(({ body }) => body.zone === zone)?.body;
+
+describe("a zone actor is silent", () => {
+  test("while no node is judged", () => {
+    const world = new EvictionWorld();
+    world.addZone("a", 3);
+    const { observer } = EVICTING;
+    world.start({ ...(observer === undefined ? {} : { observer }), zone: zoneService });
+    world.advance(30 * S);
+    expect(world.said("judged.zone")).toEqual([]);
+  });
+
+  test("while nothing is observed, and asks for what it lacks no more often than it may", () => {
+    const world = new EvictionWorld();
+    world.start({ zone: zoneService });
+    world.advance(30 * S);
+    expect(world.said("judged.zone")).toEqual([]);
+    expect(world.said("asked.resync").length).toBeLessThanOrEqual(SHARD_COUNT);
+  });
+
+  test("once its observer is gone for pulse-timeout, and grants nothing then", () => {
+    const world = new EvictionWorld();
+    const { observer, ...rest } = EVICTING;
+    const nodes = world.addZone("a", 8);
+    world.start(rest, { member: "rest" });
+    const eyes = world.start(observer === undefined ? {} : { observer }, { member: "eyes" });
+    world.advance(30 * S);
+    world.silence(nodes.slice(0, 4));
+    world.advance(52 * S);
+    eyes.kill();
+    world.advance(world.profile.pulseTimeoutMs);
+    const [granted, told] = [world.tainted.length, world.said("judged.zone").length];
+    expect(granted).toBeLessThan(4);
+    world.advance(120 * S);
+    expect([world.tainted.length, world.said("judged.zone").length]).toEqual([granted, told]);
+  });
+});
+
+describe("zones minded by different processes", () => {
+  test("announce themselves to each other, and halt together when both are down (R6.10)", () => {
+    const { world, nodes } = splitWorld();
+    world.silence([...nodes.a, ...nodes.b]);
+    world.advance(60 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ halted: true });
+    expect(stateOf(world, ZONE_B)).toMatchObject({ halted: true });
+    world.advance(300 * S);
+    expect(world.taints("a-0")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
+  });
+
+  test("grant nothing and take nothing back while a neighbour cannot be heard", () => {
+    const { world, nodes, owners } = splitWorld();
+    world.silence(nodes.a);
+    world.advance(52 * S);
+    expect(world.tainted).toHaveLength(1);
+    owners.b.process.kill();
+    world.advance(world.profile.pulseTimeoutMs);
+    const granted = world.tainted.length;
+    world.advance(120 * S);
+    expect(world.tainted).toHaveLength(granted);
+    expect(world.healed).toEqual([]);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ halted: false, state: "FullDisruption" });
+  });
+
+  test("go on in the same pace when another process takes one over", () => {
+    const { world, nodes, owners } = splitWorld();
+    world.silence(nodes.a.slice(0, 2));
+    world.advance(51 * S);
+    expect(world.tainted).toHaveLength(1);
+    const grantedMs = world.tainted[0]?.atMs ?? 0;
+    owners.a.fleet.set("zone", shardOf(ZONE_A), false);
+    owners.b.fleet.set("zone", shardOf(ZONE_A), true);
+    world.advance(30 * S);
+    const [, second] = world.tainted;
+    expect(second?.atMs).toBeGreaterThanOrEqual(grantedMs + 10 * S - 1);
+    expect(second?.atMs).toBeLessThanOrEqual(grantedMs + 11 * S + 1);
+    const sources = world.said("judged.zone").filter(({ body }) => body.zone === ZONE_A);
+    expect(sources.at(-1)?.source).toBe("zone@zone-b");
+  });
+});
+
+test("a judgement that contradicts the API for long is asked for again, so that a lost message is not believed for ever", () => {
+  const world = new EvictionWorld();
+  const [liar = ""] = world.addZone("a", 6);
+  world.run();
+  world.advance(20 * S);
+  const log = recordingLog();
+  const stranger = typedBus({
+    transport: world.transport,
+    clock: world.clock,
+    cluster: "test",
+    service: "node",
+    member: "stranger",
+    log,
+    metrics: createMetrics(),
+    mailboxMessagesMax: 100,
+  });
+  const { uid } = world.node(liar).metadata;
+  const wrong = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
+  stranger.publish("judged.node", judgedNode(liar, wrong), null);
+  world.advance(1 * S);
+  expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 1, queueLength: 0 });
+  world.advance(20 * S);
+  expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 0 });
+  expect(world.tainted).toEqual([]);
+});
+
+test("the numbers of a zone are those of its counted nodes (P13)", () => {
+  const world = new EvictionWorld();
+  const nodes = world.addZone("a", 10);
+  world.addZone("b", 2);
+  world.run();
+  for (const [down, name] of nodes.entries()) {
+    expect(stateOf(world, ZONE_A)).toMatchObject({ size: 10, notReady: down });
+    world.kubelet(name).report("Ready", "False");
+    world.advance(0);
+  }
+  expect(stateOf(world, ZONE_A)).toMatchObject({ size: 10, notReady: 10, state: "FullDisruption" });
+});
+
+test("a stopped service leaves no timer and no subscription behind", () => {
+  const world = new EvictionWorld();
+  const nodes = world.addZone("a", 6);
+  const others = world.start(OTHERS, { member: "rest" });
+  const zones = world.start({ zone: zoneService }, { member: "zone" });
+  world.advance(30 * S);
+  world.silence(nodes.slice(0, 3));
+  world.advance(60 * S);
+  others.kill();
+  const before = world.clock.pendingTimers;
+  zones.kill();
+  expect(world.clock.pendingTimers).toBeLessThan(before);
+  const heard = world.heard.length;
+  world.advance(60 * S);
+  expect(world.heard.slice(heard).filter(({ source }) => source.startsWith("zone@"))).toEqual([]);
+});

@@ -6,10 +6,10 @@ import { type BoundPod, type Kube, type Log, type ObjectRef, Urgency } from "../
 import { apiTime } from "../runtime/api-time.ts";
 
 /** What a live node owes one of its pods. */
-export type PodDuty = "run" | "finalise" | null;
+type PodDuty = "run" | "finalise" | null;
 
 /** What a live node owes a pod; a pod that has ended by itself is left alone. */
-export function podDuty({ pod }: BoundPod): PodDuty {
+function podDuty({ pod }: BoundPod): PodDuty {
   if (pod.deletionAt !== null) return "finalise";
   if (pod.phase === "Succeeded" || pod.phase === "Failed") return null;
   return pod.phase === "Running" && pod.ready === "True" ? null : "run";

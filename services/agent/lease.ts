@@ -113,7 +113,7 @@ export class LeaseKeeper {
     owner((uid) => {
       if (round !== this.#round) return;
       if (uid === null) {
-        log.warn("lease not created: its node could not be read", { node: nodeName });
+        log.info("lease not created yet: its node could not be read", { node: nodeName });
         this.#settle(round, false);
         return;
       }

@@ -27,10 +27,10 @@ export interface Candidate {
 }
 
 /** What came of one try: the node as the API has it now, or why there is none. */
-export type Registration = { readonly node: NodeObject; readonly created: boolean } | { readonly problem: string };
+type Registration = { readonly node: NodeObject; readonly created: boolean } | { readonly problem: string };
 
 /** One try: create; a node of that name, or one that may not be created, is read and reconciled. */
-export function tryRegister(kube: Kube, candidate: Candidate, done: (result: Registration) => void): void {
+function tryRegister(kube: Kube, candidate: Candidate, done: (result: Registration) => void): void {
   const ref = nodeRef(candidate.node.metadata.name);
   kube.write({ ref, urgency: Urgency.healing, verb: "create", body: candidate.node }, (reply) => {
     if (reply.outcome === "ok") done({ node: asNode(reply.object), created: true });

@@ -17,7 +17,7 @@ import { setReady } from "./setters/ready.ts";
 import type { NodeEvent, Setter, SetterInput } from "./setters/setter.ts";
 
 /** Every setter, in order; Ready is the last of the conditions. */
-export const SETTERS: readonly Setter[] = [
+const SETTERS: readonly Setter[] = [
   setAddresses,
   setMachine,
   setVersion,

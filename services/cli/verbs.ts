@@ -1,9 +1,11 @@
 /** The table of verbs, from which the command line, the help and the completions are made. */
 import type { Verb } from "./verb.ts";
+import { agentVerb } from "./verbs/agent.ts";
 import { apiserverVerb } from "./verbs/apiserver.ts";
 import { completionVerb } from "./verbs/completion.ts";
 import { explainVerb } from "./verbs/explain.ts";
 import { getVerb } from "./verbs/get.ts";
+import { hollowVerb } from "./verbs/hollow.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
 import { runVerb } from "./verbs/run.ts";
@@ -15,6 +17,8 @@ export const VERBS: readonly Verb[] = [
   playgroundVerb,
   getVerb,
   explainVerb,
+  agentVerb,
+  hollowVerb,
   apiserverVerb,
   machineVerb,
   versionVerb,

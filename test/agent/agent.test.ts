@@ -1,41 +1,17 @@
-/**
- * The agent's loops against the embedded API on virtual time: registration, status, lease, Events, shutdown (9.1 to
- * 9.12).
- */
+/** The agent at the API: registration, status, lease and Events on virtual time (9.1 to 9.10). */
 import { beforeEach, describe, expect, it } from "vitest";
-import { type Agent, previewNode, startAgent } from "../../services/agent/agent.service.ts";
-import type { AgentSettings } from "../../services/agent/agent.settings.ts";
-import { FakeFigures, FIGURES, settingsOf } from "./node-fixtures.ts";
-import { VirtualApi } from "./virtual-api.ts";
+import { AgentWorld, NODE, STATUS } from "./agent-world.ts";
+import { FIGURES } from "./node-fixtures.ts";
 
-const NODE = "/api/v1/nodes/node-1";
-const STATUS = `${NODE}/status`;
-
-let api: VirtualApi;
-let figures: FakeFigures;
-let reconnects: number;
+let api: AgentWorld;
 
 beforeEach(() => {
-  api = new VirtualApi();
-  figures = new FakeFigures((run) => api.clock.soon(run));
-  reconnects = 0;
+  api = new AgentWorld();
 });
-
-function start(changes: Partial<AgentSettings> = {}): Agent {
-  const { clock, kube, log } = api;
-  const onRepeatedFailure = () => {
-    reconnects++;
-  };
-  return startAgent({ clock, kube, log, figures, onRepeatedFailure, random: () => 0.5, settings: settingsOf(changes) });
-}
-
-function refuse(verb: string, times = Number.POSITIVE_INFINITY, code = 500): () => void {
-  return api.server.faults.add({ fault: { kind: "status", code }, when: (call) => call.verb === verb, times });
-}
 
 describe("registration", () => {
   it("creates the node with its whole status after 0.1 s, and the lease and Events with it (R9.4, 9.4, L46)", () => {
-    const agent = start();
+    const agent = api.start();
     api.clock.advance(99);
     expect([agent.registered(), api.node()]).toEqual([false, undefined]);
     api.clock.advance(1);
@@ -52,8 +28,8 @@ describe("registration", () => {
   });
 
   it("pauses 0.1, 0.2, 0.4, … up to 7 s before each try (R9.4)", () => {
-    refuse("create", 9);
-    start();
+    api.refuse("create", 9);
+    api.start();
     api.clock.advance(60_000);
     const at = api.requests.filter(({ method, path }) => method === "POST" && path === "/api/v1/nodes");
     expect(at.map(({ atMs }) => atMs)).toEqual([100, 300, 700, 1500, 3100, 6300, 12_700, 19_700, 26_700, 33_700]);
@@ -65,7 +41,7 @@ describe("registration", () => {
       metadata: { name: "node-1", labels: { mine: "1" } },
       spec: { unschedulable: true },
     });
-    start({ zone: "z", taints: [{ key: "new", effect: "NoExecute" }] });
+    api.start({ zone: "z", taints: [{ key: "new", effect: "NoExecute" }] });
     api.clock.advance(100);
     expect(api.node()?.metadata.labels).toMatchObject({ mine: "1", "topology.kubernetes.io/zone": "z" });
     expect(api.node()?.spec?.unschedulable).toBe(true);
@@ -76,15 +52,15 @@ describe("registration", () => {
 
   it("reconciles even when it may not create (9.5, 1.36)", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
-    refuse("create", 1, 403);
-    const agent = start();
+    api.refuse("create", 1, 403);
+    const agent = api.start();
     api.clock.advance(100);
     expect([agent.registered(), api.condition("Ready")?.status]).toEqual([true, "True"]);
   });
 
   it("goes on trying while it may not create a node that is not there", () => {
-    const permit = refuse("create", undefined, 403);
-    const agent = start();
+    const permit = api.refuse("create", undefined, 403);
+    const agent = api.start();
     api.clock.advance(30_000);
     expect([agent.registered(), api.node()]).toEqual([false, undefined]);
     permit();
@@ -94,14 +70,14 @@ describe("registration", () => {
 
   it("is not done when so set, but an existing node is kept fresh (1.3)", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
-    start({ registerNode: false });
+    api.start({ registerNode: false });
     api.clock.advance(0);
     expect(api.sent("POST /api/v1/nodes")).toEqual([]);
     expect(api.condition("Ready")?.status).toBe("True");
   });
 
   it("is done again when the node is deleted underneath, with a new lease owner (better than R9.4, L47)", () => {
-    start();
+    api.start();
     api.clock.advance(5_000);
     const before = api.node()?.metadata.uid;
     api.send("DELETE", NODE);
@@ -116,7 +92,7 @@ describe("registration", () => {
 
 describe("the status", () => {
   it("is computed each 10 s, and without a change posted after 5 min only (R9.12, R9.14)", () => {
-    start();
+    api.start();
     api.clock.advance(1_000);
     api.forget();
     api.clock.advance(295_000);
@@ -127,13 +103,13 @@ describe("the status", () => {
   });
 
   it("is posted at the next round when something changed, with its Event (R9.12)", () => {
-    start();
+    api.start();
     api.clock.advance(1_000);
-    figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
     api.clock.advance(10_300);
     expect(api.condition("MemoryPressure")).toMatchObject({ status: "True", reason: "KubeletHasInsufficientMemory" });
     expect(api.events().at(-1)).toBe("NodeHasInsufficientMemory");
-    figures.current = FIGURES;
+    api.figures.current = FIGURES;
     api.clock.advance(299_000);
     expect(api.condition("MemoryPressure")?.status).toBe("True");
     api.clock.advance(20_000);
@@ -142,7 +118,7 @@ describe("the status", () => {
   });
 
   it("that a controller made Unknown is mended at the next round, with its Event (L51)", () => {
-    start();
+    api.start();
     api.clock.advance(1_000);
     api.send("PATCH", STATUS, {
       status: { conditions: [{ type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" }] },
@@ -158,13 +134,13 @@ describe("the status", () => {
   ])(
     "with %d failed posts calls the connection bad %d times and shows pressure %s; Events only when posted (R9.9, L46)",
     (times, calls, status, told) => {
-      start();
+      api.start();
       api.clock.advance(1_000);
       const known = api.events().length;
-      figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
-      refuse("patch", times);
+      api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+      api.refuse("patch", times);
       api.clock.advance(10_300);
-      expect([reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
+      expect([api.reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
         calls,
         status,
         told,
@@ -174,13 +150,13 @@ describe("the status", () => {
 
   it("says that a machine rebooted, once (9.8.1)", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" }, status: { nodeInfo: { bootID: "boot-0" } } });
-    start();
+    api.start();
     api.clock.advance(60_000);
     expect(api.events().filter((reason) => reason === "Rebooted")).toHaveLength(1);
   });
 
   it("tells of a cordon and of its end without waiting for a report (9.8 row 13)", () => {
-    start();
+    api.start();
     api.clock.advance(1_000);
     api.send("PATCH", NODE, { spec: { unschedulable: true } });
     api.clock.advance(10_300);
@@ -190,58 +166,9 @@ describe("the status", () => {
   });
 });
 
-describe("a start with a runtime that is not ready", () => {
-  it("registers the node not ready, and posts Ready within 0.1 s of the runtime's first success (9.11)", () => {
-    figures.runtimeProblem = "RuntimeReady=false";
-    start();
-    api.clock.advance(3_000);
-    expect(api.condition("Ready")).toMatchObject({
-      status: "False",
-      message:
-        "[container runtime status check may not have completed yet, container runtime not ready: RuntimeReady=false]",
-    });
-    figures.runtimeProblem = null;
-    api.clock.advance(100);
-    expect(api.condition("Ready")?.status).toBe("True");
-    expect(api.events().at(-1)).toBe("NodeReady");
-  });
-
-  it("leaves it to the ordinary rounds after 120 s (9.11, R9.27)", () => {
-    figures.runtimeProblem = "RuntimeReady=false";
-    start();
-    api.clock.advance(121_000);
-    expect(api.log.lines.map(({ message }) => message)).toContain("node was not ready in time after the start");
-    figures.runtimeProblem = null;
-    api.clock.advance(100);
-    expect(api.condition("Ready")?.status).toBe("False");
-    api.clock.advance(16_000);
-    expect(api.condition("Ready")?.status).toBe("True");
-  });
-
-  it("turns to the ordinary sync when the quick post fails (9.11)", () => {
-    figures.runtimeProblem = "RuntimeReady=false";
-    start();
-    api.clock.advance(3_000);
-    refuse("patch", 1);
-    api.forget();
-    figures.runtimeProblem = null;
-    api.clock.advance(100);
-    expect(api.sent(NODE)).toEqual([`PATCH ${STATUS}`, `GET ${NODE}`, `PATCH ${STATUS}`]);
-    expect(api.condition("Ready")?.status).toBe("True");
-  });
-
-  it("calls the runtime down when it has not answered for 30 s (R9.20)", () => {
-    start();
-    api.clock.advance(1_000);
-    figures.answers = false;
-    api.clock.advance(45_000);
-    expect(api.condition("Ready")).toMatchObject({ status: "False", message: "container runtime is down" });
-  });
-});
-
 describe("the lease", () => {
   it("is renewed each 10 s × [1, 1.04) (9.1)", () => {
-    start();
+    api.start();
     api.clock.advance(1_000);
     api.forget();
     api.clock.advance(102_000);
@@ -249,55 +176,12 @@ describe("the lease", () => {
   });
 
   it("comes back by itself after the API was away for 30 s", () => {
-    start();
+    api.start();
     api.clock.advance(15_000);
     const back = api.server.faults.refuse();
     api.clock.advance(30_000);
     back();
     api.clock.advance(7_000);
     expect(Date.parse(String(api.lease()?.spec?.renewTime))).toBeGreaterThan(api.clock.wallMs() - 7_001);
-  });
-});
-
-describe("a graceful stop", () => {
-  it.each([
-    [false, true],
-    [true, false],
-  ])(
-    "tells that the node is shutting down; with the lease to be deleted (%s) it stays: %s",
-    (deleteLeaseOnStop, kept) => {
-      const agent = start({ deleteLeaseOnStop });
-      api.clock.advance(5_000);
-      let stopped = 0;
-      agent.stop(() => stopped++);
-      api.clock.advance(0);
-      expect(api.condition("Ready")).toMatchObject({ status: "False", message: "node is shutting down" });
-      expect(api.events().at(-1)).toBe("NodeNotReady");
-      expect([stopped, api.lease() !== undefined]).toEqual([1, kept]);
-      api.forget();
-      api.clock.advance(600_000);
-      expect([api.sent(), api.clock.pendingTimers]).toEqual([[], 0]);
-    },
-  );
-
-  it("before the registration ends at once and registers nothing", () => {
-    const agent = start();
-    let stopped = 0;
-    agent.stop(() => stopped++);
-    api.clock.advance(60_000);
-    expect([stopped, api.sent()]).toEqual([1, []]);
-  });
-});
-
-describe("a preview", () => {
-  it("shows the node that would be registered, and sends nothing", () => {
-    const { clock, kube, log, random } = api;
-    const shown: unknown[] = [];
-    previewNode({ clock, kube, log, random, figures, settings: settingsOf({ zone: "z" }) }, ({ node }, problems) =>
-      shown.push(node.metadata.labels?.["topology.kubernetes.io/zone"], node.status?.capacity?.cpu, problems),
-    );
-    clock.advance(0);
-    expect(shown).toEqual(["z", "4", []]);
-    expect(api.sent()).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import type { Figures, FiguresSource, Machine } from "../../services/agent/figur
 import type { NodeCondition, NodeObject } from "../../services/agent/node-object.ts";
 import type { SetterInput } from "../../services/agent/setters/setter.ts";
 
-export const NOW_MS = Date.UTC(2026, 0, 1, 12);
+const NOW_MS = Date.UTC(2026, 0, 1, 12);
 export const NOW = "2026-01-01T12:00:00Z";
 export const EARLIER = "2026-01-01T11:00:00Z";
 export const GIBIBYTE = 1024 ** 3;

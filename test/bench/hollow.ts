@@ -1,6 +1,5 @@
 /** Measures what hollow nodes cost: heartbeats of many nodes from one process against the embedded API over HTTP. */
 import { fork } from "node:child_process";
-import { join } from "node:path";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { listen } from "../../services/apiserver/http-front.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
@@ -63,7 +62,7 @@ interface Reports {
 
 function reportsOf(argv: string[], onRegistered: () => void): Promise<Reports> {
   const reports: Reports = {};
-  const child = fork(join(import.meta.dirname, "hollow-process.ts"), argv);
+  const child = fork(new URL(import.meta.resolve("./hollow-process.ts")), argv);
   return new Promise((resolve, reject) => {
     child.on("message", (report: HollowReport) => {
       Object.assign(reports, { [report.kind]: report });

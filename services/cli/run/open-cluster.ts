@@ -8,6 +8,8 @@ import { checkServer } from "../../runtime/kube.check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
 import { Failure, type Host } from "../verb.ts";
 
+type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
+
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS_MAX = 10_000;
 
@@ -15,15 +17,10 @@ const PAUSE_MS_MAX = 10_000;
  * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
  */
 export async function openCluster(
-  { kubeconfig, context }: Pick<ProcessSettings, "kubeconfig" | "context">,
+  settings: KubeSettings,
   { clock, log, host }: { readonly clock: Clock; readonly log: Log; readonly host: Host },
 ): Promise<KubeConnection | null> {
-  const connection = await loadKubeConfig({
-    kubeconfig: kubeconfig || undefined,
-    context: context || undefined,
-  }).catch((problem: unknown) => {
-    throw problem instanceof KubeConfigProblem ? new Failure(problem.message) : problem;
-  });
+  const connection = await findCluster(settings);
   for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     const problem = await checkServer({ wire: connection.wire, clock }, connection.server);
     if (problem === null) return connection;
@@ -32,6 +29,16 @@ export async function openCluster(
     await pause(pauseMs, clock, host);
   }
   return null;
+}
+
+/** A way to the API server, which need not answer yet. Throws a Failure. */
+export function findCluster({ kubeconfig, context }: KubeSettings): Promise<KubeConnection> {
+  return loadKubeConfig({
+    kubeconfig: kubeconfig || undefined,
+    context: context || undefined,
+  }).catch((problem: unknown) => {
+    throw problem instanceof KubeConfigProblem ? new Failure(problem.message) : problem;
+  });
 }
 
 /** Waits, but no longer than until the process is asked to end. */

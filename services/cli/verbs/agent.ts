@@ -1,0 +1,103 @@
+/** `vigil agent`: this machine as a node of a cluster: registered, its lease renewed, its status kept. It runs no pods. */
+import { hostname } from "node:os";
+import { stringify } from "yaml";
+import packageJson from "../../../package.json" with { type: "json" };
+import type { Kube } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
+import { hostFigures } from "../../agent/host.figures.ts";
+import { realClock } from "../../runtime/clock.real.ts";
+import { KUBE_SETTINGS, LOG_SETTINGS } from "../../runtime/config.settings.ts";
+import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
+import { createKube } from "../../runtime/kube.ts";
+import { createLog } from "../../runtime/log.ts";
+import { createMetrics } from "../../runtime/metrics.ts";
+import { systemRandom } from "../../runtime/random.ts";
+import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
+import { ExitCode } from "../exit-code.ts";
+import { findCluster } from "../run/open-cluster.ts";
+import { defineVerb, type Host, untilStopped, type Verb } from "../verb.ts";
+
+const SETTINGS = {
+  dryRun: {
+    unit: "switch",
+    flag: "dry-run",
+    standard: false,
+    meaning: "Print the node that would be registered, and touch no cluster.",
+  } as Setting<boolean>,
+  ...AGENT_SETTINGS,
+  ...KUBE_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
+type Values = Readonly<ValuesOf<typeof SETTINGS>>;
+type Ports = Pick<AgentIo, "clock" | "random" | "log">;
+
+/** How long the last status may take. */
+const STOP_MS_MAX = 10_000;
+
+/** The verb that makes this machine a node. */
+export const agentVerb: Verb = defineVerb({
+  name: "agent",
+  summary: "register this machine as a node and keep its lease and status, running no pods",
+  settings: SETTINGS,
+  examples: [
+    { command: "vigil agent --dry-run", does: "prints this machine as a node" },
+    { command: "vigil agent --node-name=edge-7 --zone=zone-a", does: "registers it and heartbeats until interrupted" },
+  ],
+  run: async (values, _words, host) => {
+    const ports = {
+      clock: realClock(),
+      random: systemRandom,
+      log: createLog({ level: values.logLevel, format: values.logFormat }),
+    };
+    return values.dryRun ? preview(agentIo(values, ports, NO_KUBE), host) : runAgent(values, ports, host);
+  },
+});
+
+/** A preview asks the cluster for nothing. */
+const NO_KUBE: Kube = {
+  watch: () => refuse(),
+  read: () => refuse(),
+  write: () => refuse(),
+};
+
+function refuse(): never {
+  throw new Error("a dry run does not touch the cluster");
+}
+
+function agentIo(values: Values, ports: Ports, kube: Kube): AgentIo {
+  const settings = agentSettings(values, hostname().trim().toLowerCase());
+  const figures = hostFigures({
+    clock: ports.clock,
+    resolve: settings.nodeIps.length > 0 ? null : settings.nodeName,
+    storagePath: values.rootDir,
+    runtime: `vigil://${packageJson.version}`,
+  });
+  return { ...ports, kube, figures, settings };
+}
+
+function preview(io: AgentIo, host: Host): Promise<number> {
+  return new Promise((resolve) => {
+    previewNode(io, ({ node }, problems) => {
+      for (const problem of problems) host.warn(`${problem}\n`);
+      host.print(stringify(node));
+      resolve(ExitCode.ok);
+    });
+  });
+}
+
+async function runAgent(values: Values, ports: Ports, host: Host): Promise<number> {
+  const { wire, describe } = await findCluster(values);
+  const kube = createKube({ wire, ...ports, metrics: createMetrics(), profile: STANDARD_PROFILE });
+  const io = agentIo(values, ports, kube);
+  // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
+  const agent = startAgent({ ...io, onRepeatedFailure: () => wire.close() });
+  ports.log.info("agent started", { node: io.settings.nodeName, server: describe });
+  await untilStopped(host);
+  await new Promise<void>((resolve) => {
+    ports.clock.after(STOP_MS_MAX, resolve);
+    agent.stop(resolve);
+  });
+  wire.close();
+  return ExitCode.ok;
+}

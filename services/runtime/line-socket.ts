@@ -1,0 +1,71 @@
+/** Lines of text asked and answered over a socket file that only its owner can reach. It reads no line. */
+import { chmod, unlink } from "node:fs/promises";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+
+/** A socket that answers lines. */
+export interface LineSocket {
+  close(): Promise<void>;
+}
+
+const ANSWER_MS_MAX = 10_000;
+const LINE_LENGTH_MAX = 1_048_576;
+
+/**
+ * Answers each line that comes in on the socket at `path`. A socket left behind by a process that is gone is replaced.
+ * Rejects when another process answers there.
+ */
+export async function answerLines(path: string, answer: (line: string) => string): Promise<LineSocket> {
+  if (await isAnswered(path)) throw new Error(`${path}: another process answers there`);
+  await unlink(path).catch(() => undefined);
+  const server = createServer((socket) => serve(socket, answer));
+  await listening(server, path);
+  await chmod(path, 0o600);
+  return { close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+/** Sends one line and resolves with the line answered. Rejects with what went wrong. */
+export function askLine(path: string, line: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(path, () => socket.write(`${line}\n`));
+    socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error(`${path}: no answer`)));
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error(`${path}: closed without an answer`)));
+    eachLine(socket, (answered) => {
+      resolve(answered);
+      socket.destroy();
+    });
+  });
+}
+
+function serve(socket: Socket, answer: (line: string) => string): void {
+  socket.on("error", () => socket.destroy());
+  eachLine(socket, (line) => socket.write(`${answer(line)}\n`));
+}
+
+/** A line that is longer than LINE_LENGTH_MAX ends the connection. */
+function eachLine(socket: Socket, take: (line: string) => void): void {
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) take(line);
+    if (rest.length > LINE_LENGTH_MAX) socket.destroy();
+  });
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

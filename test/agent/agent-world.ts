@@ -1,0 +1,35 @@
+/** An agent against the embedded API on virtual time, with figures that a test changes. */
+import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
+import type { AgentSettings } from "../../services/agent/agent.settings.ts";
+import { FakeFigures, settingsOf } from "./node-fixtures.ts";
+import { VirtualApi } from "./virtual-api.ts";
+
+/** The API, the figures, and how often the agent gave up its connection. */
+export class AgentWorld extends VirtualApi {
+  readonly figures = new FakeFigures((run) => this.clock.soon(run));
+  reconnects = 0;
+
+  start(changes: Partial<AgentSettings> = {}): Agent {
+    const { clock, kube, log, figures } = this;
+    const onRepeatedFailure = () => {
+      this.reconnects++;
+    };
+    return startAgent({
+      clock,
+      kube,
+      log,
+      figures,
+      onRepeatedFailure,
+      random: () => 0.5,
+      settings: settingsOf(changes),
+    });
+  }
+
+  /** Makes requests of a verb fail until the result is called. */
+  refuse(verb: string, times = Number.POSITIVE_INFINITY, code = 500): () => void {
+    return this.server.faults.add({ fault: { kind: "status", code }, when: (call) => call.verb === verb, times });
+  }
+}
+
+export const NODE = "/api/v1/nodes/node-1";
+export const STATUS = `${NODE}/status`;

@@ -1,0 +1,103 @@
+/** How an agent starts with an unwell runtime, how it ends, and what it would register (9.11). */
+import { beforeEach, describe, expect, it } from "vitest";
+import { previewNode } from "../../services/agent/agent.service.ts";
+import { AgentWorld, NODE, STATUS } from "./agent-world.ts";
+import { settingsOf } from "./node-fixtures.ts";
+
+let api: AgentWorld;
+
+beforeEach(() => {
+  api = new AgentWorld();
+});
+
+describe("a start with a runtime that is not ready", () => {
+  it("registers the node not ready, and posts Ready within 0.1 s of the runtime's first success (9.11)", () => {
+    api.figures.runtimeProblem = "RuntimeReady=false";
+    api.start();
+    api.clock.advance(3_000);
+    expect(api.condition("Ready")).toMatchObject({
+      status: "False",
+      message:
+        "[container runtime status check may not have completed yet, container runtime not ready: RuntimeReady=false]",
+    });
+    api.figures.runtimeProblem = null;
+    api.clock.advance(100);
+    expect(api.condition("Ready")?.status).toBe("True");
+    expect(api.events().at(-1)).toBe("NodeReady");
+  });
+
+  it("leaves it to the ordinary rounds after 120 s (9.11, R9.27)", () => {
+    api.figures.runtimeProblem = "RuntimeReady=false";
+    api.start();
+    api.clock.advance(121_000);
+    expect(api.log.lines.map(({ message }) => message)).toContain("node was not ready in time after the start");
+    api.figures.runtimeProblem = null;
+    api.clock.advance(100);
+    expect(api.condition("Ready")?.status).toBe("False");
+    api.clock.advance(16_000);
+    expect(api.condition("Ready")?.status).toBe("True");
+  });
+
+  it("turns to the ordinary sync when the quick post fails (9.11)", () => {
+    api.figures.runtimeProblem = "RuntimeReady=false";
+    api.start();
+    api.clock.advance(3_000);
+    api.refuse("patch", 1);
+    api.forget();
+    api.figures.runtimeProblem = null;
+    api.clock.advance(100);
+    expect(api.sent(NODE)).toEqual([`PATCH ${STATUS}`, `GET ${NODE}`, `PATCH ${STATUS}`]);
+    expect(api.condition("Ready")?.status).toBe("True");
+  });
+
+  it("calls the runtime down when it has not answered for 30 s (R9.20)", () => {
+    api.start();
+    api.clock.advance(1_000);
+    api.figures.answers = false;
+    api.clock.advance(45_000);
+    expect(api.condition("Ready")).toMatchObject({ status: "False", message: "container runtime is down" });
+  });
+});
+
+describe("a graceful stop", () => {
+  it.each([
+    [false, true],
+    [true, false],
+  ])(
+    "tells that the node is shutting down; with the lease to be deleted (%s) it stays: %s",
+    (deleteLeaseOnStop, kept) => {
+      const agent = api.start({ deleteLeaseOnStop });
+      api.clock.advance(5_000);
+      let stopped = 0;
+      agent.stop(() => stopped++);
+      api.clock.advance(0);
+      expect(api.condition("Ready")).toMatchObject({ status: "False", message: "node is shutting down" });
+      expect(api.events().at(-1)).toBe("NodeNotReady");
+      expect([stopped, api.lease() !== undefined]).toEqual([1, kept]);
+      api.forget();
+      api.clock.advance(600_000);
+      expect([api.sent(), api.clock.pendingTimers]).toEqual([[], 0]);
+    },
+  );
+
+  it("before the registration ends at once and registers nothing", () => {
+    const agent = api.start();
+    let stopped = 0;
+    agent.stop(() => stopped++);
+    api.clock.advance(60_000);
+    expect([stopped, api.sent()]).toEqual([1, []]);
+  });
+});
+
+describe("a preview", () => {
+  it("shows the node that would be registered, and sends nothing", () => {
+    const { clock, kube, log, random, figures } = api;
+    const shown: unknown[] = [];
+    previewNode({ clock, kube, log, random, figures, settings: settingsOf({ zone: "z" }) }, ({ node }, problems) =>
+      shown.push(node.metadata.labels?.["topology.kubernetes.io/zone"], node.status?.capacity?.cpu, problems),
+    );
+    clock.advance(0);
+    expect(shown).toEqual(["z", "4", []]);
+    expect(api.sent()).toEqual([]);
+  });
+});

@@ -20,18 +20,20 @@ export function zonesTable(zones: readonly ZoneReport[], nowMs: number): string 
   );
 }
 
-/** The nodes as judged. */
+/** The nodes as judged, by name. */
 export function nodesTable(nodes: readonly NodeReport[], nowMs: number): string {
   return tableText(
     ["NODE", "READINESS", "FOR", "LAST SIGN", "EVICTION", "ZONE"],
-    nodes.map(({ name, readiness, since, heartbeatAt, eviction, zone }) => [
-      name,
-      readiness,
-      spanText(nowMs - since),
-      heartbeatAt === null ? "" : `${spanText(nowMs - heartbeatAt)} ago`,
-      eviction,
-      zoneTitleOf(zone),
-    ]),
+    nodes
+      .toSorted((left, right) => left.name.localeCompare(right.name))
+      .map(({ name, readiness, since, heartbeatAt, eviction, zone }) => [
+        name,
+        readiness,
+        spanText(nowMs - since),
+        heartbeatAt === null ? "" : `${spanText(nowMs - heartbeatAt)} ago`,
+        eviction,
+        zoneTitleOf(zone),
+      ]),
   );
 }
 

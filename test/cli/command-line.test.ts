@@ -65,6 +65,10 @@ describe("a mistake is one line and exit code 2:", () => {
     [["apiserver", "--listen=here"], "vigil: --listen=here: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["apiserver", "--listen=:99999"], "vigil: --listen=:99999: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["get"], "vigil: get: name one of zones, nodes, timers, fleet\n"],
+    [
+      ["get", "nodes", "--readiness=unkown"],
+      'vigil: --readiness=unkown: "unkown" is none of any, starting, ready, notReady, unknown; did you mean unknown?\n',
+    ],
     [["get", "fleet"], "vigil: get fleet: name the NATS it talks on, with --nats\n"],
     [["explain", "node"], "vigil: explain node: write it as explain node worker-7 or explain pod shop/cart-0\n"],
     [["explain", "pod", "x"], "vigil: explain pod x: write it as explain node worker-7 or explain pod shop/cart-0\n"],

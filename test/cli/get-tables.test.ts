@@ -32,11 +32,11 @@ test("zones tell their state and their pace", () => {
   );
 });
 
-test("nodes tell their readiness and their last sign of life", () => {
+test("nodes tell by name their readiness and their last sign of life", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
   const unheard = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
-  expect(nodesTable([silent, unheard], NOW)).toBe(
+  expect(nodesTable([unheard, silent], NOW)).toBe(
     [
       "NODE   READINESS   FOR   LAST SIGN   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",

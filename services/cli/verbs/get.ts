@@ -1,4 +1,5 @@
 /** `vigil get`: what a running fleet knows of zones, nodes, countdowns and of itself. */
+import { readinessSchema } from "../../../protocols/judged.ts";
 import type { NodeReport, PendingEviction, ZoneReport } from "../../../protocols/status.ts";
 import { NATS_SETTINGS } from "../../runtime/config.settings.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
@@ -7,6 +8,8 @@ import { fleetTable, hearFleet } from "../fleet-roll.ts";
 import { nodesTable, timersTable, zonesTable } from "../get-tables.ts";
 import { defineVerb, type Host, type Verb } from "../verb.ts";
 
+const ANY = "any";
+
 const SETTINGS = {
   output: {
     unit: "choice",
@@ -14,6 +17,13 @@ const SETTINGS = {
     standard: "table",
     choices: ["table", "json"],
     meaning: "How it is printed.",
+  } as Setting<string>,
+  readiness: {
+    unit: "choice",
+    flag: "readiness",
+    standard: ANY,
+    choices: [ANY, ...readinessSchema.options],
+    meaning: "Only nodes judged so.",
   } as Setting<string>,
   limit: {
     unit: "count",
@@ -45,8 +55,10 @@ const TOPICS = new Map([
   [
     "nodes",
     topic({
-      ask: async ({ server, limit }) =>
-        (await askConsole<{ nodes: NodeReport[] }>(server, `/api/nodes?limit=${limit}`)).nodes,
+      ask: async ({ server, limit, readiness }) => {
+        const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
+        return (await askConsole<{ nodes: NodeReport[] }>(server, `/api/nodes?limit=${limit}${judged}`)).nodes;
+      },
       table: nodesTable,
     }),
   ],
@@ -70,6 +82,10 @@ export const getVerb: Verb = defineVerb({
   settings: SETTINGS,
   examples: [
     { command: "vigil get zones", does: "state, pace and queue of every zone" },
+    {
+      command: "vigil get nodes --readiness=unknown",
+      does: "the nodes that fell silent, and when they were last heard",
+    },
     { command: "vigil get timers --limit=20", does: "the twenty pods to be evicted next, and when" },
     { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
   ],

@@ -32,6 +32,9 @@ export interface NodeFacts {
   drainTold: boolean;
 }
 
+/** What is known of a zone, and when it was told on the teller's wall clock. */
+export type ZoneFacts = BodyOf<"judged.zone"> & { readonly toldAt: number };
+
 /** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
 export interface OpenAsk {
   readonly message: AnyMessage;
@@ -41,7 +44,7 @@ export interface OpenAsk {
 /** Everything known at present. */
 export class Facts {
   readonly nodes = new Map<string, NodeFacts>();
-  readonly zones = new Map<string, BodyOf<"judged.zone">>();
+  readonly zones = new Map<string, ZoneFacts>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new Pods();
   readonly #asks = new BoundedMap<string, OpenAsk>(ASKS_MAX);
@@ -49,7 +52,7 @@ export class Facts {
     "observed.node": ({ body }) => this.#observe(body),
     "observed.gone": ({ body }) => this.#forget(body),
     "judged.node": ({ body }) => this.#judgeNode(body),
-    "judged.zone": ({ body }) => void this.zones.set(body.zone, body),
+    "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { ...body, toldAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => this.#remember(message, message.body.node),
     "asked.taint": (message) => this.#remember(message, message.body.node),

@@ -11,6 +11,9 @@ import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
 import type { PodFacts } from "./pods.ts";
 
+/** An empty zone that has been silent for so long is not shown any more; a zone that exists speaks every second. */
+const VANISHED_MS = 60_000;
+
 /** What the answers are drawn from. */
 export interface Sources {
   readonly facts: Facts;
@@ -34,7 +37,7 @@ export function ledgerReader({ facts, history, sight, clock, profile, onDecision
     overview: () => ({
       at: clock.wallMs(),
       nodes: { ...facts.readiness },
-      zones: zonesOf(facts),
+      zones: zonesOf(facts, clock.wallMs()),
       pendingEvictions: facts.pods.pendingCount,
       sight: sight.report(clock.monotonicMs()),
     }),
@@ -47,8 +50,10 @@ export function ledgerReader({ facts, history, sight, clock, profile, onDecision
   };
 }
 
-function zonesOf(facts: Facts): ZoneReport[] {
-  const zones = [...facts.zones.values()].map((zone) => ({ ...zone, title: zoneTitleOf(zone.zone) }));
+/** Every zone but those that are empty and that nobody has spoken of lately: they have vanished. */
+function zonesOf(facts: Facts, nowMs: number): ZoneReport[] {
+  const present = [...facts.zones.values()].filter(({ size, toldAt }) => size > 0 || nowMs - toldAt < VANISHED_MS);
+  const zones = present.map((zone) => ({ ...zone, title: zoneTitleOf(zone.zone) }));
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
 

@@ -33,6 +33,15 @@ describe("the overview", () => {
     expect(sight.blindShards).toBe(64);
   });
 
+  test("leaves out a zone that has vanished, and not one that is only silent because nobody can see", () => {
+    const { ledger, tell, clock } = ledgerWorld();
+    tell("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 0 }), null);
+    tell("judged.zone", judgedZone(), null);
+    expect(ledger.reader.overview().zones).toHaveLength(2);
+    clock.advance(60_000);
+    expect(ledger.reader.overview().zones.map(({ title }) => title)).toEqual(["a"]);
+  });
+
   test("is a copy: what happens later does not change it", () => {
     const { ledger, tell } = ledgerWorld();
     const before = ledger.reader.overview();

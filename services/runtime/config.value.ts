@@ -31,13 +31,10 @@ export type ValuesOf<T extends SettingTable> = { -readonly [N in keyof T]: T[N] 
 /** A setting that cannot be used: one line that names it, the value and the fix. */
 export class ConfigProblem extends Error {}
 
-const EXAMPLES: Readonly<Record<SettingUnit, string>> = {
+/** Examples of the units whose default would not show how they are written. */
+const EXAMPLES: Partial<Record<SettingUnit, string>> = {
   duration: "50s or 1m30s",
-  perSecond: "0.1",
-  fraction: "0.55",
-  count: "50",
   switch: "true or false",
-  choice: "one of its choices",
   text: "text",
   list: "a,b",
 };
@@ -45,8 +42,8 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** What a value of this setting looks like. */
 export function exampleOf(setting: Setting): string {
-  if (setting.example !== undefined) return setting.example;
-  return setting.unit === "choice" ? (setting.choices ?? []).join("|") : EXAMPLES[setting.unit];
+  if (setting.unit === "choice") return (setting.choices ?? []).join("|");
+  return setting.example ?? EXAMPLES[setting.unit] ?? writeValue(setting, setting.standard);
 }
 
 /** A value from its text; `where` names the place, such as `--flag=4x`. Throws a ConfigProblem. */

@@ -1,7 +1,7 @@
 /** Runs `vigil run` as a process against an embedded API on a socket, and looks at how it starts, refuses and ends. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -102,6 +102,17 @@ describe("vigil run", () => {
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     await late.close();
+  });
+
+  test("asked to end before an API server that accepts and says nothing has answered, ends with 0 at once", async () => {
+    const mute = createSocketServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => mute.once("listening", resolve));
+    const { port } = mute.address() as AddressInfo;
+    const vigil = run(`--kubeconfig=${kubeconfig("mute", `http://127.0.0.1:${port}`, TOKEN)}`);
+    await new Promise((resolve) => mute.once("connection", resolve));
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+    mute.close();
   });
 
   test("asked to end while it waits, ends with 0", async () => {

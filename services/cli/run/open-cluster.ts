@@ -6,7 +6,7 @@ import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { checkServer } from "../../runtime/kube.check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
-import { Failure, type Host } from "../verb.ts";
+import { Failure, type Host, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
 
@@ -22,7 +22,11 @@ export async function openCluster(
 ): Promise<KubeConnection | null> {
   const connection = await findCluster(settings);
   for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
-    const problem = await checkServer({ wire: connection.wire, clock }, connection.server);
+    const problem = await Promise.race([
+      checkServer({ wire: connection.wire, clock }, connection.server),
+      untilStopped(host).then(() => "stopped" as const),
+    ]);
+    if (problem === "stopped") break;
     if (problem === null) return connection;
     if (problem.final) throw new Failure(problem.message);
     log.warn(`${problem.message}; trying again`, { pauseMs });

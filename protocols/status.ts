@@ -20,8 +20,6 @@ export interface ZoneReport {
   readonly tokens: number;
   readonly queueLength: number;
   readonly halted: boolean;
-  /** When it last spoke; it speaks every second while everything can be seen. */
-  readonly toldAt: number;
 }
 
 /** A node as last judged. */

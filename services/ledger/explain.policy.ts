@@ -58,7 +58,7 @@ function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
   ];
   if (observed !== null) sentences.push(taintSentence(observed.taints));
   if (judged === null) return sentences;
-  const zone = grounds.facts.zones.get(judged.zone);
+  const zone = grounds.facts.zones.get(judged.zone)?.judged;
   if (zone !== undefined) sentences.push(zoneSentence(zone));
   if (judged.eviction === "toBeEvicted" && zone !== undefined) sentences.push(turnSentence(zone));
   if (!judged.counted) sentences.push("It is excluded by its label from what decides its zone's state.");

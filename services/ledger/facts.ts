@@ -33,7 +33,10 @@ export interface NodeFacts {
 }
 
 /** What is known of a zone, and when it was told on the teller's wall clock. */
-export type ZoneFacts = BodyOf<"judged.zone"> & { readonly toldAt: number };
+export interface ZoneFacts {
+  readonly judged: BodyOf<"judged.zone">;
+  readonly toldAt: number;
+}
 
 /** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
 export interface OpenAsk {
@@ -52,7 +55,7 @@ export class Facts {
     "observed.node": ({ body }) => this.#observe(body),
     "observed.gone": ({ body }) => this.#forget(body),
     "judged.node": ({ body }) => this.#judgeNode(body),
-    "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { ...body, toldAt: at }),
+    "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, toldAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => this.#remember(message, message.body.node),
     "asked.taint": (message) => this.#remember(message, message.body.node),

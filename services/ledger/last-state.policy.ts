@@ -22,7 +22,7 @@ const STATES: ByType<[before: Facts], LastState | null> = {
     return same ? null : { key: keyOf(message), action: "keep" };
   },
   "judged.zone": (message, before) => {
-    const same = agree(before.zones.get(message.body.zone), message.body, ZONE_FIELDS);
+    const same = agree(before.zones.get(message.body.zone)?.judged, message.body, ZONE_FIELDS);
     return same ? null : { key: keyOf(message), action: "keep" };
   },
   "judged.pod": (message) => ({

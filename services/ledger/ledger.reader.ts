@@ -52,8 +52,10 @@ export function ledgerReader({ facts, history, sight, clock, profile, onDecision
 
 /** Every zone but those that are empty and that nobody has spoken of lately: they have vanished. */
 function zonesOf(facts: Facts, nowMs: number): ZoneReport[] {
-  const present = [...facts.zones.values()].filter(({ size, toldAt }) => size > 0 || nowMs - toldAt < VANISHED_MS);
-  const zones = present.map((zone) => ({ ...zone, title: zoneTitleOf(zone.zone) }));
+  const present = [...facts.zones.values()].filter(
+    ({ judged, toldAt }) => judged.size > 0 || nowMs - toldAt < VANISHED_MS,
+  );
+  const zones = present.map(({ judged }) => ({ ...judged, title: zoneTitleOf(judged.zone) }));
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
 

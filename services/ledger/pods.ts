@@ -4,7 +4,7 @@ import { BoundedMap } from "./bounded-map.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
 const PODS_MAX = 200_000;
-/** A pod of which nothing was heard for so long after its time is moot: the taint-manager asks at least every minute. */
+/** A pod nobody speaks of for so long after its time is moot: the taint-manager asks at least every minute. */
 export const MOOT_MS = 300_000;
 
 /** What is known of a pod. */

@@ -15,7 +15,7 @@ const SENTENCES: ByType<[before: Facts], string | null> = {
   "observed.node": ({ body }, before) => sightText(body, before.nodes.get(body.node)),
   "observed.gone": () => "left the API",
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)?.judged ?? null),
-  "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)),
+  "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
   "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
   "asked.condition": ({ body }) =>
     `asked to set ${listText(body.conditions.map(({ type, status }) => `${type}=${status}`))}`,

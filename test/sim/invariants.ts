@@ -93,6 +93,8 @@ export interface Surroundings {
   readonly skewMs: number;
   /** When a node's kubelet last renewed its lease or posted its status with success, on the world's wall clock. */
   readonly heartbeatAt: (node: string) => number;
+  /** When a taint came onto a node, on the world's wall clock. */
+  readonly taintedAt: (node: string, taint: CheckedTaint) => number;
 }
 
 /** The zone key of a node by R2.1 to R2.3, told anew. */
@@ -123,8 +125,8 @@ function checkUnknown(before: CheckedNode, after: CheckedNode, { swarm, wallMs, 
   const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
   const graceMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
   const silentMs = wallMs - heartbeatAt(after.metadata.name);
-  // Clocks may run a little fast: a twentieth of a percent of the grace, as drift is drawn.
-  if (silentMs >= graceMs * 0.999) return;
+  // Clocks may run a little fast, and of two posts within a second the API shows one (its times are whole seconds).
+  if (silentMs >= graceMs * 0.999 - 1000) return;
   throw new BrokenInvariant(
     `${after.metadata.name} was made Unknown after ${silentMs} ms of silence; its grace is ${graceMs} ms (P1)`,
   );
@@ -141,7 +143,7 @@ export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
 export function checkDeletion(
   pod: CheckedPod,
   node: CheckedNode | null,
-  { swarm, wallMs, skewMs }: Surroundings,
+  { swarm, wallMs, skewMs, taintedAt }: Surroundings,
 ): void {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (swarm.profile.evictionMode === "direct") {
@@ -150,7 +152,9 @@ export function checkDeletion(
   }
   const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
-  const dueAt = Math.min(...taints.map((taint) => evictionDueAt(pod, taint, wallMs)));
+  const dueAt = Math.min(
+    ...taints.map((taint) => evictionDueAt(pod, taint, taintedAt(pod.spec.nodeName ?? "", taint))),
+  );
   if (wallMs + skewMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
 }
@@ -163,12 +167,15 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
   }
 }
 
-/** When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. */
-export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, wallMs: number): number {
+/**
+ * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. A taint without `timeAdded`
+ * counts from `seenAt`.
+ */
+export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, seenAt: number): number {
   const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
   if (toleration === undefined) return Number.NEGATIVE_INFINITY;
   if (toleration.tolerationSeconds === undefined) return Number.POSITIVE_INFINITY;
   if (toleration.tolerationSeconds <= 0) return Number.NEGATIVE_INFINITY;
-  const from = taint.timeAdded === undefined ? wallMs : Date.parse(taint.timeAdded);
+  const from = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
   return from + toleration.tolerationSeconds * 1000;
 }

@@ -11,6 +11,7 @@ import {
   isEvictable,
   isPaced,
   type Surroundings,
+  taintName,
 } from "./invariants.ts";
 import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
@@ -72,6 +73,8 @@ class Run {
   readonly #sometimes: Record<string, number> = {};
   /** The first broken invariant. */
   #broken: unknown = null;
+  /** When each taint came onto its node, on the wall clock. */
+  readonly #taintedAt = new Map<string, Map<string, number>>();
   /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
   readonly #evictableAt = new Map<string, number>();
 
@@ -174,6 +177,7 @@ class Run {
     if (kind === "node" && before !== null && isEvictable(JSON.parse(before.json), this.#swarm)) {
       this.#evictableAt.set(now.name, clock.wallMs());
     }
+    if (kind === "node") this.#noteTaints(JSON.parse(now.json), type === "DELETED");
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
@@ -184,6 +188,14 @@ class Run {
     } catch (error) {
       this.#broken ??= error;
     }
+  }
+
+  #noteTaints(node: CheckedNode, isGone: boolean): void {
+    const { name } = node.metadata;
+    const known = this.#taintedAt.get(name);
+    const taints = isGone ? [] : (node.spec?.taints ?? []).map(taintName);
+    const wallMs = this.#world.clock.wallMs();
+    this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? wallMs])));
   }
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {
@@ -220,6 +232,7 @@ class Run {
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,
       heartbeatAt: (node) => heartbeats.get(node) ?? Number.NEGATIVE_INFINITY,
+      taintedAt: (node, taint) => this.#taintedAt.get(node)?.get(taintName(taint)) ?? clock.wallMs(),
     };
   }
 

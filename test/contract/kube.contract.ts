@@ -1,19 +1,24 @@
 /** The contract of the Kubernetes API: one suite that the real kube-apiserver and the embedded one must pass alike. */
 import { afterAll, beforeAll, describe } from "vitest";
+import { describeWithKube } from "../support/kube-assets.ts";
 import { accessContract } from "./kube.access.ts";
 import { deletesContract } from "./kube.deletes.ts";
 import { eventsContract } from "./kube.events.ts";
+import { kubectlContract } from "./kube.kubectl.ts";
 import { listsContract } from "./kube.lists.ts";
 import { objectsContract } from "./kube.objects.ts";
 import { patchesContract } from "./kube.patches.ts";
 import { portContract } from "./kube.port.ts";
-import { type ProvidedServer, RawClient } from "./kube.provided.ts";
+import { type AddressedServer, type ProvidedServer, RawClient } from "./kube.provided.ts";
 import { tablesContract } from "./kube.tables.ts";
 import { watchesContract } from "./kube.watches.ts";
 
-/** Registers the suite for one server; `start` is called once, before the first test. */
-export function kubeContract(start: () => Promise<ProvidedServer>): void {
-  let server: ProvidedServer;
+/** Registers the suite for one server; `start` is called once, before the first test, and `more` registers more. */
+export function kubeContract<S extends ProvidedServer>(
+  start: () => Promise<S>,
+  more: (server: () => S) => void = () => {},
+): void {
+  let server: S;
   let client: RawClient;
   beforeAll(async () => {
     server = await start();
@@ -25,14 +30,16 @@ export function kubeContract(start: () => Promise<ProvidedServer>): void {
   describe("objects", () => objectsContract(() => client));
   describe("patches", () => patchesContract(() => client));
   describe("deletes", () => deletesContract(() => client));
-  describe("access", () => accessContract(() => server));
   describe("events", () => eventsContract(() => client));
-  describe("tables", () =>
-    tablesContract(
-      () => server,
-      () => client,
-    ));
+  describe("tables", () => tablesContract(() => client));
   describe("the port", () => portContract(() => server));
+  more(() => server);
   describe("lists", () => listsContract(() => client, compact));
   describe("watches", () => watchesContract(() => client, compact));
+}
+
+/** What a server with an address must do besides. */
+export function addressContract(server: () => AddressedServer): void {
+  describe("access", () => accessContract(server));
+  describeWithKube("kubectl", () => kubectlContract(server), ["kubectl"]);
 }

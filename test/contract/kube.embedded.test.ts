@@ -8,9 +8,8 @@ import { listen } from "../../services/apiserver/http-front.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { httpsWire, type SocketWire } from "../../services/runtime/kube.https.ts";
 import { seededRandom } from "../../services/runtime/random.ts";
-import { kubeAssets } from "../support/kube-assets.ts";
 import { kubectl, writeKubeconfig } from "../support/kubectl.ts";
-import { kubeContract } from "./kube.contract.ts";
+import { addressContract, kubeContract } from "./kube.contract.ts";
 
 const ADMIN_TOKEN = "admin-token";
 const BOOKMARK_PERIOD_MS = 500;
@@ -24,9 +23,7 @@ describe("the embedded API, by function call", () => {
     const server = embedded();
     return Promise.resolve({
       wire: server.wire,
-      wireWith: null,
       compact: () => Promise.resolve(server.faults.compact()),
-      kubectl: null,
       stop: () => Promise.resolve(),
     });
   });
@@ -51,7 +48,7 @@ describe("the embedded API, through its HTTP front", () => {
       wire: wireWith(ADMIN_TOKEN),
       wireWith,
       compact: () => Promise.resolve(server.faults.compact()),
-      kubectl: kubeAssets() === null ? null : (...args) => kubectl(kubeconfig, args),
+      kubectl: (...args: string[]) => kubectl(kubeconfig, args),
       stop: async () => {
         for (const wire of wires) wire.close();
         await front.close();
@@ -59,5 +56,5 @@ describe("the embedded API, through its HTTP front", () => {
         rmSync(folder, { recursive: true });
       },
     };
-  });
+  }, addressContract);
 });

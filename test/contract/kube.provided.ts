@@ -3,18 +3,22 @@
  * expects nothing.
  */
 import type { KubeObject, Wire } from "../../protocols/ports.ts";
+import type { KubectlResult } from "../support/kubectl.ts";
 
 /** A server under contract. */
 export interface ProvidedServer {
   /** A wire of someone who may do everything. */
   readonly wire: Wire;
-  /** A wire with another bearer token; null when this way in needs none. */
-  readonly wireWith: ((token: string) => Wire) | null;
   /** Makes the server forget its history: older watches and continue tokens are expired after it. */
   compact(): Promise<void>;
-  /** Runs kubectl; null when this way in has no address. */
-  readonly kubectl: ((...args: string[]) => Promise<{ code: number; stdout: string; stderr: string }>) | null;
   stop(): Promise<void>;
+}
+
+/** A server that has an address. */
+export interface AddressedServer extends ProvidedServer {
+  /** A wire with this bearer token. */
+  wireWith(token: string): Wire;
+  kubectl(...args: string[]): Promise<KubectlResult>;
 }
 
 /** One whole answer. */

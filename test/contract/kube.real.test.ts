@@ -2,17 +2,17 @@
 
 import { startKubeApiserver } from "../support/kube-apiserver.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
-import { kubeContract } from "./kube.contract.ts";
+import { addressContract, kubeContract } from "./kube.contract.ts";
 
 describeWithKube("the real kube-apiserver", () => {
   kubeContract(async () => {
     const server = await startKubeApiserver();
     return {
       wire: server.wire(),
-      wireWith: (token) => server.wire(token),
+      wireWith: (token: string) => server.wire(token),
       compact: () => server.compact(),
-      kubectl: (...args) => server.kubectl(...args),
+      kubectl: (...args: string[]) => server.kubectl(...args),
       stop: () => server.stop(),
     };
-  });
+  }, addressContract);
 });

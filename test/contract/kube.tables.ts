@@ -1,12 +1,12 @@
-/** The contract's part about what kubectl shows. */
+/** The contract's part about tables, as kubectl prints them. */
 import { expect, test } from "vitest";
-import { nodeNamed, nodePath, type ProvidedServer, podNamed, type RawClient } from "./kube.provided.ts";
+import { nodeNamed, nodePath, podNamed, type RawClient } from "./kube.provided.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const PODS = "/api/v1/namespaces/default/pods";
 
 /** Registers the tests. */
-export function tablesContract(server: () => ProvidedServer, client: () => RawClient): void {
+export function tablesContract(client: () => RawClient): void {
   const columns = async (path: string): Promise<unknown> => {
     const { status, object } = await client().get(path, TABLE);
     expect(status).toBe(200);
@@ -87,34 +87,6 @@ export function tablesContract(server: () => ProvidedServer, client: () => RawCl
     ]);
     await client().delete(`${PODS}/t-pod`);
     expect(await rows(selected, 3)).toEqual([["t-pod", "0/1", "Terminating"]]);
-  });
-
-  test("kubectl lists, describes, taints, cordons and deletes", async ({ skip }) => {
-    const { kubectl } = server();
-    if (kubectl === null) return skip("there is no address for kubectl, or no kubectl");
-    const run = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await kubectl(...args);
-      expect({ args, code, stderr: code === 0 ? "" : stderr }).toEqual({ args, code: 0, stderr: "" });
-      return stdout;
-    };
-    await client().post("/api/v1/nodes", nodeNamed("t-kubectl"));
-    expect(await run("get", "nodes", "t-kubectl", "--no-headers")).toMatch(/^t-kubectl\s+Unknown\s+<none>\s+\S+\s*$/);
-    expect(await run("get", "node", "t-kubectl", "-o", "jsonpath={.metadata.name}")).toBe("t-kubectl");
-    expect(await run("taint", "nodes", "t-kubectl", "t=v:NoExecute")).toBe("node/t-kubectl tainted\n");
-    expect(await run("cordon", "t-kubectl")).toBe("node/t-kubectl cordoned\n");
-    expect(await run("label", "node", "t-kubectl", "t=l")).toBe("node/t-kubectl labeled\n");
-    const described = await run("describe", "node", "t-kubectl");
-    expect(described).toMatch(/Taints:\s+t=v:NoExecute/);
-    expect(described).toMatch(/Unschedulable:\s+true/);
-    await client().post(PODS, podNamed("t-deleted", "t-kubectl"));
-    expect(await run("get", "pods", "--field-selector", "spec.nodeName=t-kubectl", "-o", "name")).toBe(
-      "pod/t-deleted\n",
-    );
-    expect(await run("delete", "pod", "t-deleted", "--grace-period=0", "--force", "--wait=false")).toContain(
-      "t-deleted",
-    );
-    expect(await run("delete", "node", "t-kubectl")).toBe('node "t-kubectl" deleted\n');
-    expect((await kubectl("get", "node", "t-kubectl")).stderr).toContain('nodes "t-kubectl" not found');
   });
 }
 

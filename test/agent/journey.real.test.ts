@@ -1,0 +1,163 @@
+/** The agent on a real kube-apiserver, with Vigil's own controller reacting to it. */
+import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import { startHollowNodes } from "../../services/agent/hollow.service.ts";
+import { nodeRef } from "../../services/agent/registration.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { read } from "../support/kube-probe.ts";
+import { until } from "../support/until.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { AgentScene } from "./journey.scene.ts";
+import { FIGURES, GIBIBYTE, MACHINE } from "./node-fixtures.ts";
+
+const CMAD = "volumes.kubernetes.io/controller-managed-attach-detach";
+const leaseRef = (name: string) => ({ kind: "Lease", namespace: LEASE_NAMESPACE, name }) as const;
+
+describeWithKube("an agent on a real kube-apiserver", () => {
+  let scene: AgentScene;
+
+  beforeAll(async () => {
+    scene = await AgentScene.open();
+  });
+
+  afterAll(async () => {
+    await scene.close();
+  });
+
+  test("registers a fresh node with lease and Events, and Vigil takes the admission's taint off", async () => {
+    scene.start("fresh", { zone: "z" });
+    await scene.shows("fresh", "Ready=True", []);
+    const node = await scene.node("fresh");
+    expect(node?.status?.capacity).toMatchObject({ cpu: "4", memory: "8Gi", pods: "110" });
+    expect(node?.metadata.labels).toMatchObject({ "topology.kubernetes.io/zone": "z" });
+    const lease = await read(scene.kube, leaseRef("fresh"));
+    expect(lease).toMatchObject({ object: { metadata: { ownerReferences: [{ uid: node?.metadata.uid }] } } });
+    await until("the Events are there", async () => (await scene.events("fresh")).length >= 4, { everyMs: 200 });
+    expect(await scene.events("fresh")).toEqual(
+      expect.arrayContaining(["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]),
+    );
+  });
+
+  test("reconciles a node that is there already in all four ways, and leaves its spec alone (R9.5, R9.6)", async () => {
+    await scene.create({
+      metadata: { name: "known", labels: { "kubernetes.io/os": "plan9", mine: "1" }, annotations: { [CMAD]: "false" } },
+      spec: { providerID: "mine://1", unschedulable: true },
+      status: {
+        capacity: { "example.com/gpu": "4", "hugepages-1Gi": "1Gi" },
+        allocatable: { "example.com/gpu": "4", "hugepages-1Gi": "1Gi" },
+      },
+    });
+    const { figures } = scene.start("known", { providerId: "other://1" });
+    const machine = { ...MACHINE, hugePages: { "2Mi": GIBIBYTE } };
+    figures.current = { ...FIGURES, machine, resetExtendedResources: true };
+    await scene.shows("known", "Ready=True", ["unschedulable"]);
+    expect(await scene.node("known")).toMatchObject({
+      metadata: { labels: { "kubernetes.io/os": "linux", mine: "1" }, annotations: { [CMAD]: "true" } },
+      spec: { providerID: "mine://1", unschedulable: true },
+      status: { capacity: { "example.com/gpu": "0", "hugepages-2Mi": "1Gi" }, allocatable: { memory: "7068Mi" } },
+    });
+    expect((await scene.node("known"))?.status?.capacity).not.toHaveProperty("hugepages-1Gi");
+  });
+
+  test("that may not create its node takes over one that is there, once it may read and patch it (9.5)", async () => {
+    const may = ["--verb=get,patch,update,create", "--resource=leases,nodes/status,events"];
+    await scene.create({ metadata: { name: "forbidden" } });
+    const { agent } = scene.start("forbidden", {}, scene.client(scene.server.strangerToken));
+    const refused = () => scene.log.lines.some(({ fields }) => String(fields.problem).includes("forbidden"));
+    await until("the agent is refused", refused);
+    expect(agent.registered()).toBe(false);
+    await scene.server.kubectl("create", "clusterrole", "half-kubelet", ...may);
+    await scene.server.kubectl("create", "clusterrole", "sees-nodes", "--verb=get", "--resource=nodes");
+    for (const role of ["half-kubelet", "sees-nodes"]) {
+      await scene.server.kubectl("create", "clusterrolebinding", role, `--clusterrole=${role}`, "--user=stranger");
+    }
+    await scene.shows("forbidden", "Ready=True", []);
+  });
+
+  test("registers again when its node is deleted, with a lease of the new one (better than R9.4)", async () => {
+    scene.start("deleted");
+    await scene.shows("deleted", "Ready=True", []);
+    const before = (await scene.node("deleted"))?.metadata.uid;
+    await scene.remove(nodeRef("deleted"));
+    const back = async () => ![before, undefined].includes((await scene.node("deleted"))?.metadata.uid);
+    await until("the node is there again", back);
+    await scene.shows("deleted", "Ready=True", []);
+    const uid = (await scene.node("deleted"))?.metadata.uid;
+    await until("the lease has its new owner", async () =>
+      JSON.stringify(await read(scene.kube, leaseRef("deleted"))).includes(String(uid)),
+    );
+  });
+
+  test("under pressure says so, Vigil taints it, and both end with the pressure", async () => {
+    const { figures } = scene.start("pressed");
+    await scene.shows("pressed", "MemoryPressure=False", []);
+    figures.current = { ...FIGURES, headroom: { "memory.available": { available: 1, capacity: 2 } } };
+    await scene.shows("pressed", "MemoryPressure=True", ["memory-pressure"]);
+    figures.current = FIGURES;
+    await scene.shows("pressed", "MemoryPressure=False", []);
+  });
+
+  test("that stops gracefully says so, gives its lease back when so set, and Vigil taints the node", async () => {
+    const { agent } = scene.start("stopping", { deleteLeaseOnStop: true });
+    await scene.shows("stopping", "Ready=True", []);
+    await new Promise<void>((resolve) => agent.stop(resolve));
+    await scene.shows("stopping", "Ready=False", ["not-ready"]);
+    const ready = (await scene.node("stopping"))?.status?.conditions?.find(({ type }) => type === "Ready");
+    expect(ready?.message).toBe("node is shutting down");
+    expect((await read(scene.kube, leaseRef("stopping"))).outcome).toBe("gone");
+  });
+
+  test("hollow nodes that fall silent are found by Vigil and healed by themselves, and finalise their pods", async () => {
+    const { clock, kube, log } = scene;
+    const times = { leaseSeconds: 2, statusReportMs: 300_000 };
+    const nodes = [{ name: "hollow-1", pods: 1 }, { name: "hollow-2" }];
+    const hollow = startHollowNodes({ clock, kube, log, random: systemRandom, nodes, times });
+    await scene.shows("hollow-1", "Ready=True", []);
+    hollow.stop({ names: ["hollow-1"] });
+    await scene.shows("hollow-1", "Ready=Unknown", ["unreachable"]);
+    const pod = { kind: "Pod", namespace: "default", name: "hollow-1-pod-0" } as const;
+    await scene.remove(pod);
+    expect((await read(kube, pod)).outcome).toBe("ok");
+    hollow.resume({});
+    await scene.shows("hollow-1", "Ready=True", []);
+    await until("the pod is finalised", async () => (await read(kube, pod)).outcome === "gone");
+    hollow.remove({});
+    await until("the nodes are gone", async () => (await scene.node("hollow-2")) === null);
+    hollow.shutdown();
+  });
+
+  test("the program itself shows this machine as /proc does, and says goodbye on SIGTERM", async () => {
+    const agent = new VigilProcess([
+      "agent",
+      `--kubeconfig=${scene.server.kubeconfig}`,
+      "--node-name=machine",
+      "--log-format=json",
+    ]);
+    await scene.shows("machine", "Ready=True", ["vigil/runs-no-pods"]);
+    const { stdout } = await scene.server.kubectl("describe", "node", "machine");
+    const fact = (name: string) => new RegExp(`^ *${name}: +(.+)$`, "m").exec(stdout)?.[1];
+    const memory = /MemTotal: +(\d+) kB/.exec(readFileSync("/proc/meminfo", "utf8"))?.[1];
+    const system = (file: string) => readFileSync(`/proc/sys/kernel/${file}`, "utf8").trim();
+    expect([fact("cpu"), fact("memory")]).toEqual([String(cpus().length), `${memory}Ki`]);
+    expect([fact("Boot ID"), fact("Kernel Version")]).toEqual([system("random/boot_id"), system("osrelease")]);
+    expect(fact("HolderIdentity")).toBe("machine");
+    agent.signal("SIGTERM");
+    expect(await agent.exited()).toBe(0);
+    await scene.shows("machine", "Ready=False", ["not-ready", "vigil/runs-no-pods"]);
+  });
+
+  // The last one, because nobody else can go on without the server.
+  test("started while the API server is down registers when that comes up", async () => {
+    await scene.server.kill();
+    const { agent } = scene.start("early");
+    const refused = () => scene.log.lines.some(({ fields }) => String(fields.problem).includes("ECONNREFUSED"));
+    await until("the agent is refused", refused);
+    expect(agent.registered()).toBe(false);
+    await scene.server.start();
+    await scene.shows("early", "Ready=True", []);
+    expect((await read(scene.kube, leaseRef("early"))).outcome).toBe("ok");
+  });
+});

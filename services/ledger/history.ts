@@ -4,7 +4,7 @@ import type { Decision, Subject } from "../../protocols/status.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 /** Entries kept over all objects, some 400 bytes each; the object longest unmentioned is forgotten first. */
-const ENTRIES_MAX = 100_000;
+const ENTRIES_MAX = 50_000;
 /** Entries kept of one object; the oldest goes first. */
 export const ENTRIES_PER_OBJECT_MAX = 32;
 /** Decisions kept in the order they came, over all objects. */

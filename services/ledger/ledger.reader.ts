@@ -69,26 +69,28 @@ function nodesOf(facts: Facts): NodeReport[] {
   return reports;
 }
 
-/** The pods due first; a heap of the latest among them, so that a million pods cost no sort. */
+/** The pods due first: a heap of the latest among those kept, so that of many pods few are touched. */
 function soonest(facts: Facts, limit: number): PendingEviction[] {
-  const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
+  const kept = new MinHeap<PodFacts>((left, right) => dueAt(left) > dueAt(right));
   for (const pod of facts.pods.pending()) {
-    const eviction = pendingOf(pod);
-    if (eviction === null) continue;
-    kept.push(eviction);
-    if (kept.size > limit) kept.pop();
+    if (kept.size === limit) {
+      const latest = kept.peek();
+      if (latest === undefined || dueAt(latest) <= dueAt(pod)) continue;
+      kept.pop();
+    }
+    kept.push(pod);
   }
   const latestFirst = Array.from({ length: kept.size }, () => kept.pop());
-  return latestFirst.filter((eviction) => eviction !== undefined).reverse();
+  return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : pendingOf(pod)));
 }
 
-function pendingOf({ judged, asked }: PodFacts): PendingEviction | null {
-  const named = judged ?? asked;
-  if (named === null) return null;
-  const { namespace, name, uid, node, deadlineAt, taint } = named;
-  return { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null };
+function pendingOf({ judged, asked }: PodFacts): PendingEviction[] {
+  const told = judged ?? asked;
+  if (told === null) return [];
+  const { namespace, name, uid, node, deadlineAt, taint } = told;
+  return [{ namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null }];
 }
 
-function dueAt({ deadlineAt }: PendingEviction): number {
-  return deadlineAt ?? Number.NEGATIVE_INFINITY;
+function dueAt({ judged, asked }: PodFacts): number {
+  return (judged ?? asked)?.deadlineAt ?? Number.NEGATIVE_INFINITY;
 }

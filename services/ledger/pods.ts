@@ -3,7 +3,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
-const PODS_MAX = 200_000;
+const PODS_MAX = 100_000;
 /** A pod nobody speaks of for so long after its time is moot: the taint-manager asks at least every minute. */
 export const MOOT_MS = 300_000;
 

@@ -15,7 +15,7 @@ const KUBE_ASSETS_MISSING =
   "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
 
 /** The folder of the programs: KUBEBUILDER_ASSETS, or the cache of the build that brings the controller manager too. */
-export function kubeAssets(): string | null {
+function kubeAssets(): string | null {
   const folders = [process.env.KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
   const has = (folder: string): boolean =>
     ["etcd", "kube-apiserver"].every((program) => existsSync(join(folder, program)));

@@ -1,4 +1,4 @@
-/** Tries one ask about a pod: the live reads before it, the decision, the writes. When to try again is the jobs' matter. */
+/** Tries one ask about a pod: the live reads, the decision, the writes. When to try again is the jobs' matter. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { type Io, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
@@ -42,8 +42,8 @@ export interface PodAskIo {
 }
 
 /**
- * How old the look at a node may be when the delete it allowed is sent, in milliseconds. The reads and the write between
- * may each take seconds on a slow server, in which the node may have come back.
+ * How old the look at a node may be when the delete it allowed is sent, in milliseconds. The reads and the write
+ * between may each take seconds on a slow server, in which the node may have come back.
  */
 const LOOK_AGE_MAX_MS = 1000;
 
@@ -121,7 +121,7 @@ function act(
   });
 }
 
-/** A taint eviction needs its reason on the pod first (R8.27); a drain goes on without it but after a conflict (R5.16). */
+/** A taint eviction needs its reason on the pod first (R8.27); a drain goes on without it, but not after a conflict. */
 function mayDelete({ outcome }: WriteReply, isDrain: boolean): boolean {
   return outcome === "ok" || outcome === "shadowed" || (isDrain && outcome !== "conflict" && outcome !== "throttled");
 }

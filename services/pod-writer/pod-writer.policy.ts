@@ -7,7 +7,13 @@ import type { BoundPod, KubeObject } from "../../protocols/ports.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
-import { evictionOf, noExecuteTaints, type StandingTaint, type TolerationRules } from "../runtime/toleration.ts";
+import {
+  evictionOf,
+  noExecuteTaints,
+  type StandingTaint,
+  type TolerationRules,
+  taintName,
+} from "../runtime/toleration.ts";
 
 /** An ask that came to an end without a write. */
 export interface Moot {
@@ -36,7 +42,7 @@ export interface EvictionRules extends TolerationRules {
 const CLOCKS_APART_MS = 2000;
 
 /** Nothing is to be written. */
-export function moot(outcome: Moot["outcome"], detail: string): Moot {
+function moot(outcome: Moot["outcome"], detail: string): Moot {
   return { kind: "moot", outcome, detail };
 }
 
@@ -94,12 +100,9 @@ function taintVerdict(
   return { kind: "act", taint: eviction.taint };
 }
 
-/**
- * The taint with the instant it counts from. Where the API does not tell, the asker alone knows, and has said that the
- * time has come.
- */
+/** The taint with the instant it counts from; where the API tells none, we believe the asker that its time has come. */
 function standingTaint(taint: Taint, { taintsSeenAt }: ObservedNode): StandingTaint {
-  const seenAt = taintsSeenAt?.[`${taint.key}:${taint.effect}`];
+  const seenAt = taintsSeenAt?.[taintName(taint)];
   return { taint, since: epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY };
 }
 
@@ -124,10 +127,7 @@ export function unreadyPatch({ pod, object }: LivePod, now: string): StatusPatch
 /** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */
 const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
 
-/**
- * Says on the pod why it is deleted (R8.28); unlike upstream's, the message names the taint and its node. Null when it
- * stands there.
- */
+/** Says on the pod why it is deleted (R8.28), naming taint and node as upstream does not; null when it stands there. */
 export function disruptionTargetPatch(
   { pod, node, object }: LivePod,
   { key, value, effect }: Taint,
@@ -151,9 +151,7 @@ export function nodeLostPatch({ pod, node, object }: LivePod): StatusPatch | nul
   return { metadata: { uid: pod.uid }, status: { reason: "NodeLost", message } };
 }
 
-/**
- * A patch of one condition in upstream's shape (R8.29): the uid as precondition, and the order of all condition types.
- */
+/** A patch of one condition in upstream's shape (R8.29), with the uid as precondition and the order of all types. */
 function conditionPatch(
   uid: string,
   object: KubeObject,

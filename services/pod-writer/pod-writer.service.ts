@@ -1,7 +1,4 @@
-/**
- * The pod-writer: the only writer of Pod objects. What an ask demands and whether it still holds is decided in the
- * policy.
- */
+/** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";

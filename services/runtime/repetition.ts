@@ -1,7 +1,4 @@
-/**
- * When a wish that has not come true may be told again: at once, then after pauses that double. It sends nothing and
- * has no timer.
- */
+/** When a wish that has not come true may be told again: after pauses that double. It sends nothing. */
 import type { Profile } from "../../protocols/profile.ts";
 
 /** The pauses between tellings. */

@@ -1,6 +1,4 @@
-/**
- * One live read for all who want the same object at the same moment. It keeps no answer: who comes later reads again.
- */
+/** One live read for all who want the same object at the same moment. It keeps no answer. */
 import type { Kube, ObjectRef, ReadReply } from "../../protocols/ports.ts";
 
 /** Live reads, those of one object under way at once put together. */

@@ -1,7 +1,4 @@
-/**
- * What NoExecute taints mean for a pod with these tolerations: stay, leave at an instant, or leave now. It reads no
- * clock.
- */
+/** When a pod with these tolerations has to leave a node with these NoExecute taints. It reads no clock. */
 import { TaintEffect } from "../../protocols/names.ts";
 import type { Taint, Toleration } from "../../protocols/objects.ts";
 
@@ -25,6 +22,11 @@ export interface Eviction {
   readonly taint: Taint;
   /** Seconds of the toleration that decides; null when none matches. */
   readonly tolerationSeconds: number | null;
+}
+
+/** Names a taint in what is written down about its first sight (Annotation.taintsSeen). */
+export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
+  return `${key}:${effect}`;
 }
 
 const SECOND_MS = 1000;

@@ -1,7 +1,4 @@
-/**
- * Very many deadlines behind one timer, in flat arrays: a heap that fires each exactly when it is due. What is due it
- * does not know.
- */
+/** Very many deadlines behind one timer: a heap in flat arrays. It does not know what is due. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 
 /** Slots at first; the arrays double when they are full, and shrink to this again when nothing is held. */

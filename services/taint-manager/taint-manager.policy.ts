@@ -1,7 +1,7 @@
 /** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { apiMicroTime, epochMsOf } from "../runtime/api-time.ts";
-import { type Eviction, noExecuteTaints, type StandingTaint } from "../runtime/toleration.ts";
+import { type Eviction, noExecuteTaints, type StandingTaint, taintName } from "../runtime/toleration.ts";
 
 /** One instant on both clocks of this process, in milliseconds. */
 export interface Now {
@@ -22,15 +22,7 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
   return monotonicMs + (instantAt - wallMs);
 }
 
-/** Names a taint in what is written down about its first sight. */
-export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
-  return `${key}:${effect}`;
-}
-
-/**
- * A NoExecute taint with its beginning on both clocks: `since` on the monotonic one, which decides, and as the API
- * tells it.
- */
+/** A NoExecute taint with its beginning on the monotonic clock, which decides, and on the API's own time line. */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
 }

@@ -1,7 +1,4 @@
-/**
- * Wires tainted nodes to the bus: who must leave a node because of its NoExecute taints, and when. Decisions are in the
- * policies.
- */
+/** Wires tainted nodes to the bus: which pods must leave them, and when. Decisions are in taint-manager.policy.ts. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";

@@ -1,7 +1,4 @@
-/**
- * One node that carries NoExecute taints, and the sentence of each pod on it. When a sentence is due the deadlines
- * tell; it keeps no timer of its own.
- */
+/** One node that carries NoExecute taints, and the sentence of each pod on it. It keeps no timer of its own. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";

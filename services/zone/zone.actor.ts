@@ -1,7 +1,4 @@
-/**
- * One zone at work: its state, its bucket and its queue, and what follows from them. It is told what the cluster looks
- * like and keeps no view of its own.
- */
+/** One zone at work: its state, its bucket and its queue. What they mean is decided in policy and machine. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import { pauseMs, Repetition } from "../runtime/repetition.ts";
@@ -49,6 +46,8 @@ export interface Circumstances {
 export class ZoneActor {
   readonly #options: ZoneActorOptions;
   readonly #queue = new ZoneQueue();
+  /** The nodes that carry one of our NoExecute taints. */
+  readonly #tainted = new Set<string>();
   readonly #clearing: Repetition<string>;
   #life: ZoneLife = FIRST_ZONE_LIFE;
   #since: number;
@@ -69,11 +68,10 @@ export class ZoneActor {
     if (this.#bucket === null) return;
     const was = this.#isHere(before) ? before : null;
     const is = this.#isHere(after) ? after : null;
-    if (was === null && is === null) return;
     const now = this.#options.io.clock.monotonicMs();
     if (was !== null && is !== null && hasLanded(was, is)) this.#bucket = paid(this.#bucket, now, now);
-    if (is !== null && wantsTurn(is, this.#mode)) this.#queue.add(is.observed.node, is.observed.uid);
-    else this.#queue.remove((is ?? was)?.observed.node ?? "");
+    if (is !== null) this.#place(is);
+    else if (was !== null) this.#drop(was.observed.node);
   }
 
   /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
@@ -105,10 +103,7 @@ export class ZoneActor {
     this.#announce(true, null);
   }
 
-  /**
-   * Takes what came of an ask. A turn that changed nothing, because the node is well again or gone, gives its token
-   * back.
-   */
+  /** Takes what came of an ask. A turn that changed nothing, its node being well or gone, gives its token back. */
   settle({ node, outcome }: BodyOf<"done.write">, ask: string): void {
     if (this.#bucket === null || (outcome !== "refused" && outcome !== "gone")) return;
     if (!this.#queue.takeBack(node, ask)) return;
@@ -119,9 +114,8 @@ export class ZoneActor {
   /** Whether nothing would be lost by forgetting this zone: nobody waits, and a new bucket would be as full. */
   isSpent(): boolean {
     if (this.#bucket === null) return true;
-    return (
-      this.#queue.size === 0 && (this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs()))
-    );
+    const isFull = this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs());
+    return isFull && this.#queue.size === 0;
   }
 
   get #mode(): string {
@@ -130,6 +124,19 @@ export class ZoneActor {
 
   #isHere(member: Member | null): member is Member {
     return member?.judged.zone === this.#options.zone;
+  }
+
+  #place(member: Member): void {
+    const { node, uid, taints } = member.observed;
+    if (wantsTurn(member, this.#mode)) this.#queue.add(node, uid);
+    else this.#queue.remove(node);
+    if (ownTaintsOf(taints).length > 0) this.#tainted.add(node);
+    else this.#tainted.delete(node);
+  }
+
+  #drop(node: string): void {
+    this.#queue.remove(node);
+    this.#tainted.delete(node);
   }
 
   #enter(life: ZoneLife): void {
@@ -141,18 +148,14 @@ export class ZoneActor {
 
   /** Takes the zone over: its queue from what is judged, its pace from the taints that stand on its nodes. */
   #begin(perSecond: number, now: number): void {
-    const members = [...(this.#zone?.members.values() ?? [])];
-    const waiting = members.filter((member) => wantsTurn(member, this.#mode));
-    for (const { observed } of waiting.sort(inOrderOfWaiting)) this.#queue.add(observed.node, observed.uid);
+    const members = [...(this.#zone?.members.values() ?? [])].sort(inOrderOfWaiting);
+    for (const member of members) this.#place(member);
     const bucket = newBucket(perSecond, now);
     const paidAt = this.#lastPaidAt(members, now);
     this.#bucket = paidAt === null ? bucket : paid(bucket, paidAt, now);
   }
 
-  /**
-   * When this zone's last turn was granted, as far as the API tells. In direct mode nothing tells, so it may have been
-   * just now.
-   */
+  /** When the last turn was granted, as far as the API tells; in direct mode nothing tells, so it may have been now. */
   #lastPaidAt(members: readonly Member[], now: number): number | null {
     if (this.#mode !== "taint") return now;
     const newestAt = newestTaintAt(members.map(({ observed }) => observed));
@@ -186,14 +189,12 @@ export class ZoneActor {
   }
 
   #takeBackTaints({ members }: Zone, now: number, cause: string | null): void {
-    const clear = new Set<string>();
-    for (const [node, { observed }] of members) {
-      const ask = clearAsk(observed);
-      if (ask === null) continue;
-      clear.add(node);
-      if (this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
+    for (const node of this.#tainted) {
+      const member = members.get(node);
+      const ask = member === undefined ? null : clearAsk(member.observed);
+      if (ask !== null && this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
     }
-    this.#clearing.keep((node) => clear.has(node));
+    this.#clearing.keep((node) => this.#tainted.has(node));
   }
 
   #announce(again: boolean, cause: string | null): void {

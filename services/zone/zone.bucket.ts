@@ -7,9 +7,7 @@ export interface Bucket {
   /** Tokens at `at`, from 0 to BURST. */
   readonly tokens: number;
   readonly at: number;
-  /**
-   * A stopped bucket never grants. A flag of its own: upstream's "never" limiter passes for one of rate 1 (L12, R7.12).
-   */
+  /** A stopped bucket never grants. A flag, because upstream's "never" limiter passes for one of rate 1 (L12). */
   readonly stopped: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Decides how disrupted a zone is, how fast it may evict, and which nodes wait for a turn. It keeps nothing between
- * calls.
- */
+/** Decides how disrupted a zone is, how fast it may evict, and which nodes wait for a turn. It holds no state. */
 import type { ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
@@ -11,10 +8,10 @@ import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { zoneKeyOf } from "../runtime/zone-key.ts";
 
-/** The settings that decide a zone's pace; all of them are read as float32, as upstream holds them (R6.2, R7.8). */
-export type PaceSettings = Pick<
+/** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
+type PaceSettings = Pick<
   Profile,
-  "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold" | "unhealthyZoneThreshold"
+  "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold"
 >;
 
 /** How many nodes of a zone take part in disruption checks, and how many of them are not ready. */
@@ -79,7 +76,7 @@ export function outlookOf(damages: Iterable<Damage | null>): Outlook {
 }
 
 /** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
-export function wantedTaint(ready: ConditionStatus | null): TaintId | null {
+function wantedTaint(ready: ConditionStatus | null): TaintId | null {
   if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
   if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };
   return null;
@@ -140,13 +137,11 @@ export function clearAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
 }
 
 /** The status of a node's Ready condition as the API shows it; null when it has none. */
-export function readyOf(node: ObservedNode): ConditionStatus | null {
+function readyOf(node: ObservedNode): ConditionStatus | null {
   return readyConditionOf(node)?.status ?? null;
 }
 
-/**
- * API stamps are cut to whole seconds, so a taint may have been added this much later than it says, in milliseconds.
- */
+/** API stamps are cut to whole seconds: a taint may have been added this many milliseconds later than it says. */
 const STAMP_RESOLUTION_MS = 1000;
 
 /**

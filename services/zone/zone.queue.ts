@@ -8,10 +8,7 @@ export interface Waiting {
   readonly notBefore: number;
   /** How many turns it has had. */
   readonly turns: number;
-  /**
-   * Id of the ask that its last turn led to, as long as that turn is paid for; null before the first and once its token
-   * was given back.
-   */
+  /** Id of the ask that its last turn led to, while that turn is paid for; null before, and once the token is back. */
   readonly ask: string | null;
 }
 
@@ -27,13 +24,7 @@ export class ZoneQueue {
     return this.#waiting.size;
   }
 
-  has(node: string): boolean {
-    return this.#waiting.has(node);
-  }
-
-  /**
-   * Lets a node wait. Nothing happens when it already does; another node of the same name takes the end of the queue.
-   */
+  /** Lets a node wait, if it does not already; another node of the same name takes the end of the queue. */
   add(node: string, uid: string): void {
     if (this.#waiting.get(node)?.uid === uid) return;
     this.#moveToEnd({ node, uid, notBefore: 0, turns: 0, ask: null });
@@ -44,10 +35,7 @@ export class ZoneQueue {
     this.#waiting.delete(node);
   }
 
-  /**
-   * Whose turn it is now; null when nobody may be granted one. A delayed entry lets the others pass and costs nothing
-   * (L13).
-   */
+  /** Whose turn it is now; null when it is nobody's. A delayed entry lets the others pass and costs nothing (L13). */
   head(now: number): Waiting | null {
     for (const waiting of this.#waiting.values()) if (waiting.notBefore <= now) return waiting;
     return null;
@@ -63,10 +51,7 @@ export class ZoneQueue {
     return earliest;
   }
 
-  /**
-   * Notes that the node's turn was granted and asked for as `ask`; null when nothing was. It may have another one at
-   * `againAt`.
-   */
+  /** Notes that a turn was granted and led to this ask, if to any; there may be another one at `againAt`. */
   granted(node: string, ask: string | null, againAt: number): void {
     const waiting = this.#waiting.get(node);
     if (waiting === undefined) return;
@@ -79,11 +64,6 @@ export class ZoneQueue {
     if (waiting === undefined || waiting.ask !== ask) return false;
     this.#waiting.set(node, { ...waiting, ask: null });
     return true;
-  }
-
-  /** Empties the queue. */
-  clear(): void {
-    this.#waiting.clear();
   }
 
   #moveToEnd(waiting: Waiting): void {

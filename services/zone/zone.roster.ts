@@ -1,7 +1,4 @@
-/**
- * Which nodes belong to which zone, and how many of them count as not ready: what has been observed and judged, put
- * together. It decides nothing.
- */
+/** Which nodes belong to which zone, by what has been observed and judged of them. It decides nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";

@@ -1,7 +1,4 @@
-/**
- * Wires the zone actors to the bus: one for each zone key whose shard this process minds. Decisions are in
- * zone.policy.ts.
- */
+/** Wires the zone actors to the bus, one for each zone that this process minds. Decisions are in zone.policy.ts. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
@@ -118,9 +115,7 @@ class Zones {
     return actor;
   }
 
-  /**
-   * Evaluates every zone once the message at hand is done: a zone that changes may change the outlook of all others.
-   */
+  /** Evaluates every zone once the message at hand is done: one that changes may change the outlook of all others. */
   #wake(cause: string | null): void {
     this.#cause = cause ?? this.#cause;
     if (this.#isDirty) return;
@@ -158,13 +153,11 @@ class Zones {
   /** What another process has announced of its zone lately; null when nothing is known. */
   #announced(zone: string): Damage | null {
     const announcement = this.#announcements.get(zone);
-    const isFresh = this.#isFresh(announcement);
-    return announcement !== undefined && isFresh ? announcement.damage : null;
+    return announcement !== undefined && this.#isFresh(announcement) ? announcement.damage : null;
   }
 
-  #isFresh(announcement: Announcement | undefined): boolean {
-    if (announcement === undefined) return false;
-    return this.#io.clock.monotonicMs() - announcement.heardAt < this.#io.profile.pulseTimeoutMs;
+  #isFresh({ heardAt }: Announcement): boolean {
+    return this.#io.clock.monotonicMs() - heardAt < this.#io.profile.pulseTimeoutMs;
   }
 
   #tickLater(): Timer {
@@ -179,9 +172,7 @@ class Zones {
     this.#wake(null);
   }
 
-  /**
-   * Lets go of zones without members whose pace is worth nothing any more, of old announcements and of unknown nodes.
-   */
+  /** Lets go of zones without members whose pace no longer matters, of old announcements and of unknown nodes. */
   #forget(): void {
     for (const [zone, actor] of this.#actors) {
       if (this.#roster.zone(zone) === null && actor.isSpent()) this.#actors.delete(zone);

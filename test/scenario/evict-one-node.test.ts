@@ -1,4 +1,4 @@
-/** Scenarios of one node's death on virtual time: taint, countdown, eviction, recovery; in one life of Vigil and across a crash. */
+/** Scenarios of one node's death on virtual time: taint, countdown, eviction, recovery; also across a crash. */
 import { describe, expect, test } from "vitest";
 import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 

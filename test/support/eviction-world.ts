@@ -10,8 +10,8 @@ import { observerService } from "../../services/observer/observer.service.ts";
 import { podWriterService } from "../../services/pod-writer/pod-writer.service.ts";
 import { taintManagerService } from "../../services/taint-manager/taint-manager.service.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
-import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
 import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
+import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
 
 /** Every service that has to do with evictions. */
 export const EVICTING: Services = {
@@ -35,7 +35,7 @@ export interface Seen {
 }
 
 /** What admission gives every pod that says nothing itself (8.10). */
-export const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map((key) => ({
+const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map((key) => ({
   key,
   operator: "Exists",
   effect: "NoExecute",

@@ -1,0 +1,92 @@
+/** Measures what a message costs, from publish to handler, on memory and on NATS in the same run. */
+import type { ServiceName, Transport } from "../../protocols/ports.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { connectNats } from "../../services/runtime/bus.nats.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { findNatsServer, startNatsServer } from "../support/nats-server.ts";
+import { type BenchReport, type Figure, figure } from "./figures.ts";
+
+const MESSAGES = 2_000;
+const HEARTBEATS = 100;
+const RUNS = 5;
+
+/** CPU per message and per heartbeat: batches of heartbeats as the observer sends and the node service reads them. */
+export async function bus(): Promise<BenchReport> {
+  const figures: Figure[] = await overTransport("memory", memoryTransport(realClock()));
+  if (findNatsServer() !== null) {
+    const server = await startNatsServer();
+    const nats = await connectNats({
+      servers: [server.url],
+      name: "bench",
+      clock: realClock(),
+      log: silentLog,
+      metrics: createMetrics(),
+    });
+    figures.push(...(await overTransport("NATS", nats)));
+    await nats.close();
+    await server.stop();
+  }
+  return {
+    bench: "bus",
+    load: `${MESSAGES} batches of ${HEARTBEATS} heartbeats, publisher and reader in one process`,
+    figures,
+  };
+}
+
+async function overTransport(name: string, transport: Transport): Promise<Figure[]> {
+  const clock = realClock();
+  const busOf = (service: ServiceName) =>
+    typedBus({
+      transport,
+      clock,
+      cluster: "bench",
+      service,
+      member: "bench",
+      log: silentLog,
+      metrics: createMetrics(),
+      mailboxMessagesMax: 1e6,
+    });
+  const [publisher, reader] = [busOf("observer"), busOf("node")];
+  const micros: number[] = [];
+  for (let run = 0; run <= RUNS; run++) {
+    const before = process.cpuUsage();
+    await new Promise<void>((resolve) => {
+      let left = MESSAGES;
+      const stop = reader.subscribe("observed.lease", 7, () => {
+        left -= 1;
+        if (left > 0) return;
+        stop();
+        resolve();
+      });
+      const send = (sent: number): void => {
+        for (let index = 0; index < 50; index++) publisher.publish("observed.lease", batch(clock.wallMs()), null);
+        if (sent + 50 < MESSAGES) setImmediate(send, sent + 50);
+      };
+      setImmediate(send, 0);
+    });
+    const { user, system } = process.cpuUsage(before);
+    // The first run warms up.
+    if (run > 0) micros.push((user + system) / MESSAGES);
+  }
+  return [
+    figure(`${name}: CPU per batch`, "µs", micros),
+    figure(
+      `${name}: CPU per heartbeat`,
+      "µs",
+      micros.map((each) => each / HEARTBEATS),
+    ),
+  ];
+}
+
+function batch(nowMs: number) {
+  const heartbeats = Array.from({ length: HEARTBEATS }, (_, index) => ({
+    node: `node-${index}`,
+    kind: "lease" as const,
+    renewedAt: nowMs - index,
+    seenAt: nowMs - 3,
+  }));
+  return { shard: 7, heartbeats };
+}

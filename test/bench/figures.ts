@@ -1,0 +1,54 @@
+/** Numbers of a benchmark: how several runs are summed up, and on what machine. It measures nothing. */
+import { availableParallelism, cpus, totalmem } from "node:os";
+
+/** One figure of one benchmark, over its runs. */
+export interface Figure {
+  readonly name: string;
+  readonly unit: string;
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What a benchmark came to. */
+export interface BenchReport {
+  readonly bench: string;
+  /** What was done, with its sizes. */
+  readonly load: string;
+  readonly figures: readonly Figure[];
+}
+
+/** The machine the figures are from. */
+export function machine(): Readonly<Record<string, string | number>> {
+  const gibibytes = Math.round(totalmem() / 1024 ** 3);
+  return { cores: availableParallelism(), cpu: cpus()[0]?.model ?? "unknown", gibibytes, node: process.version };
+}
+
+/** The value below which a share of the values lies; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** A figure from the values of several runs. */
+export function figure(name: string, unit: string, runs: readonly number[]): Figure {
+  return { name, unit, median: quantile(runs, 0.5), least: Math.min(...runs), most: Math.max(...runs) };
+}
+
+/** A report as a table for a person. */
+export function tableOf({ bench, load, figures }: BenchReport): string {
+  const rows = figures.map(({ name, unit, median, least, most }) => [
+    name,
+    `${short(median)} ${unit}`,
+    least === most ? "" : `${short(least)} to ${short(most)}`,
+  ]);
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  const lines = rows.map((row) =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd(),
+  );
+  return [`${bench}: ${load}`, ...lines].join("\n");
+}
+
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -44,7 +44,8 @@ test("however often the process is killed and started again, no window has more 
         world.advance(afterMs);
         world.crash(downMs);
       }
-      world.advance(160 * S);
+      // A start gives every node that is not Unknown yet its whole grace again; then come twelve turns.
+      world.advance(50 * S + 12 * 10 * S + 10 * S);
       expectPace(world.tainted, 1);
       expect(world.tainted).toHaveLength(12);
     }),

@@ -1,0 +1,91 @@
+/** The dashboard in a real browser: what it shows, what it follows, and what it says when nobody answers. */
+import { afterEach, expect, test } from "vitest";
+import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { SNAPSHOT_MS } from "../../services/console/console.stream.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld, seenNode } from "../ledger/ledger-world.ts";
+import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
+
+let served: RunningConsole;
+let page: Page;
+afterEach(async () => {
+  await page.close();
+  await served.close();
+});
+
+async function open(shadow = false): Promise<LedgerWorld> {
+  const world = ledgerWorld();
+  const { clock, transport, metrics, io, ledger } = world;
+  const identity = { cluster: "test", service: "console", member: "m-0" };
+  served = await startConsole({
+    host: "127.0.0.1",
+    port: 0,
+    clock,
+    bus: typedBus({ ...identity, transport, clock, log: io.log, metrics, mailboxMessagesMax: 1000 }),
+    profile: io.profile,
+    log: io.log,
+    about: { cluster: "test", member: "m-0", services: [], shadow, version: "0.0.0" },
+    ledger: ledger.reader,
+    metricsText: () => metrics.text(),
+  });
+  page = await openPage(served.url);
+  return world;
+}
+
+/** Waits until the text of an element satisfies a pattern; time goes on meanwhile, so that the stream speaks. */
+async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]): Promise<void> {
+  let text = "";
+  for (let tries = 0; tries < 200; tries++) {
+    text = await page.evaluate<string>(`document.getElementById("${id}")?.innerText ?? ""`);
+    if (pattern.test(text)) return;
+    clock?.advance(SNAPSHOT_MS);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(text).toMatch(pattern);
+}
+
+describeWithChromium("the dashboard in a browser", () => {
+  test("shows zones, nodes, what is pending and what was decided, as it happens", async () => {
+    const { clock, tell } = await open(true);
+    await shows("link", /^live$/, clock);
+    await shows("about", /cluster test, member m-0, shadow: nothing is written/);
+    tell(
+      "judged.zone",
+      judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01, queueLength: 4 }),
+      null,
+    );
+    tell("observed.node", seenNode("n-1"), null);
+    tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    tell("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
+    await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
+    await shows("nodes", /unknown\s+1/, clock);
+    await shows(
+      "evictions",
+      /in \d+ min \d+ s default\/web on n-1, node\.kubernetes\.io\/unreachable:NoExecute/,
+      clock,
+    );
+    await shows("decisions", /zone a is PartialDisruption: 6 of 10 nodes not ready/);
+    await shows("sight", /blind in 64 of 64/, clock);
+    expect(page.problems).toEqual([]);
+  });
+
+  test("explains a node, and says so when it knows nothing of one", async () => {
+    const { clock, tell } = await open();
+    const ask = (subject: string) =>
+      page.evaluate(`subject.value = ${JSON.stringify(subject)}; document.getElementById("explain").requestSubmit()`);
+    await shows("link", /^live$/, clock);
+    tell("observed.node", seenNode("<b>n-1"), null);
+    tell("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
+    await ask("<b>n-1");
+    await shows("explanation", /Node <b>n-1 is unknown since[\s\S]*judged unknown: silent for/);
+    await ask("default/other");
+    await shows("explanation", /pod default\/other: nothing was ever decided about it/);
+  });
+
+  test("says that nobody answers when the process is gone", async () => {
+    const { clock } = await open();
+    await shows("link", /^live$/, clock);
+    await served.close();
+    await shows("link", /no answer, trying again/);
+  });
+});

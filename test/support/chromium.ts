@@ -1,0 +1,114 @@
+/** A real Chromium without a window, driven over its debugging protocol. It knows no page in particular. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** What a test prints when there is no Chromium. */
+const CHROMIUM_MISSING = "chromium not found: apt-get install chromium";
+const STARTED_WITHIN_MS = 30_000;
+const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0"];
+
+/** The path of Chromium; null when there is none. */
+function findChromium(): string | null {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const places = folders.flatMap((folder) => [join(folder, "chromium"), join(folder, "google-chrome")]);
+  return places.find((place) => existsSync(place)) ?? null;
+}
+
+/** A suite that needs Chromium: skipped with a line that says how to get it, but failed where CI is set. */
+export function describeWithChromium(name: string, suite: () => void): void {
+  if (findChromium() !== null) {
+    describe(name, suite);
+  } else if (process.env.CI) {
+    test(name, () => expect.fail(CHROMIUM_MISSING));
+  } else {
+    console.warn(CHROMIUM_MISSING);
+    describe.skipIf(true)(name, suite);
+  }
+}
+
+/** An open page. */
+export interface Page {
+  /** The value of an expression in the page. */
+  evaluate<T>(expression: string): Promise<T>;
+  /** Every exception, and everything the browser complained about. */
+  readonly problems: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens a page in a browser of its own. */
+export async function openPage(url: string): Promise<Page> {
+  const folder = mkdtempSync(join(tmpdir(), "chromium-"));
+  const args = [...FLAGS, `--user-data-dir=${folder}`, "about:blank"];
+  const browser = spawn(findChromium() ?? "chromium", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const session = await Session.start(await debuggerOf(browser));
+  for (const domain of ["Runtime", "Log", "Page"]) await session.call(`${domain}.enable`);
+  await session.call("Page.navigate", { url });
+  return {
+    problems: session.problems,
+    async evaluate<T>(expression: string) {
+      const { result } = await session.call("Runtime.evaluate", { expression, returnByValue: true });
+      return (result as { value: T }).value;
+    },
+    async close() {
+      const ended = new Promise((resolve) => browser.once("exit", resolve));
+      browser.kill("SIGKILL");
+      await ended;
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** The address at which the browser's first page is driven. */
+async function debuggerOf(browser: ChildProcess): Promise<string> {
+  const port = await new Promise<string>((resolve, reject) => {
+    let said = "";
+    const late = setTimeout(() => reject(new Error(`chromium did not start: ${said}`)), STARTED_WITHIN_MS);
+    browser.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /ws:\/\/[^:]+:(\d+)\//.exec(said)?.[1];
+      if (found === undefined) return;
+      clearTimeout(late);
+      resolve(found);
+    });
+  });
+  const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Record<string, string>[];
+  return targets.find(({ type }) => type === "page")?.webSocketDebuggerUrl ?? "";
+}
+
+type Reply = Readonly<Record<string, unknown>>;
+
+class Session {
+  readonly problems: string[] = [];
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (reply: Reply) => void>();
+  #calls = 0;
+
+  static async start(address: string): Promise<Session> {
+    const socket = new WebSocket(address);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve);
+      socket.addEventListener("error", () => reject(new Error(`chromium cannot be driven at ${address}`)));
+    });
+    return new Session(socket);
+  }
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => this.#receive(JSON.parse(String(data))));
+  }
+
+  call(method: string, params: Reply = {}): Promise<Reply> {
+    return new Promise((resolve) => {
+      this.#waiting.set(++this.#calls, resolve);
+      this.#socket.send(JSON.stringify({ id: this.#calls, method, params }));
+    });
+  }
+
+  #receive({ id, result, method, params }: { id?: number; result?: Reply; method?: string; params?: Reply }): void {
+    if (id !== undefined) this.#waiting.get(id)?.(result ?? {});
+    if (method === "Runtime.exceptionThrown" || method === "Log.entryAdded") this.problems.push(JSON.stringify(params));
+  }
+}

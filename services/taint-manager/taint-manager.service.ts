@@ -1,4 +1,5 @@
 /** Wires tainted nodes to the bus: which pods must leave them, and when. Decisions are in taint-manager.policy.ts. */
+import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -10,6 +11,9 @@ import { noExecuteTaints } from "../runtime/toleration.ts";
 import { Deadlines } from "./deadlines.ts";
 import { firstSightsToWrite } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
+
+/** What a writer tells when there is nothing left for it to do about a pod, or when it only rehearsed. */
+const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
 
 /** Passes sentences on pods and asks for their eviction. In direct mode taints evict nobody, and the service rests. */
 export const taintManagerService: Service = (io) => {
@@ -133,6 +137,6 @@ class TaintShard {
   }
 
   #settle({ ask, node, uid, outcome }: BodyOf<"done.write">): void {
-    if (ask === "asked.eviction" && (outcome === "ok" || outcome === "gone")) this.#nodes.get(node)?.settle(uid);
+    if (ask === "asked.eviction" && SETTLING.includes(outcome)) this.#nodes.get(node)?.settle(uid);
   }
 }

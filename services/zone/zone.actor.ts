@@ -105,6 +105,7 @@ export class ZoneActor {
 
   /** Takes what came of an ask. A turn that changed nothing, its node being well or gone, gives its token back. */
   settle({ node, outcome }: BodyOf<"done.write">, ask: string): void {
+    if (outcome === "shadowed") this.#queue.rest(node, ask);
     if (this.#bucket === null || (outcome !== "refused" && outcome !== "gone")) return;
     if (!this.#queue.takeBack(node, ask)) return;
     this.#bucket = withTokenBack(this.#bucket, this.#options.io.clock.monotonicMs());

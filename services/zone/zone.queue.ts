@@ -66,6 +66,12 @@ export class ZoneQueue {
     return true;
   }
 
+  /** Lets a node rest whose turn was only rehearsed: it has no other until it wants one anew. */
+  rest(node: string, ask: string): void {
+    const waiting = this.#waiting.get(node);
+    if (waiting?.ask === ask) this.#waiting.set(node, { ...waiting, notBefore: Number.POSITIVE_INFINITY });
+  }
+
   #moveToEnd(waiting: Waiting): void {
     this.#waiting.delete(waiting.node);
     this.#waiting.set(waiting.node, waiting);

@@ -65,6 +65,16 @@ describe("a zone's queue", () => {
     expect(queue.takeBack("b", "ask-2")).toBe(false);
   });
 
+  test("lets a node rest whose turn was only rehearsed, until it wants one anew", () => {
+    const queue = queueOf("a");
+    queue.granted("a", "ask-1", 0);
+    queue.rest("a", "ask-1");
+    expect([queue.head(1e12), queue.headAt()]).toEqual([null, Number.POSITIVE_INFINITY]);
+    queue.remove("a");
+    queue.add("a", "uid-a");
+    expect(queue.head(0)?.node).toBe("a");
+  });
+
   test("forgets a grant to a node that has left meanwhile", () => {
     const queue = queueOf("a");
     queue.remove("a");

@@ -2,9 +2,11 @@
  * One kubelet's contract with the API: registers this machine as a node and keeps its lease and status fresh. It runs
  * no pods.
  */
-import type { Clock, Kube, Log, Random, Timer } from "../../protocols/ports.ts";
+import { EventSource } from "../../protocols/names.ts";
+import type { Clock, Kube, Log, Metrics, Random, Timer } from "../../protocols/ports.ts";
+import type { Occurrence } from "../runtime/event-correlator.ts";
+import { EventRecorder } from "../runtime/event-recorder.ts";
 import type { AgentSettings } from "./agent.settings.ts";
-import { eventRecorder } from "./events.ts";
 import type { FiguresSource } from "./figures.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";
@@ -28,6 +30,7 @@ export interface AgentIo {
   readonly kube: Kube;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly figures: FiguresSource;
   readonly settings: AgentSettings;
   /** Called when heartbeats fail again and again, so that connections can be made anew. */
@@ -86,10 +89,17 @@ function healthOf(runtime: RuntimeState, { clock, settings }: AgentIo, shuttingD
   };
 }
 
+/** Events name the node's real uid, so that they stand beside the controller's (better than D27). */
+function occurrenceOf({ metadata: { name, uid = "" } }: NodeObject, event: NodeEvent): Occurrence {
+  const involvedObject = { apiVersion: "v1", kind: "Node", namespace: "", name, uid } as const;
+  return { involvedObject, ...event, component: EventSource.kubelet, host: name };
+}
+
 class NodeAgent implements Agent {
   readonly #io: AgentIo;
   readonly #status: StatusSync;
   readonly #lease: LeaseKeeper;
+  readonly #events: EventRecorder;
   readonly #timers = new Map<string, Timer>();
   readonly #startedMs: number;
   #runtime: RuntimeState = UNCHECKED_RUNTIME;
@@ -102,12 +112,15 @@ class NodeAgent implements Agent {
   constructor(io: AgentIo) {
     const { clock, kube, log, settings, onRepeatedFailure = () => {} } = io;
     this.#io = io;
+    this.#events = new EventRecorder(io);
     this.#startedMs = clock.monotonicMs();
     this.#status = new StatusSync({
       ...io,
       onRepeatedFailure,
       health: () => healthOf(this.#runtime, io, this.#shuttingDown),
-      emit: eventRecorder({ clock, kube, log }),
+      emit: (node, events) => {
+        for (const event of events) this.#events.record(occurrenceOf(node, event));
+      },
     });
     this.#lease = new LeaseKeeper({
       clock,

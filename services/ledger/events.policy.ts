@@ -1,8 +1,8 @@
 /** Which Kubernetes Events a message is worth (section 12): decided from the message and what was known before it. */
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
+import type { InvolvedObject, Occurrence } from "../runtime/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
-import type { InvolvedObject, Occurrence } from "./events.correlate.ts";
 import { type Facts, type NodeFacts, wasOrdered } from "./facts.ts";
 
 /** The reasons of all Events the ledger writes. */

@@ -4,8 +4,8 @@ import type { Readiness } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { BoundedMap } from "./bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { Pods } from "./pods.ts";
 

@@ -1,6 +1,6 @@
 /** The pods somebody has judged or asked to delete, and how many of them still wait. It follows and never judges. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { BoundedMap } from "./bounded-map.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
 const PODS_MAX = 100_000;

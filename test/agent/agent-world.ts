@@ -10,19 +10,12 @@ export class AgentWorld extends VirtualApi {
   reconnects = 0;
 
   start(changes: Partial<AgentSettings> = {}): Agent {
-    const { clock, kube, log, figures } = this;
+    const { clock, kube, log, metrics, figures } = this;
     const onRepeatedFailure = () => {
       this.reconnects++;
     };
-    return startAgent({
-      clock,
-      kube,
-      log,
-      figures,
-      onRepeatedFailure,
-      random: () => 0.5,
-      settings: settingsOf(changes),
-    });
+    const io = { clock, kube, log, metrics, figures, onRepeatedFailure, random: () => 0.5 };
+    return startAgent({ ...io, settings: settingsOf(changes) });
   }
 
   /** Makes requests of a verb fail until the result is called. */

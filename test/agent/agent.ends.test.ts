@@ -91,10 +91,12 @@ describe("a graceful stop", () => {
 
 describe("a preview", () => {
   it("shows the node that would be registered, and sends nothing", () => {
-    const { clock, kube, log, random, figures } = api;
+    const { clock, kube, log, metrics, random, figures } = api;
     const shown: unknown[] = [];
-    previewNode({ clock, kube, log, random, figures, settings: settingsOf({ zone: "z" }) }, ({ node }, problems) =>
-      shown.push(node.metadata.labels?.["topology.kubernetes.io/zone"], node.status?.capacity?.cpu, problems),
+    previewNode(
+      { clock, kube, log, metrics, random, figures, settings: settingsOf({ zone: "z" }) },
+      ({ node }, problems) =>
+        shown.push(node.metadata.labels?.["topology.kubernetes.io/zone"], node.status?.capacity?.cpu, problems),
     );
     clock.advance(0);
     expect(shown).toEqual(["z", "4", []]);

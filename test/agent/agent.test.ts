@@ -114,7 +114,7 @@ describe("the status", () => {
     expect(api.condition("MemoryPressure")?.status).toBe("True");
     api.clock.advance(20_000);
     expect(api.condition("MemoryPressure")).toMatchObject({ status: "False", reason: "KubeletHasSufficientMemory" });
-    expect(api.events().at(-1)).toBe("NodeHasSufficientMemory");
+    expect(api.told("NodeHasSufficientMemory")).toBe(2);
   });
 
   it("that a controller made Unknown is mended at the next round, with its Event (L51)", () => {

@@ -75,7 +75,7 @@ export class AgentScene {
   ): { readonly agent: Agent; readonly figures: FakeFigures } {
     const { clock, log } = this;
     const figures = new FakeFigures((run) => clock.soon(run));
-    const io = { clock, kube, log, figures, random: systemRandom };
+    const io = { clock, kube, log, figures, random: systemRandom, metrics: createMetrics() };
     const agent = startAgent({ ...io, settings: settingsOf({ ...PACES, nodeName, ...settings }) });
     this.#ends.push(() => agent.stop(() => {}));
     return { agent, figures };

@@ -23,20 +23,21 @@ export type Shown = NodeObject & { readonly [field: string]: unknown };
 export class VirtualApi {
   readonly clock = new VirtualClock();
   readonly log = recordingLog();
+  readonly metrics = createMetrics();
   readonly random = seededRandom(7);
   readonly server = new ApiServer({ clock: this.clock, random: this.random });
   readonly requests: NotedRequest[] = [];
   readonly kube: Kube;
 
   constructor() {
-    const { clock, log, random } = this;
+    const { clock, log, random, metrics } = this;
     const wire: Wire = {
       send: (request, exchange) => {
         this.requests.push({ ...request, atMs: clock.monotonicMs() });
         return this.server.wire.send(request, exchange);
       },
     };
-    this.kube = createKube({ wire, clock, random, log, metrics: createMetrics(), profile: STANDARD_PROFILE });
+    this.kube = createKube({ wire, clock, random, log, metrics, profile: STANDARD_PROFILE });
   }
 
   /** What was sent since the last call of `forget`, as `METHOD path`. */
@@ -64,8 +65,12 @@ export class VirtualApi {
 
   /** Reasons of all Events, oldest first. */
   events(): string[] {
-    const { items } = this.get("/api/v1/namespaces/default/events") as { items?: { reason: string }[] };
-    return (items ?? []).map(({ reason }) => reason);
+    return this.#events().map(({ reason }) => reason);
+  }
+
+  /** How often an Event was told. */
+  told(reason: string): number {
+    return this.#events().find((event) => event.reason === reason)?.count ?? 0;
   }
 
   /** Status and reason of a node's condition. */
@@ -99,5 +104,10 @@ export class VirtualApi {
     );
     this.clock.advance(0);
     return { status, body: JSON.parse(text) as Shown };
+  }
+
+  #events(): readonly { readonly reason: string; readonly count: number }[] {
+    const list = this.get("/api/v1/namespaces/default/events") as { items?: { reason: string; count: number }[] };
+    return list.items ?? [];
   }
 }

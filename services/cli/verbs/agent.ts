@@ -12,6 +12,7 @@ import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
 import { createKube } from "../../runtime/kube.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
+import { drainable } from "../../runtime/process.drain.ts";
 import { systemRandom } from "../../runtime/random.ts";
 import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -30,9 +31,9 @@ const SETTINGS = {
   ...LOG_SETTINGS,
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
-type Ports = Pick<AgentIo, "clock" | "random" | "log">;
+type Ports = Pick<AgentIo, "clock" | "random" | "log" | "metrics">;
 
-/** How long the last status may take. */
+/** How long the last status and its Event may take. */
 const STOP_MS_MAX = 10_000;
 
 /** The verb that makes this machine a node. */
@@ -49,6 +50,7 @@ export const agentVerb: Verb = defineVerb({
       clock: realClock(),
       random: systemRandom,
       log: createLog({ level: values.logLevel, format: values.logFormat }),
+      metrics: createMetrics(),
     };
     return values.dryRun ? preview(agentIo(values, ports, NO_KUBE), host) : runAgent(values, ports, host);
   },
@@ -88,15 +90,15 @@ function preview(io: AgentIo, host: Host): Promise<number> {
 
 async function runAgent(values: Values, ports: Ports, host: Host): Promise<number> {
   const { wire, describe } = await findCluster(values);
-  const kube = createKube({ wire, ...ports, metrics: createMetrics(), profile: STANDARD_PROFILE });
-  const io = agentIo(values, ports, kube);
+  const writes = drainable(createKube({ wire, ...ports, profile: STANDARD_PROFILE }));
+  const io = agentIo(values, ports, writes.kube);
   // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
   const agent = startAgent({ ...io, onRepeatedFailure: () => wire.close() });
   ports.log.info("agent started", { node: io.settings.nodeName, server: describe });
   await untilStopped(host);
   await new Promise<void>((resolve) => {
     ports.clock.after(STOP_MS_MAX, resolve);
-    agent.stop(resolve);
+    agent.stop(() => writes.whenIdle(resolve));
   });
   wire.close();
   return ExitCode.ok;

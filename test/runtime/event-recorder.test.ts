@@ -1,13 +1,13 @@
 /** How Events reach the API: beside everything else, never waited for, dropped when there are too many. */
 import { describe, expect, test } from "vitest";
 import { Urgency, type WriteReply } from "../../protocols/ports.ts";
-import type { Occurrence } from "../../services/ledger/events.correlate.ts";
-import { EventRecorder, RETRY_MS, TRIES_MAX, WAITING_MAX } from "../../services/ledger/events.recorder.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import type { Occurrence } from "../../services/runtime/event-correlator.ts";
+import { EventRecorder, RETRY_MS, TRIES_MAX, WAITING_MAX } from "../../services/runtime/event-recorder.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
+import { WriteOnlyKube } from "../ledger/ledger-world.ts";
 import { metricValue } from "../support/metric-value.ts";
-import { WriteOnlyKube } from "./ledger-world.ts";
 
 function setup() {
   const clock = new VirtualClock();

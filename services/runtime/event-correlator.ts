@@ -2,7 +2,7 @@
  * Folds repeated Events together as client-go's recorder does (R12.2): similar ones into one, equal ones into a count,
  * too many of one object into nothing. It holds state but no clock and no port; whoever writes is told what to write.
  */
-import { apiTime } from "../runtime/api-time.ts";
+import { apiTime } from "./api-time.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 /**
@@ -38,6 +38,8 @@ export interface Occurrence {
   readonly message: string;
   /** The source component dashboards select on. */
   readonly component: string;
+  /** The host that the source runs on, where it matters. */
+  readonly host?: string;
 }
 
 /**
@@ -123,7 +125,7 @@ export class EventCorrelator {
 }
 
 function eventOf(occurrence: Occurrence, { name, firstAt, count }: Series, at: number): EventWrite {
-  const { involvedObject, reason, type, message, component } = occurrence;
+  const { involvedObject, reason, type, message, component, host } = occurrence;
   const namespace = involvedObject.namespace || "default";
   const lastTimestamp = apiTime(at);
   const whole = {
@@ -133,13 +135,13 @@ function eventOf(occurrence: Occurrence, { name, firstAt, count }: Series, at: n
     involvedObject: Object.fromEntries(Object.entries(involvedObject).filter(([, value]) => value !== "")),
     reason,
     message,
-    source: { component },
+    source: { component, ...(host !== undefined && { host }) },
     firstTimestamp: apiTime(firstAt),
     lastTimestamp,
     count,
     type,
     reportingComponent: component,
-    reportingInstance: "",
+    reportingInstance: host ?? "",
   };
   return { namespace, name, whole, patch: count === 1 ? null : { count, lastTimestamp, message } };
 }

@@ -8,7 +8,7 @@ import {
   SIMILAR_WITHIN_MS,
   SPAM_BURST,
   SPAM_REFILL_MS,
-} from "../../services/ledger/events.correlate.ts";
+} from "../../services/runtime/event-correlator.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const occurrence = (changes: Partial<Occurrence> = {}): Occurrence => ({

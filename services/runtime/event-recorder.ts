@@ -3,7 +3,7 @@
  */
 import type { Clock, Kube, Log, Metrics, Stop, WriteReply } from "../../protocols/ports.ts";
 import { Urgency } from "../../protocols/ports.ts";
-import { EventCorrelator, type EventWrite, type Occurrence } from "./events.correlate.ts";
+import { EventCorrelator, type EventWrite, type Occurrence } from "./event-correlator.ts";
 
 /** Events that may wait, as in upstream's broadcaster (R12.2); further ones are dropped. */
 export const WAITING_MAX = 1000;

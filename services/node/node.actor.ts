@@ -240,7 +240,7 @@ export class NodeActor {
       this.#around.hold(this);
     }
     const asks = this.#asks ?? new AskBook(io.profile);
-    const asking = { io, node: this.#node, basis: this.#signs.basis, asks, nowMs, cause };
+    const asking = { io, node: this.#node, basis: this.#signs.basisFor(this.#node), asks, nowMs, cause };
     sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes);
     this.#asks = asks.nextDueMs() === null ? null : asks;
   }

@@ -3,7 +3,8 @@
  * decided in the policy.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat } from "../../protocols/objects.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
 import { isFresh } from "./silence.policy.ts";
 
 /** Signs of life. Instants are on the monotonic clock, stamps are the kubelet's own. */
@@ -38,9 +39,13 @@ export class NodeSigns {
     return this.#statusHeartbeatAt !== undefined;
   }
 
-  /** The stamps a verdict rests on. */
-  get basis(): BodyOf<"asked.condition">["basis"] {
-    return { leaseRenewedAt: this.#leaseRenewedAt ?? null, statusHeartbeatAt: this.#statusHeartbeatAt ?? null };
+  /** The stamps a verdict rests on. A node that has no Ready condition, or lost it, shows no heartbeat either (R2.36). */
+  basisFor(node: Pick<ObservedNode, "conditions">): BodyOf<"asked.condition">["basis"] {
+    const hasReady = readyConditionOf(node) !== null;
+    return {
+      leaseRenewedAt: this.#leaseRenewedAt ?? null,
+      statusHeartbeatAt: hasReady ? (this.#statusHeartbeatAt ?? null) : null,
+    };
   }
 
   /**

@@ -183,3 +183,16 @@ test("a deleted node leaves nothing behind: no verdict, no ask", () => {
   expect(cluster.said("asked.condition")).toEqual([]);
   expect(cluster.said("observed.gone")).toHaveLength(1);
 });
+
+test("a node that lost its Ready condition has the longer grace from its last sign on, then never posted it (R2.36)", () => {
+  const { cluster } = silentCluster();
+  cluster.advance(20_000);
+  const node = { kind: "Node", namespace: "", name: "node-1" } as const;
+  cluster.patch(node, { status: { conditions: [{ type: "Ready", $patch: "delete" }] } }, "status");
+  cluster.advance(40_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL.slice(0, 3));
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  const ready = cluster.node("node-1").status.conditions?.find(({ type }) => type === "Ready");
+  expect(ready?.reason).toBe("NodeStatusNeverUpdated");
+});

@@ -18,31 +18,41 @@ export interface ServerProblem {
 
 const CERTIFICATE_FAULT = /certificate|self[- ]signed|altname|wrong version number/i;
 
-/** Null when nodes can be listed; otherwise what is wrong. */
+/** What a process asks first: something small that it is allowed if it is allowed its work. */
+const FIRST_LOOKS = {
+  /** Who observes lists nodes. */
+  "list nodes": `${collectionPath("Node", "")}?limit=1&resourceVersion=0`,
+  /** Everyone with an account may; who only writes need not be able to list anything. */
+  "ask for its version": "/version",
+} as const;
+
+/** The name of a first look. */
+export type FirstLook = keyof typeof FIRST_LOOKS;
+
+/** Null when the server answers the first look; otherwise what is wrong. */
 export function checkServer(
   io: { readonly wire: Wire; readonly clock: Clock },
   server: string,
+  look: FirstLook = "list nodes",
 ): Promise<ServerProblem | null> {
-  const path = `${collectionPath("Node", "")}?limit=1&resourceVersion=0`;
+  const request = { method: "GET", path: FIRST_LOOKS[look], headers: { accept: "application/json" }, body: null };
   return new Promise((resolve) => {
-    call(io, { method: "GET", path, headers: { accept: "application/json" }, body: null }, CHECK_TIMEOUT_MS, (answer) =>
-      resolve(problemIn(answer, server)),
-    );
+    call(io, request, CHECK_TIMEOUT_MS, (answer) => resolve(problemIn(answer, server, look)));
   });
 }
 
-function problemIn(answer: Answer, server: string): ServerProblem | null {
+function problemIn(answer: Answer, server: string, look: FirstLook): ServerProblem | null {
   if (answer.kind === "lost") {
     const { message } = answer;
     return { message: `cannot reach the API server: ${message}`, final: CERTIFICATE_FAULT.test(message) };
   }
   if (answer.status === 200) return null;
   const { message, status } = refusalOf(answer);
-  return { message: `the API server ${server} ${faultOf(status)}: ${message}`, final: status < 500 && status !== 429 };
+  return { message: `the API server ${server} ${faultOf(status, look)}: ${message}`, final: status < 500 && status !== 429 };
 }
 
-function faultOf(status: number): string {
+function faultOf(status: number, look: FirstLook): string {
   if (status === 401) return "does not accept our credentials";
-  if (status === 403) return "does not let us list nodes";
+  if (status === 403) return `does not let us ${look}`;
   return "does not answer as one";
 }

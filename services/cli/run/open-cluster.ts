@@ -4,11 +4,13 @@
  */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
-import { checkServer } from "../../runtime/kube.check.ts";
+import { checkServer, type FirstLook } from "../../runtime/kube.check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
+/** A process without an observer reads single objects at most. */
+type Asker = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS_MAX = 10_000;
@@ -17,13 +19,14 @@ const PAUSE_MS_MAX = 10_000;
  * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
  */
 export async function openCluster(
-  settings: KubeSettings,
+  settings: Asker,
   { clock, log, host }: { readonly clock: Clock; readonly log: Log; readonly host: Host },
 ): Promise<KubeConnection | null> {
   const connection = await findCluster(settings);
+  const look: FirstLook = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
   for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     const problem = await Promise.race([
-      checkServer({ wire: connection.wire, clock }, connection.server),
+      checkServer({ wire: connection.wire, clock }, connection.server, look),
       untilStopped(host).then(() => "stopped" as const),
     ]);
     if (problem === "stopped") break;

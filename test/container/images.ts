@@ -1,0 +1,92 @@
+/**
+ * Builds container images from what this machine has, for one without an image registry: Node, nats-server, and the
+ * product on top. Prints the variables under which the tests and compose.yaml then find them.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { findNatsServer } from "../support/nats-server.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const LIBRARIES = `/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`;
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+/** Libraries that glibc loads when a host name is looked up; no program names them. */
+const NAME_SERVICE = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
+
+/** The images by the variables that name them. */
+const LOCAL_IMAGES = { NODE_IMAGE: "local/node:24", NATS_IMAGE: "local/nats:2", VIGIL_IMAGE: "local/vigil:test" };
+
+/** A file system that becomes an image with nothing below it. */
+class RootFilesystem {
+  readonly #context = mkdtempSync(join(tmpdir(), "vigil-image-"));
+  readonly #root = join(this.#context, "root");
+
+  /** Copies a file or a folder of this machine. */
+  copy(from: string, to: string): void {
+    const target = join(this.#root, to);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(realpathSync(from), target, { recursive: true });
+  }
+
+  /** Copies a program with the libraries it needs. */
+  copyProgram(from: string, to: string): void {
+    this.copy(from, to);
+    const needed = execFileSync("ldd", [from], { encoding: "utf8" }).matchAll(/(\/\S+) \(0x/g);
+    for (const [, library = ""] of needed) this.copy(library, library);
+  }
+
+  /** Builds the image; `instructions` follow the copying of the files. */
+  build(image: string, instructions: readonly string[]): void {
+    mkdirSync(join(this.#root, "tmp"), { recursive: true });
+    chmodSync(join(this.#root, "tmp"), 0o1777);
+    const dockerfile = ["FROM scratch", "COPY root/ /", ...instructions];
+    writeFileSync(join(this.#context, "Dockerfile"), `${dockerfile.join("\n")}\n`);
+    build("--tag", image, this.#context);
+    rmSync(this.#context, { recursive: true });
+  }
+}
+
+/** Node, npm and the certificates that this machine trusts, laid out as in the official image. */
+function buildNode(): void {
+  const root = new RootFilesystem();
+  root.copyProgram(process.execPath, "/usr/local/bin/node");
+  for (const library of NAME_SERVICE) root.copy(join(LIBRARIES, library), join(LIBRARIES, library));
+  const packages = execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim();
+  root.copy(join(packages, "npm"), "/usr/local/lib/node_modules/npm");
+  root.copy(CERTIFICATES, CERTIFICATES);
+  root.build(LOCAL_IMAGES.NODE_IMAGE, [
+    `ENV PATH=/usr/local/bin NODE_EXTRA_CA_CERTS=${CERTIFICATES}`,
+    'ENTRYPOINT ["node"]',
+  ]);
+}
+
+/** nats-server; the recipe of the official image without its shell. */
+function buildNats(): void {
+  const program = findNatsServer();
+  if (program === null) throw new Error("nats-server not found: apt-get install nats-server");
+  const root = new RootFilesystem();
+  root.copyProgram(program, "/usr/local/bin/nats-server");
+  root.build(LOCAL_IMAGES.NATS_IMAGE, [
+    "ENV PATH=/usr/local/bin",
+    "EXPOSE 4222 6222 8222",
+    'ENTRYPOINT ["nats-server"]',
+  ]);
+}
+
+/** The product, as its Dockerfile says; packages are fetched over the network of this machine. */
+function buildVigil(): void {
+  const { NODE_IMAGE, VIGIL_IMAGE } = LOCAL_IMAGES;
+  build("--network", "host", "--build-arg", `NODE_IMAGE=${NODE_IMAGE}`, "--tag", VIGIL_IMAGE, ROOT);
+}
+
+/** The builder that every engine has, told to be brief; what it says goes beside the variables. */
+function build(...args: string[]): void {
+  const env = { ...process.env, DOCKER_BUILDKIT: "0" };
+  execFileSync("docker", ["build", "--quiet", "--force-rm", ...args], { stdio: ["ignore", 2, 2], env });
+}
+
+buildNode();
+buildNats();
+buildVigil();
+for (const [variable, image] of Object.entries(LOCAL_IMAGES)) process.stdout.write(`export ${variable}=${image}\n`);

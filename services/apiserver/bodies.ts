@@ -50,7 +50,7 @@ export function contentTypeOf(headers: Call["headers"]): string {
   return (headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
 }
 
-/** An object as it is stored, from one as a client shows it; changes its argument. Throws a 400 for one from elsewhere. */
+/** An object as it is stored, from one as a client shows it, which it changes. Throws a 400 for one from elsewhere. */
 export function storedForm(call: Call, shown: JsonObject): ApiObject {
   const { resource } = call;
   const { metadata = {} } = shown;

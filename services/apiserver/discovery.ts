@@ -28,12 +28,14 @@ const VERSION = {
 const PROBES = ["/healthz", "/livez", "/readyz"];
 
 /** Answers a request that is for no resource. */
-export function discover({ path }: OtherCall): Answer {
+export function discover({ path, headers }: OtherCall): Answer {
   const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   if (PROBES.includes(trimmed))
     return { status: 200, headers: { "content-type": "text/plain; charset=utf-8" }, body: "ok" };
-  const document = DOCUMENTS.get(trimmed) ?? openApi(trimmed);
-  if (document !== null) return objectAnswer(200, document);
+  const document = DOCUMENTS.get(trimmed);
+  if (document !== undefined) return objectAnswer(200, document);
+  const schemas = openApi(trimmed, headers.accept ?? "");
+  if (schemas !== null) return schemas;
   if (isUnderVersion(trimmed)) throw noSuchPath();
   return trimmed.startsWith("/api")
     ? { status: 404, headers: { "content-type": "text/plain; charset=utf-8" }, body: "404 page not found\n" }

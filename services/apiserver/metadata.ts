@@ -12,7 +12,7 @@ const NAME_LETTERS_COUNT = 5;
 const KEPT = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const;
 
 /** A random UUID (version 4) from an injected source of chance. */
-export function randomUid(random: () => number): string {
+function randomUid(random: () => number): string {
   const digits = Array.from({ length: 4 }, () =>
     Math.floor(random() * 0x1_0000_0000)
       .toString(16)
@@ -23,7 +23,7 @@ export function randomUid(random: () => number): string {
 }
 
 /** A name that begins with `prefix`, as generateName asks for. */
-export function generatedName(prefix: string, random: () => number): string {
+function generatedName(prefix: string, random: () => number): string {
   const letters = Array.from(
     { length: NAME_LETTERS_COUNT },
     () => NAME_LETTERS[Math.floor(random() * NAME_LETTERS.length)],

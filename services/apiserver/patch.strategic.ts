@@ -131,8 +131,8 @@ function objectWithKey(item: Json, mergeKey: string): JsonObject {
 }
 
 /**
- * The items in the order that the patch names, by a directive or by its own items. Those it does not name are the server's own: each stays behind the
- * nearest item that preceded it before the patch.
+ * The items in the order that the patch names, by a directive or by its own items. Those it does not name are the
+ * server's own: each stays behind the nearest item that preceded it before the patch.
  */
 function ordered(
   items: readonly Json[],

@@ -1,4 +1,4 @@
-/** The writing verbs: create, update and delete with their preconditions, admission and validation. It reads no request. */
+/** The writing verbs: create, update and delete, with preconditions, admission and validation. It reads no request. */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { canonical } from "./canonical.ts";
 import { checkPreconditions, type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";

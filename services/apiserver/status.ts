@@ -54,7 +54,7 @@ export class ApiFailure extends Error {
 }
 
 /** The full name of a resource: `leases.coordination.k8s.io`, or `nodes` in the core group. */
-export function qualifiedName(subject: Subject): string {
+function qualifiedName(subject: Subject): string {
   return subject.group === "" ? subject.plural : `${subject.plural}.${subject.group}`;
 }
 

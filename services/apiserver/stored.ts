@@ -3,12 +3,17 @@
  */
 import type { ApiObject } from "./objects.ts";
 
-/** What a version is made of; the JSON already carries its resourceVersion. */
-export interface StoredFields {
+/**
+ * One version of an object. It is kept as JSON text, because most objects are only ever passed on, and a text costs a
+ * tenth of the memory of the parsed object and nothing in garbage collection.
+ */
+export class Stored {
+  /** "" for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly revision: number;
+  /** The object with its resourceVersion; begins with kind and apiVersion. */
   readonly json: string;
   /** The node a pod is bound to; "" for everything else. */
   readonly node: string;
@@ -16,23 +21,8 @@ export interface StoredFields {
   readonly phase: string;
   /** Whether a deletion has been asked for. */
   readonly terminating: boolean;
-}
 
-/**
- * One version of an object. It is kept as JSON text, because most objects are only ever passed on, and a text costs a
- * tenth of the memory of the parsed object and nothing in garbage collection.
- */
-export class Stored implements StoredFields {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly revision: number;
-  readonly json: string;
-  readonly node: string;
-  readonly phase: string;
-  readonly terminating: boolean;
-
-  constructor(fields: StoredFields) {
+  constructor(fields: Omit<Stored, "object">) {
     this.namespace = fields.namespace;
     this.name = fields.name;
     this.uid = fields.uid;

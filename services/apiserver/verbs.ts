@@ -33,7 +33,7 @@ export interface VerbParts {
   readonly bookmarkPeriodMs: number;
 }
 
-/** The real server's --min-request-timeout: a watch without a timeout of its own ends after it, at most twice as late. */
+/** The real server's --min-request-timeout: a watch that names no timeout ends after it, at most twice as late. */
 const WATCH_TIMEOUT_MS = 1_800_000;
 
 /** Carries out a call. Throws an ApiFailure for what cannot be done. */

@@ -1,4 +1,4 @@
-/** An embedded API on virtual time and a plain client for it: what the tests of this folder stand on. It expects nothing. */
+/** An embedded API on virtual time and a plain client for it, for the tests of this folder. It expects nothing. */
 import type { HttpRequest, KubeObject, Wire } from "../../protocols/ports.ts";
 import { ApiServer, type ApiServerOptions } from "../../services/apiserver/apiserver.ts";
 import type { JsonObject } from "../../services/apiserver/objects.ts";

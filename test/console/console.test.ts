@@ -13,8 +13,8 @@ import {
   ledgerWorld,
   pulse,
   SHARDS,
-  seenNode,
 } from "../ledger/ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import { until } from "../support/until.ts";
 
 const running: RunningConsole[] = [];
@@ -114,7 +114,7 @@ describe("the API", () => {
   test("tells zones, nodes, evictions and decisions", async () => {
     const { json, world } = await setup();
     world.tell("judged.zone", judgedZone(), null);
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     world.tell("judged.pod", judgedPod(), null);
     expect(await json("/api/about")).toMatchObject({ cluster: "test", shadow: false });
@@ -130,7 +130,7 @@ describe("the API", () => {
   test("explains nodes and pods by name, also by one that must be escaped", async () => {
     const { json, world } = await setup();
     openEyes(world);
-    world.tell("observed.node", seenNode("n 1/x"), null);
+    world.tell("observed.node", observedNode("n 1/x"), null);
     world.tell("judged.node", judgedNode("n 1/x"), null);
     world.tell("judged.pod", judgedPod(), null);
     expect(await json("/api/explain/node/n%201%2Fx")).toMatchObject({

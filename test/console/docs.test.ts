@@ -8,15 +8,8 @@ import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { startController } from "../../services/cli/controller.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
-import {
-  askedCondition,
-  askedEviction,
-  doneNode,
-  donePod,
-  judgedPod,
-  ledgerWorld,
-  seenNode,
-} from "../ledger/ledger-world.ts";
+import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld } from "../ledger/ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import { documented, ROOT, read, rowsOf } from "./documented-metrics.ts";
 
 /** Every metric name in the code. */
@@ -72,7 +65,7 @@ describe("docs/events.md", () => {
   test("lists exactly the Events that are written", () => {
     const direct = ledgerWorld({ profile: { evictionMode: "direct" } });
     const { tell, kube } = direct;
-    tell("observed.node", seenNode("n-1"), null);
+    tell("observed.node", observedNode("n-1"), null);
     tell("done.write", doneNode("asked.condition", "n-1"), tell("asked.condition", askedCondition("n-1"), null));
     tell("done.write", donePod("asked.unready"), null);
     for (const [uid, mode] of [

@@ -3,8 +3,9 @@ import { afterEach, expect, test } from "vitest";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
 import { SNAPSHOT_MS } from "../../services/console/console.stream.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
-import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld, seenNode } from "../ledger/ledger-world.ts";
+import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
+import { observedNode } from "../support/observed-objects.ts";
 
 let served: RunningConsole;
 let page: Page;
@@ -54,7 +55,7 @@ describeWithChromium("the dashboard in a browser", () => {
       judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01, queueLength: 4 }),
       null,
     );
-    tell("observed.node", seenNode("n-1"), null);
+    tell("observed.node", observedNode("n-1"), null);
     tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     tell("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
     await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
@@ -74,7 +75,7 @@ describeWithChromium("the dashboard in a browser", () => {
     const ask = (subject: string) =>
       page.evaluate(`subject.value = ${JSON.stringify(subject)}; document.getElementById("explain").requestSubmit()`);
     await shows("link", /^live$/, clock);
-    tell("observed.node", seenNode("<b>n-1"), null);
+    tell("observed.node", observedNode("<b>n-1"), null);
     tell("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
     await ask("<b>n-1");
     await shows("explanation", /Node <b>n-1 is unknown since[\s\S]*judged unknown: silent for/);

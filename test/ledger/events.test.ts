@@ -1,5 +1,6 @@
 /** The Events of section 12, from the message that is heard to the object that is written. */
 import { describe, expect, test } from "vitest";
+import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
   askedEviction,
@@ -9,7 +10,6 @@ import {
   judgedPod,
   type LedgerWorld,
   ledgerWorld,
-  seenNode,
   WEB,
   type WrittenEvent,
 } from "./ledger-world.ts";
@@ -21,8 +21,8 @@ const webObject = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "
 describe("Events about nodes", () => {
   test("R2.9: a node first seen is registered, once, under its real uid", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
-    world.tell("observed.node", seenNode("n-1", { resourceVersion: "2" }), null);
+    world.tell("observed.node", observedNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1", { resourceVersion: "2" }), null);
     expect(world.kube.events).toEqual([
       {
         apiVersion: "v1",
@@ -45,13 +45,13 @@ describe("Events about nodes", () => {
   test("a judgement that comes before the node does not hide its registration", () => {
     const world = ledgerWorld();
     world.tell("judged.node", judgedNode("n-1"), null);
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     expect(told(world, "RegisteredNode")).toHaveLength(1);
   });
 
   test("R2.10: a node that leaves is removed, under the uid it had", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     expect(told(world, "RemovingNode")).toMatchObject([
       { message: "Node n-1 event: Removing Node n-1 from Controller", involvedObject: { uid: "uid-n-1" } },
@@ -60,15 +60,15 @@ describe("Events about nodes", () => {
 
   test("word that an earlier node of that name left says nothing of the present one", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("observed.gone", { node: "n-1", uid: "an older one" }, null);
     expect(told(world, "RemovingNode")).toEqual([]);
   });
 
   test("a node re-created under its name is removed and registered, each under its own uid", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
-    world.tell("observed.node", seenNode("n-1", { uid: "new" }), null);
+    world.tell("observed.node", observedNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1", { uid: "new" }), null);
     expect(world.kube.events.map(({ reason, involvedObject }) => [reason, involvedObject.uid])).toEqual([
       ["RegisteredNode", "uid-n-1"],
       ["RemovingNode", "uid-n-1"],
@@ -81,7 +81,7 @@ describe("NodeNotReady", () => {
   function silenced(ready: "True" | "False", outcome: "ok" | "refused" | "shadowed" = "ok"): LedgerWorld {
     const world = ledgerWorld();
     const conditions = [{ type: "Ready", status: ready, heartbeatAt: 0, transitionAt: 0 }];
-    world.tell("observed.node", seenNode("n-1", { conditions }), null);
+    world.tell("observed.node", observedNode("n-1", { conditions }), null);
     const ask = world.tell("asked.condition", askedCondition("n-1"), null);
     world.tell("done.write", doneNode("asked.condition", "n-1", { outcome }), ask);
     return world;
@@ -116,7 +116,7 @@ describe("NodeNotReady", () => {
 
   test("is told again of the next flip", () => {
     const world = silenced("True");
-    world.tell("observed.node", seenNode("n-1", { resourceVersion: "5" }), null);
+    world.tell("observed.node", observedNode("n-1", { resourceVersion: "5" }), null);
     const next = world.tell("asked.condition", askedCondition("n-1"), null);
     world.tell("done.write", doneNode("asked.condition", "n-1"), next);
     expect(world.kube.requests.at(-1)).toMatchObject({ verb: "patch", body: { count: 2 } });
@@ -216,7 +216,7 @@ describe("direct mode", () => {
 
   test("R5.15, R5.16: the node is told of once, every pod by name", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     drain(world, "web");
     drain(world, "db");
     expect(world.kube.events.slice(1)).toMatchObject([
@@ -237,7 +237,7 @@ describe("direct mode", () => {
 
   test("L40: pods landing on a drained node later add no second word about the node, until it was well in between", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     drain(world, "web");
     world.tell("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
     drain(world, "late");
@@ -250,7 +250,7 @@ describe("direct mode", () => {
 
 test("a ledger that does not own a shard writes no Event about it, and remembers what it heard", () => {
   const world = ledgerWorld({ fleet: { member: "m-0", owns: () => false, follow: () => () => {} } });
-  world.tell("observed.node", seenNode("n-1"), null);
+  world.tell("observed.node", observedNode("n-1"), null);
   expect(world.kube.events).toEqual([]);
   expect(world.ledger.reader.explainNode("n-1")).not.toBeNull();
 });

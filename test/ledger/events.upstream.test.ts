@@ -10,7 +10,8 @@ import { createKube } from "../../services/runtime/kube.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type ControllerManager, startControllerManager } from "../support/kube-controller-manager.ts";
-import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld, seenNode } from "./ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld } from "./ledger-world.ts";
 
 interface ApiEvent {
   readonly metadata: { readonly namespace: string; readonly name: string };
@@ -109,7 +110,7 @@ async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { stop } = startLedger({ ...io, kube, clock: dated });
   const uid = uids.get(node) ?? "";
   const target = (name: string) => ({ namespace: "default", name, uid: uids.get(name) ?? "", node });
-  tell("observed.node", seenNode(node, { uid }), null);
+  tell("observed.node", observedNode(node, { uid }), null);
   const order = tell("asked.eviction", askedEviction(target(marked)), null);
   tell("done.write", donePod("asked.eviction", target(marked)), order);
   tell("judged.pod", judgedPod(target(spared)), null);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
   askedEviction,
@@ -15,7 +16,6 @@ import {
   ledgerWorld,
   pulse,
   SHARDS,
-  seenNode,
   UNREACHABLE,
 } from "./ledger-world.ts";
 
@@ -36,7 +36,7 @@ function silenceStory(world: LedgerWorld): { tainted: string; deadlineAt: number
   const { clock, tell } = world;
   const heartbeatAt = clock.wallMs();
   tell("judged.zone", judgedZone(), null);
-  tell("observed.node", seenNode("n-1"), null);
+  tell("observed.node", observedNode("n-1"), null);
   tell("judged.node", judgedNode("n-1", { heartbeatAt }), null);
   clock.advance(50_000);
   feelPulses(world);
@@ -54,7 +54,7 @@ function silenceStory(world: LedgerWorld): { tainted: string; deadlineAt: number
     turn,
   );
   const taints = [{ ...UNREACHABLE, timeAdded: apiTime(clock.wallMs()) }];
-  const tainted = tell("observed.node", seenNode("n-1", { resourceVersion: "3", taints }), null);
+  const tainted = tell("observed.node", observedNode("n-1", { resourceVersion: "3", taints }), null);
   tell("judged.node", judgedNode("n-1", { ...gone, eviction: "evicted", resourceVersion: "3" }), tainted);
   const deadlineAt = clock.wallMs() + 300_000;
   tell("judged.pod", judgedPod({ deadlineAt }), tainted);
@@ -92,7 +92,7 @@ describe("a node that fell silent", () => {
   const waiting = (zone: Partial<BodyOf<"judged.zone">>) => {
     const world = seeingWorld();
     world.tell("judged.zone", judgedZone(zone), null);
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
     return sentencesOf(world);
   };
@@ -131,21 +131,21 @@ describe("a node", () => {
     [{ readiness: "unknown", heartbeatAt: null }, "it never gave a sign of life."],
   ])("judged %o is explained", (judged, text) => {
     const world = seeingWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("judged.node", judgedNode("n-1", judged), null);
     expect(sentencesOf(world)[0]).toContain(text);
   });
 
   test("that is excluded from disruption checks is told so", () => {
     const world = seeingWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("judged.node", judgedNode("n-1", { counted: false }), null);
     expect(sentencesOf(world)).toContain("It is excluded by its label from what decides its zone's state.");
   });
 
   test("that left is remembered, and one never heard of is not made up", () => {
     const world = seeingWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     expect(sentencesOf(world)).toEqual(["Node n-1 is not there any more."]);
     expect(world.ledger.reader.explainNode("n-2")).toBeNull();

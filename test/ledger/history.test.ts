@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
 import type { Decision, Subject } from "../../protocols/status.ts";
 import { ENTRIES_PER_OBJECT_MAX, History } from "../../services/ledger/history.ts";
-import { askedTaint, doneNode, judgedNode, seenNode } from "./ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import { askedTaint, doneNode, judgedNode } from "./ledger-world.ts";
 
 const NODE: Subject = { kind: "Node", namespace: "", name: "n-1" };
 const POD: Subject = { kind: "Pod", namespace: "default", name: "web" };
@@ -83,10 +84,14 @@ describe("causes", () => {
       NODE,
       "written",
     );
-    const seen = history.add(message("observed.node", "3", seenNode("n-1", { resourceVersion: "9" })), NODE, "tainted");
+    const seen = history.add(
+      message("observed.node", "3", observedNode("n-1", { resourceVersion: "9" })),
+      NODE,
+      "tainted",
+    );
     expect(seen && texts(history.causesOf(seen))).toEqual(["written", "asked"]);
     const other = history.add(
-      message("observed.node", "4", seenNode("n-1", { resourceVersion: "10" })),
+      message("observed.node", "4", observedNode("n-1", { resourceVersion: "10" })),
       NODE,
       "by hand",
     );

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
 import { Facts } from "../../services/ledger/facts.ts";
 import { lastStateOf } from "../../services/ledger/last-state.policy.ts";
-import { donePod, judgedNode, judgedPod, judgedZone, seenNode } from "./ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import { donePod, judgedNode, judgedPod, judgedZone } from "./ledger-world.ts";
 
 const message = <T extends MessageType>(type: T, body: BodyOf<T>): AnyMessage =>
   ({ type, id: "1", source: "test@m-0", at: 0, cause: null, body }) as AnyMessage;
@@ -42,6 +43,6 @@ describe("an object's last state", () => {
   });
 
   test("is not in messages that only pass by", () => {
-    expect(lastStateOf(message("observed.node", seenNode("n-1")), new Facts())).toBeNull();
+    expect(lastStateOf(message("observed.node", observedNode("n-1")), new Facts())).toBeNull();
   });
 });

@@ -13,6 +13,7 @@ import { aloneFleet } from "../../services/runtime/fleet.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
 import { seededRandom } from "../../services/runtime/random.ts";
+import { judgedNode as judgedInNoZone } from "../support/observed-objects.ts";
 
 /** An Event as the API would hold it. */
 export interface WrittenEvent {
@@ -105,36 +106,9 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
   return { clock, kube, metrics, ledger, transport, io, tell };
 }
 
-/** A healthy node as the observer tells it. */
-export function seenNode(node: string, changes: Partial<BodyOf<"observed.node">> = {}): BodyOf<"observed.node"> {
-  return {
-    node,
-    uid: `uid-${node}`,
-    resourceVersion: "1",
-    createdAt: 0,
-    labels: {},
-    unschedulable: false,
-    taints: [],
-    conditions: [{ type: "Ready", status: "True", heartbeatAt: 0, transitionAt: 0 }],
-    ...changes,
-  };
-}
-
 /** A node judged ready in zone `a`. */
 export function judgedNode(node: string, changes: Partial<BodyOf<"judged.node">> = {}): BodyOf<"judged.node"> {
-  return {
-    node,
-    uid: `uid-${node}`,
-    resourceVersion: "1",
-    readiness: "ready",
-    ready: "True",
-    since: 0,
-    heartbeatAt: 0,
-    eviction: "unmarked",
-    zone: ":\u0000:a",
-    counted: true,
-    ...changes,
-  };
+  return judgedInNoZone(node, { zone: ":\u0000:a", ...changes });
 }
 
 /** A healthy zone of ten nodes. */

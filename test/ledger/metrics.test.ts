@@ -4,6 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { Fleet } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { metricValue } from "../support/metric-value.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
   askedEviction,
@@ -17,7 +18,6 @@ import {
   ledgerWorld,
   pulse,
   SHARDS,
-  seenNode,
 } from "./ledger-world.ts";
 
 const ZONE = { zone: ":\u0000:a" };
@@ -73,7 +73,7 @@ describe("zones (13.1, R13.1)", () => {
 describe("evictions of nodes (R4.40, R5.13)", () => {
   const tainted = async (why: BodyOf<"asked.taint">["why"], outcome: BodyOf<"done.write">["outcome"]) => {
     const world = ledgerWorld();
-    world.tell("observed.node", seenNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1"), null);
     world.tell("judged.node", judgedNode("n-1"), null);
     const ask = world.tell("asked.taint", askedTaint("n-1", { why }), null);
     world.tell("done.write", doneNode("asked.taint", "n-1", { outcome }), ask);
@@ -144,12 +144,12 @@ describe("the present", () => {
   test("counts nodes by readiness, also after they change, leave or are re-created", async () => {
     const world = ledgerWorld();
     for (const name of ["n-1", "n-2", "n-3"]) {
-      world.tell("observed.node", seenNode(name), null);
+      world.tell("observed.node", observedNode(name), null);
       world.tell("judged.node", judgedNode(name), null);
     }
     world.tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
     world.tell("observed.gone", { node: "n-2", uid: "uid-n-2" }, null);
-    world.tell("observed.node", seenNode("n-3", { uid: "new" }), null);
+    world.tell("observed.node", observedNode("n-3", { uid: "new" }), null);
     refreshed(world);
     expect(await value(world, "vigil_nodes", { readiness: "ready" })).toBe(0);
     expect(await value(world, "vigil_nodes", { readiness: "unknown" })).toBe(1);
@@ -253,7 +253,7 @@ describe("in a fleet", () => {
     const world = ledgerWorld({ fleet: half });
     const names = Array.from({ length: 40 }, (_, index) => `n-${index}`);
     for (const node of names) {
-      world.tell("observed.node", seenNode(node), null);
+      world.tell("observed.node", observedNode(node), null);
       world.tell("judged.node", judgedNode(node), null);
       world.tell("done.write", doneNode("asked.label", node), null);
       const heartbeats = [{ node, kind: "lease" as const, renewedAt: null, seenAt: 0 }];

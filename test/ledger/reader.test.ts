@@ -6,6 +6,7 @@ import type { Decision } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { PATIENCE_MS } from "../../services/ledger/census.ts";
 import { MOOT_MS } from "../../services/ledger/pods.ts";
+import { observedNode } from "../support/observed-objects.ts";
 import {
   askedEviction,
   judgedNode,
@@ -14,7 +15,6 @@ import {
   type LedgerWorld,
   ledgerWorld,
   pulse,
-  seenNode,
 } from "./ledger-world.ts";
 
 describe("the overview", () => {
@@ -23,7 +23,7 @@ describe("the overview", () => {
     tell("judged.zone", judgedZone({ zone: "eu:\u0000:b" }), null);
     tell("judged.zone", judgedZone({ zone: "" }), null);
     tell("judged.zone", judgedZone(), null);
-    tell("observed.node", seenNode("n-1"), null);
+    tell("observed.node", observedNode("n-1"), null);
     tell("judged.node", judgedNode("n-1"), null);
     tell("judged.pod", judgedPod(), null);
     const { zones, nodes, pendingEvictions, sight } = ledger.reader.overview();
@@ -45,7 +45,7 @@ describe("the overview", () => {
   test("is a copy: what happens later does not change it", () => {
     const { ledger, tell } = ledgerWorld();
     const before = ledger.reader.overview();
-    tell("observed.node", seenNode("n-1"), null);
+    tell("observed.node", observedNode("n-1"), null);
     tell("judged.node", judgedNode("n-1"), null);
     expect(before.nodes.ready).toBe(0);
   });
@@ -53,7 +53,7 @@ describe("the overview", () => {
 
 test("nodes are told with their zone and eviction status", () => {
   const { ledger, tell } = ledgerWorld();
-  tell("observed.node", seenNode("n-1"), null);
+  tell("observed.node", observedNode("n-1"), null);
   tell("judged.node", judgedNode("n-1", { eviction: "toBeEvicted", since: 5 }), null);
   expect(ledger.reader.nodes()).toEqual([
     {
@@ -126,7 +126,7 @@ describe("decisions", () => {
     const { ledger, tell } = ledgerWorld();
     for (let beat = 0; beat < 3; beat++) {
       tell("judged.zone", judgedZone({ tokens: 1 - beat / 10 }), null);
-      tell("observed.node", seenNode("n-1", { resourceVersion: `${beat}` }), null);
+      tell("observed.node", observedNode("n-1", { resourceVersion: `${beat}` }), null);
       tell("judged.node", judgedNode("n-1", { heartbeatAt: beat }), null);
     }
     expect(ledger.reader.decisions(10)).toHaveLength(1);
@@ -147,7 +147,7 @@ describe("a node whose departure was missed", () => {
   test("is found by the observer's digest: the shard is asked for again, and then the node is gone", () => {
     const world = ledgerWorld();
     const asks = asked(world);
-    world.tell("observed.node", seenNode(node), null);
+    world.tell("observed.node", observedNode(node), null);
     world.tell("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 0 }), null);
     expect(asks).toEqual([]);
     world.clock.advance(PATIENCE_MS);
@@ -161,7 +161,7 @@ describe("a node whose departure was missed", () => {
   test("does not take others along", () => {
     const world = ledgerWorld();
     const ofOther = shardOf(other);
-    world.tell("observed.node", seenNode(other), null);
+    world.tell("observed.node", observedNode(other), null);
     world.tell("judged.node", judgedNode(other), null);
     world.clock.advance(PATIENCE_MS);
     world.tell("observed.pulse", pulse(ofOther, { nodes: digest, resyncs: 1 }), "ask");

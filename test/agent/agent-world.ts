@@ -24,5 +24,7 @@ export class AgentWorld extends VirtualApi {
   }
 }
 
+/** Path of the node under test. */
 export const NODE = "/api/v1/nodes/node-1";
+/** Path of its status. */
 export const STATUS = `${NODE}/status`;

@@ -12,7 +12,7 @@ import { observedNode } from "../support/observed-objects.ts";
 const NOW = Date.UTC(2026, 0, 1, 12);
 const isOurs = ({ key, effect }: Taint) => effect === "NoExecute" && (key === NOT_READY || key === UNREACHABLE);
 
-/** The taints after an ask was carried out on the node as it was asked for; as they were when nothing is to be written. */
+/** The taints after an ask was carried out on the node it is about; as they were when nothing is to be written. */
 function after(node: ObservedNode, ask: ReturnType<typeof turnAsk>): readonly Taint[] {
   const decision = ask === null ? null : decideTaints(ask, null, NOW);
   if (decision === null || decision.kind !== "write") return node.taints;

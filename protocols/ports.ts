@@ -135,8 +135,8 @@ export type WriteRequest = {
   readonly urgency: Urgency;
   readonly subresource?: "status";
   /**
-   * Monotonic instant after which it must not be sent any more, because what it was decided on would be too old; it then
-   * fails unsent.
+   * Monotonic instant after which it must not be sent any more, because what it was decided on would be too old; it
+   * then fails unsent.
    */
   readonly sendBeforeMs?: number;
 } & (

@@ -23,14 +23,15 @@ type Report = (result: TryResult) => void;
 const projection = { interner: new Interner(), problem: () => {} };
 
 /**
- * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come back
- * while the write waited.
+ * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come
+ * back while the write waited.
  */
 const LOOK_AGE_MAX_MS = 1000;
 
 /**
- * Tries an ask. Before `Unknown` node and lease are read live: the heartbeats since the node was last told have moved its
- * resourceVersion, so a patch without the first read would only meet a conflict. After a failure the node is read too.
+ * Tries an ask. Before `Unknown` node and lease are read live: the heartbeats since the node was last told have moved
+ * its resourceVersion, so a patch without the first read would only meet a conflict. After a failure the node is read
+ * too.
  */
 export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
   const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void =>

@@ -39,7 +39,9 @@ export class NodeSigns {
     return this.#statusHeartbeatAt !== undefined;
   }
 
-  /** The stamps a verdict rests on. A node that has no Ready condition, or lost it, shows no heartbeat either (R2.36). */
+  /**
+   * The stamps a verdict rests on. A node that has no Ready condition, or lost it, shows no heartbeat either (R2.36).
+   */
   basisFor(node: Pick<ObservedNode, "conditions">): BodyOf<"asked.condition">["basis"] {
     const hasReady = readyConditionOf(node) !== null;
     return {

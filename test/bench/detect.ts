@@ -1,4 +1,7 @@
-/** Measures how late silence is found on a real API server: hollow nodes fall silent at once under `vigil run` in a process of its own. */
+/**
+ * Measures how late silence is found on a real API server: hollow nodes fall silent at once under `vigil run` in a
+ * process of its own.
+ */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Clock, Kube, WatchSink } from "../../protocols/ports.ts";

@@ -47,6 +47,7 @@ function mergeField(merged: JsonObject, field: string, value: Json, rule: MergeR
 }
 
 interface ListDirectives {
+  /** Null when the patch names no order. */
   readonly order: readonly Json[] | null;
   readonly removed: readonly Json[];
 }
@@ -54,7 +55,10 @@ interface ListDirectives {
 function directivesOf(patch: JsonObject, field: string): ListDirectives {
   const order = patch[ORDER + field];
   const removed = patch[PRIMITIVES + field];
-  return { order: Array.isArray(order) ? order : null, removed: Array.isArray(removed) ? removed : [] };
+  return {
+    order: Array.isArray(order) && order.length > 0 ? order : null,
+    removed: Array.isArray(removed) ? removed : [],
+  };
 }
 
 /** Order and deletion directives may come without the list they speak of. */

@@ -125,8 +125,10 @@ export class Registry {
     object.metadata.resourceVersion = String(stored.revision);
     if (part !== "binding") checkValid(resource, object, before);
     if (sameJson(object, before)) return stored;
-    const written = this.#commit(resource, object);
-    return stored.terminating && mayGo(object) ? this.#remove(resource, written) : written;
+    if (!stored.terminating || !mayGo(object)) return this.#commit(resource, object);
+    // What took the last hold off is answered, but never told to anyone: the object goes as it was.
+    this.#remove(resource, stored);
+    return storedOf(resource, object, stored.revision);
   }
 
   /** Deletes an object: at once, or by a mark that waits for its grace period or its finalizers. */

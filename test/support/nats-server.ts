@@ -1,5 +1,5 @@
 /** A real nats-server as a child process of a test, on a port of its own. It knows nothing of the product. */
-import { once } from "node:events";
+import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -63,14 +63,23 @@ export function describeWithNats(name: string, suite: () => void): void {
   }
 }
 
+/** Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. */
+const PORTS = { first: 20_000, end: 32_000 };
+
 /** A port that nothing listens on at the moment. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return address.port;
+  let port = 0;
+  do port = randomInt(PORTS.first, PORTS.end);
+  while (!(await isFree(port)));
+  return port;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
 }
 
 /** Starts a server and waits until it is ready. It ends with the test process at the latest. */

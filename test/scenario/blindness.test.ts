@@ -5,8 +5,8 @@
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
-import { VirtualCluster } from "../support/virtual-cluster.ts";
 import type { TestKubelet } from "../support/test-kubelet.ts";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, JUDGES, NODE, OBSERVER, SPINE } from "./spine.ts";
 
 const LIVE = ["live-1", "live-2", "live-3"];

@@ -28,12 +28,14 @@ export interface HollowNodeOptions {
   readonly times: HollowTimes;
   /** Asks to be woken by `beat` in `delayMs`; a later request replaces an earlier one, null takes it back. */
   readonly wake: (node: HollowNode, delayMs: number | null) => void;
+  /** Told each time the node has been registered. */
+  readonly registered: (node: HollowNode) => void;
 }
 
 /** A registration under way. */
 interface Registering {
   readonly stop: Stop;
-  readonly done: (registered: boolean) => void;
+  readonly done: () => void;
 }
 
 const REGISTER_FIRST_MS = 100;
@@ -91,8 +93,15 @@ export class HollowNode {
     return (this.#ordered.get("Ready") ?? "True") !== "True";
   }
 
-  /** Registers the node and starts its heartbeats; `done` is called once it is registered, or stopped before. */
-  start(done: (registered: boolean) => void): void {
+  /**
+   * Registers the node and starts its heartbeats; `done` is called once, when it is registered or stopped before. A node
+   * that is registered or about to be is left to it.
+   */
+  start(done: () => void): void {
+    if (this.registered || this.#registering !== null) {
+      done();
+      return;
+    }
     const { clock, kube, log } = this.#options;
     let sent: readonly NodeCondition[] = [];
     const candidate = (use: (candidate: Candidate) => void) => {
@@ -105,7 +114,8 @@ export class HollowNode {
     const stop = register({ clock, kube, log, pauseMs, candidate }, (node, created) => {
       this.#registering = null;
       this.#adopt(node, created ? sent : null);
-      done(true);
+      this.#options.registered(this);
+      done();
     });
     this.#registering = { stop, done };
   }
@@ -143,7 +153,7 @@ export class HollowNode {
     const registering = this.#registering;
     this.#registering = null;
     registering?.stop();
-    registering?.done(false);
+    registering?.done();
   }
 
   /** Comes back: with a heartbeat at once, or by registering. */

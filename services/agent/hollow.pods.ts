@@ -45,19 +45,18 @@ export class HollowPods {
 
   /** Remembers a pod that needs something; returns whether it does. */
   observe(bound: BoundPod): boolean {
-    const key = keyOf(bound);
     if (podDuty(bound) === null) {
-      this.#forget(bound.node, key);
+      this.#forget(bound);
       return false;
     }
     const waiting = this.#waiting.get(bound.node) ?? new Map<string, BoundPod>();
-    this.#waiting.set(bound.node, waiting.set(key, bound));
+    this.#waiting.set(bound.node, waiting.set(keyOf(bound), bound));
     return true;
   }
 
   /** A pod that left the API. */
   gone(bound: BoundPod): void {
-    this.#forget(bound.node, keyOf(bound));
+    this.#forget(bound);
   }
 
   /** Does for one pod what its node owes it; what fails is done again at the node's next heartbeat. */
@@ -82,9 +81,13 @@ export class HollowPods {
     for (const bound of this.#waiting.get(nodeName)?.values() ?? []) this.tend(bound, nowMs, mayRun);
   }
 
-  #forget(nodeName: string, key: string): void {
-    const waiting = this.#waiting.get(nodeName);
-    if (waiting?.delete(key) && waiting.size === 0) this.#waiting.delete(nodeName);
+  /** A pod of the same name that came after it is remembered still. */
+  #forget(bound: BoundPod): void {
+    const waiting = this.#waiting.get(bound.node);
+    const key = keyOf(bound);
+    if (waiting?.get(key)?.pod.uid !== bound.pod.uid) return;
+    waiting.delete(key);
+    if (waiting.size === 0) this.#waiting.delete(bound.node);
   }
 }
 

@@ -67,6 +67,8 @@ class HollowCluster implements HollowNodes {
   readonly #flapping = new Map<HollowNode, Timer>();
   readonly #stopWatches: readonly (() => void)[];
   readonly #waiting: Iterator<HollowNode>;
+  /** Nodes whose pods were created, or are about to be. */
+  readonly #furnished = new WeakSet<HollowNode>();
   #podsCreated = 0;
   #ended = false;
 
@@ -76,7 +78,8 @@ class HollowCluster implements HollowNodes {
     this.#pods = new HollowPods(kube, log);
     this.#wheel = new TimerWheel({ clock, tickMs: WHEEL_TICK_MS, fire: (node) => this.#beat(node) });
     const wake = (node: HollowNode, delayMs: number | null) => this.#wake(node, delayMs);
-    const shared = { clock, kube, random, log, times, wake };
+    const registered = (node: HollowNode) => this.#createPods(node);
+    const shared = { clock, kube, random, log, times, wake, registered };
     this.#nodes = new Map(nodes.map((spec) => [spec.name, new HollowNode(spec, shared)]));
     this.#waiting = [...this.#nodes.values()].values();
     this.#stopWatches = [this.#watchNodes(), this.#watchPods()];
@@ -169,27 +172,30 @@ class HollowCluster implements HollowNodes {
     this.#flapping.set(node, timer);
   }
 
-  /** Lets the next node register that is still wanted; pods and then another node follow. */
+  /** Lets the next node register that is still wanted, and then another one. */
   #registerNext(): void {
     for (let next = this.#waiting.next(); next.done !== true && !this.#ended; next = this.#waiting.next()) {
       const node = next.value;
       if (node.stopped || !this.#nodes.has(node.spec.name)) continue;
-      node.start((registered) => (registered ? this.#createPods(node, 0) : this.#registerNext()));
+      node.start(() => this.#options.clock.soon(() => this.#registerNext()));
       return;
     }
   }
 
-  /** One pod after the other, then the next node's turn; a pod that is there already counts as created. */
-  #createPods(node: HollowNode, index: number): void {
-    if (index >= (node.spec.pods ?? 0)) {
-      this.#registerNext();
-      return;
-    }
+  /** Creates a node's pods once, one after the other; a pod that is there already counts as created. */
+  #createPods(node: HollowNode): void {
+    if (this.#furnished.has(node)) return;
+    this.#furnished.add(node);
+    this.#createPod(node, 0);
+  }
+
+  #createPod(node: HollowNode, index: number): void {
+    if (this.#ended || index >= (node.spec.pods ?? 0)) return;
     const { ref, body } = hollowPod(node.spec.name, index);
     this.#options.kube.write({ ref, urgency: Urgency.readiness, verb: "create", body }, (reply) => {
       if (reply.outcome === "ok" || reply.outcome === "exists") this.#podsCreated++;
       else this.#options.log.warn("hollow pod not created", { pod: ref.name, detail: reply.detail });
-      this.#createPods(node, index + 1);
+      this.#createPod(node, index + 1);
     });
   }
 

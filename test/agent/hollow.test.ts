@@ -183,6 +183,21 @@ describe("an order to hollow nodes", () => {
   });
 });
 
+describe("hollow nodes ordered about before they are registered", () => {
+  it("stay away while stopped, let the others register, and get their pods when they resume", () => {
+    const back = api.server.faults.refuse();
+    start(200, { pods: 1 });
+    hollow.stop({ zone: "z-0" });
+    back();
+    api.clock.advance(20 * SECOND);
+    expect(hollow.summary()).toMatchObject({ registered: 100, podsCreated: 100 });
+    hollow.resume({ fraction: 1 });
+    hollow.resume({});
+    api.clock.advance(20 * SECOND);
+    expect(hollow.summary()).toMatchObject({ registered: 200, podsCreated: 200 });
+  });
+});
+
 describe("a hollow node deleted underneath", () => {
   it("registers again while it lives (better than R9.4)", () => {
     start(1);

@@ -1,10 +1,17 @@
-/** Makes an NKey for every role: seeds for the processes, and keys.conf with their public halves for nats-server. */
+/**
+ * Makes an NKey for every role: seeds for the processes, and keys.conf with their public halves for nats-server. And
+ * the password by which the servers of a cluster know each other.
+ */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";
 import { keyVariable, NATS_ROLES } from "./roles.ts";
 
-/** Writes `<role>.nk` for every role and `keys.conf` into a folder. Throws when a file is there already. */
+/**
+ * Writes `<role>.nk` for every role, `keys.conf` and `route-password` into a folder. Throws when a file is there
+ * already.
+ */
 export function makeKeys(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const variables = NATS_ROLES.map((role) => {
@@ -12,6 +19,8 @@ export function makeKeys(folder: string): void {
     writeFileSync(join(folder, `${role}.nk`), pair.getSeed(), { mode: 0o600, flag: "wx" });
     return `${keyVariable(role)}: "${pair.getPublicKey()}"`;
   });
+  // It begins with a letter, because nats-server takes what looks like a number for one.
+  writeFileSync(join(folder, "route-password"), `r${randomBytes(24).toString("hex")}`, { mode: 0o600, flag: "wx" });
   writeFileSync(join(folder, "keys.conf"), `${variables.join("\n")}\n`, { flag: "wx" });
 }
 

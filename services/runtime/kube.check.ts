@@ -48,7 +48,10 @@ function problemIn(answer: Answer, server: string, look: FirstLook): ServerProbl
   }
   if (answer.status === 200) return null;
   const { message, status } = refusalOf(answer);
-  return { message: `the API server ${server} ${faultOf(status, look)}: ${message}`, final: status < 500 && status !== 429 };
+  return {
+    message: `the API server ${server} ${faultOf(status, look)}: ${message}`,
+    final: status < 500 && status !== 429,
+  };
 }
 
 function faultOf(status: number, look: FirstLook): string {

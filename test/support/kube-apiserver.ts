@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Credentials, SocketWire } from "../../services/runtime/kube.https.ts";
 import { httpsWire } from "../../services/runtime/kube.https.ts";
 import { kubeProgram } from "./kube-assets.ts";
+import { type AuditedRequest, auditArgs, readAudit } from "./kube-audit.ts";
 import { type KubectlResult, kubectl, writeKubeconfig } from "./kubectl.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -26,9 +27,9 @@ const NAMESPACES = ["default", "kube-node-lease"];
  * Starts both servers and waits until nodes, pods and leases can be written. They end with the test process at the
  * latest.
  */
-export async function startKubeApiserver(): Promise<KubeApiserver> {
+export async function startKubeApiserver(options: KubeApiserverOptions = {}): Promise<KubeApiserver> {
   const ports = { etcd: await freePort(), peer: await freePort(), secure: await freePort() };
-  const server = new KubeApiserver(ports);
+  const server = new KubeApiserver(ports, options);
   try {
     await server.start();
   } catch (error) {
@@ -36,6 +37,12 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
     throw error;
   }
   return server;
+}
+
+/** How a server is started. */
+export interface KubeApiserverOptions {
+  /** The group whose requests are recorded; nobody's when it is left out. */
+  readonly auditedGroup?: string;
 }
 
 /** A running API server. */
@@ -53,7 +60,10 @@ export class KubeApiserver {
   readonly #apiserver: ServerProcess;
   readonly #wires: SocketWire[] = [];
 
-  constructor(ports: { readonly etcd: number; readonly peer: number; readonly secure: number }) {
+  constructor(
+    ports: { readonly etcd: number; readonly peer: number; readonly secure: number },
+    { auditedGroup }: KubeApiserverOptions,
+  ) {
     this.url = `https://127.0.0.1:${ports.secure}`;
     this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.caFile = join(this.#folder, "apiserver.crt");
@@ -61,10 +71,10 @@ export class KubeApiserver {
       kubeProgram("etcd"),
       etcdArgs(this.#folder, this.#etcdUrl, `http://127.0.0.1:${ports.peer}`),
     );
-    this.#apiserver = new ServerProcess(
-      kubeProgram("kube-apiserver"),
-      apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
-    );
+    this.#apiserver = new ServerProcess(kubeProgram("kube-apiserver"), [
+      ...apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
+      ...auditArgs(this.#folder, auditedGroup),
+    ]);
     writeSecrets(this.#folder);
     this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
   }
@@ -134,6 +144,11 @@ export class KubeApiserver {
   /** Runs kubectl as the administrator. */
   kubectl(...args: string[]): Promise<KubectlResult> {
     return kubectl(this.kubeconfig, args);
+  }
+
+  /** What the audited group has asked so far, in order. */
+  audited(): AuditedRequest[] {
+    return readAudit(this.#folder);
   }
 
   #credentials(token: string): Credentials {

@@ -1,0 +1,134 @@
+/** Vigil as its manifests install it, on a real API server and NATS: every process under its own account and role. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { makeKeys } from "../../deploy/nats/make-keys.ts";
+import { rolesConfig } from "../../deploy/nats/roles.ts";
+import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
+import type { AuditedRequest } from "../support/kube-audit.ts";
+import { writeKubeconfig } from "../support/kubectl.ts";
+import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { type Grant, type Manifests, render } from "./manifests.ts";
+
+const NAMESPACE = "vigil-system";
+/** Graces short enough to wait for; the lease watch is doubted as soon as it is quiet. */
+const IN_A_HURRY = [
+  "--node-monitor-grace-period=6s",
+  "--node-startup-grace-period=6s",
+  "--node-eviction-rate=10",
+  "--watch-quiet=1s",
+  "--log-format=json",
+];
+
+/** A cluster that Vigil can be installed in. */
+export class InstalledCluster {
+  readonly api: KubeApiserver;
+  readonly #nats: NatsServer;
+  readonly #folder: string;
+
+  private constructor(api: KubeApiserver, nats: NatsServer, folder: string) {
+    this.api = api;
+    this.#nats = nats;
+    this.#folder = folder;
+  }
+
+  /** Starts the servers. */
+  static async start(): Promise<InstalledCluster> {
+    const folder = mkdtempSync(join(tmpdir(), "vigil-install-"));
+    const keys = join(folder, "keys");
+    makeKeys(keys);
+    const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
+    const nats = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
+    const api = await startKubeApiserver({ auditedGroup: `system:serviceaccounts:${NAMESPACE}` });
+    return new InstalledCluster(api, nats, folder);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.api.stop(), this.#nats.stop()]);
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  /** Applies an overlay and runs its processes while `journey` lasts; what they asked meanwhile is compared by `Use`. */
+  async run(overlay: string, journey: (vigil: RunningVigil) => Promise<void>): Promise<Use> {
+    const manifests = await render(overlay);
+    await this.#apply(overlay, manifests);
+    const before = this.api.audited().length;
+    const vigil = { reader: await this.#start("reader", manifests), writer: await this.#start("writer", manifests) };
+    await Promise.all([vigil.reader.process.says("running"), vigil.writer.process.says("running")]);
+    await journey(vigil);
+    for (const { process } of Object.values(vigil)) {
+      process.signal("SIGTERM");
+      expect(await process.exited()).toBe(0);
+      expect(process.logged.filter(({ level }) => level === "error")).toEqual([]);
+    }
+    return { grants: manifests.grants(), requests: this.api.audited().slice(before) };
+  }
+
+  /** Applies as a user does; a server older than 1.21 knows disruption budgets under their first name only. */
+  async #apply(overlay: string, { text }: Manifests): Promise<void> {
+    const { stdout: versions } = await this.api.kubectl("api-versions");
+    const known = versions.split("\n").includes("policy/v1")
+      ? text
+      : text.replaceAll("policy/v1\n", "policy/v1beta1\n");
+    const file = join(this.#folder, `${overlay}.yaml`);
+    writeFileSync(file, known);
+    const { code, stderr } = await this.api.kubectl("apply", "-f", file);
+    expect(code, stderr).toBe(0);
+  }
+
+  async #start(role: "reader" | "writer", manifests: Manifests): Promise<Installed> {
+    const { stdout } = await this.api.kubectl("create", "token", `vigil-${role}`, `--namespace=${NAMESPACE}`);
+    const { url: server, caFile } = this.api;
+    const kubeconfig = join(this.#folder, `${role}.kubeconfig`);
+    writeKubeconfig(kubeconfig, { server, token: stdout.trim(), caFile });
+    const listen = `127.0.0.1:${await freePort()}`;
+    const args = manifests.argsOf(`vigil-${role}`, {
+      "--nats": this.#nats.url,
+      "--nats-nkey": join(this.#folder, "keys", `${role}.nk`),
+      "--member": `vigil-${role}-0`,
+      "--listen": listen,
+    });
+    return {
+      process: new VigilProcess([...args, ...IN_A_HURRY, `--kubeconfig=${kubeconfig}`]),
+      url: `http://${listen}`,
+    };
+  }
+}
+
+/** One process of an install and where its console is. */
+export interface Installed {
+  readonly process: VigilProcess;
+  readonly url: string;
+}
+
+/** The processes of an install. */
+export interface RunningVigil {
+  readonly reader: Installed;
+  readonly writer: Installed;
+}
+
+/** What the accounts were given, and what they asked. */
+export interface Use {
+  readonly grants: readonly Grant[];
+  readonly requests: readonly AuditedRequest[];
+}
+
+/** Requests that were forbidden, and grants that no request needed, each as a line. */
+export function mismatches({ grants, requests }: Use): string[] {
+  const refused = requests.filter(({ status }) => status === 403).map((request) => `refused: ${lineOf(request)}`);
+  const idle = grants.filter((grant) => !requests.some((request) => covers(grant, request)));
+  return [...new Set(refused), ...idle.map((grant) => `never used: ${lineOf(grant)}`)];
+}
+
+function covers(grant: Grant, { user, namespace, ...asked }: AuditedRequest): boolean {
+  const isInReach = grant.namespace === null || grant.namespace === namespace;
+  const isOfIts = grant.verb === asked.verb && grant.apiGroup === asked.apiGroup && grant.resource === asked.resource;
+  return grant.account === user && isInReach && isOfIts;
+}
+
+function lineOf(right: Grant | AuditedRequest): string {
+  const account = "user" in right ? right.user : right.account;
+  return `${account} ${right.verb} ${right.resource} ${right.apiGroup} ${right.namespace ?? "everywhere"}`;
+}

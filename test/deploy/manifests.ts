@@ -1,0 +1,96 @@
+/** The manifests as kustomize renders them, and what a test asks of them: arguments of processes, and rights. */
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { kubectl } from "../support/kubectl.ts";
+
+const OVERLAYS = join(import.meta.dirname, "../../deploy/kustomize/overlays");
+
+/** A right that an account was given. */
+export interface Grant {
+  readonly account: string;
+  /** Null for the whole cluster. */
+  readonly namespace: string | null;
+  readonly verb: string;
+  readonly apiGroup: string;
+  readonly resource: string;
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface RoleManifest extends Manifest {
+  readonly rules: readonly Rule[];
+}
+
+interface BindingManifest extends Manifest {
+  readonly roleRef: { readonly kind: string; readonly name: string };
+  readonly subjects: readonly { readonly name: string; readonly namespace: string }[];
+}
+
+interface DeploymentManifest extends Manifest {
+  readonly spec: { readonly template: { readonly spec: { readonly containers: readonly { args: string[] }[] } } };
+}
+
+/** A rendered overlay. */
+export class Manifests {
+  readonly text: string;
+  readonly #all: readonly Manifest[];
+
+  constructor(text: string) {
+    this.text = text;
+    this.#all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  }
+
+  /** The arguments of a Deployment's process, those of some flags replaced. */
+  argsOf(deployment: string, replaced: Readonly<Record<string, string>>): string[] {
+    const [found] = this.#ofKind<DeploymentManifest>("Deployment").filter(
+      ({ metadata }) => metadata.name === deployment,
+    );
+    const { args = [] } = found?.spec.template.spec.containers[0] ?? {};
+    return args.map((arg) => {
+      const [flag = ""] = arg.split("=");
+      return Object.hasOwn(replaced, flag) ? `${flag}=${replaced[flag]}` : arg;
+    });
+  }
+
+  /** Every right that is given to someone. */
+  grants(): Grant[] {
+    const bindings = [
+      ...this.#ofKind<BindingManifest>("ClusterRoleBinding"),
+      ...this.#ofKind<BindingManifest>("RoleBinding"),
+    ];
+    return bindings.flatMap(({ roleRef, subjects, metadata: { namespace } }) => {
+      const role = this.#ofKind<RoleManifest>(roleRef.kind).find(
+        ({ metadata }) => metadata.name === roleRef.name && metadata.namespace === namespace,
+      );
+      const accounts = subjects.map((subject) => `system:serviceaccount:${subject.namespace}:${subject.name}`);
+      const rules = (role?.rules ?? []).flatMap(eachOf);
+      return accounts.flatMap((account) => rules.map((rule) => ({ account, namespace: namespace ?? null, ...rule })));
+    });
+  }
+
+  #ofKind<M extends Manifest>(kind: string): M[] {
+    return this.#all.filter((manifest): manifest is M => manifest.kind === kind);
+  }
+}
+
+/** Renders an overlay. */
+export async function render(overlay: string): Promise<Manifests> {
+  const { code, stdout, stderr } = await kubectl("/nonexistent", ["kustomize", join(OVERLAYS, overlay)]);
+  if (code !== 0) throw new Error(stderr);
+  return new Manifests(stdout);
+}
+
+function eachOf({ apiGroups, resources, verbs }: Rule) {
+  return apiGroups.flatMap((apiGroup) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ verb, apiGroup, resource }))),
+  );
+}

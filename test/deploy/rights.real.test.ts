@@ -1,0 +1,143 @@
+/**
+ * The manifests on a real API server: each overlay is applied, its processes run under their accounts, and every right
+ * that is used was given, and every right that was given is used.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Kube } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { describeWithNats } from "../support/nats-server.ts";
+import { TestKubelet } from "../support/test-kubelet.ts";
+import { until } from "../support/until.ts";
+import { type Installed, InstalledCluster, mismatches } from "./installed.ts";
+
+const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
+/** Longer than the lease watch may be quiet, so that the observer looks at a lease itself. */
+const LEASE_PERIOD_MS = 2_500;
+const WITHIN = { withinMs: 40_000, everyMs: 200 };
+
+describeWithKube("on a real kube-apiserver with RBAC", () => {
+  describeWithNats("and NATS with its roles", () => {
+    let cluster: InstalledCluster;
+    let kube: Kube;
+    const kubelets: TestKubelet[] = [];
+
+    beforeAll(async () => {
+      cluster = await InstalledCluster.start();
+      const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
+      kube = createKube({ ...io, wire: cluster.api.wire(), profile: STANDARD_PROFILE });
+    });
+    afterAll(async () => {
+      for (const kubelet of kubelets) kubelet.stop();
+      await cluster.stop();
+    });
+
+    const joins = (name: string): TestKubelet => {
+      const kubelet = new TestKubelet(kube, realClock(), {
+        name,
+        leasePeriodMs: LEASE_PERIOD_MS,
+        statusPeriodMs: null,
+      });
+      kubelet.register();
+      kubelets.push(kubelet);
+      return kubelet;
+    };
+    const ask = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await cluster.api.kubectl(...args);
+      return code === 0 ? stdout : `${stdout}${stderr}`;
+    };
+    const shows = (what: string[], wanted: RegExp) =>
+      until(`${what.join(" ")} shows ${wanted}`, async () => wanted.test(await ask("get", ...what)), WITHIN);
+    const taints = (node: string) => ["node", node, "-o=jsonpath={.spec.taints[*].effect}"];
+    const ready = (kind: string, name: string) => [
+      kind,
+      name,
+      '-o=jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+    ];
+    const isLeaving = (pod: string) => shows(["pod", pod, "-o=jsonpath={.metadata.deletionTimestamp}"], /20|NotFound/);
+
+    const runsPod = async (name: string, node: string, tolerationSeconds: number): Promise<void> => {
+      const toleration = {
+        key: "node.kubernetes.io/unreachable",
+        operator: "Exists",
+        effect: "NoExecute",
+        tolerationSeconds,
+      };
+      const spec = { nodeName: node, tolerations: [toleration] };
+      const overrides = JSON.stringify({ apiVersion: "v1", spec });
+      const said = await ask("run", name, "--image=none", "--restart=Never", `--overrides=${overrides}`);
+      expect(said).toContain("created");
+      const status = JSON.stringify({ status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } });
+      expect(await ask("patch", "pod", name, "--subresource=status", "--type=merge", `--patch=${status}`)).toContain(
+        "patched",
+      );
+    };
+
+    test("in place of taint eviction alone it evicts what others taint, and needs no right on nodes but to read", async () => {
+      joins("marked");
+      const use = await cluster.run("taint-eviction-only", async () => {
+        await runsPod("restless", "marked", 0);
+        await runsPod("patient", "marked", 300);
+        const taint = "node.kubernetes.io/unreachable:NoExecute";
+        for (const _ of [1, 2]) {
+          await ask("taint", "node", "marked", taint);
+          await isLeaving("restless");
+          await ask("taint", "node", "marked", `${taint}-`);
+          await shows(["events"], /Cancelling deletion of Pod default\/patient/);
+        }
+        await until("the same Event is told again", async () => /2/.test(await cancellations()), WITHIN);
+      });
+      expect(mismatches(use)).toEqual([]);
+    });
+    const cancellations = () => ask("get", "events", "-o=jsonpath={.items[?(@.involvedObject.name=='patient')].count}");
+
+    const wouldWrite = async ({ url }: Installed, wish: string): Promise<boolean> => {
+      const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
+      const counts = lines.filter((line) => line.startsWith("vigil_writes_total") && line.includes('"shadowed"'));
+      return counts.some((line) => line.includes(`"${wish}"`));
+    };
+
+    test("in shadow it looks, says what it would do, and writes nothing", async () => {
+      const doomed = joins("doomed");
+      joins("steady");
+      await runsPod("restless-too", "doomed", 0);
+      const use = await cluster.run("shadow", async ({ writer }) => {
+        await until("it sees", async () => (await fetch(`${writer.url}/readyz`)).ok, WITHIN);
+        doomed.stop();
+        // As the upstream controllers do, beside which a shadow runs.
+        await ask("taint", "node", "doomed", "node.kubernetes.io/unreachable:NoExecute");
+        for (const wish of ["asked.condition", "asked.taint", "asked.eviction"]) {
+          await until(`it would have written what was ${wish}`, () => wouldWrite(writer, wish), WITHIN);
+        }
+      });
+      expect(use.requests.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
+      expect(use.grants.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
+      expect(mismatches(use)).toEqual([]);
+    });
+
+    test("alone it condemns, taints, evicts, marks and heals, with the rights it has and with all of them", async () => {
+      const actor = joins("actor");
+      const use = await cluster.run("full", async () => {
+        await shows(taints("actor"), /^$/);
+        await runsPod("goes", "actor", 0);
+        await runsPod("stays", "actor", 300);
+        for (const _ of [1, 2]) {
+          actor.stop();
+          await shows(ready("node", "actor"), /Unknown/);
+          await shows(taints("actor"), /NoSchedule NoExecute|NoExecute NoSchedule/);
+          await isLeaving("goes");
+          await shows(ready("pod", "stays"), /False/);
+          actor.resume();
+          actor.post();
+          await shows(taints("actor"), /^$/);
+        }
+      });
+      expect(mismatches(use)).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,48 @@
+/** The audit log of a real kube-apiserver: what a group of accounts asked, and what it was answered. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** One request about objects of a kind. */
+export interface AuditedRequest {
+  readonly user: string;
+  readonly verb: string;
+  readonly apiGroup: string;
+  /** With its subresource: `nodes/status`. */
+  readonly resource: string;
+  /** Empty for what lies in none, and for all of them. */
+  readonly namespace: string;
+  /** HTTP status. */
+  readonly status: number;
+}
+
+interface AuditEvent {
+  readonly user: { readonly username: string };
+  readonly verb: string;
+  readonly objectRef?: { apiGroup?: string; resource?: string; subresource?: string; namespace?: string };
+  readonly responseStatus?: { readonly code: number };
+}
+
+const logIn = (folder: string): string => join(folder, "audit.log");
+
+/** Arguments that make the server record the requests of a group; none without one. */
+export function auditArgs(folder: string, group: string | undefined): string[] {
+  if (group === undefined) return [];
+  const policy = join(folder, "audit-policy.json");
+  // A watch is recorded when it is answered, not only when it ends.
+  const rules = [{ level: "Metadata", userGroups: [group], omitStages: ["RequestReceived"] }, { level: "None" }];
+  writeFileSync(policy, JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }));
+  return [`--audit-policy-file=${policy}`, `--audit-log-path=${logIn(folder)}`];
+}
+
+/** The requests recorded so far; those that are about no kind of object are left out. */
+export function readAudit(folder: string): AuditedRequest[] {
+  if (!existsSync(logIn(folder))) return [];
+  const lines = readFileSync(logIn(folder), "utf8").split("\n").slice(0, -1);
+  return lines.flatMap((line) => {
+    const { user, verb, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
+    if (objectRef?.resource === undefined) return [];
+    const { apiGroup = "", resource, subresource, namespace = "" } = objectRef;
+    const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+    return [{ user: user.username, verb, apiGroup, resource: path, namespace, status: responseStatus?.code ?? 0 }];
+  });
+}

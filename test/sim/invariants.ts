@@ -28,6 +28,11 @@ export interface CheckedCondition {
   readonly reason?: string;
   readonly lastHeartbeatTime?: string | null;
 }
+/** A node's condition of a type. */
+export function conditionOf(node: CheckedNode, type: string): CheckedCondition | undefined {
+  return node.status?.conditions?.find((condition) => condition.type === type);
+}
+
 /** A toleration as the checks see it. */
 export interface CheckedToleration {
   readonly key?: string;
@@ -116,6 +121,8 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
   checkUnknown(before, after, around);
+  const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
+  if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
 }
 
 /** A node that renews is never Unknown (P1). */

@@ -1,14 +1,15 @@
 /** The one right state of a calm cluster, from the rules alone. It shares no code with the services. */
 import {
-  type CheckedCondition,
   type CheckedNode,
   type CheckedPod,
+  conditionOf,
   evictionDueAt,
   isPaced,
   taintName,
   zoneOf,
 } from "./invariants.ts";
 import type { World } from "./world.ts";
+import { type Pace, pacesOf } from "./zone-paces.ts";
 
 const READY_TAINTS: Readonly<Record<string, string>> = { False: "not-ready", Unknown: "unreachable" };
 const PRESSURE_TAINTS: Readonly<Record<string, string>> = {
@@ -25,12 +26,10 @@ const MANAGED = new Set(
 /** Slack for the steps between a deadline and its deletion: watch, ask, live reads, retries after refusals. */
 const SLACK_MS = 90_000;
 
-type Pace = "running" | "stopped" | "halted";
-
 /** Everything that is not as it must be, in words; empty when all is right. */
 export function wrongs(world: World): string[] {
   const nodes = world.objects<CheckedNode>("nodes");
-  const paces = pacesOf(nodes, world);
+  const paces = pacesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
   const found: string[] = [];
   for (const node of nodes) {
@@ -42,32 +41,6 @@ export function wrongs(world: World): string[] {
     }
   }
   return found;
-}
-
-function conditionOf(node: CheckedNode, type: string): CheckedCondition | undefined {
-  return node.status?.conditions?.find((condition) => condition.type === type);
-}
-
-/** Section 6, told anew: a zone is full without a ready node, partial from three and the threshold on. */
-function pacesOf(nodes: readonly CheckedNode[], { swarm }: World): Map<string, Pace> {
-  const counts = new Map<string, { ready: number; notReady: number }>();
-  for (const node of nodes) {
-    const zone = zoneOf(node.metadata.labels);
-    const count = counts.get(zone) ?? { ready: 0, notReady: 0 };
-    if (conditionOf(node, "Ready")?.status === "True") count.ready += 1;
-    else count.notReady += 1;
-    counts.set(zone, count);
-  }
-  const allFull = [...counts.values()].every(({ ready }) => ready === 0);
-  const { unhealthyZoneThreshold, largeClusterSizeThreshold, secondaryNodeEvictionsPerSecond } = swarm.profile;
-  const paceOf = ({ ready, notReady }: { ready: number; notReady: number }): Pace => {
-    if (allFull) return "halted";
-    const size = ready + notReady;
-    const isPartial = ready > 0 && notReady > 2 && Math.fround(notReady / size) >= Math.fround(unhealthyZoneThreshold);
-    if (!isPartial) return "running";
-    return size > largeClusterSizeThreshold && secondaryNodeEvictionsPerSecond > 0 ? "running" : "stopped";
-  };
-  return new Map([...counts].map(([zone, count]) => [zone, paceOf(count)]));
 }
 
 function wrongConditions(node: CheckedNode, world: World): string[] {
@@ -125,9 +98,12 @@ function wrongPod(pod: CheckedPod, node: CheckedNode, pace: Pace, world: World):
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   const startedAt = Date.parse(pod.metadata.creationTimestamp);
   for (const taint of taints) {
-    // A taint without timeAdded counts from when it was first seen, at the latest when the faults ended.
-    const dueAt = taint.timeAdded === undefined ? Number.POSITIVE_INFINITY : evictionDueAt(pod, taint, nowMs);
-    if (Math.max(dueAt, startedAt) + SLACK_MS < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
+    // A countdown starts with the taint or with the pod, whichever came later; nobody here knows when one without
+    // timeAdded was first seen.
+    if (taint.timeAdded === undefined) continue;
+    const lateMs = Math.max(0, startedAt - Date.parse(taint.timeAdded));
+    const dueAt = Math.max(evictionDueAt(pod, taint, nowMs) + lateMs, startedAt);
+    if (dueAt + SLACK_MS < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
   }
   return found;
 }

@@ -20,6 +20,7 @@ import { SimulatedProcess } from "./process.ts";
 import type { Crossing } from "./story.ts";
 import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
 import { World } from "./world.ts";
+import { ZonePaces } from "./zone-paces.ts";
 
 /** One write to the API, as the story tells it. */
 export interface Step {
@@ -71,6 +72,7 @@ class Run {
   readonly #hash = createHash("sha256");
   readonly #steps: Step[] = [];
   readonly #sometimes: Record<string, number> = {};
+  readonly #zones: ZonePaces;
   /** The first broken invariant. */
   #broken: unknown = null;
   /** When each taint came onto its node, on the wall clock. */
@@ -80,6 +82,7 @@ class Run {
 
   constructor(swarm: Swarm, crossed: ((crossing: Crossing) => void) | null) {
     this.#swarm = swarm;
+    this.#zones = new ZonePaces(swarm);
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
     this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
@@ -163,6 +166,8 @@ class Run {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
       if (this.#broken !== null) throw this.#broken;
+      const nameless = this.#world.nameless[0];
+      if (nameless !== undefined) throw new BrokenInvariant(`${nameless} was to be deleted whatever its UID`);
     }
     for (const process of this.#processes) {
       const error = process.errors[0];
@@ -177,7 +182,11 @@ class Run {
     if (kind === "node" && before !== null && isEvictable(JSON.parse(before.json), this.#swarm)) {
       this.#evictableAt.set(now.name, clock.wallMs());
     }
-    if (kind === "node") this.#noteTaints(JSON.parse(now.json), type === "DELETED");
+    if (kind === "node") {
+      const node = JSON.parse(now.json);
+      this.#noteTaints(node, type === "DELETED");
+      this.#zones.note(node, type === "DELETED", clock.wallMs());
+    }
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
@@ -203,7 +212,10 @@ class Run {
     const readyOf = (node: CheckedNode) => node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
     if (readyOf(after) === "Unknown" && readyOf(before) !== "Unknown") this.#count("node made Unknown");
     const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
-    if (had === 0 && has === 1) this.#count("NoExecute taint put on");
+    if (had === 0 && has === 1) {
+      this.#count("NoExecute taint put on");
+      this.#zones.checkTurn(after, this.#around());
+    }
     if (had === 1 && has === 0) this.#count("NoExecute taint taken off");
     if (had === 1 && has === 1) this.#count("taints changed on a tainted node");
   }

@@ -121,6 +121,7 @@ function drawProfile(random: Random): Profile {
     nodeMonitorGraceMs: graceSeconds * SECOND,
     nodeStartupGraceMs: (graceSeconds + 10) * SECOND,
     podEvictionTimeoutMs: oneOf(random, [30, 60]) * SECOND,
+    unhealthyZoneThreshold: oneOf(random, [0.55, 0.6]),
     nodeEvictionsPerSecond: oneOf(random, [0.1, 0.5, 1]),
     secondaryNodeEvictionsPerSecond: oneOf(random, [0.01, 0.1]),
     largeClusterSizeThreshold: oneOf(random, [5, 50]),

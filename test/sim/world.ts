@@ -47,6 +47,8 @@ export class World {
   readonly kubelets = new Map<string, SimulatedKubelet>();
   /** When each node last gave a sign of life, on the wall clock. */
   readonly heartbeats = new Map<string, number>();
+  /** What Vigil asked to delete by name alone. */
+  readonly nameless: string[] = [];
   /** Whose request the API carries out now; "" for the world's own. */
   writer = "";
   readonly #random: Random;
@@ -61,6 +63,9 @@ export class World {
       fault: { kind: "stall" },
       when: (call) => {
         this.writer = call.headers[WRITER_HEADER] ?? "";
+        if (this.writer !== "" && call.verb === "delete" && call.body?.includes('"uid"') !== true) {
+          this.nameless.push(`${call.resource.plural} ${call.name}`);
+        }
         return false;
       },
     });

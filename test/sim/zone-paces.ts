@@ -1,0 +1,80 @@
+/** Section 6 and the token bucket of the rules, told anew: which zones may have nodes tainted, and how fast. */
+import { BrokenInvariant, type CheckedNode, conditionOf, type Surroundings, zoneOf } from "./invariants.ts";
+import type { Swarm } from "./swarm.ts";
+
+/** Whether a zone's nodes may be tainted: at some rate, not now (R6.5), or not at all because every zone is down (R6.10). */
+export type Pace = "running" | "stopped" | "halted";
+
+/** A turn may still be under way when its zone has just been stopped: messages are late and requests time out. */
+const UNDER_WAY_MS = 45_000;
+/** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be so much early. */
+const RECOVERY_MS = 12_000;
+
+/** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
+export function pacesOf(nodes: Iterable<CheckedNode>, { profile }: Swarm): Map<string, Pace> {
+  const counts = new Map<string, { ready: number; notReady: number }>();
+  for (const node of nodes) {
+    const zone = zoneOf(node.metadata.labels);
+    const count = counts.get(zone) ?? { ready: 0, notReady: 0 };
+    if (conditionOf(node, "Ready")?.status === "True") count.ready += 1;
+    else count.notReady += 1;
+    counts.set(zone, count);
+  }
+  const allFull = [...counts.values()].every(({ ready }) => ready === 0);
+  const { unhealthyZoneThreshold, largeClusterSizeThreshold, secondaryNodeEvictionsPerSecond } = profile;
+  const paceOf = ({ ready, notReady }: { ready: number; notReady: number }): Pace => {
+    if (allFull) return "halted";
+    const size = ready + notReady;
+    const share = Math.fround(notReady / size);
+    if (ready === 0 || notReady <= 2 || share < Math.fround(unhealthyZoneThreshold)) return "running";
+    return size > largeClusterSizeThreshold && secondaryNodeEvictionsPerSecond > 0 ? "running" : "stopped";
+  };
+  return new Map([...counts].map(([zone, count]) => [zone, paceOf(count)]));
+}
+
+/** Follows the zones from change to change of the API and checks each turn against them. */
+export class ZonePaces {
+  readonly #swarm: Swarm;
+  readonly #nodes = new Map<string, CheckedNode>();
+  readonly #paces = new Map<string, { pace: Pace; sinceMs: number }>();
+  /** When nodes of a zone were tainted. */
+  readonly #turnsMs = new Map<string, number[]>();
+
+  constructor(swarm: Swarm) {
+    this.#swarm = swarm;
+  }
+
+  /** Takes a node's new state. */
+  note(node: CheckedNode, isGone: boolean, wallMs: number): void {
+    const { name } = node.metadata;
+    const before = this.#nodes.get(name);
+    if (isGone) this.#nodes.delete(name);
+    else this.#nodes.set(name, node);
+    const facts = (of: CheckedNode | undefined): string =>
+      of === undefined ? "" : `${zoneOf(of.metadata.labels)} ${conditionOf(of, "Ready")?.status}`;
+    if (!isGone && facts(before) === facts(node)) return;
+    for (const [zone, pace] of pacesOf(this.#nodes.values(), this.#swarm)) {
+      if (this.#paces.get(zone)?.pace !== pace) this.#paces.set(zone, { pace, sinceMs: wallMs });
+    }
+  }
+
+  /** Checks that a node could be tainted now, and counts it. */
+  checkTurn(node: CheckedNode, { wallMs }: Surroundings): void {
+    const zone = zoneOf(node.metadata.labels);
+    const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
+    if (pace !== "running" && wallMs - sinceMs > UNDER_WAY_MS) {
+      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${wallMs - sinceMs} ms`);
+    }
+    const turns = [...(this.#turnsMs.get(zone) ?? []), wallMs];
+    this.#turnsMs.set(zone, turns);
+    const { nodeEvictionsPerSecond } = this.#swarm.profile;
+    for (const [index, fromMs] of turns.entries()) {
+      const count = turns.length - index;
+      const windowMs = wallMs - fromMs + RECOVERY_MS;
+      if (count <= 2 + (windowMs / 1000) * nodeEvictionsPerSecond) continue;
+      throw new BrokenInvariant(
+        `${count} nodes of zone ${JSON.stringify(zone)} were tainted within ${wallMs - fromMs} ms (P5)`,
+      );
+    }
+  }
+}

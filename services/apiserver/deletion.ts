@@ -1,10 +1,7 @@
 /** What a delete does to an object: nothing, a mark that waits, or its end. Pure but for the object it marks. */
 import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { type ApiObject, childObject, isObject } from "./objects.ts";
-import type { Place } from "./registry.ts";
 import type { StorageName } from "./resources.ts";
-import { conflict } from "./status.ts";
-import type { Stored } from "./stored.ts";
 import { STRATEGIES } from "./strategy.ts";
 
 /** What a delete asks for; null for what it leaves open. */
@@ -12,23 +9,6 @@ export interface DeleteOptions {
   readonly uid: string | null;
   readonly resourceVersion: string | null;
   readonly gracePeriodSeconds: number | null;
-}
-
-/** Refuses a delete that was meant for another object, or for another state of it, with a 409. */
-export function checkPreconditions({ resource, name }: Place, stored: Stored, options: DeleteOptions): void {
-  const { uid, resourceVersion } = options;
-  if (uid !== null && uid !== stored.uid) {
-    const why =
-      `the UID in the precondition (${uid}) does not match the UID in record (${stored.uid}). ` +
-      "The object might have been deleted and then recreated";
-    throw conflict({ ...resource, plural: resource.kind }, name, why);
-  }
-  if (resourceVersion !== null && resourceVersion !== String(stored.revision)) {
-    const why =
-      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record ` +
-      `(${stored.revision}). The object might have been modified`;
-    throw conflict({ ...resource, plural: resource.kind }, name, why);
-  }
 }
 
 /** What a delete comes to: the object gets or changes its mark, is left as it is, or goes unmarked. */

@@ -1,26 +1,24 @@
 /** The writing verbs: create, update and delete, with preconditions, admission and validation. It reads no request. */
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { canonical } from "./canonical.ts";
-import { checkPreconditions, type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
+import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
 import { identify, keepIdentity } from "./metadata.ts";
-import { type ApiObject, isObject, type ObjectMeta, sameJson, textOf } from "./objects.ts";
-import { required, wrong } from "./problems.ts";
+import { type ApiObject, isObject, sameJson, textOf } from "./objects.ts";
+import {
+  checkDeletion,
+  checkName,
+  checkNewEvent,
+  checkPreconditions,
+  checkValid,
+  checkVersion,
+  type UpdateVerb,
+} from "./refusals.ts";
 import { apiVersionOf, type Resource, resourceAt, storedAs } from "./resources.ts";
 import { METADATA } from "./shapes.ts";
-import {
-  ApiFailure,
-  alreadyExists,
-  badRequest,
-  conflict,
-  forbidden,
-  invalid,
-  notFound,
-  STALE_VERSION,
-} from "./status.ts";
+import { ApiFailure, alreadyExists, forbidden, notFound } from "./status.ts";
 import type { Store } from "./store.ts";
 import { Stored } from "./stored.ts";
 import { type Part, STRATEGIES } from "./strategy.ts";
-import { problemsOf } from "./validation.ts";
 
 /** Where an object lives. */
 export interface Place {
@@ -29,9 +27,6 @@ export interface Place {
   readonly namespace: string;
   readonly name: string;
 }
-
-/** Which verb an update came by; they differ in how they refuse another object's uid. */
-export type UpdateVerb = "update" | "patch";
 
 /** What a delete came to. */
 export interface Deletion {
@@ -169,64 +164,6 @@ export class Registry {
     this.#store.remove(resource.storage, last);
     return last;
   }
-}
-
-function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, verb: UpdateVerb): void {
-  const { uid = "", resourceVersion = "" } = meta;
-  const { resource, name } = place;
-  const otherUid = uid !== "" && uid !== stored.uid;
-  if (otherUid && verb === "update") {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.uid}`;
-    throw conflict(
-      resource,
-      name,
-      `StorageError: invalid object, Code: 4, ${keyWords(place)}, AdditionalErrorMsg: ${why}`,
-    );
-  }
-  if (resourceVersion !== "" && resourceVersion !== String(stored.revision)) {
-    throw conflict(resource, name, STALE_VERSION);
-  }
-  // A patch names another uid as if it wanted to change it, and is refused for that.
-  const fixed = wrong("metadata.uid", uid, "field is immutable");
-  if (otherUid) throw invalid(resource, name, [fixed, fixed]);
-  if (resourceVersion === "" && !STRATEGIES[resource.storage].updatesUnconditionally) {
-    const message = "Invalid value: 0x0: must be specified for an update";
-    const problem = { type: "FieldValueInvalid", field: "metadata.resourceVersion", message } as const;
-    throw invalid({ ...resource, kind: resource.plural }, name, [problem]);
-  }
-}
-
-/** Where the real server would keep the object; nodes are still minions there. */
-function keyWords({ resource, namespace, name }: Place): string {
-  const folder = resource.storage === "nodes" ? "minions" : resource.storage;
-  const path = ["registry", folder, namespace, name].filter((part) => part !== "");
-  return `Key: /${path.join("/")}, ResourceVersion: 0`;
-}
-
-function checkName({ name }: Place, { metadata }: ApiObject): void {
-  if (name === metadata.name) return;
-  throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-}
-
-/** Only a delete sets the time of a deletion. Upstream tells a problem of metadata twice. */
-function checkDeletion({ resource, name }: Place, { metadata }: ApiObject, before: ApiObject): void {
-  const { deletionTimestamp } = metadata;
-  if (deletionTimestamp === undefined || deletionTimestamp === before.metadata.deletionTimestamp) return;
-  const problem = wrong("metadata.deletionTimestamp", deletionTimestamp, "field is immutable");
-  throw invalid(resource, name, [problem, problem]);
-}
-
-function checkValid(resource: Resource, object: ApiObject, before: ApiObject | null): void {
-  const problems = problemsOf(resource.storage, object, before);
-  // Both versions of Event are told about in the words of the older.
-  const subject = resource.storage === "events" ? { ...resource, group: "" } : resource;
-  if (problems.length > 0) throw invalid(subject, object.metadata.name, problems);
-}
-
-/** An Event made through the newer version must say when; the older one lets it stand without. */
-function checkNewEvent(resource: Resource, { eventTime, metadata }: ApiObject): void {
-  if (resource.group !== "events.k8s.io" || (eventTime !== undefined && eventTime !== null)) return;
-  throw invalid({ ...resource, group: "" }, metadata.name, [required("eventTime")]);
 }
 
 /** A version of an object under a revision, as JSON that begins with kind and apiVersion. */

@@ -1,4 +1,4 @@
-/** The same requests sent to the embedded API and to a real kube-apiserver: every answer, and every event, is the same. */
+/** The same requests to the embedded API and to a real kube-apiserver: every answer and every event is the same. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject, Wire } from "../../protocols/ports.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";

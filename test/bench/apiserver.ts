@@ -1,4 +1,4 @@
-/** Measures what the embedded API costs: a large cluster in memory, and its leases renewed over HTTP with a watch open. */
+/** Measures what the embedded API costs: a large cluster in memory, its leases renewed over HTTP with a watch open. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Agent, type ClientRequest, get, request } from "node:http";

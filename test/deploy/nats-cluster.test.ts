@@ -1,0 +1,81 @@
+/** The three servers of the StatefulSet, from its own configuration and environment, on ports of this machine. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { makeKeys } from "../../deploy/nats/make-keys.ts";
+import { folder, hear, link, say, serve } from "../support/nats-links.ts";
+import { describeWithNats, freePort, type NatsServer } from "../support/nats-server.ts";
+import { until } from "../support/until.ts";
+
+const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
+const deployed = (file: string): string => readFileSync(join(DEPLOYED, file), "utf8");
+
+interface StatefulSet {
+  readonly kind: string;
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: { spec: { containers: { env: { name: string; value?: string }[] }[] } };
+  };
+}
+
+/** The list of servers as the pods get it, with the password and the addresses of a test in it. */
+function routesAt(ports: readonly number[], password: string): string {
+  const documents = parseAllDocuments(deployed("statefulset.yaml")).map((document) => document.toJS() as StatefulSet);
+  const { spec } = documents.find(({ kind }) => kind === "StatefulSet") ?? {};
+  const { value = "" } = spec?.template.spec.containers[0]?.env.find(({ name }) => name === "ROUTES") ?? {};
+  expect(spec?.replicas).toBe(ports.length);
+  return value
+    .replaceAll("$(ROUTE_PASSWORD)", password)
+    .replace(/nats-(\d)\.nats:6222/g, (_, index) => `127.0.0.1:${ports[Number(index)]}`);
+}
+
+/** Starts a server of the StatefulSet. It reads its environment as it starts. */
+async function member(name: string, port: number, keys: string): Promise<NatsServer> {
+  const monitor = await freePort();
+  const base = deployed("nats.conf")
+    .replace("$HOSTNAME", name)
+    .replace("0.0.0.0:8222", `127.0.0.1:${monitor}`)
+    .replace("/data", join(keys, name));
+  const config = deployed("cluster.conf")
+    .replace("nats.conf", "base.conf")
+    .replace("0.0.0.0:6222", `127.0.0.1:${port}`);
+  const files = {
+    "base.conf": base,
+    "roles.conf": deployed("roles.conf"),
+    "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"),
+  };
+  return serve({ config, files });
+}
+
+describeWithNats("the StatefulSet's servers", () => {
+  afterEach(() => {
+    delete process.env.ROUTES;
+    delete process.env.ROUTE_PASSWORD;
+  });
+
+  test("are one bus, which the loss of one leaves whole, and which a server without the password cannot join", async () => {
+    const keys = folder();
+    makeKeys(keys);
+    const password = readFileSync(join(keys, "route-password"), "utf8");
+    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    Object.assign(process.env, { ROUTE_PASSWORD: password, ROUTES: routesAt(ports, password) });
+    const servers = await Promise.all(ports.map((port, index) => member(`nats-${index}`, port, keys)));
+    const [first, second, third] = servers as [NatsServer, NatsServer, NatsServer];
+    const reader = await link(first.url, { nkeyFile: join(keys, "reader.nk") });
+    const writer = await link(third.url, { nkeyFile: join(keys, "writer.nk") });
+    const heard = hear(writer.transport, "vigil.v1.prod.asked.taint.>");
+    const arrives = async (): Promise<boolean> => {
+      say(reader.transport, "vigil.v1.prod.asked.taint.7.node-1", "{}");
+      await reader.transport.flush();
+      return heard.length > 0;
+    };
+    await until("what one server takes in another gives out", arrives);
+    await second.kill();
+    heard.length = 0;
+    await until("two of them are still one bus", arrives);
+    Object.assign(process.env, { ROUTE_PASSWORD: "guessed", ROUTES: routesAt(ports, "guessed") });
+    const stranger = await member("stranger", await freePort(), keys);
+    await until("the stranger is refused", () => stranger.log().includes("Route Error 'Authorization Violation'"));
+  });
+});

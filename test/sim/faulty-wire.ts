@@ -65,7 +65,8 @@ export class FaultyWire implements Wire {
       if (!open) return;
       if (draw < refusal) refuse(heard, random);
       else if (isWatch || draw >= refusal + timeout + lostReply) {
-        abortInner = wire.send({ ...request, headers }, heard).abort;
+        const sent = wire.send({ ...request, headers }, heard);
+        abortInner = () => sent.abort();
       } else if (draw < refusal + timeout) return;
       else wire.send({ ...request, headers }, losing(heard));
     };

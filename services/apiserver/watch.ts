@@ -91,6 +91,8 @@ export class WatchStream {
       }
       for (const change of missed) this.#see(change);
     }
+    // Whoever was told of the beginning may have had enough of it.
+    if (this.#state === "closed") return;
     this.#stopListening = collection.listen((change) => {
       if (change.now.revision > Number(from)) this.#see(change);
     });

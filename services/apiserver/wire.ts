@@ -53,7 +53,9 @@ class Delivery implements Receiver {
       stream.start();
       return;
     }
-    for (const piece of typeof body === "string" ? [body] : body) this.#exchange.data(Buffer.from(piece));
-    this.#exchange.end();
+    for (const piece of typeof body === "string" ? [body] : body) {
+      if (this.#open) this.#exchange.data(Buffer.from(piece));
+    }
+    if (this.#open) this.#exchange.end();
   }
 }

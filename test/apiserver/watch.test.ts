@@ -101,6 +101,23 @@ describe("a watch ends", () => {
     expect(watch.ended).toBe(true);
   });
 
+  test("when its client has seen enough of a large beginning", () => {
+    const embedded = new Embedded();
+    for (let index = 0; index < 1_500; index++) embedded.ask("POST", NODES, node(`n-${index}`));
+    let chunks = 0;
+    const request = { method: "GET", path: `${NODES}?watch=1`, headers: {}, body: null };
+    const ignore = (): undefined => undefined;
+    const data = (): void => {
+      chunks += 1;
+      watch.abort();
+    };
+    const watch = embedded.api.wire.send(request, { response: ignore, data, end: ignore, failed: ignore });
+    embedded.clock.advance(0);
+    expect(chunks).toBe(1);
+    expect(embedded.clock.pendingTimers).toBe(0);
+    expect(embedded.api.store.collection("nodes").listeners).toBe(0);
+  });
+
   test("without a timer or a listener left behind, whoever ended it", () => {
     const embedded = new Embedded();
     embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true`).abort();

@@ -24,10 +24,10 @@ export function machine(): Readonly<Record<string, string | number>> {
   return { cores: availableParallelism(), cpu: cpus()[0]?.model ?? "unknown", gibibytes, node: process.version };
 }
 
-/** The value below which a share of the values lies; NaN of none. */
+/** The smallest value that a share of the values does not exceed; NaN of none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
 /** A figure from the values of several runs. */

@@ -35,8 +35,36 @@ interface BindingManifest extends Manifest {
   readonly subjects: readonly { readonly name: string; readonly namespace: string }[];
 }
 
-interface DeploymentManifest extends Manifest {
-  readonly spec: { readonly template: { readonly spec: { readonly containers: readonly { args: string[] }[] } } };
+type Labels = Readonly<Record<string, string>>;
+
+interface Container {
+  readonly args: readonly string[];
+  readonly securityContext: object;
+  readonly livenessProbe?: object;
+  readonly readinessProbe?: object;
+}
+
+/** The pods of a Deployment or a StatefulSet. */
+export interface PodTemplate {
+  readonly containers: readonly Container[];
+  readonly securityContext: object;
+  readonly priorityClassName: string;
+  readonly tolerations: readonly { readonly operator: string; readonly tolerationSeconds?: number }[];
+  readonly affinity: {
+    readonly podAntiAffinity: {
+      readonly preferredDuringSchedulingIgnoredDuringExecution: readonly {
+        readonly podAffinityTerm: { readonly labelSelector: { readonly matchLabels: Labels } };
+      }[];
+    };
+  };
+}
+
+interface WorkloadManifest extends Manifest {
+  readonly spec: { readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodTemplate } };
+}
+
+interface SelectingManifest extends Manifest {
+  readonly spec: { readonly [field in "selector" | "podSelector"]?: { readonly matchLabels: Labels } };
 }
 
 /** A rendered overlay. */
@@ -51,14 +79,24 @@ export class Manifests {
 
   /** The arguments of a Deployment's process, those of some flags replaced. */
   argsOf(deployment: string, replaced: Readonly<Record<string, string>>): string[] {
-    const [found] = this.#ofKind<DeploymentManifest>("Deployment").filter(
-      ({ metadata }) => metadata.name === deployment,
-    );
+    const [found] = this.#ofKind<WorkloadManifest>("Deployment").filter(({ metadata }) => metadata.name === deployment);
     const { args = [] } = found?.spec.template.spec.containers[0] ?? {};
     return args.map((arg) => {
       const [flag = ""] = arg.split("=");
       return Object.hasOwn(replaced, flag) ? `${flag}=${replaced[flag]}` : arg;
     });
+  }
+
+  /** The pods of all workloads, with their labels. */
+  pods(): (PodTemplate & { readonly labels: Labels })[] {
+    const workloads = ["Deployment", "StatefulSet"].flatMap((kind) => this.#ofKind<WorkloadManifest>(kind));
+    return workloads.map(({ spec: { template } }) => ({ ...template.spec, labels: template.metadata.labels }));
+  }
+
+  /** The labels that objects of a kind select pods by. */
+  selectorsOf(kind: "PodDisruptionBudget" | "NetworkPolicy"): Labels[] {
+    const all = this.#ofKind<SelectingManifest>(kind);
+    return all.map(({ spec }) => (spec.selector ?? spec.podSelector)?.matchLabels ?? {});
   }
 
   /** Every right that is given to someone. */

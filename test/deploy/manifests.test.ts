@@ -1,0 +1,50 @@
+/** What every pod of the install must have, whichever overlay it comes from. It needs kubectl and no server. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { type Manifests, render } from "./manifests.ts";
+
+const OVERLAYS = ["shadow", "taint-eviction-only", "full"];
+
+describeWithKube("every pod", () => {
+  describe.each(OVERLAYS)("of overlay %s", (overlay) => {
+    let manifests: Manifests;
+    beforeAll(async () => {
+      manifests = await render(overlay);
+    });
+
+    test("runs as nobody, cannot write its root, and has no capability", () => {
+      for (const { containers, securityContext } of manifests.pods()) {
+        expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+        for (const container of containers) {
+          expect(container.securityContext).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ["ALL"] },
+          });
+        }
+      }
+    });
+
+    test("is probed, goes before others, and tolerates every taint, that of a lost node for a minute", () => {
+      for (const { containers, priorityClassName, tolerations } of manifests.pods()) {
+        expect(priorityClassName).toBe("system-cluster-critical");
+        expect(tolerations.at(-1)).toEqual({ operator: "Exists" });
+        expect(tolerations.slice(0, -1).map(({ tolerationSeconds }) => tolerationSeconds)).toEqual([60, 60]);
+        for (const { livenessProbe, readinessProbe } of containers) {
+          expect(livenessProbe).toBeDefined();
+          expect(readinessProbe).toBeDefined();
+        }
+      }
+    });
+
+    test("stands apart from its like, and has a disruption budget and a network policy", () => {
+      for (const { labels, affinity } of manifests.pods()) {
+        const [{ podAffinityTerm } = {}] = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+        expect(podAffinityTerm?.labelSelector.matchLabels).toEqual(labels);
+        expect(manifests.selectorsOf("PodDisruptionBudget")).toContainEqual(labels);
+        const policies = manifests.selectorsOf("NetworkPolicy").map((selector) => selector["app.kubernetes.io/name"]);
+        expect(policies).toContain(labels["app.kubernetes.io/name"]);
+      }
+    });
+  });
+}, ["kubectl"]);

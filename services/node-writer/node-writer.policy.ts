@@ -18,7 +18,9 @@ export type Known = Pick<ObservedNode, "uid" | "resourceVersion">;
 
 const SO_ALREADY: Decision = { kind: "so already" };
 
-/** Whether a live lease refutes the silence an ask rests on: its renewal is another than the asker knew, backwards too. */
+/**
+ * Whether a live lease refutes the silence an ask rests on: its renewal is another than the asker knew, backwards too.
+ */
 export function refutesSilence(basis: BodyOf<"asked.condition">["basis"], liveRenewedAt: number | null): boolean {
   return liveRenewedAt !== null && liveRenewedAt !== basis.leaseRenewedAt;
 }

@@ -2,7 +2,10 @@
 import { BrokenInvariant, type CheckedNode, conditionOf, type Surroundings, zoneOf } from "./invariants.ts";
 import type { Swarm } from "./swarm.ts";
 
-/** Whether a zone's nodes may be tainted: at some rate, not now (R6.5), or not at all because every zone is down (R6.10). */
+/**
+ * Whether a zone's nodes may be tainted: at some rate, not now (R6.5), or not at all because every zone is down
+ * (R6.10).
+ */
 export type Pace = "running" | "stopped" | "halted";
 
 /** A turn may still be under way when its zone has just been stopped: messages are late and requests time out. */

@@ -1,0 +1,110 @@
+/** Upstream's own controller and Vigil, each on an API server of its own, told the same story at the same time. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { startControllerManager } from "../support/kube-controller-manager.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { bettered, DIFFERENCES, type Difference } from "./differences.ts";
+import { type Actor, Stage } from "./stage.ts";
+import { TOLERATED_SECONDS, tellWhatPasses, tellWhatStays, ZONES } from "./story.ts";
+import type { Timeline } from "./timeline.ts";
+
+const STORY_MS = 240_000;
+/** API stamps are cut to whole seconds, and this machine may be busy. */
+const LATE_SECONDS_MAX = 1.5;
+const FLAGS: Readonly<Record<string, string>> = {
+  "node-monitor-period": "1s",
+  "node-monitor-grace-period": "8s",
+  "node-startup-grace-period": "10s",
+  "node-eviction-rate": "1",
+};
+
+async function upstream(kubeconfig: string): Promise<Actor> {
+  const manager = await startControllerManager({ kubeconfig, controllers: ["nodelifecycle"], flags: FLAGS });
+  return { kill: () => manager.stop(), log: () => manager.log() };
+}
+
+function vigil(kubeconfig: string): Promise<Actor> {
+  const flags = Object.entries(FLAGS).map(([name, value]) => `--${name}=${value}`);
+  const child = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${kubeconfig}`, ...flags]);
+  const kill = async () => {
+    child.signal("SIGKILL");
+    await child.exited();
+  };
+  return Promise.resolve({ kill, log: () => child.err });
+}
+
+interface Lone {
+  readonly step: string;
+  readonly shownBy: Difference["shownBy"];
+  readonly line: string;
+}
+
+/** The lines that one side alone shows, step by step. */
+function loneLines(theirs: Timeline, ours: Timeline): Lone[] {
+  return [...theirs.steps].flatMap(([step, lines]): Lone[] => {
+    const upstreams = [...lines].map(bettered);
+    const own = ours.steps.get(step) ?? new Set<string>();
+    return [
+      ...upstreams.filter((line) => !own.has(line)).map((line): Lone => ({ step, shownBy: "theirs", line })),
+      ...[...own].filter((line) => !upstreams.includes(line)).map((line): Lone => ({ step, shownBy: "ours", line })),
+    ];
+  });
+}
+
+const explains = (difference: Difference, lone: Lone): boolean =>
+  difference.shownBy === lone.shownBy &&
+  (difference.step ?? lone.step) === lone.step &&
+  difference.line.test(lone.line);
+
+/** Seconds between the taint of the dead node and the deletion of its pod. */
+function toleratedFor({ seenAt }: Timeline): number {
+  const step = "a node falls silent for good";
+  const tainted = seenAt.get(`${step}: Node away-for-good unreachable:NoExecute: set, with its time`) ?? Number.NaN;
+  const deleted = seenAt.get(`${step}: Pod for-five-seconds deletion: asked, with 30 s of grace`) ?? Number.NaN;
+  return (deleted - tainted) / 1000;
+}
+
+describeWithKube("upstream's controller and Vigil, told the same story", () => {
+  let theirs: Timeline;
+  let ours: Timeline;
+  const stages: Stage[] = [];
+
+  beforeAll(async () => {
+    stages.push(...(await Promise.all([Stage.open(ZONES, upstream), Stage.open(ZONES, vigil)])));
+    [theirs, ours] = stages.map(({ timeline }) => timeline) as [Timeline, Timeline];
+    const play = async (stage: Stage) => {
+      await tellWhatPasses(stage);
+      await tellWhatStays(stage);
+    };
+    await Promise.all(stages.map(play));
+  }, STORY_MS);
+
+  afterAll(() => Promise.all(stages.map((stage) => stage.close())));
+
+  test("show the same nodes, pods and Events in every step, but for the differences that are listed", () => {
+    const unexplained = loneLines(theirs, ours).filter((lone) => !DIFFERENCES.some((listed) => explains(listed, lone)));
+    expect(unexplained).toEqual([]);
+  });
+
+  test("differ in every way that is listed, so that none is listed for nothing", () => {
+    const lone = loneLines(theirs, ours);
+    const unseen = DIFFERENCES.filter(({ sometimes }) => sometimes !== true).filter(
+      (listed) => !lone.some((line) => explains(listed, line)),
+    );
+    expect(unseen).toEqual([]);
+  });
+
+  test("differ in nothing that docs/parity.md does not tell", () => {
+    const rows = readFileSync(join(import.meta.dirname, "../../docs/parity.md"), "utf8").split("\n");
+    const ids = new Set([...DIFFERENCES.flatMap((listed) => listed.rows), "D5", "D6"]);
+    const told = (id: string) => rows.some((row) => row.startsWith(`| ${id} |`) && row.includes("side-by-side"));
+    expect([...ids].filter((id) => !told(id))).toEqual([]);
+  });
+
+  test.each(["theirs", "ours"] as const)("wait as long as the pod tolerates before they delete it: %s", (whose) => {
+    const waited = toleratedFor(whose === "theirs" ? theirs : ours);
+    expect(Math.abs(waited - TOLERATED_SECONDS), `${waited} s`).toBeLessThanOrEqual(LATE_SECONDS_MAX);
+  });
+}, ["kube-controller-manager"]);

@@ -1,0 +1,85 @@
+/** What an API server shows of a story, written down step by step as plain lines. It knows no controller. */
+import type { Stop, Wire } from "../../protocols/ports.ts";
+import { LineSplitter } from "../../services/runtime/kube.lines.ts";
+import { type ApiObject, factsOf } from "./facts.ts";
+
+interface WatchLine {
+  readonly type: string;
+  readonly object: ApiObject;
+}
+
+const WATCHED = ["nodes", "pods", "events"];
+
+/** A record of everything that changed, by step; order within a step and instants are left out of the lines. */
+export class Timeline {
+  /** The lines of each step, each once. */
+  readonly steps = new Map<string, Set<string>>();
+  /** When a line was first seen in its step, in wall milliseconds; by `step: line`. */
+  readonly seenAt = new Map<string, number>();
+  readonly #facts = new Map<string, ReadonlyMap<string, string>>();
+  readonly #stops: readonly Stop[];
+  #step = "";
+  #lastAt = 0;
+
+  constructor(wire: Wire) {
+    this.#stops = WATCHED.map((resource) => this.#watch(wire, resource));
+  }
+
+  /** Everything told from now on belongs to this step. */
+  begin(step: string): void {
+    this.#step = step;
+    this.steps.set(step, new Set());
+    this.#lastAt = Date.now();
+  }
+
+  /** How long nothing new has been told, in milliseconds. */
+  quietMs(): number {
+    return Date.now() - this.#lastAt;
+  }
+
+  /** What an object shows of one matter at present; null when it shows nothing of it. */
+  shown(object: string, matter: string): string | null {
+    return this.#facts.get(object)?.get(matter) ?? null;
+  }
+
+  /** Lines of the present step that contain a text. */
+  told(text: string): string[] {
+    return [...(this.steps.get(this.#step) ?? [])].filter((line) => line.includes(text));
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+  }
+
+  #watch(wire: Wire, resource: string): Stop {
+    const lines = new LineSplitter();
+    const exchange = wire.send(
+      { method: "GET", path: `/api/v1/${resource}?watch=1`, headers: { accept: "application/json" }, body: null },
+      {
+        response: () => undefined,
+        data: (chunk) => lines.push(chunk, (line) => this.#read(JSON.parse(Buffer.from(line).toString()))),
+        end: () => undefined,
+        failed: () => undefined,
+      },
+    );
+    return () => exchange.abort();
+  }
+
+  #read({ type, object }: WatchLine): void {
+    const { title, facts } = factsOf(object);
+    const before = this.#facts.get(title) ?? new Map<string, string>();
+    const after = type === "DELETED" ? new Map([["", "is gone"]]) : facts;
+    this.#facts.set(title, after);
+    for (const matter of new Set([...before.keys(), ...after.keys()])) {
+      const [old, now] = [before.get(matter), after.get(matter) ?? "none"];
+      if (old !== now || object.kind === "Event") this.#tell(`${title} ${matter}: ${now}`);
+    }
+  }
+
+  #tell(line: string): void {
+    const key = `${this.#step}: ${line}`;
+    if (!this.seenAt.has(key)) this.seenAt.set(key, Date.now());
+    this.steps.get(this.#step)?.add(line);
+    this.#lastAt = Date.now();
+  }
+}

@@ -82,7 +82,7 @@ export const isPaced = (taint: CheckedTaint): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
 
 /** Whether a toleration covers a taint, by R8.33 without Lt and Gt. */
-export function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
+function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;
   if (toleration.operator === "Exists") return true;

@@ -1,4 +1,4 @@
-/** What goes wrong while faults are on, each class at its own pace and by its own chance. It knows no rule of Vigil's. */
+/** What goes wrong while faults are on, each class at its own pace and by its own chance. It knows no rule of ours. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { isObject } from "../../services/apiserver/objects.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";

@@ -10,7 +10,10 @@ import { findNatsServer } from "../support/nats-server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const LIBRARIES = `/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`;
-const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+/** Where the image keeps what this machine trusts besides what Node does. */
+const CERTIFICATES = "/etc/ssl/certs/extra.pem";
+/** What this machine reaches the network through; the builder takes their values from the environment. */
+const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
 /** Libraries that glibc loads when a host name is looked up; no program names them. */
 const NAME_SERVICE = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
 
@@ -47,18 +50,23 @@ class RootFilesystem {
   }
 }
 
-/** Node, npm and the certificates that this machine trusts, laid out as in the official image. */
+/** Node and npm, laid out as in the official image, with this machine's way to the packages. */
 function buildNode(): void {
   const root = new RootFilesystem();
   root.copyProgram(process.execPath, "/usr/local/bin/node");
   for (const library of NAME_SERVICE) root.copy(join(LIBRARIES, library), join(LIBRARIES, library));
-  const packages = execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim();
-  root.copy(join(packages, "npm"), "/usr/local/lib/node_modules/npm");
-  root.copy(CERTIFICATES, CERTIFICATES);
+  root.copy(join(npm("root", "--global"), "npm"), "/usr/local/lib/node_modules/npm");
+  const { NODE_EXTRA_CA_CERTS: trusted } = process.env;
+  if (trusted !== undefined) root.copy(trusted, CERTIFICATES);
   root.build(LOCAL_IMAGES.NODE_IMAGE, [
-    `ENV PATH=/usr/local/bin NODE_EXTRA_CA_CERTS=${CERTIFICATES}`,
+    `ENV PATH=/usr/local/bin npm_config_registry=${npm("config", "get", "registry")}`,
+    ...(trusted === undefined ? [] : [`ENV NODE_EXTRA_CA_CERTS=${CERTIFICATES}`]),
     'ENTRYPOINT ["node"]',
   ]);
+}
+
+function npm(...args: string[]): string {
+  return execFileSync("npm", args, { encoding: "utf8" }).trim();
 }
 
 /** nats-server; the recipe of the official image without its shell. */
@@ -77,7 +85,8 @@ function buildNats(): void {
 /** The product, as its Dockerfile says; packages are fetched over the network of this machine. */
 function buildVigil(): void {
   const { NODE_IMAGE, VIGIL_IMAGE } = LOCAL_IMAGES;
-  build("--network", "host", "--build-arg", `NODE_IMAGE=${NODE_IMAGE}`, "--tag", VIGIL_IMAGE, ROOT);
+  const given = [`NODE_IMAGE=${NODE_IMAGE}`, ...PROXIES.filter((name) => process.env[name] !== undefined)];
+  build("--network", "host", ...given.flatMap((arg) => ["--build-arg", arg]), "--tag", VIGIL_IMAGE, ROOT);
 }
 
 /** The builder that every engine has, told to be brief; what it says goes beside the variables. */

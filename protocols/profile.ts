@@ -138,7 +138,7 @@ export const TUNABLES = {
   askRetryMs: durationMs(
     "ask-retry",
     2 * SECOND,
-    "First pause before an ask whose end state is still not observed is sent again; doubles up to ask-retry-max.",
+    "Pause before an ask whose end state is still not observed is sent again, twice; then doubles up to ask-retry-max.",
   ),
   askRetryMaxMs: durationMs("ask-retry-max", 60 * SECOND, "Longest pause between two asks for the same end state."),
   memberPulseMs: durationMs("member-pulse", 1 * SECOND, "How often a process tells the fleet that it lives."),

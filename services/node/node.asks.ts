@@ -3,7 +3,7 @@
  * seldom. It sends nothing.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
-import type { Profile } from "../../protocols/profile.ts";
+import { pauseMs, type RepetitionSettings } from "../runtime/repetition.ts";
 
 /** What a node may ask for, by the noun of the ask. */
 export type AskNoun = "condition" | "taint" | "label" | "unready" | "eviction";
@@ -13,15 +13,16 @@ interface Pending {
   endState: string;
   readonly uids: Set<string>;
   dueMs: number;
-  pauseMs: number;
+  /** How often it was told since it was last in a hurry. */
+  times: number;
 }
 
 /** The asks of one node that are under way. Instants are on the monotonic clock. */
 export class AskBook {
-  readonly #profile: Pick<Profile, "askRetryMs" | "askRetryMaxMs">;
+  readonly #profile: RepetitionSettings;
   readonly #pending = new Map<AskNoun, Pending>();
 
-  constructor(profile: Pick<Profile, "askRetryMs" | "askRetryMaxMs">) {
+  constructor(profile: RepetitionSettings) {
     this.#profile = profile;
   }
 
@@ -58,8 +59,8 @@ export class AskBook {
   postpone(noun: AskNoun, nowMs: number): void {
     const pending = this.#pending.get(noun);
     if (pending === undefined) return;
-    pending.pauseMs = this.#profile.askRetryMaxMs;
-    pending.dueMs = nowMs + pending.pauseMs;
+    pending.times = Number.POSITIVE_INFINITY;
+    pending.dueMs = nowMs + pauseMs(pending.times, this.#profile);
   }
 
   /** When the next repetition is due; null when nothing is under way. */
@@ -70,22 +71,22 @@ export class AskBook {
   }
 
   #begin(noun: AskNoun, endState: string, nowMs: number): Pending {
-    const pauseMs = this.#profile.askRetryMs;
-    const pending = { endState, uids: new Set<string>(), dueMs: nowMs + pauseMs, pauseMs };
+    const dueMs = nowMs + pauseMs(1, this.#profile);
+    const pending = { endState, uids: new Set<string>(), dueMs, times: 1 };
     this.#pending.set(noun, pending);
     return pending;
   }
 
   #repeats(pending: Pending, nowMs: number): boolean {
     if (nowMs < pending.dueMs) return false;
-    pending.pauseMs = Math.min(pending.pauseMs * 2, this.#profile.askRetryMaxMs);
-    pending.dueMs = nowMs + pending.pauseMs;
+    pending.times += 1;
+    pending.dueMs = nowMs + pauseMs(pending.times, this.#profile);
     return true;
   }
 
   /** Pods that came later are not to wait out the long pause of those before them. */
   #hurry(pending: Pending, nowMs: number): void {
-    pending.pauseMs = this.#profile.askRetryMs;
-    pending.dueMs = Math.min(pending.dueMs, nowMs + pending.pauseMs);
+    pending.times = 1;
+    pending.dueMs = Math.min(pending.dueMs, nowMs + pauseMs(1, this.#profile));
   }
 }

@@ -6,6 +6,9 @@ import { nodeVersion } from "../../protocols/digest.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 
+/** When an earlier observer first saw this very stamp, on our monotonic clock; null when it did not. */
+export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;
+
 /** One node name. Instants are on the monotonic clock; a lease may be known before its node is. */
 export class NodeEntry {
   readonly name: string;
@@ -38,14 +41,14 @@ export class NodeEntry {
    * Takes a newer state. First sight and every new heartbeat stamp are signs of life; losing the Ready condition is
    * none. Returns how long the node had been silent before the sign; null when it was none.
    */
-  takeNode(node: ObservedNode, nowMs: number): number | null {
+  takeNode(node: ObservedNode, nowMs: number, seenBefore: SeenBefore): number | null {
     const isNew = this.node?.uid !== node.uid;
     const before = this.node === null ? null : heartbeatAtOf(this.node);
     const after = heartbeatAtOf(node);
     this.node = node;
     if (!isNew && (after === null || after === before)) return null;
     const silentMs = nowMs - this.#lastSignMs;
-    this.#statusSeenMs = nowMs;
+    this.#statusSeenMs = (isNew ? seenBefore(this.name, "status", after) : null) ?? nowMs;
     this.#isStatusUnsent = true;
     // A new node, or one under an old name: what was seen of its lease before is told to its new readers.
     this.#isLeaseUnsent ||= isNew && this.#leaseRenewedAt !== undefined;
@@ -53,11 +56,11 @@ export class NodeEntry {
   }
 
   /** Takes the lease's renewTime; any other one than before is a sign of life. Returns as takeNode does. */
-  takeLease(renewedAt: number | null, nowMs: number): number | null {
+  takeLease(renewedAt: number | null, nowMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
     const silentMs = nowMs - this.#lastSignMs;
     this.#leaseRenewedAt = renewedAt;
-    this.#leaseSeenMs = nowMs;
+    this.#leaseSeenMs = seenBefore(this.name, "lease", renewedAt) ?? nowMs;
     this.#isLeaseUnsent = true;
     return silentMs;
   }

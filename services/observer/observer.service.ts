@@ -1,27 +1,38 @@
 /** The observer service: of all processes that run it, the one that minds shard 0 observes, for every shard. */
 import type { Service } from "../../protocols/ports.ts";
 import { Observer } from "./observer.ts";
+import { Standby } from "./standby.ts";
 
 /** The shard of the observer service whose owner is active. */
 const ACTIVE_SHARD = 0;
 
-/** Observes while this process is the active one. */
+/** Observes while this process is the active one, and remembers what the active one tells while another is. */
 export const observerService: Service = (io) => {
   let observer: Observer | null = null;
+  let standby: Standby | null = null;
+  const begin = (): void => {
+    observer ??= new Observer(io, standby);
+    standby?.stop();
+    standby = null;
+  };
   const end = (): void => {
     observer?.stop();
     observer = null;
   };
   const stopFollowing = io.fleet.follow("observer", {
     gained: (shard) => {
-      if (shard === ACTIVE_SHARD) observer ??= new Observer(io);
+      if (shard === ACTIVE_SHARD) begin();
     },
     lost: (shard) => {
-      if (shard === ACTIVE_SHARD) end();
+      if (shard !== ACTIVE_SHARD) return;
+      end();
+      standby = new Standby(io);
     },
   });
+  if (observer === null) standby = new Standby(io);
   return () => {
     stopFollowing();
     end();
+    standby?.stop();
   };
 };

@@ -8,7 +8,7 @@ import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
 import { isOfInterest } from "../runtime/interest.ts";
-import { NodeEntry } from "./node-entry.ts";
+import { NodeEntry, type SeenBefore } from "./node-entry.ts";
 import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 
@@ -21,6 +21,7 @@ export interface ObserverSurroundings {
   readonly pods: PodIndex;
   /** Whether the pods of a node are known completely. */
   arePodsKnown(): boolean;
+  readonly seenBeforeMs: SeenBefore;
   /** Has the shards flushed within leaseBatchMs. */
   flushLater(): void;
   /** Has the shards flushed as soon as the present work is done. */
@@ -62,7 +63,7 @@ export class ObserverShard {
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#tellGone(entry, before);
-    this.#noteSign(entry, entry.takeNode(node, this.#around.io.clock.monotonicMs()));
+    this.#noteSign(entry, entry.takeNode(node, this.#around.io.clock.monotonicMs(), this.#around.seenBeforeMs));
     if (this.#mayTell && (entry.told === null || before === null || nodeChange(before, node) === "state")) {
       this.#tell(entry);
     }
@@ -78,7 +79,7 @@ export class ObserverShard {
 
   takeLease({ node, renewedAt }: ObservedLease): void {
     const entry = this.#entryFor(node);
-    this.#noteSign(entry, entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs()));
+    this.#noteSign(entry, entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs(), this.#around.seenBeforeMs));
   }
 
   takeLeaseGone(name: string): void {

@@ -8,6 +8,7 @@ import { observerCounters } from "./observer.counters.ts";
 import { ObserverShard } from "./observer.shard.ts";
 import { PodIndex } from "./pod-index.ts";
 import { ResyncQueue } from "./resync-queue.ts";
+import type { Standby } from "./standby.ts";
 
 /** How many nodes one step of a resync tells. */
 const NODES_PER_STEP = 128;
@@ -19,6 +20,8 @@ interface WatchSight {
   sinceMs: number | null;
   /** Whether it has been synced at least once. */
   wasSynced: boolean;
+  /** When our own watch first saw, and since when we say so: earlier, when we go on with what another saw. */
+  first: { readonly ownMs: number; readonly sinceMs: number } | null;
 }
 
 /** Watches and tells until it is stopped. */
@@ -30,9 +33,9 @@ export class Observer {
   readonly #resyncs: ResyncQueue;
   readonly #leaseCheck: LeaseCheck;
   readonly #sight: Readonly<Record<WatchName, WatchSight>> = {
-    nodes: { sinceMs: null, wasSynced: false },
-    leases: { sinceMs: null, wasSynced: false },
-    pods: { sinceMs: null, wasSynced: false },
+    nodes: { sinceMs: null, wasSynced: false, first: null },
+    leases: { sinceMs: null, wasSynced: false, first: null },
+    pods: { sinceMs: null, wasSynced: false, first: null },
   };
   /** Asks for a resync that came before the nodes were known; every shard is told then, asked for or not. */
   readonly #earlyAsks = new Map<number, string>();
@@ -41,14 +44,19 @@ export class Observer {
   #flushTimer: Timer | null = null;
   #flushDueMs = 0;
   #pulseTimer: Timer;
+  /** What is known of the observer before us; null when there was none, and once we know everything ourselves. */
+  #before: Standby | null;
 
-  constructor(io: Io) {
+  /** Goes on where the observer ended that `before` remembers. */
+  constructor(io: Io, before: Standby | null) {
     this.#io = io;
+    this.#before = before;
     this.#counters = observerCounters(io.metrics);
     const around = {
       io,
       pods: this.#pods,
       arePodsKnown: () => this.#sight.pods.wasSynced,
+      seenBeforeMs: (...sign: Parameters<Standby["seenMs"]>) => this.#before?.seenMs(...sign) ?? null,
       flushLater: () => this.#flushWithin(io.profile.leaseBatchMs),
       flushSoon: () => this.#flushWithin(0),
     };
@@ -140,14 +148,23 @@ export class Observer {
     const { clock } = this.#io;
     const sight = this.#sight[name];
     const isFirst = state.synced && !sight.wasSynced;
-    sight.sinceMs = state.synced ? clock.monotonicMs() - Math.max(0, clock.wallMs() - (state.since ?? 0)) : null;
+    const ownMs = clock.monotonicMs() - Math.max(0, clock.wallMs() - (state.since ?? 0));
+    sight.sinceMs = state.synced ? this.#sinceMs(name, ownMs) : null;
     sight.wasSynced ||= state.synced;
+    if (Object.values(this.#sight).every(({ wasSynced }) => wasSynced)) this.#before = null;
     this.#counters.synced(name, state.synced);
     if (isFirst && name === "nodes") this.#tellFirst();
     if (isFirst && name === "pods") for (const shard of this.#shards) shard.noteAllPods();
     // Whoever hears that a watch can be trusted must have heard what it told before.
     this.#flush();
     this.#tellPulses();
+  }
+
+  /** Start of the sight that our own watch has had since `ownMs`: what was inherited counts until it was blind. */
+  #sinceMs(name: WatchName, ownMs: number): number {
+    const sight = this.#sight[name];
+    sight.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#before?.sinceMs(name) ?? ownMs) };
+    return ownMs - sight.first.ownMs > this.#io.profile.watchBlindMs ? ownMs : sight.first.sinceMs;
   }
 
   #tellFirst(): void {

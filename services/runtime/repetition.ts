@@ -1,12 +1,15 @@
-/** When a wish that has not come true may be told again: after pauses that double. It sends nothing. */
+/** When a wish that has not come true may be told again: after pauses that grow. It sends nothing. */
 import type { Profile } from "../../protocols/profile.ts";
 
 /** The pauses between tellings. */
 export type RepetitionSettings = Pick<Profile, "askRetryMs" | "askRetryMaxMs">;
 
-/** The pause after a wish was told `times` times (at least once), in milliseconds. */
+/**
+ * The pause after a wish was told `times` times (at least once), in milliseconds. The first two are equal, the others
+ * double: who was to fulfil it may just have died, and has a successor by the third telling.
+ */
 export function pauseMs(times: number, { askRetryMs, askRetryMaxMs }: RepetitionSettings): number {
-  return Math.min(askRetryMaxMs, askRetryMs * 2 ** Math.max(0, times - 1));
+  return Math.min(askRetryMaxMs, askRetryMs * 2 ** Math.max(0, times - 2));
 }
 
 /** Counts the tellings of many wishes by key. */

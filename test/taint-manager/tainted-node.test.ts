@@ -47,16 +47,16 @@ test("a pod that moves away takes its sentence along: here it is lifted, there i
   expect(there.asked()).toHaveLength(1);
 });
 
-test("an eviction is asked for again with doubling pauses until the pod is on its way out, and then no more", () => {
+test("an eviction is asked for again with growing pauses until the pod is on its way out, and then no more", () => {
   const { clock, review, asked, sentences, deadlines } = setUp();
   const pod = observedPod("p");
   review([at(clock, 0)], [pod]);
   clock.advance(29 * S);
-  expect(asked()).toHaveLength(4);
+  expect(asked()).toHaveLength(5);
   expect(sentences()).toEqual(["now"]);
   review([at(clock, 0)], [{ ...pod, deletionAt: 1 }]);
   clock.advance(600 * S);
-  expect(asked()).toHaveLength(4);
+  expect(asked()).toHaveLength(5);
   expect(sentences()).toEqual(["now"]);
   expect(deadlines.size).toBe(0);
 });

@@ -144,7 +144,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
     act: ({ world }, random) => {
       const kubelet = world.anyKubelet(random);
       kubelet.stop();
-      if (random() < 0.6) world.clock.after(between(random, 5, 120) * 1000, () => world.asWorld(() => kubelet.start()));
+      if (random() < 0.6) world.clock.after(between(random, 5, 90) * 1000, () => world.asWorld(() => kubelet.start()));
       return undefined;
     },
   },
@@ -157,7 +157,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
         if (!kubelet.name.startsWith(zone) || random() >= share) continue;
         kubelet.stop();
         if (random() < 0.8)
-          world.clock.after(between(random, 40, 150) * 1000, () => world.asWorld(() => kubelet.start()));
+          world.clock.after(between(random, 40, 95) * 1000, () => world.asWorld(() => kubelet.start()));
       }
       return undefined;
     },

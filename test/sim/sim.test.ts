@@ -1,4 +1,6 @@
-/** Simulated fleets under seeded faults: what broke once, and seeds from 1 on. `npm run sim` runs as many as one likes. */
+/**
+ * Simulated fleets under seeded faults: what broke once, and seeds from 1 on. `npm run sim` runs as many as one likes.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";

@@ -49,6 +49,8 @@ const CALM_MS = 420 * SECOND;
 /** How often a run looks whether an invariant was broken. */
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
+/** Kubelets that were down when the faults ended may take so long to come back. */
+const LATE_RETURN_MS = 100 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;
 
@@ -147,8 +149,7 @@ class Run {
     const largestMs = largest > profile.largeClusterSizeThreshold ? (largest / pace) * SECOND : 0;
     const boundMs =
       CALM_MS + Math.max(largestMs, (this.#world.kubelets.size / profile.nodeEvictionsPerSecond) * SECOND);
-    // Kubelets that were down for a while still come back now.
-    this.#advance(160 * SECOND);
+    this.#advance(LATE_RETURN_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (wrongs(this.#world).length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);

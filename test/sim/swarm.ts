@@ -90,14 +90,14 @@ export function drawSwarm(seed: number): Swarm {
     processes: drawProcesses(random),
     profile: drawProfile(random),
     faults: new Set(FAULT_CLASSES.filter(() => random() < 0.5)),
-    safetyMs: between(random, 120, 300) * SECOND,
+    safetyMs: between(random, 80, 180) * SECOND,
   };
 }
 
 function drawZones(random: Random): ZonePlan[] {
   const count = between(random, 1, 6);
   // Mostly small clusters, because they reach more states in the same time; a few large ones for the large-zone rules.
-  const nodesMax = random() < 0.9 ? 8 : 85;
+  const nodesMax = random() < 0.94 ? 8 : 85;
   return Array.from({ length: count }, (_, index) => ({
     name: `zone-${index + 1}`,
     labels: oneOf<ZoneLabels>(random, ["stable", "stable", "beta", "none"]),
@@ -106,7 +106,7 @@ function drawZones(random: Random): ZonePlan[] {
 }
 
 function drawProcesses(random: Random): ServiceName[][] {
-  const count = oneOf(random, [1, 1, 2, 3, 5]);
+  const count = oneOf(random, [1, 1, 2, 2, 3, 5]);
   const all = [...SERVICE_NAMES];
   if (count === 1) return [all];
   const processes = Array.from({ length: count }, () => (random() < 0.5 ? all : all.filter(() => random() < 0.6)));
@@ -116,6 +116,8 @@ function drawProcesses(random: Random): ServiceName[][] {
 
 function drawProfile(random: Random): Profile {
   const graceSeconds = oneOf(random, [20, 40, 50]);
+  // Pulses of 64 shards are most of what a run costs: quick ones are drawn, but seldom.
+  const pulseSeconds = oneOf(random, [4, 8, 12, 12]);
   return {
     ...STANDARD_PROFILE,
     nodeMonitorGraceMs: graceSeconds * SECOND,
@@ -126,8 +128,8 @@ function drawProfile(random: Random): Profile {
     secondaryNodeEvictionsPerSecond: oneOf(random, [0.01, 0.1]),
     largeClusterSizeThreshold: oneOf(random, [5, 50]),
     evictionMode: random() < 0.2 ? "direct" : "taint",
-    pulsePeriodMs: 4 * SECOND,
-    pulseTimeoutMs: 14 * SECOND,
+    pulsePeriodMs: pulseSeconds * SECOND,
+    pulseTimeoutMs: (3 * pulseSeconds + 2) * SECOND,
     leaseBatchMs: oneOf(random, [100, 500]),
     watchBlindMs: 10 * SECOND,
   };

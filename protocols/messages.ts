@@ -57,7 +57,7 @@ export const MESSAGES = {
     schema: observedLease,
     ...byShard,
     from: "observer",
-    to: "node, ledger",
+    to: "observer, node, ledger",
     purpose: "heartbeats of a shard, coalesced",
   }),
   "observed.pods": define({
@@ -71,14 +71,14 @@ export const MESSAGES = {
     schema: observedGone,
     ...byNode,
     from: "observer",
-    to: "node, zone, taint-manager, ledger",
+    to: "observer, node, zone, taint-manager, ledger",
     purpose: "a node left the API",
   }),
   "observed.pulse": define({
     schema: observedPulse,
     ...byShard,
     from: "observer",
-    to: "node, zone, taint-manager, ledger, console",
+    to: "observer, node, zone, taint-manager, ledger, console",
     purpose: "the observer sees, and what it has told of a shard",
   }),
   "judged.node": define({

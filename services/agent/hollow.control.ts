@@ -12,7 +12,9 @@ export interface HollowOrder {
   readonly selector: HollowSelector;
   /** `set`: the condition's type and status. */
   readonly condition?: { readonly type: string; readonly status: ConditionStatus };
-  /** `lag`: how much later each heartbeat comes; `flap`: how long each half of a turn lasts. In milliseconds; 0 ends it. */
+  /**
+   * `lag`: how much later each heartbeat comes; `flap`: how long each half of a turn lasts. In milliseconds; 0 ends it.
+   */
   readonly durationMs?: number;
 }
 

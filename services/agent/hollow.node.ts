@@ -94,8 +94,8 @@ export class HollowNode {
   }
 
   /**
-   * Registers the node and starts its heartbeats; `done` is called once, when it is registered or stopped before. A node
-   * that is registered or about to be is left to it.
+   * Registers the node and starts its heartbeats; `done` is called once, when it is registered or stopped before. A
+   * node that is registered or about to be is left to it.
    */
   start(done: () => void): void {
     if (this.registered || this.#registering !== null) {

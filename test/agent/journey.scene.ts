@@ -1,4 +1,6 @@
-/** The scene of the agent's journeys: a real API server, Vigil's controller on it, and agents with figures of their own. */
+/**
+ * The scene of the agent's journeys: a real API server, Vigil's controller on it, and agents with figures of their own.
+ */
 import type { Kube, ObjectRef } from "../../protocols/ports.ts";
 import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";

@@ -1,4 +1,7 @@
-/** `npm run bench`: runs the benchmarks by name or all of them, prints tables and writes JSON. Each measures in its own file. */
+/**
+ * `npm run bench`: runs the benchmarks by name or all of them, prints tables and writes JSON. Each measures in its own
+ * file.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { apiserver } from "./apiserver.ts";
 import { bus } from "./bus.ts";

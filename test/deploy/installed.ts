@@ -50,7 +50,9 @@ export class InstalledCluster {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** Applies an overlay and runs its processes while `journey` lasts; what they asked meanwhile is compared by `Use`. */
+  /**
+   * Applies an overlay and runs its processes while `journey` lasts; what they asked meanwhile is compared by `Use`.
+   */
   async run(overlay: string, journey: (vigil: RunningVigil) => Promise<void>): Promise<Use> {
     const manifests = await render(overlay);
     await this.#apply(overlay, manifests);

@@ -13,7 +13,7 @@ test("protocols/README.md holds the table as the schemas are; npm run fix writes
 
 test("the table has a row for a message, with its fields, its sender and its receivers", () => {
   expect(messageTable()).toContain(
-    "| `observed.gone` | node | node, uid | observer → node, zone, taint-manager, ledger | a node left the API |",
+    "| `observed.gone` | node | node, uid | observer → observer, node, zone, taint-manager, ledger | a node left the API |",
   );
 });
 

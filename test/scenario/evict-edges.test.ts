@@ -1,4 +1,7 @@
-/** Scenarios at the edges of the rules: what is down at a start, excluded zones, refused neighbours, pods of healed nodes. */
+/**
+ * Scenarios at the edges of the rules: what is down at a start, excluded zones, refused neighbours, pods of healed
+ * nodes.
+ */
 import { expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";
 

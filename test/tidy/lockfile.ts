@@ -1,6 +1,6 @@
 /**
- * Completes package-lock.json: `npm ci` refuses a lock that lacks an optional package, and npm leaves out those of other
- * platforms when the registry at hand does not have them.
+ * Completes package-lock.json: `npm ci` refuses a lock that lacks an optional package, and npm leaves out those of
+ * other platforms when the registry at hand does not have them.
  */
 
 interface LockedPackage {

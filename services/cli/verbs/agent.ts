@@ -1,4 +1,6 @@
-/** `vigil agent`: this machine as a node of a cluster: registered, its lease renewed, its status kept. It runs no pods. */
+/**
+ * `vigil agent`: this machine as a node of a cluster: registered, its lease renewed, its status kept. It runs no pods.
+ */
 import { hostname } from "node:os";
 import { stringify } from "yaml";
 import packageJson from "../../../package.json" with { type: "json" };

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { startControllerManager } from "../support/kube-controller-manager.ts";
-import { VigilProcess } from "../support/vigil-process.ts";
+import { type StartActor, vigilWith } from "../support/stage.ts";
 import { bettered, DIFFERENCES, type Difference } from "./differences.ts";
-import { type Actor, Stage } from "./stage.ts";
-import { TOLERATED_SECONDS, tellWhatPasses, tellWhatStays, ZONES } from "./story.ts";
+import { TOLERATED_SECONDS, tellWhatPasses, tellWhatStays } from "./story.ts";
+import { Telling } from "./telling.ts";
 import type { Timeline } from "./timeline.ts";
 
 const STORY_MS = 240_000;
@@ -20,20 +20,10 @@ const FLAGS: Readonly<Record<string, string>> = {
   "node-eviction-rate": "1",
 };
 
-async function upstream(kubeconfig: string): Promise<Actor> {
+const upstream: StartActor = async (kubeconfig) => {
   const manager = await startControllerManager({ kubeconfig, controllers: ["nodelifecycle"], flags: FLAGS });
   return { kill: () => manager.stop(), log: () => manager.log() };
-}
-
-function vigil(kubeconfig: string): Promise<Actor> {
-  const flags = Object.entries(FLAGS).map(([name, value]) => `--${name}=${value}`);
-  const child = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${kubeconfig}`, ...flags]);
-  const kill = async () => {
-    child.signal("SIGKILL");
-    await child.exited();
-  };
-  return Promise.resolve({ kill, log: () => child.err });
-}
+};
 
 interface Lone {
   readonly step: string;
@@ -69,19 +59,19 @@ function toleratedFor({ seenAt }: Timeline): number {
 describeWithKube("upstream's controller and Vigil, told the same story", () => {
   let theirs: Timeline;
   let ours: Timeline;
-  const stages: Stage[] = [];
+  const tellings: Telling[] = [];
 
   beforeAll(async () => {
-    stages.push(...(await Promise.all([Stage.open(ZONES, upstream), Stage.open(ZONES, vigil)])));
-    [theirs, ours] = stages.map(({ timeline }) => timeline) as [Timeline, Timeline];
-    const play = async (stage: Stage) => {
-      await tellWhatPasses(stage);
-      await tellWhatStays(stage);
+    tellings.push(...(await Promise.all([upstream, vigilWith(FLAGS)].map((start) => Telling.open(start)))));
+    [theirs, ours] = tellings.map(({ timeline }) => timeline) as [Timeline, Timeline];
+    const tell = async (telling: Telling) => {
+      await tellWhatPasses(telling);
+      await tellWhatStays(telling);
     };
-    await Promise.all(stages.map(play));
+    await Promise.all(tellings.map(tell));
   }, STORY_MS);
 
-  afterAll(() => Promise.all(stages.map((stage) => stage.close())));
+  afterAll(() => Promise.all(tellings.map((telling) => telling.close())));
 
   test("show the same nodes, pods and Events in every step, but for the differences that are listed", () => {
     const unexplained = loneLines(theirs, ours).filter((lone) => !DIFFERENCES.some((listed) => explains(listed, lone)));

@@ -1,9 +1,10 @@
 /** The story both controllers are told: what happens to six nodes, and what the API has to show before it goes on. */
-import type { Stage, StagePod } from "./stage.ts";
+import type { StagePod } from "../support/stage.ts";
+import type { Telling } from "./telling.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The nodes by zone. */
-export const ZONES: Readonly<Record<string, string>> = {
+const ZONES: Readonly<Record<string, string>> = {
   "away-for-a-while": "a",
   "away-for-good": "a",
   "said-to-be-ill": "a",
@@ -52,33 +53,34 @@ const isUnreachable = (node: string) => (timeline: Timeline) =>
 const areRegistered = (timeline: Timeline) => timeline.told("RegisteredNode").length === NODES.length;
 
 /** The first part: what comes and goes again. */
-export async function tellWhatPasses(stage: Stage): Promise<void> {
-  await stage.step(
+export async function tellWhatPasses(telling: Telling): Promise<void> {
+  const { stage } = telling;
+  await telling.step(
     "nodes and pods are there",
     () => {
-      stage.register();
-      return Promise.all(PODS.map((pod) => stage.create(pod)));
+      stage.register(ZONES);
+      return stage.create(PODS);
     },
     (timeline) =>
       NODES.every((node) => shows(timeline, node, "True", "not-ready:NoSchedule")) &&
       PODS.every(({ name }) => timeline.shown(`Pod ${name}`, "Ready") === "True"),
   );
-  await stage.step(
+  await telling.step(
     "the controller starts",
     () => stage.restart(),
     (timeline) => areRegistered(timeline) && NODES.every((node) => isWell(node)(timeline)),
   );
   const away = "away-for-a-while";
-  await stage.step("a node falls silent", () => stage.silence(away), isUnreachable(away));
-  await stage.step("it returns", () => stage.resume(away), isWell(away));
+  await telling.step("a node falls silent", () => stage.silence(away), isUnreachable(away));
+  await telling.step("it returns", () => stage.resume(away), isWell(away));
   const ill = "said-to-be-ill";
-  await stage.step(
+  await telling.step(
     "a kubelet says NotReady",
     () => stage.report(ill, "Ready", "False"),
     (timeline) => shows(timeline, ill, "False", "not-ready:NoSchedule", "not-ready:NoExecute"),
   );
-  await stage.step("and then nothing", () => stage.silence(ill), isUnreachable(ill));
-  await stage.step(
+  await telling.step("and then nothing", () => stage.silence(ill), isUnreachable(ill));
+  await telling.step(
     "and then that it is well",
     () => {
       stage.report(ill, "Ready", "True");
@@ -86,36 +88,37 @@ export async function tellWhatPasses(stage: Stage): Promise<void> {
     },
     isWell(ill),
   );
-  await stage.step(
+  await telling.step(
     "a node is cordoned",
-    () => stage.cordon("cordoned", true),
+    () => stage.specify("cordoned", { unschedulable: true }),
     (timeline) => shows(timeline, "cordoned", "True", "unschedulable:NoSchedule"),
   );
-  await stage.step("it is let go", () => stage.cordon("cordoned", null), isWell("cordoned"));
+  await telling.step("it is let go", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
   const pressed = "under-pressure";
-  await stage.step(
+  await telling.step(
     "memory is short",
     () => stage.report(pressed, "MemoryPressure", "True"),
     (timeline) => shows(timeline, pressed, "True", "memory-pressure:NoSchedule"),
   );
-  await stage.step("there is memory again", () => stage.report(pressed, "MemoryPressure", "False"), isWell(pressed));
+  await telling.step("there is memory again", () => stage.report(pressed, "MemoryPressure", "False"), isWell(pressed));
 }
 
 /** The second part: a node that does not return, one that is taken away, and a controller that is killed meanwhile. */
-export async function tellWhatStays(stage: Stage): Promise<void> {
+export async function tellWhatStays(telling: Telling): Promise<void> {
+  const { stage } = telling;
   const gone = "away-for-good";
-  await stage.step(
+  await telling.step(
     "a node falls silent for good",
     () => stage.silence(gone),
     (timeline) => isUnreachable(gone)(timeline) && timeline.shown("Pod for-five-seconds", "deletion") !== null,
   );
-  await stage.step(
+  await telling.step(
     "the controller is killed and starts again",
     () => stage.restart(),
     (timeline) => areRegistered(timeline) && isUnreachable(gone)(timeline),
   );
   const removed = "steady-in-a";
-  await stage.step(
+  await telling.step(
     "a node is taken away",
     () => stage.remove(removed),
     (timeline) => timeline.told("RemovingNode").length === 1,

@@ -1,0 +1,155 @@
+/** A real API server with hollow nodes and pods, and one controller on it that can be killed and started again. */
+import type { ConditionStatus } from "../../protocols/objects.ts";
+import { type Kube, type ObjectRef, Urgency, type WriteRequest } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import type { HollowNodeSpec } from "../../services/agent/hollow.figures.ts";
+import { type HollowNodes, startHollowNodes } from "../../services/agent/hollow.service.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import type { SocketWire } from "../../services/runtime/kube.https.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
+import { write } from "./kube-probe.ts";
+import { VigilProcess } from "./vigil-process.ts";
+
+/** A controller that runs. */
+interface Actor {
+  /** Ends it at once, as `kill -9` does. */
+  kill(): Promise<void>;
+  log(): string;
+}
+
+/** Starts a controller on the cluster of a kubeconfig. */
+export type StartActor = (kubeconfig: string) => Promise<Actor>;
+
+/** A pod of the stage. */
+export interface StagePod {
+  readonly name: string;
+  readonly node: string;
+  readonly tolerations: readonly object[];
+  readonly ownerReferences?: readonly object[];
+}
+
+const IO = { clock: realClock(), random: systemRandom, log: silentLog };
+/** Renewed each second, which is often enough for a grace of some seconds. */
+const TIMES = { leaseSeconds: 4, statusReportMs: 300_000 };
+
+/** Starts `vigil run` with these flags, by name without dashes. */
+export function vigilWith(flags: Readonly<Record<string, string>>): StartActor {
+  const argv = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+  return (kubeconfig) => {
+    const child = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${kubeconfig}`, ...argv]);
+    const kill = async () => {
+      child.signal("SIGKILL");
+      await child.exited();
+    };
+    return Promise.resolve({ kill, log: () => child.err });
+  };
+}
+
+/** One stage; begun with `open`, ended with `close`. */
+export class Stage {
+  readonly kube: Kube;
+  readonly #server: KubeApiserver;
+  readonly #start: StartActor;
+  readonly #hollow: HollowNodes[] = [];
+  #actor: Actor | null = null;
+
+  static async open(start: StartActor): Promise<Stage> {
+    return new Stage(await startKubeApiserver(), start);
+  }
+
+  private constructor(server: KubeApiserver, start: StartActor) {
+    this.#server = server;
+    this.#start = start;
+    this.kube = createKube({ ...IO, wire: server.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });
+  }
+
+  /** One more wire to the API server. */
+  wire(): SocketWire {
+    return this.#server.wire();
+  }
+
+  /** What kubectl prints as JSON. */
+  async kubectl(...args: string[]): Promise<unknown> {
+    const { stdout } = await this.#server.kubectl(...args, "--output=json");
+    return JSON.parse(stdout);
+  }
+
+  /** The last of what the controller has logged. */
+  log(): string {
+    return this.#actor?.log().slice(-3000) ?? "";
+  }
+
+  /** Has nodes register and live, by name with their zone. */
+  register(zones: Readonly<Record<string, string>>): void {
+    this.registerAs(Object.entries(zones).map(([name, zone]) => ({ name, zone, region: "r" })));
+  }
+
+  /** Has nodes register and live that are described in full. */
+  registerAs(nodes: readonly HollowNodeSpec[]): void {
+    this.#hollow.push(startHollowNodes({ ...IO, kube: this.kube, nodes, times: TIMES }));
+  }
+
+  /** Kills the controller. */
+  async kill(): Promise<void> {
+    await this.#actor?.kill();
+    this.#actor = null;
+  }
+
+  /** Starts the controller; kills the one that runs first. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#actor = await this.#start(this.#server.kubeconfig);
+  }
+
+  /** Creates pods on their nodes. */
+  async create(pods: readonly StagePod[]): Promise<void> {
+    await Promise.all(pods.map((pod) => this.#create(pod)));
+  }
+
+  /** Changes a node's spec. */
+  async specify(name: string, spec: object): Promise<void> {
+    const ref: ObjectRef = { kind: "Node", namespace: "", name };
+    await this.#write({ ref, urgency: Urgency.status, verb: "patch", patch: "merge", body: { spec } });
+  }
+
+  /** Takes the power from nodes. */
+  silence(...names: readonly string[]): void {
+    for (const hollow of this.#hollow) hollow.stop({ names });
+  }
+
+  resume(...names: readonly string[]): void {
+    for (const hollow of this.#hollow) hollow.resume({ names });
+  }
+
+  /** Has a node's kubelet report a condition. */
+  report(name: string, type: string, status: ConditionStatus): void {
+    for (const hollow of this.#hollow) hollow.set({ names: [name] }, type, status);
+  }
+
+  /** Takes nodes out of the cluster. */
+  remove(...names: readonly string[]): void {
+    for (const hollow of this.#hollow) hollow.remove({ names });
+  }
+
+  async close(): Promise<void> {
+    for (const hollow of this.#hollow) hollow.shutdown();
+    await this.kill();
+    await this.#server.stop();
+  }
+
+  #create({ name, node, tolerations, ownerReferences = [] }: StagePod): Promise<void> {
+    const spec = { nodeName: node, tolerations, containers: [{ name: "c", image: "none" }] };
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", ownerReferences }, spec };
+    const ref: ObjectRef = { kind: "Pod", namespace: "default", name };
+    return this.#write({ ref, urgency: Urgency.status, verb: "create", body });
+  }
+
+  async #write(request: WriteRequest): Promise<void> {
+    const reply = await write(this.kube, request);
+    if (reply.outcome !== "ok") throw new Error(reply.detail);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Evictions by `vigil run` on a real kube-apiserver, in one life of the process and with `kill -9` in the middle. All
+ * zones of a cluster fall ill together, because a zone's rules hold for it alone.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { Stage, vigilWith } from "../support/stage.ts";
+import { until } from "../support/until.ts";
+import { EvictionRecord } from "./eviction-record.ts";
+
+const GRACE_SECONDS = 6;
+const PER_SECOND = 0.5;
+const SECONDARY_PER_SECOND = 0.2;
+/** A turn may be so much earlier than its pace, since stamps are whole seconds, and a pod so much later than its deadline. */
+const STAMP_SECONDS = 1.1;
+const LATE_SECONDS = 4;
+/** What the pod tolerates whose node comes back; the turns of the large zone take longer. */
+const BACK_SECONDS = 19;
+const FLAGS = {
+  "node-monitor-grace-period": `${GRACE_SECONDS}s`,
+  "node-eviction-rate": String(PER_SECOND),
+  "secondary-node-eviction-rate": String(SECONDARY_PER_SECOND),
+  "large-cluster-size-threshold": "5",
+  "pulse-period": "250ms",
+  "pulse-timeout": "2s",
+  "watch-blind": "4s",
+};
+const FOREIGN = "example.com/maintenance";
+const WITHIN = { withinMs: 90_000, everyMs: 50 };
+
+const named = (prefix: string, count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${from + index}`);
+const zoneOf = (zone: string, count: number) => named(zone, count).map((name) => ({ name, zone, region: "r" }));
+const tolerating = (key: string, tolerationSeconds?: number) => ({
+  key,
+  operator: "Exists",
+  effect: "NoExecute",
+  ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+});
+const both = (seconds: number) =>
+  ["not-ready", "unreachable"].map((name) => tolerating(`node.kubernetes.io/${name}`, seconds));
+const seconds = (count: number) => new Promise((resolve) => setTimeout(resolve, count * 1000));
+
+const EXCLUDED = { "node.kubernetes.io/exclude-disruption": "" };
+const NODES = [
+  ...zoneOf("single", 3),
+  ...zoneOf("back", 3),
+  ...zoneOf("swap", 3),
+  ...zoneOf("small", 5),
+  ...zoneOf("large", 8),
+  ...zoneOf("full", 3),
+  ...zoneOf("excluded", 2),
+  ...named("excluded", 3, 2).map((name) => ({ name, zone: "excluded", region: "r", labels: EXCLUDED })),
+  ...named("unlabelled", 3).map((name) => ({ name })),
+  ...zoneOf("table", 2),
+];
+const DEAD = ["single-0", "back-0", ...named("small", 3), ...named("large", 5), ...named("full", 3), "unlabelled-0"];
+const EXCLUDED_DEAD = named("excluded", 3, 2);
+/** Section 17.4: tolerations against one foreign taint, and after how many seconds the pod goes; null for never. */
+const TABLE: readonly (readonly [name: string, tolerations: object[], afterSeconds: number | null])[] = [
+  ["none", [], 0],
+  ["zero", [tolerating(FOREIGN, 0)], 0],
+  ["negative", [tolerating(FOREIGN, -5)], 0],
+  ["five", [tolerating(FOREIGN, 5)], 5],
+  ["five-first", [tolerating(FOREIGN, 5), tolerating(FOREIGN)], 5],
+  ["for-ever-first", [tolerating(FOREIGN), tolerating(FOREIGN, 5)], null],
+  ["for-ever", [tolerating(FOREIGN)], null],
+  ["everything", [{ operator: "Exists" }], null],
+  ["other-effect", [{ key: FOREIGN, operator: "Exists", effect: "NoSchedule" }], 0],
+  ["wrong-value", [{ key: FOREIGN, operator: "Equal", value: "no", effect: "NoExecute" }], 0],
+];
+
+describeWithKube("evictions on a real kube-apiserver", () => {
+  describe.each([
+    ["in one life", false],
+    ["killed with SIGKILL in the middle and started again", true],
+  ])("%s", (_life, isKilled) => {
+    let stage: Stage;
+    let record: EvictionRecord;
+    let taintedMs = 0;
+
+    const allWell = () => NODES.every(({ name }) => record.ready(name) === "True" && !hasTaints(name));
+    const hasTaints = (name: string) => (record.nodes.get(name)?.taints.length ?? 1) > 0;
+    const middle = async () => {
+      if (isKilled) await stage.restart();
+    };
+
+    beforeAll(async () => {
+      stage = await Stage.open(vigilWith(FLAGS));
+      record = new EvictionRecord(stage.kube, Date.now);
+      stage.registerAs(NODES);
+      await stage.restart();
+      await until("all nodes are well", allWell, WITHIN);
+      await stage.create([
+        { name: "single-five", node: "single-0", tolerations: both(5) },
+        { name: "single-zero", node: "single-0", tolerations: both(0) },
+        { name: "single-for-ever", node: "single-0", tolerations: [{ operator: "Exists" }] },
+        { name: "back-pod", node: "back-0", tolerations: both(BACK_SECONDS) },
+        { name: "swap-twelve", node: "swap-0", tolerations: both(12) },
+        ...TABLE.map(([name, tolerations]) => ({ name: `table-${name}`, node: "table-0", tolerations })),
+      ]);
+      await stage.specify("table-0", { taints: [{ key: FOREIGN, value: "yes", effect: "NoExecute" }] });
+      taintedMs = Date.now();
+      stage.report("swap-0", "Ready", "False");
+      stage.silence(...DEAD, ...EXCLUDED_DEAD);
+      await until("the first nodes are tainted", () => record.taintedAt.has("single-0"), WITHIN);
+      stage.silence("swap-0");
+      await seconds(2);
+      await middle();
+      await until("the swap came", () => record.taints.get("swap-0")?.includes("unreachable") === true, WITHIN);
+      stage.resume("back-0");
+      const slowest = () => record.deletedAt.has("swap-twelve") && record.deletedAt.has("single-five");
+      await until("the slowest pods are gone", slowest, WITHIN);
+      await until(
+        "all turns of the large zone came",
+        () => named("large", 5).every((name) => record.taintedAt.has(name)),
+        WITHIN,
+      );
+    }, 240_000);
+    afterAll(async () => {
+      record?.stop();
+      await stage?.close();
+    });
+
+    const isOnTime = (waited: number, wanted: number) => {
+      expect(waited).toBeGreaterThanOrEqual(wanted);
+      expect(waited).toBeLessThanOrEqual(wanted + LATE_SECONDS);
+    };
+
+    test("a dead node's pods go when their tolerations say, by the taint's timeAdded (R8.20, L3)", () => {
+      expect(record.taints.get("single-0")).toEqual(["", "unreachable"]);
+      isOnTime(record.waitedSeconds("single-0", "single-five"), 5);
+      isOnTime(record.waitedSeconds("single-0", "single-zero"), 0);
+      expect(record.deletedAt.has("single-for-ever")).toBe(false);
+    });
+
+    test("a node that comes back during the countdown keeps its pods and loses its taints (8.11)", () => {
+      expect(record.taints.get("back-0")).toEqual(["", "unreachable", ""]);
+      expect(Date.now() - (record.taintedAt.get("back-0") ?? Number.NaN)).toBeGreaterThan(BACK_SECONDS * 1000);
+      expect(record.deletedAt.has("back-pod")).toBe(false);
+      expect(record.ready("back-0")).toBe("True");
+    });
+
+    test("NotReady becomes Unknown in one swap, and the countdown goes on from the first taint (R4.7, L20)", () => {
+      expect(record.taints.get("swap-0")).toEqual(["", "not-ready", "unreachable"]);
+      isOnTime(record.waitedSeconds("swap-0", "swap-twelve"), 12);
+    });
+
+    test("a small zone is not tainted from when it is partially disrupted: after the first that fell, nobody (R6.5)", () => {
+      expect(named("small", 5).filter((name) => record.taintedAt.has(name)).length).toBeLessThanOrEqual(1);
+      expect(named("small", 3).map((name) => record.ready(name))).toEqual(["Unknown", "Unknown", "Unknown"]);
+    });
+
+    test("a large zone that is partially disrupted is tainted at the secondary rate", () => {
+      const pauses = record.pauses(named("large", 5));
+      expect(pauses).toHaveLength(4);
+      expect(pauses.filter((pause) => pause < 1 / SECONDARY_PER_SECOND - STAMP_SECONDS)).toEqual([]);
+    });
+
+    test("a zone that is wholly down beside others is tainted at the ordinary rate (R6.4)", () => {
+      const pauses = record.pauses(named("full", 3));
+      expect(pauses).toHaveLength(2);
+      expect(pauses.filter((pause) => pause < 1 / PER_SECOND - STAMP_SECONDS)).toEqual([]);
+    });
+
+    test("excluded nodes are tainted and do not count in their zone (2.7)", () => {
+      const pauses = record.pauses(EXCLUDED_DEAD);
+      expect(pauses).toHaveLength(2);
+      expect(pauses.filter((pause) => pause < 1 / PER_SECOND - STAMP_SECONDS)).toEqual([]);
+    });
+
+    test("nodes without zone labels are a zone of their own (R2.3)", () => {
+      expect(record.taints.get("unlabelled-0")).toEqual(["", "unreachable"]);
+      expect(record.taintedAt.has("unlabelled-1")).toBe(false);
+    });
+
+    test.each(TABLE)(
+      "the tolerations of pod %s are read as the table says (17.4)",
+      (name, _tolerations, afterSeconds) => {
+        const deletedAt = record.deletedAt.get(`table-${name}`);
+        if (afterSeconds === null) expect(deletedAt).toBeUndefined();
+        else {
+          const waited = ((deletedAt ?? Number.NaN) - taintedMs) / 1000;
+          expect(waited).toBeGreaterThan(afterSeconds - 1);
+          expect(waited).toBeLessThan(afterSeconds + LATE_SECONDS);
+        }
+      },
+    );
+
+    test("when every zone is down our NoExecute taints are taken back, and none is put on (R6.10)", async () => {
+      stage.silence(...NODES.map(({ name }) => name));
+      const allUnknown = () => NODES.every(({ name }) => record.ready(name) === "Unknown");
+      await until("every node is Unknown", allUnknown, WITHIN);
+      await middle();
+      const noneTainted = () => NODES.every(({ name }) => (record.taints.get(name)?.at(-1) ?? "") === "");
+      await until("no taint of ours is left", noneTainted, WITHIN);
+      const stories = JSON.stringify([...record.taints]);
+      await seconds(4);
+      expect(JSON.stringify([...record.taints])).toBe(stories);
+    }, 120_000);
+  });
+});

@@ -24,10 +24,13 @@ export async function runSeeds({
   from,
   count,
   forMs,
+  untilFailure = false,
 }: {
   from: number;
   count: number;
   forMs: number;
+  /** Whether the first failure ends it. */
+  untilFailure?: boolean;
 }): Promise<Outcome> {
   const startedAt = performance.now();
   const verdicts: Short[] = [];
@@ -39,7 +42,8 @@ export async function runSeeds({
   function serve(worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       const give = (): void => {
-        if (next < from + count && performance.now() - startedAt < forMs) worker.postMessage(next++);
+        const isOver = untilFailure && verdicts.some(({ problem }) => problem !== null);
+        if (!isOver && next < from + count && performance.now() - startedAt < forMs) worker.postMessage(next++);
         else void worker.terminate().then(() => resolve());
       };
       worker.on("message", (verdict: Short) => {

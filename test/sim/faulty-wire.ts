@@ -35,6 +35,8 @@ export interface FaultyWireOptions {
   readonly random: Random;
   /** Name of the process. */
   readonly writer: string;
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
 }
 
 /** A wire whose faults can be changed while it is in use. */
@@ -53,7 +55,7 @@ export class FaultyWire implements Wire {
   }
 
   send(request: HttpRequest, exchange: HttpExchange): { abort(): void } {
-    const { clock, random, wire, writer } = this.#options;
+    const { clock, random, wire, writer, count } = this.#options;
     const { latencyMaxMs, refusal, timeout, lostReply } = this.faults;
     const headers = { ...request.headers, [WRITER_HEADER]: writer };
     const isWatch = request.path.includes("watch=");
@@ -68,7 +70,10 @@ export class FaultyWire implements Wire {
         const sent = wire.send({ ...request, headers }, heard);
         abortInner = () => sent.abort();
       } else if (draw < refusal + timeout) return;
-      else wire.send({ ...request, headers }, losing(heard));
+      else {
+        count(`lost reply on a ${request.method}`);
+        wire.send({ ...request, headers }, losing(heard));
+      }
     };
     clock.after(1 + random() * latencyMaxMs, start);
     return {

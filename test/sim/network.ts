@@ -38,6 +38,8 @@ interface Subscriber {
 /** One process's link to the server in the middle. */
 export class Link implements Transport {
   readonly name: string;
+  /** Name of the process. */
+  readonly member: string;
   readonly #network: Network;
   readonly #watchers = new Set<(connected: boolean) => void>();
   readonly #subscribers = new Set<Stop>();
@@ -47,13 +49,14 @@ export class Link implements Transport {
   #connected = true;
   #closed = false;
 
-  constructor(name: string, network: Network) {
+  constructor({ name, member }: { name: string; member: string }, network: Network) {
     this.name = name;
+    this.member = member;
     this.#network = network;
   }
 
   publish(subject: string, payload: Uint8Array): void {
-    if (this.#connected && !this.cut.up && !this.#closed) this.#network.carry(subject, payload);
+    if (this.#connected && !this.cut.up && !this.#closed) this.#network.carry(subject, payload, this);
   }
 
   subscribe(pattern: string, receive: (payload: Uint8Array, subject: string) => void): Stop {
@@ -99,7 +102,9 @@ export class Network {
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
   /** Told of every message that reaches the server in the middle. */
-  crossed: ((payload: Uint8Array) => void) | null = null;
+  crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
+  /** Told of every message that reaches a process. */
+  arrived: ((subject: string, at: Link) => void) | null = null;
 
   constructor({ clock, random }: { clock: Clock; random: Random }) {
     this.#clock = clock;
@@ -107,8 +112,8 @@ export class Network {
   }
 
   /** A new link, for one process that starts. */
-  link(name: string): Link {
-    return new Link(name, this);
+  link(name: string, member: string): Link {
+    return new Link({ name, member }, this);
   }
 
   /** Cuts a link in one or both directions; the process notices by missing pings. What it returns mends the link. */
@@ -126,8 +131,8 @@ export class Network {
     return this.#tree.add(pattern, subscriber);
   }
 
-  carry(subject: string, payload: Uint8Array): void {
-    this.crossed?.(payload);
+  carry(subject: string, payload: Uint8Array, from: Link): void {
+    this.crossed?.(subject, payload, from);
     this.#tree.match(subject, (subscriber) => {
       if (this.#chance(this.faults.loss)) return;
       this.#deliver(subscriber, subject, payload);
@@ -138,7 +143,9 @@ export class Network {
   #deliver(subscriber: Subscriber, subject: string, payload: Uint8Array): void {
     const { link, receive } = subscriber;
     const arrive = (): void => {
-      if (subscriber.open && !link.cut.down) receive(payload, subject);
+      if (!subscriber.open || link.cut.down) return;
+      this.arrived?.(subject, link);
+      receive(payload, subject);
     };
     const stallMs = link.stalledUntilMs - this.#clock.monotonicMs();
     const delayMs = Math.max(stallMs, this.#delay());

@@ -20,6 +20,10 @@ export interface ProcessWorld {
   readonly network: Network;
   readonly api: ApiServer;
   readonly profile: Profile;
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
+  /** Told of each start but the first. */
+  readonly restarted: () => void;
   /** A stream of chance for a purpose. */
   readonly chance: (purpose: string) => Random;
 }
@@ -86,9 +90,10 @@ export class SimulatedProcess {
     const { network, api, profile, chance } = this.#world;
     const life = `${this.name}/${this.#lives}`;
     const clock = new ProcessClock(this.#world.clock, this.#skew);
-    const link = network.link(life);
+    const link = network.link(life, this.name);
     const random = chance(`wire/${life}`);
-    const wire = new FaultyWire({ wire: api.wire, clock, random, writer: this.name });
+    const wire = new FaultyWire({ wire: api.wire, clock, random, writer: this.name, count: this.#world.count });
+    if (this.#lives > 1) this.#world.restarted();
     wire.faults = this.#wireFaults;
     const [log, metrics] = [recordingLog(), createMetrics()];
     const kube = createKube({ wire, clock, random: chance(`kube/${life}`), log, metrics, profile });

@@ -19,6 +19,7 @@ import { wrongs } from "./oracle.ts";
 import { SimulatedProcess } from "./process.ts";
 import type { Crossing } from "./story.ts";
 import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
+import { Words } from "./words.ts";
 import { World } from "./world.ts";
 import { ZonePaces } from "./zone-paces.ts";
 
@@ -75,6 +76,7 @@ class Run {
   readonly #steps: Step[] = [];
   readonly #sometimes: Record<string, number> = {};
   readonly #zones: ZonePaces;
+  readonly #words: Words;
   /** The first broken invariant. */
   #broken: unknown = null;
   /** When each taint came onto its node, on the wall clock. */
@@ -88,12 +90,17 @@ class Run {
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
     this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
-    if (crossed !== null) {
-      this.#network.crossed = (payload) => {
-        const message = decode(payload);
-        if (!(message instanceof MalformedMessage)) crossed({ atMs: clock.monotonicMs(), message });
-      };
-    }
+    const count = (situation: string): void => this.#count(situation);
+    const evictableAt = (node: string): number => this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
+    this.#words = new Words({ world: this.#world, count, evictableAt });
+    this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
+    this.#network.crossed = (subject, payload, { member }) => {
+      this.#guard(() => this.#words.crossed(subject, payload, member));
+      const message = crossed === null ? null : decode(payload);
+      if (message !== null && !(message instanceof MalformedMessage)) {
+        crossed?.({ atMs: clock.monotonicMs(), message });
+      }
+    };
     const drifts = swarm.faults.has("clockDrift");
     const chance = chanceOf(swarm.seed, "skew");
     const world = {
@@ -101,6 +108,8 @@ class Run {
       api,
       network: this.#network,
       profile: swarm.profile,
+      count,
+      restarted: () => this.#noteRestart(),
       chance: (purpose: string) => chanceOf(swarm.seed, purpose),
     };
     this.#processes = swarm.processes.map((services, index) => {
@@ -137,6 +146,7 @@ class Run {
     const stopMeddling = meddle({ world: this.#world, network: this.#network, processes: this.#processes });
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
+    this.#words.calm();
     for (const process of this.#processes) process.start();
     return this.#comeRight();
   }
@@ -158,6 +168,7 @@ class Run {
   }
 
   #staysRight(): string | null {
+    this.#words.settled();
     this.#advance(30 * SECOND);
     const left = wrongs(this.#world);
     return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
@@ -186,17 +197,39 @@ class Run {
     if (kind === "node") {
       const node = JSON.parse(now.json);
       this.#noteTaints(node, type === "DELETED");
+      this.#words.version(now.name, node.metadata.resourceVersion);
+      const wasHalted = this.#zones.isHalted;
       this.#zones.note(node, type === "DELETED", clock.wallMs());
+      if (wasHalted !== this.#zones.isHalted) {
+        this.#count(wasHalted ? "full disruption left" : "full disruption entered");
+      }
     }
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
-    // Thrown here it would look to Vigil like a server that fails.
-    try {
+    this.#guard(() => {
       if (kind === "node" && before !== null) this.#seeNode(JSON.parse(before.json), JSON.parse(now.json));
       if (kind === "pod" && before !== null) this.#seePod(change);
+    });
+  }
+
+  /** Keeps what a check throws for later: thrown here it would look to Vigil like a server or a bus that fails. */
+  #guard(check: () => void): void {
+    try {
+      check();
     } catch (error) {
       this.#broken ??= error;
+    }
+  }
+
+  /** A process that was dead is back: whether pods were waiting for their deadlines then. */
+  #noteRestart(): void {
+    const tainted = this.#world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced));
+    const nodes = new Set(tainted.map(({ metadata }) => metadata.name));
+    const isSentenced = ({ metadata, spec }: CheckedPod): boolean =>
+      metadata.deletionTimestamp === undefined && nodes.has(spec.nodeName ?? "");
+    if (this.#world.objects<CheckedPod>("pods").some(isSentenced)) {
+      this.#count("process restarted while a pod is sentenced");
     }
   }
 

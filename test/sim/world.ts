@@ -28,6 +28,10 @@ const TOLERATIONS: readonly (readonly CheckedToleration[])[] = [
     { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
     { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
   ],
+  [
+    { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
+    { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
+  ],
   [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
   [{ key: "example.com/maintenance", operator: "Exists", tolerationSeconds: 15 }],
 ];

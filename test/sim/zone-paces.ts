@@ -47,6 +47,11 @@ export class ZonePaces {
     this.#swarm = swarm;
   }
 
+  /** Whether every zone is down. */
+  get isHalted(): boolean {
+    return this.#nodes.size > 0 && [...this.#paces.values()].every(({ pace }) => pace === "halted");
+  }
+
   /** Takes a node's new state. */
   note(node: CheckedNode, isGone: boolean, wallMs: number): void {
     const { name } = node.metadata;

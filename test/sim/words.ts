@@ -1,0 +1,162 @@
+/**
+ * What must hold of what the services say to each other, checked as messages cross the network: a writer's live look
+ * must not be the only thing between a wrong wish and the cluster. It shares no code with the services.
+ */
+import type { Message, MessageType } from "../../protocols/messages.ts";
+import { decode, MalformedMessage } from "../../protocols/wire.ts";
+import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { World } from "./world.ts";
+
+const SECOND = 1000;
+/** Subjects begin `vigil.v1.sim`, then come the two words of the type and the shard. */
+const TYPE_AT = 3;
+const SHARD_AT = 5;
+/** Messages whose contents are looked at; opening the others would cost more than it shows. */
+const OPENED = new Set(["asked.condition", "asked.eviction", "done.write"]);
+/** So long after the faults ended everything has been told to everybody. */
+const TOLD_MS = 50 * SECOND;
+/** So long after the last NoExecute taint left a node everybody knows it. */
+const KNOWN_MS = 20 * SECOND;
+/** Drift of clocks and the way of a message. */
+const ROUNDING = 1.01;
+
+/** What the run lends. */
+export interface WordsWorld {
+  readonly world: World;
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
+  /** When a node was last seen by the API in a state in which its pods may go, on the wall clock. */
+  readonly evictableAt: (node: string) => number;
+}
+
+/** Listens to a whole network. */
+export class Words {
+  readonly #around: WordsWorld;
+  /** When a pulse of a shard last reached a process, by both. */
+  readonly #pulsesMs = new Map<string, number>();
+  /** Who last pulsed for a shard, and when. */
+  readonly #owners = new Map<string, { readonly member: string; readonly atMs: number }>();
+  /** The pods whose eviction each process has asked for. */
+  readonly #asked = new Set<string>();
+  /** Versions the API gave to nodes. */
+  readonly #versions = new Set<string>();
+  /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
+  #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
+  #isSettled = false;
+
+  constructor(around: WordsWorld) {
+    this.#around = around;
+  }
+
+  /** The faults have ended. */
+  calm(): void {
+    const { clock } = this.#around.world;
+    this.#calm = { sinceMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  }
+
+  /** All is right: from now on each shard has one owner. */
+  settled(): void {
+    this.#isSettled = true;
+  }
+
+  /** Takes a version that the API gave to a node. */
+  version(node: string, resourceVersion: string): void {
+    this.#versions.add(`${node} ${resourceVersion}`);
+  }
+
+  /** A message reached a process. */
+  arrived(subject: string, member: string): void {
+    if (!subject.includes(".observed.pulse.")) return;
+    const { world, count } = this.#around;
+    const key = `${member} ${subject.split(".")[SHARD_AT]}`;
+    const nowMs = world.clock.monotonicMs();
+    const gapMs = nowMs - (this.#pulsesMs.get(key) ?? nowMs);
+    const { pulseTimeoutMs, nodeMonitorGraceMs } = world.swarm.profile;
+    if (gapMs >= pulseTimeoutMs) count("pulse gap that blinds a reader");
+    else if (gapMs > world.swarm.profile.pulsePeriodMs * 1.5 && gapMs < nodeMonitorGraceMs) {
+      count("pulse gap inside a grace");
+    }
+    this.#pulsesMs.set(key, nowMs);
+  }
+
+  /** A message left a process. */
+  crossed(subject: string, payload: Uint8Array, member: string): void {
+    const tokens = subject.split(".");
+    const type = `${tokens[TYPE_AT]}.${tokens[TYPE_AT + 1]}`;
+    const shard = tokens[SHARD_AT] ?? "";
+    if (type === "observed.pulse") this.#checkOwner(shard, member);
+    if (!OPENED.has(type)) return;
+    const message = decode(payload);
+    if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
+    if (is(message, "asked.condition")) this.#checkSight(message.body.node, shard, member);
+    if (is(message, "asked.eviction")) this.#checkEviction(message, member);
+    if (is(message, "done.write")) this.#checkDone(message);
+  }
+
+  #checkOwner(shard: string, member: string): void {
+    const { world, count } = this.#around;
+    const before = this.#owners.get(shard);
+    const atMs = world.clock.monotonicMs();
+    this.#owners.set(shard, { member, atMs });
+    if (before === undefined || before.member === member) return;
+    if (this.#isSettled) {
+      throw new BrokenInvariant(`${before.member} and ${member} both observe shard ${shard} of a calm fleet`);
+    }
+    if (atMs - before.atMs < world.swarm.profile.pulsePeriodMs) count("two owners of a shard");
+  }
+
+  /** Who is blind wishes no harm. */
+  #checkSight(node: string, shard: string, member: string): void {
+    const { clock, swarm } = this.#around.world;
+    const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
+    const blindMs = clock.monotonicMs() - heardMs;
+    if (blindMs <= swarm.profile.pulseTimeoutMs * ROUNDING) return;
+    throw new BrokenInvariant(`${member} wanted ${node} Unknown after ${blindMs} ms without a pulse`);
+  }
+
+  #checkEviction({ body }: Message<"asked.eviction">, member: string): void {
+    const key = `${member} ${body.uid}`;
+    const isFirst = !this.#asked.has(key);
+    this.#asked.add(key);
+    if (this.#calm === null || body.mode !== "taint") return;
+    const { clock, swarm, objects } = this.#view();
+    if (clock.monotonicMs() - this.#calm.sinceMs < TOLD_MS) return;
+    const isTainted = objects.some(
+      ({ metadata, spec }) =>
+        metadata.name === body.node && spec?.taints?.some(({ effect }) => effect === "NoExecute") === true,
+    );
+    const untaintedMs = clock.wallMs() - this.#around.evictableAt(body.node);
+    if (!isTainted && untaintedMs > KNOWN_MS) {
+      throw new BrokenInvariant(
+        `${body.name} was to be evicted; ${body.node} has not been tainted for ${untaintedMs} ms`,
+      );
+    }
+    // A process cut off may have asked before, unheard.
+    if (!isFirst || swarm.faults.has("partitions") || body.deadlineAt >= this.#calm.wallMs) return;
+    throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${clock.wallMs() - body.deadlineAt} ms late`);
+  }
+
+  #view(): { clock: World["clock"]; swarm: World["swarm"]; objects: CheckedNode[] } {
+    const { world } = this.#around;
+    return { clock: world.clock, swarm: world.swarm, objects: world.objects<CheckedNode>("nodes") };
+  }
+
+  /** What is told as done is done. */
+  #checkDone({ body, source }: Message<"done.write">): void {
+    const { world, count } = this.#around;
+    if (body.outcome === "refused") count("stale ask refused");
+    if (body.outcome === "unknown") count("write with a lost reply told as such");
+    if (body.outcome !== "ok" || body.change === "") return;
+    if (body.kind === "Node") {
+      if (this.#versions.has(`${body.name} ${body.resourceVersion}`)) return;
+      throw new BrokenInvariant(`${source} told "${body.change}" of ${body.name} as done, and it is not`);
+    }
+    const pod = world.api.store.collection("pods").get(body.namespace, body.name);
+    if (!body.change.startsWith("deleted") || pod === undefined || pod.uid !== body.uid || pod.terminating) return;
+    throw new BrokenInvariant(`${source} told the deletion of ${body.name} as done, and it is not`);
+  }
+}
+
+function is<T extends MessageType>(message: Message, type: T): message is Message<T> {
+  return message.type === type;
+}

@@ -1,0 +1,75 @@
+/** Direct mode of `vigil run` on a real kube-apiserver, in one life of the process and with `kill -9` in the middle. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { Stage, vigilWith } from "../support/stage.ts";
+import { until } from "../support/until.ts";
+import { EvictionRecord } from "./eviction-record.ts";
+
+const TIMEOUT_SECONDS = 8;
+const FLAGS = {
+  "eviction-mode": "direct",
+  "pod-eviction-timeout": `${TIMEOUT_SECONDS}s`,
+  "node-monitor-grace-period": "5s",
+  "node-eviction-rate": "1",
+  "pulse-period": "250ms",
+  "pulse-timeout": "2s",
+  "watch-blind": "4s",
+};
+const WITHIN = { withinMs: 60_000, everyMs: 50 };
+const NODES = ["dead", "back", "steady-0", "steady-1"];
+const DAEMON = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "a", controller: true };
+
+describeWithKube("direct mode on a real kube-apiserver", () => {
+  describe.each([
+    ["in one life", false],
+    ["killed with SIGKILL in the middle and started again", true],
+  ])("%s", (_life, isKilled) => {
+    let stage: Stage;
+    let record: EvictionRecord;
+    let silentMs = 0;
+
+    beforeAll(async () => {
+      stage = await Stage.open(vigilWith(FLAGS));
+      record = new EvictionRecord(stage.kube, Date.now);
+      stage.register(Object.fromEntries(NODES.map((name) => [name, "a"])));
+      await stage.restart();
+      await until("all nodes are well", () => NODES.every((name) => record.ready(name) === "True"), WITHIN);
+      await stage.create([
+        { name: "web", node: "dead", tolerations: [{ operator: "Exists" }] },
+        { name: "agent", node: "dead", tolerations: [], ownerReferences: [DAEMON] },
+        { name: "lucky", node: "back", tolerations: [] },
+        { name: "well", node: "steady-0", tolerations: [] },
+      ]);
+      stage.silence("dead", "back");
+      silentMs = Date.now();
+      await until("both are Unknown", () => ["dead", "back"].every((name) => record.ready(name) === "Unknown"), WITHIN);
+      stage.resume("back");
+      if (isKilled) await stage.restart();
+      await until("the pod of the dead node is deleted", () => record.deletedAt.has("web"), WITHIN);
+    }, 180_000);
+    afterAll(async () => {
+      record?.stop();
+      await stage?.close();
+    });
+
+    test("a dead node is drained after pod-eviction-timeout, whatever its pods tolerate (R5.3)", () => {
+      const waited = ((record.deletedAt.get("web") ?? Number.NaN) - silentMs) / 1000;
+      // The timeout of a silent node counts from its last sign of life, which was up to a renewal before it fell silent.
+      expect(waited).toBeGreaterThan(TIMEOUT_SECONDS - 1.1);
+      expect(waited).toBeLessThan(TIMEOUT_SECONDS + 8);
+    });
+
+    test("DaemonSet pods, pods of healthy nodes and of nodes that came back are kept (R5.12, R5.16)", () => {
+      expect([...record.deletedAt.keys()]).toEqual(["web"]);
+    });
+
+    test("a pod that lands on the drained node is deleted at once (R5.8)", async () => {
+      await stage.create([{ name: "late", node: "dead", tolerations: [] }]);
+      await until("it is deleted", () => record.deletedAt.has("late"), WITHIN);
+    });
+
+    test("no NoExecute taint was ever written (P14)", () => {
+      expect([...record.taintedAt.keys()]).toEqual([]);
+    });
+  });
+});

@@ -106,6 +106,8 @@ export class TaintedNode {
     const { pod, taint, slot } = sentence;
     if (this.#sentences.get(pod.uid) !== sentence) return;
     const { io, deadlines } = this.#around;
+    // While it was held back, because nothing could be seen, it got another deadline: that one will come.
+    if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
     const now = this.#now();
     const cause = sentence.asked === 0 ? this.#tell(sentence, "now", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };

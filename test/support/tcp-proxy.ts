@@ -1,4 +1,4 @@
-/** A TCP proxy that a test can stall: what it holds back, neither side can tell from a slow network. */
+/** A TCP proxy that a test can stall, so that neither side can tell it from a slow network, or cut. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
@@ -9,6 +9,10 @@ export interface TcpProxy {
   stall(): void;
   /** Takes from the server again. */
   flow(): void;
+  /** Breaks every connection and lets no other through. */
+  cut(): void;
+  /** Lets connections through again. */
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -16,7 +20,12 @@ export interface TcpProxy {
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<{ client: Socket; server: Socket }>();
   let stalled = false;
+  let isCut = false;
   const listener = createServer((client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
     const pair = { client, server: connect(targetPort, "127.0.0.1") };
     pairs.add(pair);
     const end = () => {
@@ -45,6 +54,13 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     flow() {
       stalled = false;
       each(({ server }) => server.resume());
+    },
+    cut() {
+      isCut = true;
+      each(({ client }) => client.destroy());
+    },
+    mend() {
+      isCut = false;
     },
     async close() {
       each(({ client }) => client.destroy());

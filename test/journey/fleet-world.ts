@@ -1,0 +1,155 @@
+/** A fleet of processes of the program, and hollow nodes on the embedded API over HTTP that fail when they are told. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ServiceName } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { type HollowNodes, startHollowNodes } from "../../services/agent/hollow.service.ts";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
+import type { ApiObject } from "../../services/apiserver/objects.ts";
+import { coreResource } from "../../services/apiserver/registry.ts";
+import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { ownersOf } from "../../services/runtime/fleet.policy.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { until } from "../support/until.ts";
+import { VigilProcess } from "../support/vigil-process.ts";
+import { FleetRecord } from "./fleet-record.ts";
+
+/** What a world is made of. */
+export interface FleetWorldOptions {
+  /** Zones by name, and how many nodes each has. */
+  readonly zones: Readonly<Record<string, number>>;
+  /** How long a node's lease is; it is renewed after a quarter of it. */
+  readonly leaseSeconds: number;
+  /** Flags of every process. */
+  readonly flags: readonly string[];
+  /** How long a pod stays on a tainted node; each node has one pod. */
+  readonly tolerationSeconds: number;
+}
+
+/** The world. Every node has one pod. */
+export class FleetWorld {
+  readonly api = new ApiServer({ clock: realClock(), random: systemRandom });
+  readonly record = new FleetRecord(this.api);
+  readonly members = new Map<string, VigilProcess>();
+  readonly #options: FleetWorldOptions;
+  readonly #folder = mkdtempSync(join(tmpdir(), "vigil-fleet-world-"));
+  readonly #nodes: ReadonlyMap<string, string>;
+  readonly #fallen = new Set<string>();
+  readonly #hollow: HollowNodes;
+  #front: HttpFront | null = null;
+
+  constructor(options: FleetWorldOptions) {
+    this.#options = options;
+    const zones = Object.entries(options.zones);
+    this.#nodes = new Map(
+      zones.flatMap(([zone, count]) =>
+        Array.from({ length: count }, (_, index) => [`${zone}-${index}`, zone] as const),
+      ),
+    );
+    const ports = { clock: realClock(), random: systemRandom, log: silentLog };
+    const kubeIo = { ...ports, metrics: createMetrics(), profile: STANDARD_PROFILE };
+    this.#hollow = startHollowNodes({
+      ...ports,
+      kube: createKube({ ...kubeIo, wire: this.api.wire }),
+      nodes: [...this.#nodes].map(([name, zone]) => ({ name, zone })),
+      times: { leaseSeconds: options.leaseSeconds, statusReportMs: 300_000 },
+    });
+  }
+
+  /** Serves the API, and waits until every node is registered and has its pod. */
+  async begin(): Promise<void> {
+    this.#front = await listen(this.api, { port: 0 });
+    writeFileSync(join(this.#folder, "kubeconfig"), kubeconfigOf("fleet", this.#front.url));
+    await until("every node is registered", () => this.#hollow.summary().registered === this.#nodes.size);
+    const tolerations = ["unreachable", "not-ready"].map((key) => ({
+      key: `node.kubernetes.io/${key}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: this.#options.tolerationSeconds,
+    }));
+    for (const node of this.#nodes.keys()) {
+      const spec = { nodeName: node, tolerations, containers: [{ name: "main", image: "main" }] };
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: `${node}-pod` }, spec } as unknown as ApiObject;
+      this.api.registry.create(coreResource("pods"), "default", pod);
+    }
+  }
+
+  /** Starts a process of the fleet and waits until it runs. */
+  async start(member: string, nats: string): Promise<VigilProcess> {
+    const where = [`--kubeconfig=${join(this.#folder, "kubeconfig")}`, `--nats=${nats}`, `--member=${member}`];
+    const vigil = new VigilProcess(["run", ...where, "--log-format=json", ...this.#options.flags]);
+    this.members.set(member, vigil);
+    await vigil.says("running");
+    return vigil;
+  }
+
+  /** Ends a member and waits until it has; tells its exit code, null when the signal ended it. */
+  async stop(member: string, signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
+    const vigil = this.members.get(member);
+    if (vigil === undefined) throw new RangeError(`no member ${member}`);
+    vigil.signal(signal);
+    const code = await vigil.exited();
+    this.members.delete(member);
+    return code;
+  }
+
+  /** The member that minds a shard of a service, by the rule that the members go by. */
+  ownerOf(service: ServiceName, shard: number): string {
+    return ownersOf(service, new Set(this.members.keys()))[shard] ?? "";
+  }
+
+  /** Nodes that fell silent. */
+  get fallen(): readonly string[] {
+    return [...this.#fallen];
+  }
+
+  /** Nodes of a zone that never fell. */
+  standing(zone: string): string[] {
+    return [...this.#nodes].filter(([name, own]) => own === zone && !this.#fallen.has(name)).map(([name]) => name);
+  }
+
+  /** Lets nodes fall silent. */
+  fall(nodes: readonly string[]): void {
+    for (const node of nodes) this.#fallen.add(node);
+    this.#hollow.stop({ names: nodes });
+  }
+
+  /** Lets one node of each shard fall silent, of those of a zone that stand; gives their names. */
+  fallInEachShard(zone: string): string[] {
+    const chosen = new Map(this.standing(zone).map((name) => [shardOf(name), name]));
+    const nodes = [...chosen.values()];
+    this.fall(nodes);
+    return nodes;
+  }
+
+  /** Waits until each of these nodes has been made Unknown. */
+  async condemned(nodes: readonly string[], withinMs: number): Promise<void> {
+    const waiting = () => nodes.filter((node) => !this.record.unknownAt.has(node));
+    await until("nodes become Unknown", () => waiting().length === 0, { withinMs }).catch((error: Error) => {
+      throw new Error(`${error.message}; these did not: ${waiting().join(" ")}`);
+    });
+  }
+
+  /** Nodes that never fell silent and were made Unknown or tainted NoExecute, or lost their pod. */
+  wronged(): string[] {
+    const { unknownAt, taints, deletedAt } = this.record;
+    const touched = new Set([...unknownAt.keys(), ...taints.map(({ node }) => node), ...deletedAt.keys()]);
+    return [...touched].filter((node) => !this.#fallen.has(node));
+  }
+
+  /** Ends everything. */
+  async end(): Promise<void> {
+    for (const vigil of this.members.values()) vigil.signal("SIGKILL");
+    await Promise.all([...this.members.values()].map((vigil) => vigil.exited()));
+    this.#hollow.shutdown();
+    await this.#front?.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+}

@@ -1,0 +1,116 @@
+/** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Call } from "../../services/apiserver/routes.ts";
+import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { until } from "../support/until.ts";
+import { FleetWorld } from "./fleet-world.ts";
+
+const GRACE_MS = 15_000;
+const TAINTS_PER_SECOND = 4;
+const TOLERATION_SECONDS = 5;
+/** How late a takeover may make what falls due meanwhile. */
+const TAKEOVER_MS = 5_000;
+const LEASE_SECONDS = 20;
+/** By so much the last heartbeats of nodes that fall at once differ. */
+const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
+/** How long a process that is asked to end may take. */
+const END_MS = 10_000;
+const ANSWER_MS = 500;
+const MEMBERS = ["a", "b", "c"];
+const LONG_TEST_MS = 120_000;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describeWithNats("a fleet of three processes with 500 nodes, one zone of which goes down", () => {
+  const world = new FleetWorld({
+    zones: { dark: 100, lit: 400 },
+    leaseSeconds: LEASE_SECONDS,
+    tolerationSeconds: TOLERATION_SECONDS,
+    flags: [
+      `--node-monitor-grace-period=${GRACE_MS / 1000}s`,
+      `--node-eviction-rate=${TAINTS_PER_SECOND}`,
+      // More than half of the lit zone falls, a few at a time.
+      "--unhealthy-zone-threshold=0.9",
+    ],
+  });
+  let nats: NatsServer;
+  beforeAll(async () => {
+    [nats] = await Promise.all([startNatsServer(), world.begin()]);
+    await Promise.all(MEMBERS.map((member) => world.start(member, nats.url)));
+    await pause(RENEW_MS);
+    world.fall(world.standing("dark"));
+  });
+  afterAll(async () => {
+    await world.end();
+    await nats.stop();
+  });
+
+  /**
+   * Ends a member when verdicts on nodes of every shard are about to fall due, and tells how late each of them came.
+   */
+  async function latenessWithout(member: string, end: (member: string) => Promise<void>): Promise<number[]> {
+    const fallen = world.fallInEachShard("lit");
+    await pause(GRACE_MS - RENEW_MS);
+    await end(member);
+    await world.condemned(fallen, 2 * GRACE_MS);
+    return world.record.latenessMs(fallen, GRACE_MS);
+  }
+
+  test.for(MEMBERS)(
+    "%s is killed: what falls due meanwhile in any shard is judged within five seconds, and nothing too early",
+    { timeout: LONG_TEST_MS },
+    async (member) => {
+      const lateness = await latenessWithout(member, async () => {
+        expect(await world.stop(member, "SIGKILL")).toBeNull();
+      });
+      expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...lateness)).toBeLessThan(TAKEOVER_MS);
+      await world.start(member, nats.url);
+    },
+  );
+
+  /** Asks a member to end while the API takes its time to answer, so that writes are under way. */
+  async function endInOrder(member: string): Promise<void> {
+    const vigil = world.members.get(member);
+    const isPatch = ({ verb, resource }: Call) => verb === "patch" && resource.plural === "nodes";
+    const hurry = world.api.faults.add({ fault: { kind: "latency", answerMs: ANSWER_MS }, when: isPatch });
+    await pause(ANSWER_MS);
+    const askedAt = Date.now();
+    expect(await world.stop(member, "SIGTERM")).toBe(0);
+    hurry();
+    expect(Date.now() - askedAt).toBeLessThan(END_MS);
+    expect(vigil?.logged.filter(({ level }) => level === "error")).toEqual([]);
+    expect(vigil?.err).not.toContain("some writes are still under way");
+  }
+
+  test("one that is asked to end finishes its writes, exits with 0, and nobody waits for its shards", {
+    timeout: LONG_TEST_MS,
+  }, async () => {
+    const lateness = await latenessWithout(world.ownerOf("observer", 0), endInOrder);
+    expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lateness)).toBeLessThan(2_000);
+  });
+
+  test("every pod of a silent node is evicted once, neither early nor late, and no other", {
+    timeout: LONG_TEST_MS,
+  }, async () => {
+    const { record } = world;
+    const evicted = () => world.fallen.every((node) => record.deletedAt.has(node));
+    await until("every pod of a silent node is evicted", evicted, { withinMs: 60_000, everyMs: 100 });
+    const late: number[] = [];
+    for (const node of world.fallen) {
+      const taint = record.taintOf(node);
+      const [deletedAt = 0, ...again] = record.deletedAt.get(node) ?? [];
+      expect(again, `pods of ${node} deleted again`).toEqual([]);
+      late.push(deletedAt - (taint?.addedAt ?? Number.POSITIVE_INFINITY) - TOLERATION_SECONDS * 1000);
+    }
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...late)).toBeLessThan(TAKEOVER_MS);
+    expect(world.wronged()).toEqual([]);
+  });
+
+  test("each zone's nodes are tainted within its rate in every window", () => {
+    expect(world.record.taints.length).toBeGreaterThanOrEqual(world.fallen.length);
+    expect(world.record.brokenWindows(TAINTS_PER_SECOND)).toEqual([]);
+  });
+});

@@ -1,5 +1,6 @@
 /** What goes wrong while faults are on, each class at its own pace and by its own chance. It knows no rule of ours. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { isObject } from "../../services/apiserver/objects.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { CALM_LINKS, Network } from "./network.ts";
@@ -55,6 +56,19 @@ function withWire(reach: Reach, random: Random, change: Partial<typeof CALM_WIRE
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   loss: { everySeconds: 60, act: (reach, random) => withLinks(reach, random, { loss: random() * 0.3 }) },
+  lostPulses: {
+    everySeconds: 45,
+    act: (reach, random) => {
+      const isMuted = new Set(Array.from({ length: SHARD_COUNT }, (_, shard) => shard).filter(() => random() < 0.5));
+      reach.network.muted = (subject) => {
+        const [, , , kind, noun, shard] = subject.split(".");
+        return kind === "observed" && noun === "pulse" && isMuted.has(Number(shard));
+      };
+      return lasting(reach, random, 60, () => {
+        reach.network.muted = () => false;
+      });
+    },
+  },
   doubling: { everySeconds: 60, act: (reach, random) => withLinks(reach, random, { doubling: random() * 0.3 }) },
   lateness: {
     everySeconds: 60,

@@ -101,6 +101,8 @@ export class Network {
   readonly #random: Random;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
+  /** Which subjects reach nobody now. */
+  muted: (subject: string) => boolean = () => false;
   /** Told of every message that reaches the server in the middle. */
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
   /** Told of every message that reaches a process. */
@@ -133,6 +135,7 @@ export class Network {
 
   carry(subject: string, payload: Uint8Array, from: Link): void {
     this.crossed?.(subject, payload, from);
+    if (this.muted(subject)) return;
     this.#tree.match(subject, (subscriber) => {
       if (this.#chance(this.faults.loss)) return;
       this.#deliver(subscriber, subject, payload);

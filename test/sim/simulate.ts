@@ -1,5 +1,6 @@
 /** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
 import { createHash } from "node:crypto";
+import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import {
@@ -13,10 +14,11 @@ import {
   type Surroundings,
   taintName,
 } from "./invariants.ts";
-import { meddle } from "./meddling.ts";
+import { meddle, type Reach } from "./meddling.ts";
 import { Network } from "./network.ts";
 import { wrongs } from "./oracle.ts";
 import { SimulatedProcess } from "./process.ts";
+import { sealed } from "./sealed.ts";
 import type { Crossing } from "./story.ts";
 import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
 import { Words } from "./words.ts";
@@ -58,17 +60,22 @@ const SKEW_MS = 40 * SECOND;
 /** A deletion may cross with the change that would have stopped it: nobody can look and delete in one step. */
 const ROUND_TRIP_MS = 50;
 
-/** Runs a seed, or a swarm that was made by hand. `crossed` is told of every message on the network. */
-export function simulate(
-  seed: number,
-  swarm: Swarm = drawSwarm(seed),
-  crossed: ((crossing: Crossing) => void) | null = null,
-): Verdict {
-  return new Run(swarm, crossed).verdict();
+/** What a run may be given beside its swarm. */
+export interface RunOptions {
+  /** Told of every message on the network. */
+  readonly crossed?: (crossing: Crossing) => void;
+  /** What goes wrong, when it is not the swarm's faults; what it returns ends it. */
+  readonly meddling?: (reach: Reach) => Stop;
+}
+
+/** Runs a seed, or a swarm that was made by hand. */
+export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: RunOptions = {}): Verdict {
+  return sealed(() => new Run(swarm, options).verdict());
 }
 
 class Run {
   readonly #swarm: Swarm;
+  readonly #meddling: (reach: Reach) => Stop;
   readonly #world: World;
   readonly #network: Network;
   readonly #processes: SimulatedProcess[];
@@ -84,7 +91,8 @@ class Run {
   /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
   readonly #evictableAt = new Map<string, number>();
 
-  constructor(swarm: Swarm, crossed: ((crossing: Crossing) => void) | null) {
+  constructor(swarm: Swarm, { crossed, meddling = meddle }: RunOptions) {
+    this.#meddling = meddling;
     this.#swarm = swarm;
     this.#zones = new ZonePaces(swarm);
     this.#world = new World(swarm);
@@ -92,11 +100,12 @@ class Run {
     this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
     const count = (situation: string): void => this.#count(situation);
     const evictableAt = (node: string): number => this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
-    this.#words = new Words({ world: this.#world, count, evictableAt });
+    const { taintedAt } = this.#around();
+    this.#words = new Words({ world: this.#world, count, evictableAt, taintedAt });
     this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
-      const message = crossed === null ? null : decode(payload);
+      const message = crossed === undefined ? null : decode(payload);
       if (message !== null && !(message instanceof MalformedMessage)) {
         crossed?.({ atMs: clock.monotonicMs(), message });
       }
@@ -143,7 +152,7 @@ class Run {
     const { clock } = this.#world;
     for (const process of this.#processes) process.start();
     clock.advance(20 * SECOND);
-    const stopMeddling = meddle({ world: this.#world, network: this.#network, processes: this.#processes });
+    const stopMeddling = this.#meddling({ world: this.#world, network: this.#network, processes: this.#processes });
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
     this.#words.calm();
@@ -170,7 +179,7 @@ class Run {
   #staysRight(): string | null {
     this.#words.settled();
     this.#advance(30 * SECOND);
-    const left = wrongs(this.#world);
+    const left = [...wrongs(this.#world), ...this.#words.wrongZones()];
     return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
   }
 

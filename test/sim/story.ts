@@ -36,7 +36,7 @@ export function shrink(swarm: Swarm): Swarm {
 /** Runs a swarm and tells the writes about the object its problem names, each with the messages that led to it. */
 export function tell(swarm: Swarm): string[] {
   const crossings: Crossing[] = [];
-  const { problem, steps } = simulate(swarm.seed, swarm, (crossing) => crossings.push(crossing));
+  const { problem, steps } = simulate(swarm.seed, swarm, { crossed: (crossing) => crossings.push(crossing) });
   if (problem === null) return ["it does not fail any more"];
   const names = new Set(problem.match(/(zone-\d+-n\d+|pod-[\w-]+)/g) ?? []);
   const byId = new Map(crossings.map((crossing) => [crossing.message.id, crossing]));

@@ -7,6 +7,7 @@ import { seededRandom } from "../../services/runtime/random.ts";
 /** The classes of fault. Half of them are off in any run. */
 export const FAULT_CLASSES = [
   "loss",
+  "lostPulses",
   "doubling",
   "lateness",
   "partitions",

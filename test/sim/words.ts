@@ -6,17 +6,20 @@ import type { Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
 import type { World } from "./world.ts";
+import { pacesOf } from "./zone-paces.ts";
 
 const SECOND = 1000;
 /** Subjects begin `vigil.v1.sim`, then come the two words of the type and the shard. */
 const TYPE_AT = 3;
 const SHARD_AT = 5;
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
-const OPENED = new Set(["asked.condition", "asked.eviction", "done.write"]);
+const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judged.zone"]);
 /** So long after the faults ended everything has been told to everybody. */
 const TOLD_MS = 50 * SECOND;
 /** So long after the last NoExecute taint left a node everybody knows it. */
 const KNOWN_MS = 20 * SECOND;
+/** A pod condemned so long after its deadline was forgotten for a while; clocks of processes may be some seconds apart. */
+const LATE_MS = 45 * SECOND;
 /** Drift of clocks and the way of a message. */
 const ROUNDING = 1.01;
 
@@ -27,6 +30,8 @@ export interface WordsWorld {
   readonly count: (situation: string) => void;
   /** When a node was last seen by the API in a state in which its pods may go, on the wall clock. */
   readonly evictableAt: (node: string) => number;
+  /** When a taint came onto a node, on the wall clock. */
+  readonly taintedAt: (node: string, taint: { readonly key: string; readonly effect: string }) => number;
 }
 
 /** Listens to a whole network. */
@@ -40,6 +45,8 @@ export class Words {
   readonly #asked = new Set<string>();
   /** Versions the API gave to nodes. */
   readonly #versions = new Set<string>();
+  /** Whether each zone's owner last said that turns are granted there. */
+  readonly #zones = new Map<string, boolean>();
   /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
   #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
   #isSettled = false;
@@ -57,6 +64,15 @@ export class Words {
   /** All is right: from now on each shard has one owner. */
   settled(): void {
     this.#isSettled = true;
+  }
+
+  /** What zones were told to be and are not, in words. */
+  wrongZones(): string[] {
+    const { world } = this.#around;
+    const paces = pacesOf(world.objects<CheckedNode>("nodes"), world.swarm);
+    return [...paces]
+      .filter(([zone, pace]) => this.#zones.get(zone) !== (pace === "running"))
+      .map(([zone, pace]) => `zone ${JSON.stringify(zone)} is ${pace}, and its owner does not know`);
   }
 
   /** Takes a version that the API gave to a node. */
@@ -91,6 +107,7 @@ export class Words {
     if (is(message, "asked.condition")) this.#checkSight(message.body.node, shard, member);
     if (is(message, "asked.eviction")) this.#checkEviction(message, member);
     if (is(message, "done.write")) this.#checkDone(message);
+    if (is(message, "judged.zone")) this.#checkZone(message);
   }
 
   #checkOwner(shard: string, member: string): void {
@@ -132,8 +149,16 @@ export class Words {
       );
     }
     // A process cut off may have asked before, unheard.
-    if (!isFirst || swarm.faults.has("partitions") || body.deadlineAt >= this.#calm.wallMs) return;
-    throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${clock.wallMs() - body.deadlineAt} ms late`);
+    if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
+    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, this.#around.taintedAt(body.node, body.taint));
+    if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
+  }
+
+  /** A halted zone has no pace. */
+  #checkZone({ body, source }: Message<"judged.zone">): void {
+    this.#zones.set(body.zone, body.taintsPerSecond > 0);
+    if (!body.halted || body.taintsPerSecond === 0) return;
+    throw new BrokenInvariant(`${source} halted zone ${JSON.stringify(body.zone)} and still grants turns there`);
   }
 
   #view(): { clock: World["clock"]; swarm: World["swarm"]; objects: CheckedNode[] } {

@@ -118,16 +118,23 @@ export class World {
         containers: [{ name: "main", image: "none" }],
         tolerations: oneOf(this.#random, TOLERATIONS).map((toleration) => ({ ...toleration })),
       },
-      status: {
-        phase: "Running",
-        startTime: now,
-        conditions: [
-          { type: "PodScheduled", status: "True", lastTransitionTime: now },
-          { type: "Ready", status: "True", lastTransitionTime: now },
-        ],
-      },
     };
-    this.asWorld(() => this.api.registry.create(PODS, NAMESPACE, pod));
+    const status = {
+      phase: "Running",
+      startTime: now,
+      conditions: [
+        { type: "PodScheduled", status: "True", lastTransitionTime: now },
+        { type: "Ready", status: "True", lastTransitionTime: now },
+      ],
+    };
+    this.asWorld(() => {
+      this.api.registry.create(PODS, NAMESPACE, pod);
+      // A pod is made without a status; its kubelet tells it.
+      this.api.registry.update({ resource: PODS, namespace: NAMESPACE, name }, "status", (made) => ({
+        ...made,
+        status,
+      }));
+    });
   }
 
   /** Changes an object as the world. */

@@ -1,0 +1,61 @@
+/** A known outage on the machinery of the simulation: its cluster, its script, and what came of it. */
+import { SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
+import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
+import type { SimulatedKubelet } from "./kubelet.ts";
+import type { Reach } from "./meddling.ts";
+import { simulate, type Verdict } from "./simulate.ts";
+
+const SECOND = 1000;
+
+/** An outage to play. */
+export interface Scenario {
+  /** How many nodes each zone has. */
+  readonly zones: readonly number[];
+  readonly profile?: Partial<Profile>;
+  readonly seconds: number;
+  /** What happens, told from the moment at which all is well. What it returns is called at the end. */
+  readonly script: (stage: Stage) => Stop | undefined;
+}
+
+/** What a script moves. */
+export class Stage {
+  readonly reach: Reach;
+
+  constructor(reach: Reach) {
+    this.reach = reach;
+  }
+
+  /** The nodes' kubelets, of one zone or of all. */
+  kubelets(zone?: number): SimulatedKubelet[] {
+    const all = [...this.reach.world.kubelets.values()];
+    return zone === undefined ? all : all.filter(({ name }) => name.startsWith(`zone-${zone}-`));
+  }
+
+  /** Does something after a while, as the world. */
+  at(seconds: number, act: () => void): void {
+    this.reach.world.clock.after(seconds * SECOND, () => this.reach.world.asWorld(act));
+  }
+
+  /** Silences kubelets at once and lets them come back within half a minute after a while. */
+  silence(kubelets: readonly SimulatedKubelet[], seconds: number): void {
+    for (const [index, kubelet] of kubelets.entries()) {
+      kubelet.stop();
+      this.at(seconds + (30 * index) / kubelets.length, () => kubelet.start());
+    }
+  }
+}
+
+/** Plays a scenario, with every invariant watched and the one right state demanded after it. */
+export function play({ zones, profile = {}, seconds, script }: Scenario): Verdict {
+  const swarm = {
+    seed: 1,
+    zones: zones.map((nodes, index) => ({ name: `zone-${index + 1}`, labels: "stable" as const, nodes })),
+    podsPerNode: 2,
+    processes: [[...SERVICE_NAMES]],
+    profile: { ...STANDARD_PROFILE, pulsePeriodMs: 2 * SECOND, pulseTimeoutMs: 8 * SECOND, ...profile },
+    faults: new Set<never>(),
+    safetyMs: seconds * SECOND,
+  };
+  const meddling = (reach: Reach): Stop => script(new Stage(reach)) ?? (() => {});
+  return simulate(1, swarm, { meddling });
+}

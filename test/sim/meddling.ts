@@ -2,57 +2,11 @@
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { isObject } from "../../services/apiserver/objects.ts";
-import { CALM_WIRE } from "./faulty-wire.ts";
-import type { CALM_LINKS, Network } from "./network.ts";
-import type { SimulatedProcess } from "./process.ts";
+import { lasting, type Meddler, type Reach, withLinks, withWire } from "./meddler.ts";
 import { between, chanceOf, type FaultClass, oneOf } from "./swarm.ts";
-import { labelsOf, type World } from "./world.ts";
-
-/** Everything a fault can reach. */
-export interface Reach {
-  readonly world: World;
-  readonly network: Network;
-  readonly processes: readonly SimulatedProcess[];
-}
-
-interface Meddler {
-  /** Mean pause between two acts, in seconds. */
-  readonly everySeconds: number;
-  /** Does harm; what it returns undoes what would otherwise last. */
-  readonly act: (reach: Reach, random: Random) => Stop | undefined;
-}
+import { labelsOf } from "./world.ts";
 
 const FOREIGN_TAINT = "example.com/maintenance";
-
-/** Undoes something after a while, or at once when the faults end first. */
-function lasting({ world }: Reach, random: Random, mostSeconds: number, undo: Stop): Stop {
-  let done = false;
-  const once = (): void => {
-    if (done) return;
-    done = true;
-    timer.cancel();
-    undo();
-  };
-  const timer: Timer = world.clock.after(between(random, 1, mostSeconds) * 1000, once);
-  return once;
-}
-
-function withLinks(reach: Reach, random: Random, change: Partial<typeof CALM_LINKS>): Stop {
-  const { network } = reach;
-  network.faults = { ...network.faults, ...change };
-  const back = Object.fromEntries(Object.keys(change).map((name) => [name, 0]));
-  return lasting(reach, random, 60, () => {
-    network.faults = { ...network.faults, ...back };
-  });
-}
-
-function withWire(reach: Reach, random: Random, change: Partial<typeof CALM_WIRE>): Stop {
-  const process = oneOf(random, reach.processes);
-  process.wireFaults = { ...CALM_WIRE, ...change };
-  return lasting(reach, random, 60, () => {
-    process.wireFaults = CALM_WIRE;
-  });
-}
 
 const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   loss: { everySeconds: 60, act: (reach, random) => withLinks(reach, random, { loss: random() * 0.3 }) },

@@ -2,7 +2,7 @@
 import { SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { SimulatedKubelet } from "./kubelet.ts";
-import type { Reach } from "./meddling.ts";
+import type { Reach } from "./meddler.ts";
 import { simulate, type Verdict } from "./simulate.ts";
 
 const SECOND = 1000;

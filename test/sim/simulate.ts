@@ -14,7 +14,8 @@ import {
   type Surroundings,
   taintName,
 } from "./invariants.ts";
-import { meddle, type Reach } from "./meddling.ts";
+import type { Reach } from "./meddler.ts";
+import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
 import { wrongs } from "./oracle.ts";
 import { SimulatedProcess } from "./process.ts";

@@ -18,7 +18,7 @@ const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judg
 const TOLD_MS = 50 * SECOND;
 /** So long after the last NoExecute taint left a node everybody knows it. */
 const KNOWN_MS = 20 * SECOND;
-/** A pod condemned so long after its deadline was forgotten for a while; clocks of processes may be some seconds apart. */
+/** A pod condemned so long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
 /** Drift of clocks and the way of a message. */
 const ROUNDING = 1.01;

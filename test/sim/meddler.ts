@@ -1,0 +1,54 @@
+/** What a fault can reach, how often it strikes and how one that lasts ends. It strikes nobody itself. */
+import type { Random, Stop, Timer } from "../../protocols/ports.ts";
+import { CALM_WIRE } from "./faulty-wire.ts";
+import type { CALM_LINKS, Network } from "./network.ts";
+import type { SimulatedProcess } from "./process.ts";
+import { between, oneOf } from "./swarm.ts";
+import type { World } from "./world.ts";
+
+/** Everything a fault can reach. */
+export interface Reach {
+  readonly world: World;
+  readonly network: Network;
+  readonly processes: readonly SimulatedProcess[];
+}
+
+/** One class of fault. */
+export interface Meddler {
+  /** Mean pause between two acts, in seconds. */
+  readonly everySeconds: number;
+  /** Does harm; what it returns undoes what would otherwise last. */
+  readonly act: (reach: Reach, random: Random) => Stop | undefined;
+}
+
+/** Undoes something after a while, or at once when the faults end first. */
+export function lasting({ world }: Reach, random: Random, mostSeconds: number, undo: Stop): Stop {
+  let done = false;
+  const once = (): void => {
+    if (done) return;
+    done = true;
+    timer.cancel();
+    undo();
+  };
+  const timer: Timer = world.clock.after(between(random, 1, mostSeconds) * 1000, once);
+  return once;
+}
+
+/** Makes all links worse for a while. */
+export function withLinks(reach: Reach, random: Random, change: Partial<typeof CALM_LINKS>): Stop {
+  const { network } = reach;
+  network.faults = { ...network.faults, ...change };
+  const back = Object.fromEntries(Object.keys(change).map((name) => [name, 0]));
+  return lasting(reach, random, 60, () => {
+    network.faults = { ...network.faults, ...back };
+  });
+}
+
+/** Makes one process's way to the API server worse for a while. */
+export function withWire(reach: Reach, random: Random, change: Partial<typeof CALM_WIRE>): Stop {
+  const process = oneOf(random, reach.processes);
+  process.wireFaults = { ...CALM_WIRE, ...change };
+  return lasting(reach, random, 60, () => {
+    process.wireFaults = CALM_WIRE;
+  });
+}

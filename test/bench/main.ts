@@ -8,9 +8,17 @@ import { bus } from "./bus.ts";
 import { deadlines } from "./deadlines.ts";
 import { detect } from "./detect.ts";
 import { type BenchReport, figure, machine, tableOf } from "./figures.ts";
+import { fleet } from "./fleet.ts";
 import { hollowBench } from "./hollow.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = { apiserver, bus, deadlines, detect, hollow };
+const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  apiserver,
+  bus,
+  deadlines,
+  detect,
+  fleet,
+  hollow,
+};
 const FOLDER = "bench-results";
 
 const names = process.argv.slice(2);

@@ -76,7 +76,7 @@ export class FleetWorld {
     }));
     for (const node of this.#nodes.keys()) {
       const spec = { nodeName: node, tolerations, containers: [{ name: "main", image: "main" }] };
-      const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: `${node}-pod` }, spec } as unknown as ApiObject;
+      const pod: ApiObject = { apiVersion: "v1", kind: "Pod", metadata: { name: `${node}-pod` }, spec };
       this.api.registry.create(coreResource("pods"), "default", pod);
     }
   }

@@ -129,3 +129,21 @@ test("after any history each pod is asked for at the instant its last taints and
     }),
   );
 });
+
+test("what was held back while nothing could be seen is not carried out when its deadline has moved meanwhile", () => {
+  const { clock, node, review, asked, deadlines } = setUp("a");
+  const held: Sentence[] = [];
+  const carryOut = node.execute.bind(node);
+  node.execute = (sentence) => void held.push(sentence);
+  const pod = observedPod("p", { tolerations: tolerating(60) });
+  review([noExecute("intolerable")], [pod]);
+  clock.advance(10 * S);
+  review([at(clock, 0)], [pod]);
+  for (const sentence of held) carryOut(sentence);
+  expect(held).toHaveLength(1);
+  expect(asked()).toEqual([]);
+  node.execute = carryOut;
+  clock.advance(61 * S);
+  expect(asked()).toHaveLength(1);
+  expect(deadlines.size).toBe(1);
+});

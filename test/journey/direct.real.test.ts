@@ -42,7 +42,8 @@ describeWithKube("direct mode on a real kube-apiserver", () => {
       ]);
       stage.silence("dead", "back");
       silentMs = Date.now();
-      await until("both are Unknown", () => ["dead", "back"].every((name) => record.ready(name) === "Unknown"), WITHIN);
+      const bothUnknown = () => ["dead", "back"].every((name) => record.ready(name) === "Unknown");
+      await until("both are Unknown", bothUnknown, WITHIN);
       stage.resume("back");
       if (isKilled) await stage.restart();
       await until("the pod of the dead node is deleted", () => record.deletedAt.has("web"), WITHIN);
@@ -54,7 +55,7 @@ describeWithKube("direct mode on a real kube-apiserver", () => {
 
     test("a dead node is drained after pod-eviction-timeout, whatever its pods tolerate (R5.3)", () => {
       const waited = ((record.deletedAt.get("web") ?? Number.NaN) - silentMs) / 1000;
-      // The timeout of a silent node counts from its last sign of life, which was up to a renewal before it fell silent.
+      // A silent node's timeout counts from its last sign of life, which was up to a renewal before it fell silent.
       expect(waited).toBeGreaterThan(TIMEOUT_SECONDS - 1.1);
       expect(waited).toBeLessThan(TIMEOUT_SECONDS + 8);
     });

@@ -27,7 +27,7 @@ describe("pods of a dead node", () => {
         .said("asked.unready")
         .map(({ atMs }) => atMs)
         .slice(2),
-    ).toEqual([62_001, 62_001, 66_001, 66_001]);
+    ).toEqual([62_001, 62_001, 64_001, 64_001, 68_001, 68_001]);
   });
 
   test.each([

@@ -6,6 +6,7 @@ import { typedBus } from "../../services/runtime/bus.ts";
 import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";
+import { until } from "../support/until.ts";
 
 let served: RunningConsole;
 let page: Page;
@@ -36,12 +37,12 @@ async function open(shadow = false): Promise<LedgerWorld> {
 /** Waits until the text of an element satisfies a pattern; time goes on meanwhile, so that the stream speaks. */
 async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]): Promise<void> {
   let text = "";
-  for (let tries = 0; tries < 200; tries++) {
+  const isShown = async (): Promise<boolean> => {
     text = await page.evaluate<string>(`document.getElementById("${id}")?.innerText ?? ""`);
-    if (pattern.test(text)) return;
-    clock?.advance(SNAPSHOT_MS);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    if (!pattern.test(text)) clock?.advance(SNAPSHOT_MS);
+    return pattern.test(text);
+  };
+  await until(`${id} shows ${pattern}`, isShown, { everyMs: 50 }).catch(() => undefined);
   expect(text).toMatch(pattern);
 }
 

@@ -10,7 +10,8 @@ import {
   readinessEvent,
   taintEvictionEvent,
 } from "../../services/node/eviction.policy.ts";
-import { condition, nodeWith, podWith, taint } from "./node-fixtures.ts";
+import { observedPod } from "../support/observed-objects.ts";
+import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 test.each([
   ["True", false, "readyTrue"],
@@ -77,12 +78,12 @@ test("an API time is read as the latest instant it may name, and never as one to
 
 describe("pods to mark unready", () => {
   const pods = [
-    podWith("ready"),
-    podWith("unknown", { ready: "Unknown" }),
-    podWith("unready", { ready: "False" }),
-    podWith("bare", { ready: null }),
-    podWith("done", { phase: "Succeeded" }),
-    podWith("daemon", { owner: "DaemonSet" }),
+    observedPod("ready"),
+    observedPod("unknown", { ready: "Unknown" }),
+    observedPod("unready", { ready: "False" }),
+    observedPod("bare", { ready: null }),
+    observedPod("done", { phase: "Succeeded" }),
+    observedPod("daemon", { owner: "DaemonSet" }),
   ];
   test("on an Unknown node are all that have another Ready status than False (R3.2, R3.5)", () => {
     const names = podsToMarkUnready(nodeWith("Unknown"), pods).map(({ name }) => name);
@@ -95,7 +96,7 @@ describe("pods to mark unready", () => {
 
   test("on a node whose kubelet says False are only those bound later than that (R3.11)", () => {
     const node = nodeWith(null, { conditions: [condition("Ready", "False", { transitionAt: 5_000 })] });
-    const bound = [4_000, 5_000, 5_001].map((boundAt) => podWith(`at-${boundAt}`, { boundAt }));
+    const bound = [4_000, 5_000, 5_001].map((boundAt) => observedPod(`at-${boundAt}`, { boundAt }));
     expect(podsToMarkUnready(node, bound).map(({ name }) => name)).toEqual(["at-5001"]);
   });
 
@@ -107,11 +108,11 @@ describe("pods to mark unready", () => {
 
 test("pods to evict are all but those of DaemonSets and those on their way (R5.16, L39)", () => {
   const pods = [
-    podWith("plain"),
-    podWith("owned", { owner: "ReplicaSet" }),
-    podWith("daemon", { owner: "DaemonSet" }),
-    podWith("terminating", { deletionAt: 1 }),
-    podWith("done", { phase: "Failed" }),
+    observedPod("plain"),
+    observedPod("owned", { owner: "ReplicaSet" }),
+    observedPod("daemon", { owner: "DaemonSet" }),
+    observedPod("terminating", { deletionAt: 1 }),
+    observedPod("done", { phase: "Failed" }),
   ];
   expect(podsToEvict(pods).map(({ name }) => name)).toEqual(["plain", "owned", "done"]);
 });

@@ -1,5 +1,5 @@
-/** Nodes, conditions and pods for tests of the node service, with neutral values where a test does not care. */
-import type { Condition, ConditionStatus, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+/** Nodes, conditions and taints for tests of the node service, with neutral values where a test does not care. */
+import type { Condition, ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
 
 /** A condition. */
 export function condition(type: string, status: ConditionStatus, fields: Partial<Condition> = {}): Condition {
@@ -24,21 +24,4 @@ export function nodeWith(ready: ConditionStatus | null, fields: Partial<Observed
 /** A taint. */
 export function taint(key: string, effect: string, fields: Partial<Taint> = {}): Taint {
   return { key, effect, ...fields };
-}
-
-/** A pod that runs and is ready. */
-export function podWith(name: string, fields: Partial<ObservedPod> = {}): ObservedPod {
-  return {
-    namespace: "default",
-    name,
-    uid: `uid-${name}`,
-    phase: "Running",
-    ready: "True",
-    tolerations: [],
-    owner: null,
-    createdAt: 0,
-    boundAt: 0,
-    deletionAt: null,
-    ...fields,
-  };
 }

@@ -1,7 +1,7 @@
 /** When a wish is asked again: at once when it is new, then ever more seldom, never when it is fulfilled. */
 import { expect, test } from "vitest";
 import { AskBook } from "../../services/node/node.asks.ts";
-import { podWith } from "./node-fixtures.ts";
+import { observedPod } from "../support/observed-objects.ts";
 
 const PROFILE = { askRetryMs: 2_000, askRetryMaxMs: 10_000 };
 
@@ -45,7 +45,7 @@ test("a postponed ask waits for the longest pause", () => {
 
 test("pods are asked for together, a new one at once, and all that are left when the pause is over", () => {
   const asks = new AskBook(PROFILE);
-  const [one, two, three] = [podWith("one"), podWith("two"), podWith("three")];
+  const [one, two, three] = [observedPod("one"), observedPod("two"), observedPod("three")];
   expect(asks.podsDue("unready", [one, two], 0)).toEqual([one, two]);
   expect(asks.podsDue("unready", [one, two, three], 500)).toEqual([three]);
   expect(asks.podsDue("unready", [two, three], 1_999)).toEqual([]);
@@ -56,7 +56,7 @@ test("pods are asked for together, a new one at once, and all that are left when
 
 test("a pod that comes late does not wait out the long pause of those before it", () => {
   const asks = new AskBook(PROFILE);
-  const [one, two] = [podWith("one"), podWith("two")];
+  const [one, two] = [observedPod("one"), observedPod("two")];
   for (const nowMs of [0, 2_000, 6_000]) asks.podsDue("unready", [one], nowMs);
   asks.podsDue("unready", [one, two], 6_100);
   expect(asks.nextDueMs()).toBe(8_100);

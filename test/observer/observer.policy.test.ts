@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { CHUNK_BYTES_MAX, fitsMessage, nodeChange, podChunks } from "../../services/observer/observer.policy.ts";
-import { condition, nodeWith, podWith, taint } from "../node/node-fixtures.ts";
+import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
+import { observedPod } from "../support/observed-objects.ts";
 
 describe("a node's change", () => {
   const before = nodeWith("True", {
@@ -43,7 +44,7 @@ describe("chunks of pods", () => {
   test("hold every pod once, in order, and none is over the limit", () => {
     const anyPod = fc
       .record({ name: fc.string({ maxLength: 250 }), padding: fc.integer({ min: 0, max: 30_000 }) })
-      .map(({ name, padding }) => podWith(name, { tolerations: [{ value: "é".repeat(padding) }] }));
+      .map(({ name, padding }) => observedPod(name, { tolerations: [{ value: "é".repeat(padding) }] }));
     fc.assert(
       fc.property(fc.array(anyPod, { maxLength: 12 }), (pods) => {
         const chunks = podChunks(pods);
@@ -57,9 +58,9 @@ describe("chunks of pods", () => {
   });
 
   test("leave out a pod that no message can hold", () => {
-    const absurd = podWith("absurd", { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX) }] });
+    const absurd = observedPod("absurd", { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX) }] });
     expect(
-      podChunks([podWith("a"), absurd, podWith("b")])
+      podChunks([observedPod("a"), absurd, observedPod("b")])
         .flat()
         .map(({ name }) => name),
     ).toEqual(["a", "b"]);

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BoundPod } from "../../protocols/ports.ts";
 import { PodIndex } from "../../services/observer/pod-index.ts";
-import { podWith } from "../node/node-fixtures.ts";
+import { observedPod } from "../support/observed-objects.ts";
 
 function bound(node: string, name: string, resourceVersion = "1"): BoundPod {
-  return { node, resourceVersion, pod: podWith(name) };
+  return { node, resourceVersion, pod: observedPod(name) };
 }
 
 test("a node without pods has the version of nothing, and again after its last pod left", () => {
@@ -31,7 +31,7 @@ test("a pod that changed is there once, under another version", () => {
 test("a word about another pod of the same name takes nothing away", () => {
   const index = new PodIndex();
   index.put(bound("a", "one"));
-  index.remove({ ...bound("a", "one"), pod: podWith("one", { uid: "another" }) });
+  index.remove({ ...bound("a", "one"), pod: observedPod("one", { uid: "another" }) });
   expect(index.podsOf("a")).toHaveLength(1);
 });
 

@@ -5,7 +5,8 @@ import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { ShardView } from "../../services/runtime/shard-view.ts";
-import { nodeWith, podWith } from "../node/node-fixtures.ts";
+import { nodeWith } from "../node/node-fixtures.ts";
+import { observedPod } from "../support/observed-objects.ts";
 
 const PROFILE = { pulseTimeoutMs: 4_000, watchBlindMs: 10_000, resyncRetryMs: 1_000 };
 const SEEN = { synced: true, since: 0 };
@@ -37,7 +38,7 @@ function pulse(
 }
 
 function pods(node: string, version: string, chunk = 0, chunks = 1): BodyOf<"observed.pods"> {
-  return { node, version, chunk, chunks, pods: [podWith(`${node}-${chunk}`)] };
+  return { node, version, chunk, chunks, pods: [observedPod(`${node}-${chunk}`)] };
 }
 
 describe("a view is whole", () => {

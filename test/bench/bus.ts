@@ -6,7 +6,8 @@ import { typedBus } from "../../services/runtime/bus.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { findNatsServer, startNatsServer } from "../support/nats-server.ts";
+import { findNatsServer } from "../support/nats-programs.ts";
+import { startNatsServer } from "../support/nats-server.ts";
 import { type BenchReport, type Figure, figure } from "./figures.ts";
 
 const MESSAGES = 2_000;

@@ -12,7 +12,8 @@ import type { MemberReport } from "../../services/cli/fleet-roll.ts";
 import { kubeconfigOf } from "../../services/cli/served-api.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
-import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { fakeHost } from "./fake-host.ts";
 

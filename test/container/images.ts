@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { findNatsServer } from "../support/nats-server.ts";
+import { natsServer } from "../support/nats-programs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const LIBRARIES = `/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`;
@@ -71,10 +71,8 @@ function npm(...args: string[]): string {
 
 /** nats-server; the recipe of the official image without its shell. */
 function buildNats(): void {
-  const program = findNatsServer();
-  if (program === null) throw new Error("nats-server not found: apt-get install nats-server");
   const root = new RootFilesystem();
-  root.copyProgram(program, "/usr/local/bin/nats-server");
+  root.copyProgram(natsServer(), "/usr/local/bin/nats-server");
   root.build(LOCAL_IMAGES.NATS_IMAGE, [
     "ENV PATH=/usr/local/bin",
     "EXPOSE 4222 6222 8222",

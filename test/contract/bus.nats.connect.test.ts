@@ -11,11 +11,12 @@ import { type Certificates, makeCertificates } from "../support/certificates.ts"
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, echoes, folder, hear, link, say, serve } from "../support/nats-links.ts";
 import { natsOperator } from "../support/nats-operator.ts";
-import { describeWithNats, freePort } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
+import { freePort } from "../support/nats-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 
-describeWithNats("the first connection", () => {
+describeWithEachNats("the first connection", () => {
   test("waits for a server that is not there yet, and says so", async () => {
     const port = await freePort();
     const log = recordingLog();
@@ -72,7 +73,7 @@ describeWithNats("the first connection", () => {
   });
 });
 
-describeWithNats("TLS", () => {
+describeWithEachNats("TLS", () => {
   let keys: string;
   let files: Certificates;
   beforeAll(() => {

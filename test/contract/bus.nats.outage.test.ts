@@ -8,7 +8,8 @@ import { typedBus } from "../../services/runtime/bus.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { atEnd, clock, echoes, folder, hear, link, say, serve } from "../support/nats-links.ts";
-import { describeWithNats, startNatsCluster } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
+import { startNatsCluster } from "../support/nats-server.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -16,7 +17,7 @@ const identity = { cluster: "c", member: "m", clock, log: silentLog, metrics: cr
 const busOver = (transport: Transport, service: string) =>
   typedBus({ ...identity, transport, service, mailboxMessagesMax: 100_000 });
 
-describeWithNats("a server that", () => {
+describeWithEachNats("a server that", () => {
   test("is frozen is left after two pings without an answer, and found again when it thaws", async () => {
     const server = await serve();
     const { transport, log } = await link(server.url, { pingIntervalMs: 100 });
@@ -118,7 +119,7 @@ describeWithNats("a server that", () => {
   });
 });
 
-describeWithNats("a cluster of three", () => {
+describeWithEachNats("a cluster of three", () => {
   test("loses the node we hang on, and the messages flow over the others", async () => {
     const servers = await startNatsCluster(3);
     atEnd(() => Promise.all(servers.map((server) => server.stop())));
@@ -139,7 +140,7 @@ describeWithNats("a cluster of three", () => {
   });
 });
 
-describeWithNats("closing", () => {
+describeWithEachNats("closing", () => {
   test("sends everything that was published before", async () => {
     const { url } = await serve();
     const [sender, reader] = [await link(url), await link(url)];

@@ -6,12 +6,13 @@ import { realClock } from "../../services/runtime/clock.real.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { describeWithNats, startNatsServer } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
+import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 import { type TransportWorld, transportContract } from "./bus.contract.ts";
 
 transportContract("the memory transport", memoryWorld, false);
-describeWithNats("on nats-server", () => transportContract("the NATS transport", natsWorld, true));
+describeWithEachNats("as a bus", () => transportContract("the NATS transport", natsWorld, true));
 
 function memoryWorld(): Promise<TransportWorld> {
   const clock = new VirtualClock();

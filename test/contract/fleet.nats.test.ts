@@ -4,7 +4,7 @@ import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { busFleet } from "../../services/runtime/fleet.ts";
 import { atEnd, clock, link, serve } from "../support/nats-links.ts";
-import { describeWithNats } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
 import { until } from "../support/until.ts";
 
 const profile = { memberPulseMs: 100, memberTimeoutMs: 400 };
@@ -29,7 +29,7 @@ function shared(members: readonly Member[]): boolean {
   return perShard.every((count) => count === 1) && members.every(({ count }) => count() > 0);
 }
 
-describeWithNats("a fleet on nats-server", () => {
+describeWithEachNats("a fleet", () => {
   test("shares the shards, minds nothing while the server is gone, and is whole again after it is back", async () => {
     const server = await serve();
     const members = [await join(server.url, "a"), await join(server.url, "b"), await join(server.url, "c")];

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
 import { folder, hear, link, say, serve } from "../support/nats-links.ts";
-import { describeWithNats, freePort, type NatsServer } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
+import { freePort, type NatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
@@ -48,7 +49,7 @@ async function member(name: string, port: number, keys: string): Promise<NatsSer
   return serve({ config, files });
 }
 
-describeWithNats("the StatefulSet's servers", () => {
+describeWithEachNats("the StatefulSet's servers", () => {
   afterEach(() => {
     delete process.env.ROUTES;
     delete process.env.ROUTE_PASSWORD;

@@ -18,7 +18,7 @@ import { createMetrics, type ReadableMetrics } from "../../services/runtime/metr
 import { systemRandom } from "../../services/runtime/random.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { atEnd, clock, folder, hear, serve } from "../support/nats-links.ts";
-import { describeWithNats } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 
@@ -102,7 +102,7 @@ const SPLITS: [string, Readonly<Record<string, readonly ServiceName[]>>][] = [
   ],
 ];
 
-describeWithNats("under the deployed roles", () => {
+describeWithEachNats("under the deployed roles", () => {
   test.each(SPLITS)("%s: a silent node is tainted, its pods are evicted, and it heals", async (_how, processes) => {
     const { server, keys } = await natsWithRoles();
     const { kubeOf, kube, nodes, read } = cluster(["node-1", "node-2", "node-3", "node-4"]);

@@ -15,7 +15,8 @@ import { realClock } from "../../services/runtime/clock.real.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
-import { describeWithNats, findNatsServer, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithEachNats, natsServer } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 
@@ -84,7 +85,7 @@ describe("the roles", () => {
   });
 });
 
-describeWithNats("nats-server with the deployed roles", () => {
+describeWithEachNats("with the deployed roles", () => {
   const keys = mkdtempSync(join(tmpdir(), "vigil-keys-"));
   let server: NatsServer;
   const open: NatsTransport[] = [];
@@ -205,7 +206,7 @@ describeWithNats("nats-server with the deployed roles", () => {
     const folder = mkdtempSync(join(tmpdir(), "vigil-nats-"));
     cpSync(DEPLOYED, folder, { recursive: true });
     cpSync(join(keys, "keys.conf"), join(folder, "keys.conf"));
-    const checked = execFileSync(findNatsServer() ?? "", ["-t", "-c", join(folder, "nats.conf")], {
+    const checked = execFileSync(natsServer(), ["-t", "-c", join(folder, "nats.conf")], {
       env: { HOSTNAME: "nats-0" },
       stdio: "pipe",
     });

@@ -11,7 +11,7 @@ import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
-import { describeWithNats } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
 import { type Installed, InstalledCluster, mismatches } from "./installed.ts";

@@ -1,6 +1,6 @@
 /** The journey on the embedded API over HTTP, on both buses. */
 import { describe } from "vitest";
-import { describeWithNats } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
 import { journey } from "./journey.ts";
 import { embeddedApi, memoryBus, natsBus } from "./worlds.ts";
 

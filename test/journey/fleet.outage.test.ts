@@ -1,6 +1,7 @@
 /** A fleet of two processes when NATS dies, when the observer dies, and when a cut keeps the two from each other. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWithNats, freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { FleetWorld } from "./fleet-world.ts";
 

@@ -1,7 +1,8 @@
 /** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../../services/apiserver/routes.ts";
-import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 import { FleetWorld } from "./fleet-world.ts";
 

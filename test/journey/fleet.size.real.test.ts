@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeNodes, seePods } from "../support/kube-probe.ts";
-import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { Stage, type StartActor } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";

@@ -1,6 +1,6 @@
 /** The journey on a real kube-apiserver, on both buses. */
 import { describeWithKube } from "../support/kube-assets.ts";
-import { describeWithNats } from "../support/nats-server.ts";
+import { describeWithNats } from "../support/nats-programs.ts";
 import { journey } from "./journey.ts";
 import { memoryBus, natsBus, realApi } from "./worlds.ts";
 

@@ -14,7 +14,8 @@ import { realClock } from "../../services/runtime/clock.real.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
-import { describeWithNats, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { describeWithEachNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 import { judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
@@ -84,7 +85,7 @@ const timelineOfPod = ({ ledger }: Member, name: string) => ledger.reader.explai
 const saysNoHistory = ({ log }: Member) =>
   log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));
 
-describeWithNats("the ledger's store", () => {
+describeWithEachNats("the ledger's store", () => {
   test("lets a new ledger explain what an earlier one heard", async () => {
     const server = await serve(true);
     const first = await join(server);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-const { NODE_IMAGE = "node:24-bookworm-slim", NATS_IMAGE = "nats:2.10-alpine", VIGIL_IMAGE } = process.env;
+const { NODE_IMAGE = "node:24-bookworm-slim", NATS_IMAGE = "nats:2.14-alpine", VIGIL_IMAGE } = process.env;
 
 // Its cleaner is an image too; what a test starts it ends itself.
 process.env.TESTCONTAINERS_RYUK_DISABLED = "true";

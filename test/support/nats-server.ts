@@ -1,15 +1,12 @@
 /** A real nats-server as a child process of a test, on a port of its own. It knows nothing of the product. */
 import { randomInt } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { natsServer } from "./nats-programs.ts";
 import { ServerProcess } from "./server-process.ts";
 import { until } from "./until.ts";
-
-/** What a test prints when there is no nats-server. */
-const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
 
 /** What a server logs as soon as it takes connections. */
 const READY = "Server is ready";
@@ -42,25 +39,6 @@ export interface NatsServer {
   reload(config: string): void;
   /** What it has logged since it was started last. */
   log(): string;
-}
-
-/** The path of nats-server: NATS_SERVER, or the first on the PATH and where Debian puts it; null when there is none. */
-export function findNatsServer(): string | null {
-  const { NATS_SERVER: given, PATH: path = "" } = process.env;
-  const places = [...path.split(delimiter), "/usr/sbin", "/usr/local/bin"].map((folder) => join(folder, "nats-server"));
-  return [...(given === undefined ? [] : [given]), ...places].find((place) => existsSync(place)) ?? null;
-}
-
-/** A suite that needs nats-server: skipped with a line that says how to get it, but failed where CI is set. */
-export function describeWithNats(name: string, suite: () => void): void {
-  if (findNatsServer() !== null) {
-    describe(name, suite);
-  } else if (process.env.CI) {
-    test(name, () => expect.fail(NATS_SERVER_MISSING));
-  } else {
-    console.warn(NATS_SERVER_MISSING);
-    describe.skipIf(true)(name, suite);
-  }
 }
 
 /** Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. */
@@ -158,8 +136,6 @@ class ServerInFolder implements NatsServer {
   }
 
   #newProcess(): ServerProcess {
-    const program = findNatsServer();
-    if (program === null) throw new Error(NATS_SERVER_MISSING);
-    return new ServerProcess(program, this.#args);
+    return new ServerProcess(natsServer(), this.#args);
   }
 }

@@ -1,0 +1,74 @@
+/** The nats-servers that this machine has, and suites that need one or are run on each. It starts none. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+/** What a test prints when there is no nats-server. */
+const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
+
+/** A program. */
+interface NatsProgram {
+  readonly path: string;
+  readonly version: string;
+}
+
+/** What `describeWithEachNats` runs its suite on at the moment. */
+let underTest: string | null = null;
+
+/** The programs of NATS_SERVER, which is written as PATH is, and the first on the PATH or where Debian puts it. */
+function paths(): string[] {
+  const { NATS_SERVER: given = "", PATH: path = "" } = process.env;
+  const places = [...path.split(delimiter), "/usr/sbin", "/usr/local/bin"].map((folder) => join(folder, "nats-server"));
+  const own = places.find((place) => existsSync(place)) ?? "";
+  return [...given.split(delimiter), own].filter((place) => existsSync(place));
+}
+
+/** The nats-server that a test runs on: that of its suite, or the first there is; null when there is none. */
+export function findNatsServer(): string | null {
+  return underTest ?? paths()[0] ?? null;
+}
+
+/** The same; throws a line that says how to get one when there is none. */
+export function natsServer(): string {
+  const program = findNatsServer();
+  if (program === null) throw new Error(NATS_SERVER_MISSING);
+  return program;
+}
+
+/** A suite that needs nats-server: skipped with a line that says how to get it, but failed where CI is set. */
+export function describeWithNats(name: string, suite: () => void): void {
+  if (findNatsServer() !== null) {
+    describe(name, suite);
+  } else if (process.env.CI) {
+    test(name, () => expect.fail(NATS_SERVER_MISSING));
+  } else {
+    console.warn(NATS_SERVER_MISSING);
+    describe.skipIf(true)(name, suite);
+  }
+}
+
+/** The same for a suite that is run on the nats-server of each version that is found. */
+export function describeWithEachNats(name: string, suite: () => void): void {
+  const programs = eachVersion();
+  if (programs.length === 0) describeWithNats(name, suite);
+  for (const { path, version } of programs) {
+    describe(`on nats-server ${version} ${name}`, () => {
+      beforeAll(() => {
+        underTest = path;
+      });
+      afterAll(() => {
+        underTest = null;
+      });
+      suite();
+    });
+  }
+}
+
+function eachVersion(): NatsProgram[] {
+  const versionOf = (path: string) => execFileSync(path, ["--version"], { encoding: "utf8" }).trim().split("v").at(-1);
+  return [...new Map(paths().map((path) => [versionOf(path) ?? "", path]))].map(([version, path]) => ({
+    path,
+    version,
+  }));
+}

@@ -1,10 +1,10 @@
 /** Measures what the embedded API costs: a large cluster in memory, its leases renewed over HTTP with a watch open. */
-import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Agent, type ClientRequest, get, request } from "node:http";
-import { join } from "node:path";
-import type { ApiserverReport } from "./apiserver-process.ts";
 import { type BenchReport, figure } from "./figures.ts";
+import { Load } from "./load.ts";
+import { usageOf } from "./process-usage.ts";
+import { LEASE_SECONDS } from "./world.ts";
 
 const NODES = 100_000;
 const PODS_PER_NODE = 10;
@@ -15,41 +15,26 @@ const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 /** Memory of a filled server, CPU of creating objects, and CPU and rate of renewals over HTTP. */
 export async function apiserver(): Promise<BenchReport> {
-  const child = fork(join(import.meta.dirname, "apiserver-process.ts"), [NODES, PODS_PER_NODE].map(String));
-  const filled = await nextOf(child, "filled");
+  const size = { nodes: NODES, podsPerNode: PODS_PER_NODE, leaseSeconds: LEASE_SECONDS, heartbeats: false };
+  const { load: child, filled } = await Load.start(import.meta.resolve("./apiserver-process.ts"), size);
+  const { rssMebibytes } = usageOf(child.pid);
   const load = new RenewalLoad(filled.url);
   await load.prepare();
-  const before = await cpuMicros(child);
+  const before = usageOf(child.pid).cpuSeconds;
   const { renewals, seconds } = await load.run();
-  const micros = (await cpuMicros(child)) - before;
-  child.disconnect();
+  const cpuSeconds = usageOf(child.pid).cpuSeconds - before;
+  await child.stop();
   return {
     bench: "apiserver",
     load: `${NODES} nodes with ${PODS_PER_NODE} pods each; ${RENEWALS_PER_SECOND} leases a second asked for, one watch`,
     figures: [
-      figure("memory when filled", "MiB", [filled.rssMebibytes]),
-      figure("CPU to create a node", "µs", [filled.createMicros.node]),
-      figure("CPU to create a lease", "µs", [filled.createMicros.lease]),
-      figure("CPU to create a pod", "µs", [filled.createMicros.pod]),
+      figure("memory when filled", "MiB", [rssMebibytes]),
+      ...Object.entries(filled.createMicros).map(([kind, micros]) => figure(`CPU to create a ${kind}`, "µs", [micros])),
       figure("renewals over HTTP", "/s", [renewals / seconds]),
-      figure("CPU of the server meanwhile", "cores", [micros / 1e6 / seconds]),
-      figure("CPU of the server per renewal", "µs", [micros / renewals]),
+      figure("CPU of the server meanwhile", "cores", [cpuSeconds / seconds]),
+      figure("CPU of the server per renewal", "µs", [(cpuSeconds * 1e6) / renewals]),
     ],
   };
-}
-
-async function nextOf<K extends ApiserverReport["kind"]>(
-  child: ChildProcess,
-  kind: K,
-): Promise<Extract<ApiserverReport, { kind: K }>> {
-  const [told] = (await once(child, "message")) as [ApiserverReport];
-  if (told.kind !== kind) throw new Error(`expected ${kind}, got ${told.kind}`);
-  return told as Extract<ApiserverReport, { kind: K }>;
-}
-
-async function cpuMicros(child: ChildProcess): Promise<number> {
-  child.send("cpu");
-  return (await nextOf(child, "cpu")).micros;
 }
 
 interface LeaseList {

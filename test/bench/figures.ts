@@ -15,6 +15,8 @@ export interface BenchReport {
   readonly bench: string;
   /** What was done, with its sizes. */
   readonly load: string;
+  /** What is left out before the first figure, and how much is measured then. */
+  readonly warmUp?: string;
   readonly figures: readonly Figure[];
 }
 
@@ -35,8 +37,19 @@ export function figure(name: string, unit: string, runs: readonly number[]): Fig
   return { name, unit, median: quantile(runs, 0.5), least: Math.min(...runs), most: Math.max(...runs) };
 }
 
+/** The p50 and the p99 of each run, over the runs. */
+export function quantiles(name: string, unit: string, runs: readonly (readonly number[])[]): Figure[] {
+  return [0.5, 0.99].map((share) =>
+    figure(
+      `${name}, p${share * 100}`,
+      unit,
+      runs.map((values) => quantile(values, share)),
+    ),
+  );
+}
+
 /** A report as a table for a person. */
-export function tableOf({ bench, load, figures }: BenchReport): string {
+export function tableOf({ bench, load, warmUp, figures }: BenchReport): string {
   const rows = figures.map(({ name, unit, median, least, most }) => [
     name,
     `${short(median)} ${unit}`,
@@ -46,7 +59,8 @@ export function tableOf({ bench, load, figures }: BenchReport): string {
   const lines = rows.map((row) =>
     `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd(),
   );
-  return [`${bench}: ${load}`, ...lines].join("\n");
+  const title = [`${bench}: ${load}`, ...(warmUp === undefined ? [] : [`warm-up ${warmUp}`])].join("; ");
+  return [title, ...lines].join("\n");
 }
 
 function short(value: number): string {

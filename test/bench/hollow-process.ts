@@ -1,71 +1,31 @@
-/** The process that the hollow bench measures: hollow nodes and nothing else, telling its parent what they cost. */
+/** Hollow nodes in a process of their own, against an API server that is there, for the benchmark that forks it. */
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { startHollowNodes } from "../../services/agent/hollow.service.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
-import { httpsWire } from "../../services/runtime/kube.https.ts";
+import { loadKubeConfig } from "../../services/runtime/kube.config.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { createLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
+import { type LoadOrder, loadOptions, specsOf, tell } from "./load.ts";
 
-/** What the process tells, once all nodes are registered and once the time is over. */
-export type HollowReport =
-  | { readonly kind: "registered"; readonly afterMs: number; readonly cpuMs: number }
-  | { readonly kind: "measured"; readonly cpuMs: number; readonly elapsedMs: number; readonly rssBytes: number };
+const STATUS_REPORT_MS = 300_000;
+const LOOK_MS = 200;
 
-const [server = "", nodes = "0", pods = "0", settleMs = "0", measureMs = "0"] = process.argv.slice(2);
-const clock = realClock();
-const log = createLog({ level: "error", format: "text" });
-const wire = httpsWire({ server, authorize: () => Promise.resolve({ headers: {}, tls: {} }) });
-const kube = createKube({
-  wire,
-  clock,
-  random: systemRandom,
-  log,
-  metrics: createMetrics(),
-  profile: STANDARD_PROFILE,
+const { kubeconfig, leaseSeconds, ...size } = loadOptions();
+const { wire } = await loadKubeConfig({ kubeconfig });
+const parts = { clock: realClock(), random: systemRandom, log: createLog({ level: "error", format: "text" }) };
+const kube = createKube({ ...parts, wire, metrics: createMetrics(), profile: STANDARD_PROFILE });
+const times = { leaseSeconds, statusReportMs: STATUS_REPORT_MS };
+const hollow = startHollowNodes({ ...parts, kube, times, nodes: specsOf(size) });
+
+const waiting = setInterval(() => {
+  const { nodes, registered, pods, podsCreated } = hollow.summary();
+  if (registered < nodes || podsCreated < pods) return;
+  clearInterval(waiting);
+  tell({ kind: "filled", url: "", createMicros: {} });
+}, LOOK_MS);
+process.on("message", ({ order, selector }: LoadOrder) => {
+  tell({ kind: "reached", nodes: order === "silence" ? hollow.stop(selector) : hollow.resume(selector) });
 });
-
-let rssBytes = 0;
-setInterval(() => {
-  rssBytes = Math.max(rssBytes, process.memoryUsage.rss());
-}, 500).unref();
-
-const startedMs = clock.monotonicMs();
-const specs = Array.from({ length: Number(nodes) }, (_, index) => ({
-  name: `n-${index}`,
-  zone: `zone-${index % 10}`,
-  pods: Number(pods),
-}));
-const hollow = startHollowNodes({ clock, kube, random: systemRandom, log, nodes: specs });
-awaitRegistered();
-
-function awaitRegistered(): void {
-  const { registered, podsCreated, pods: wanted } = hollow.summary();
-  if (registered < specs.length || podsCreated < wanted) {
-    clock.after(100, awaitRegistered);
-    return;
-  }
-  tell({ kind: "registered", afterMs: clock.monotonicMs() - startedMs, cpuMs: cpuMs() });
-  clock.after(Number(settleMs), measure);
-}
-
-function measure(): void {
-  const before = { cpuMs: cpuMs(), atMs: clock.monotonicMs() };
-  clock.after(Number(measureMs), () => {
-    const elapsedMs = clock.monotonicMs() - before.atMs;
-    tell({ kind: "measured", cpuMs: cpuMs() - before.cpuMs, elapsedMs, rssBytes });
-    hollow.shutdown();
-    wire.close();
-    process.disconnect();
-  });
-}
-
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function tell(report: HollowReport): void {
-  process.send?.(report);
-}
+process.on("disconnect", () => process.exit());

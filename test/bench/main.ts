@@ -7,49 +7,49 @@ import { apiserver } from "./apiserver.ts";
 import { bus } from "./bus.ts";
 import { deadlines } from "./deadlines.ts";
 import { detect } from "./detect.ts";
-import { type BenchReport, figure, machine, tableOf } from "./figures.ts";
+import { type BenchReport, machine, tableOf } from "./figures.ts";
 import { fleet } from "./fleet.ts";
-import { hollowBench } from "./hollow.ts";
+import { hollow } from "./hollow.ts";
+import { type BenchCommand, type BenchOptions, parseBenchCommand, USAGE } from "./options.ts";
+import { steady } from "./steady.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchReport>>> = {
   apiserver,
   bus,
   deadlines,
   detect,
-  fleet,
+  fleet: () => fleet(),
   hollow,
+  steady,
 };
 const FOLDER = "bench-results";
 
-const names = process.argv.slice(2);
-const unknown = names.find((name) => !Object.hasOwn(BENCHES, name));
-if (unknown === undefined) await runAll(names.length === 0 ? Object.keys(BENCHES) : names);
-else {
-  console.error(`${unknown}: no such benchmark; there are ${Object.keys(BENCHES).join(", ")}`);
+const command = commandOrProblem();
+if (typeof command === "string") {
+  console.error(`${command}\n${USAGE}`);
   process.exitCode = 2;
+} else {
+  await runAll(command.names.length === 0 ? Object.keys(BENCHES) : command.names, command.options);
 }
 
-async function runAll(wanted: readonly string[]): Promise<void> {
+function commandOrProblem(): BenchCommand | string {
+  try {
+    const command = parseBenchCommand(process.argv.slice(2));
+    const unknown = command.names.find((name) => !Object.hasOwn(BENCHES, name));
+    return unknown === undefined ? command : `${unknown}: there are ${Object.keys(BENCHES).join(", ")}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function runAll(wanted: readonly string[], options: BenchOptions): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   console.log(JSON.stringify(machine()));
   for (const name of wanted) {
-    const report = await BENCHES[name]?.();
+    const report = await BENCHES[name]?.(options);
     if (report === undefined) continue;
     console.log(tableOf(report));
     const file = `${FOLDER}/${name}.json`;
     writeFileSync(file, `${JSON.stringify({ ...report, machine: machine() }, null, 2)}\n`);
   }
-}
-
-async function hollow(): Promise<BenchReport> {
-  const { nodes, cores, rssMebibytes, cpuMicrosPerHeartbeat } = await hollowBench();
-  return {
-    bench: "hollow",
-    load: `${nodes} hollow nodes in one process against the embedded API over HTTP`,
-    figures: [
-      figure("CPU of the hollow process", "cores", [cores]),
-      figure("CPU per heartbeat", "µs", [cpuMicrosPerHeartbeat]),
-      figure("memory at most", "MiB", [rssMebibytes]),
-    ],
-  };
 }

@@ -79,6 +79,13 @@ export class KubeApiserver {
     this.kubeconfig = this.kubeconfigFor(ADMIN_TOKEN);
   }
 
+  /** The process of the API server. */
+  get pid(): number {
+    const { pid } = this.#apiserver;
+    if (pid === undefined) throw new Error("the kube-apiserver does not run");
+    return pid;
+  }
+
   /** Writes a kubeconfig that carries this token. */
   kubeconfigFor(token: string): string {
     const file = join(this.#folder, `kubeconfig-${token}.json`);

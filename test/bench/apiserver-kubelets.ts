@@ -1,0 +1,162 @@
+/**
+ * A large cluster inside the process of the embedded API: filled and renewed through its registry, because a hundred
+ * thousand kubelets over HTTP would need more cores than the controller that is measured.
+ */
+import { hollowPod } from "../../services/agent/hollow.pods.ts";
+import { type HollowSelector, select } from "../../services/agent/hollow.selection.ts";
+import { hollowNode, hollowStatus } from "../../services/agent/hollow.status.ts";
+import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
+import { asNode } from "../../services/agent/node-object.ts";
+import type { ApiServer } from "../../services/apiserver/apiserver.ts";
+import type { ApiObject } from "../../services/apiserver/objects.ts";
+import { resourceAt } from "../../services/apiserver/resources.ts";
+import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { type LoadOptions, specsOf } from "./load.ts";
+
+const LEASES = "kube-node-lease";
+const PODS = "default";
+const STATUS_PERIOD_MS = 300_000;
+/** Nodes are dealt to slots of their period, so that heartbeats are spread evenly over it. */
+const SLOT_MS = 50;
+const NOT_READY = /"type":"Ready","status":"(?:Unknown|False)"/;
+const NO_ORDERS = new Map<string, never>();
+
+function resource(apiVersion: string, plural: string) {
+  const found = resourceAt(apiVersion, plural);
+  if (found === null) throw new RangeError(`${apiVersion} ${plural} is not served`);
+  return found;
+}
+
+const NODE = resource("v1", "nodes");
+const LEASE = resource("coordination.k8s.io/v1", "leases");
+const POD = resource("v1", "pods");
+
+interface Kubelet {
+  readonly spec: ReturnType<typeof specsOf>[number];
+  silent: boolean;
+  /** Its next status is due in this slot at the latest. */
+  statusSlot: number;
+}
+
+/** All kubelets of a cluster, on one timer. */
+export class ApiserverKubelets {
+  readonly #api: ApiServer;
+  readonly #options: LoadOptions;
+  readonly #kubelets: readonly Kubelet[];
+  readonly #byName: ReadonlyMap<string, Kubelet>;
+  readonly #slots: number;
+  #startedMs = 0;
+  #slot = 0;
+
+  constructor(api: ApiServer, options: LoadOptions) {
+    this.#api = api;
+    this.#options = options;
+    const statusSlots = STATUS_PERIOD_MS / SLOT_MS;
+    this.#kubelets = specsOf(options).map((spec) => ({
+      spec,
+      silent: false,
+      statusSlot: Math.floor(systemRandom() * statusSlots),
+    }));
+    this.#byName = new Map(this.#kubelets.map((kubelet) => [kubelet.spec.name, kubelet]));
+    this.#slots = renewPeriodMs(options.leaseSeconds) / SLOT_MS;
+  }
+
+  /** Creates every node, lease and pod, all of them ready; the CPU for each of a kind, in microseconds. */
+  fill(): Record<string, number> {
+    const perKind = (create: (kubelet: Kubelet) => void, objectsOfEach: number): number => {
+      const before = process.cpuUsage();
+      for (const kubelet of this.#kubelets) create(kubelet);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / (this.#kubelets.length * objectsOfEach);
+    };
+    return {
+      node: perKind((kubelet) => this.#createNode(kubelet), 1),
+      lease: perKind((kubelet) => this.#createLease(kubelet), 1),
+      pod: perKind((kubelet) => this.#createPods(kubelet), this.#options.podsPerNode),
+    };
+  }
+
+  /** Starts the heartbeats: each node renews its lease in its own slot of the period. */
+  start(): void {
+    // As a kubelet does, a node whose conditions were changed by another posts its own with its next heartbeat.
+    this.#api.store.collection("nodes").listen(({ now }) => {
+      const kubelet = this.#byName.get(now.name);
+      if (kubelet !== undefined && NOT_READY.test(now.json)) kubelet.statusSlot = 0;
+    });
+    this.#startedMs = performance.now();
+    setInterval(() => this.#catchUp(), SLOT_MS);
+  }
+
+  /** Silences nodes, or lets them come back with a heartbeat and a status at once; how many. */
+  order(order: "silence" | "resume", selector: HollowSelector): number {
+    const selected = select(this.#kubelets, selector, systemRandom);
+    for (const kubelet of selected) {
+      kubelet.silent = order === "silence";
+      if (kubelet.silent) continue;
+      kubelet.statusSlot = 0;
+      this.#beat(kubelet);
+    }
+    return selected.length;
+  }
+
+  #catchUp(): void {
+    const reached = Math.floor((performance.now() - this.#startedMs) / SLOT_MS);
+    for (; this.#slot < reached; this.#slot++) {
+      for (let index = this.#slot % this.#slots; index < this.#kubelets.length; index += this.#slots) {
+        const kubelet = this.#kubelets[index];
+        if (kubelet !== undefined && !kubelet.silent) this.#beat(kubelet);
+      }
+    }
+  }
+
+  #beat(kubelet: Kubelet): void {
+    const { name } = kubelet.spec;
+    const now = Date.now();
+    const place = { resource: LEASE, namespace: LEASES, name };
+    this.#api.registry.update(place, "main", (lease) => {
+      lease.spec = this.#leaseSpec(name, now);
+      return lease;
+    });
+    if (this.#slot < kubelet.statusSlot) return;
+    kubelet.statusSlot = this.#slot + STATUS_PERIOD_MS / SLOT_MS;
+    this.#api.registry.update({ resource: NODE, namespace: "", name }, "status", (node) => {
+      const { status } = hollowStatus(asNode(node), kubelet.spec, NO_ORDERS, now);
+      return { ...node, status: JSON.parse(JSON.stringify(status)) };
+    });
+  }
+
+  #leaseSpec(name: string, now: number): Record<string, string | number> {
+    return { holderIdentity: name, leaseDurationSeconds: this.#options.leaseSeconds, renewTime: apiMicroTime(now) };
+  }
+
+  #createNode({ spec }: Kubelet): void {
+    const node = hollowNode(spec, NO_ORDERS, Date.now());
+    this.#api.registry.create(NODE, "", JSON.parse(JSON.stringify(node)));
+  }
+
+  #createLease({ spec: { name } }: Kubelet): void {
+    const metadata = { name };
+    const spec = this.#leaseSpec(name, Date.now());
+    const head = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+    this.#api.registry.create(LEASE, LEASES, { ...head, metadata, spec } as ApiObject);
+  }
+
+  #createPods({ spec: { name } }: Kubelet): void {
+    const at = apiTime(Date.now());
+    const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
+      type,
+      status: "True",
+      lastTransitionTime: at,
+    }));
+    for (let index = 0; index < this.#options.podsPerNode; index++) {
+      const { ref, body } = hollowPod(name, index);
+      this.#api.registry.create(POD, PODS, body as ApiObject);
+      const place = { resource: POD, namespace: PODS, name: ref.name };
+      this.#api.registry.update(place, "status", (pod) => ({
+        ...pod,
+        status: { phase: "Running", startTime: at, conditions, qosClass: "BestEffort" },
+      }));
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** The controllers that are measured, each as a process of its own: Vigil, and upstream's. */
+import { join } from "node:path";
+import { startControllerManager } from "../support/kube-controller-manager.ts";
+import { freePort } from "../support/nats-server.ts";
+import { ServerProcess } from "../support/server-process.ts";
+import { until } from "../support/until.ts";
+import type { World } from "./world.ts";
+
+/** A controller that runs. */
+export interface Controller {
+  readonly name: string;
+  readonly pid: number;
+  /** From the start of the process until it says that it is ready; null when it has no word for it. */
+  readonly readyMs: number | null;
+  stop(): Promise<void>;
+}
+
+/** Starts a controller in a world, with flags that both understand: `{ "node-monitor-grace-period": "20s" }`. */
+export type StartController = (world: World, flags?: Readonly<Record<string, string>>) => Promise<Controller>;
+
+const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const READY_MS = 180_000;
+const READY_LOOK_MS = 20;
+
+/** `vigil run` with every service in one process; resolves when its eyes are open. */
+export const startVigil: StartController = async (world, flags = {}) => {
+  const port = await freePort();
+  const own = { kubeconfig: world.kubeconfig, listen: `127.0.0.1:${port}`, "log-level": "warn" };
+  const words = Object.entries({ ...own, ...flags }).map(([flag, value]) => `--${flag}=${value}`);
+  const vigil = new ServerProcess(process.execPath, [MAIN, "run", ...words]);
+  const startedMs = performance.now();
+  vigil.start();
+  const ready = async () => {
+    if (!vigil.running()) throw new Error(`vigil ended: ${vigil.log()}`);
+    return isReady(port);
+  };
+  await until("vigil is ready", ready, { withinMs: READY_MS, everyMs: READY_LOOK_MS });
+  const readyMs = performance.now() - startedMs;
+  const { pid } = vigil;
+  if (pid === undefined) throw new Error(`vigil did not start: ${vigil.log()}`);
+  return { name: "Vigil", pid, readyMs, stop: () => vigil.end("SIGTERM") };
+};
+
+/**
+ * kube-controller-manager with its node lifecycle controller alone, which holds the taint manager too, and with limits
+ * on its requests that it never meets.
+ */
+export const startUpstream: StartController = async (world, flags = {}) => {
+  const { kubeconfig } = world;
+  const limits = { "kube-api-qps": "2000", "kube-api-burst": "2000" };
+  const options = { kubeconfig, controllers: ["nodelifecycle"], flags: { ...limits, ...flags } };
+  const manager = await startControllerManager(options);
+  return { name: "kube-controller-manager", pid: manager.pid, readyMs: null, stop: () => manager.stop() };
+};
+
+function isReady(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

@@ -1,0 +1,106 @@
+/** A process that plays the kubelets of a benchmark, and what it is told and tells. It measures nothing. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { HollowNodeSpec } from "../../services/agent/hollow.figures.ts";
+import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
+
+/** How large a cluster is. */
+export interface ClusterSize {
+  readonly nodes: number;
+  readonly podsPerNode: number;
+}
+
+/** What such a process is started with. */
+export interface LoadOptions extends ClusterSize {
+  /** How long a lease lasts; nodes renew it four times as often. */
+  readonly leaseSeconds: number;
+  /** The API server that is there already; the embedded one brings its own. */
+  readonly kubeconfig?: string;
+  /** Without heartbeats the cluster is only filled. */
+  readonly heartbeats?: boolean;
+}
+
+/** What it is told: nodes fall silent, as machines without power, or come back with a heartbeat at once. */
+export interface LoadOrder {
+  readonly order: "silence" | "resume";
+  readonly selector: HollowSelector;
+}
+
+/** What it tells: once when every node and pod is there, and then how many nodes each order reached. */
+export type LoadReport = FilledReport | { readonly kind: "reached"; readonly nodes: number };
+
+/** Every node and pod is there. */
+export interface FilledReport {
+  readonly kind: "filled";
+  /** Where the embedded API listens; "" where it was there already. */
+  readonly url: string;
+  /** CPU that the creation of one object took, by kind, where it was measured. */
+  readonly createMicros: Readonly<Record<string, number>>;
+}
+
+const ZONES = 10;
+
+/** The nodes of a cluster: n-0, n-1 and so on, dealt to ten zones in turn. */
+export function specsOf({ nodes, podsPerNode }: ClusterSize): HollowNodeSpec[] {
+  return Array.from({ length: nodes }, (_, index) => ({
+    name: `n-${index}`,
+    zone: `zone-${index % ZONES}`,
+    pods: podsPerNode,
+  }));
+}
+
+/** The first so many nodes, which are spread evenly over the zones. */
+export function firstNodes(count: number): HollowSelector {
+  return { names: Array.from({ length: count }, (_, index) => `n-${index}`) };
+}
+
+/** What the process was started with, as it reads it. */
+export function loadOptions(): LoadOptions {
+  return JSON.parse(process.argv[2] ?? "{}");
+}
+
+/** Tells the benchmark something. */
+export function tell(report: LoadReport): void {
+  process.send?.(report);
+}
+
+/** A running load. It ends with the benchmark at the latest. */
+export class Load {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, pid: number) {
+    this.#child = child;
+    this.pid = pid;
+  }
+
+  /** Starts a program, by its URL, and waits until it has filled the cluster. */
+  static async start(program: string, options: LoadOptions): Promise<{ load: Load; filled: FilledReport }> {
+    const child = fork(new URL(program), [JSON.stringify(options)]);
+    if (child.pid === undefined) throw new Error(`${program} did not start`);
+    const load = new Load(child, child.pid);
+    return { load, filled: (await load.#told()) as FilledReport };
+  }
+
+  /** Gives an order and returns how many nodes it reached. */
+  async order(order: LoadOrder): Promise<number> {
+    this.#child.send(order);
+    const report = await this.#told();
+    return report.kind === "reached" ? report.nodes : Number.NaN;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+
+  async #told(): Promise<LoadReport> {
+    const ended = once(this.#child, "exit").then(() => {
+      throw new Error("the load ended before its time");
+    });
+    const [report] = (await Promise.race([once(this.#child, "message"), ended])) as [LoadReport];
+    return report;
+  }
+}

@@ -1,0 +1,54 @@
+/** The command line of `npm run bench`: which benchmarks, how large, how often. It runs nothing. */
+import { parseArgs } from "node:util";
+
+/** How a benchmark is to be run; what is absent is the benchmark's own choice. */
+export interface BenchOptions {
+  /** How often each figure is measured, after a warm-up. */
+  readonly runs?: number;
+  /** The sizes to measure, in nodes. */
+  readonly nodes?: readonly number[];
+  readonly podsPerNode?: number;
+  /** How long a figure that needs time is measured. */
+  readonly windowMs?: number;
+  /** Which API server; both in turn when absent, where a benchmark has both. */
+  readonly api?: ApiKind;
+}
+
+/** The embedded API in a process of its own, or a real etcd and kube-apiserver. */
+export type ApiKind = "embedded" | "real";
+
+/** The words of the command line, opened. */
+export interface BenchCommand {
+  readonly names: readonly string[];
+  readonly options: BenchOptions;
+}
+
+/** What the flags are, for whoever mistypes one. */
+export const USAGE = "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--api=real]";
+
+/** Reads the command line; throws an Error that names the flag, the value and the fix. */
+export function parseBenchCommand(argv: readonly string[]): BenchCommand {
+  const flag = { type: "string" } as const;
+  const { positionals, values } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, api: flag },
+  });
+  const { runs, nodes, pods, seconds, api } = values;
+  if (api !== undefined && api !== "embedded" && api !== "real") throw new Error(`--api=${api}: embedded or real`);
+  return {
+    names: positionals,
+    options: {
+      ...(runs !== undefined && { runs: wholeNumber("runs", runs) }),
+      ...(nodes !== undefined && { nodes: nodes.split(",").map((text) => wholeNumber("nodes", text)) }),
+      ...(pods !== undefined && { podsPerNode: wholeNumber("pods", pods) }),
+      ...(seconds !== undefined && { windowMs: wholeNumber("seconds", seconds) * 1000 }),
+      ...(api !== undefined && { api }),
+    },
+  };
+}
+
+function wholeNumber(flag: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`--${flag}=${text}: give a whole number`);
+  return Number(text);
+}

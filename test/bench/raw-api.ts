@@ -1,0 +1,78 @@
+/** Reads an API server without a cache: one answer, or the changes from now on. What measures must not need much. */
+import type { Stop, Wire } from "../../protocols/ports.ts";
+import { LineSplitter } from "../../services/runtime/kube.lines.ts";
+
+/** An object as the API writes it, in the fields that benchmarks look at. */
+export interface RawObject {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly renewTime?: string;
+    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+/** A list of objects. */
+export interface RawList {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly RawObject[];
+}
+
+const HEADERS = { accept: "application/json" };
+
+/** Where the node leases are. */
+export const LEASES_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+
+/** Reads a list; rejects when it is not answered with 200. */
+export function listOf(wire: Wire, path: string): Promise<RawList> {
+  const chunks: Uint8Array[] = [];
+  let status = 0;
+  return new Promise((resolve, reject) => {
+    wire.send(
+      { method: "GET", path, headers: HEADERS, body: null },
+      {
+        response: (answered) => {
+          status = answered;
+        },
+        data: (chunk) => chunks.push(chunk.slice()),
+        end: () => {
+          const text = Buffer.concat(chunks).toString();
+          if (status === 200) resolve(JSON.parse(text) as RawList);
+          else reject(new Error(`GET ${path}: ${status} ${text}`));
+        },
+        failed: (problem) => reject(new Error(`GET ${path}: ${problem.message}`)),
+      },
+    );
+  });
+}
+
+/** Tells of each object of a collection that is written from now on, with the wall time of its arrival. */
+export async function changesOf(
+  wire: Wire,
+  path: string,
+  changed: (object: RawObject, atMs: number) => void,
+): Promise<Stop> {
+  const { metadata } = await listOf(wire, `${path}?limit=1`);
+  const lines = new LineSplitter();
+  const exchange = wire.send(
+    {
+      method: "GET",
+      path: `${path}?watch=1&resourceVersion=${metadata.resourceVersion}`,
+      headers: HEADERS,
+      body: null,
+    },
+    {
+      response: () => undefined,
+      data: (chunk) => {
+        const atMs = Date.now();
+        lines.push(chunk, (line) => changed(JSON.parse(Buffer.from(line).toString()).object, atMs));
+      },
+      end: () => undefined,
+      failed: () => undefined,
+    },
+  );
+  return () => exchange.abort();
+}

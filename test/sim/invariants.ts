@@ -76,7 +76,7 @@ const OURS = new Set([
 ]);
 
 /** What identifies a taint, in one word. */
-export const taintName = ({ key, effect }: CheckedTaint): string => `${key}:${effect}`;
+export const taintName = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): string => `${key}:${effect}`;
 /** Whether a taint is one of the two the zones pace. */
 export const isPaced = (taint: CheckedTaint): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
@@ -99,7 +99,7 @@ export interface Surroundings {
   /** When a node's kubelet last renewed its lease or posted its status with success, on the world's wall clock. */
   readonly heartbeatAt: (node: string) => number;
   /** When a taint came onto a node, on the world's wall clock. */
-  readonly taintedAt: (node: string, taint: CheckedTaint) => number;
+  readonly taintedAt: (node: string, taint: Pick<CheckedTaint, "key" | "effect">) => number;
 }
 
 /** The zone key of a node by R2.1 to R2.3, told anew. */
@@ -175,8 +175,8 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
 }
 
 /**
- * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. A taint without `timeAdded`
- * counts from `seenAt`.
+ * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. Its time counts from the
+ * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`.
  */
 export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, seenAt: number): number {
   const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
@@ -184,5 +184,5 @@ export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, seenAt: numb
   if (toleration.tolerationSeconds === undefined) return Number.POSITIVE_INFINITY;
   if (toleration.tolerationSeconds <= 0) return Number.NEGATIVE_INFINITY;
   const from = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
-  return from + toleration.tolerationSeconds * 1000;
+  return Math.max(from, Date.parse(pod.metadata.creationTimestamp)) + toleration.tolerationSeconds * 1000;
 }

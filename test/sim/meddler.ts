@@ -3,7 +3,7 @@ import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { CALM_LINKS, Network } from "./network.ts";
 import type { SimulatedProcess } from "./process.ts";
-import { between, oneOf } from "./swarm.ts";
+import { between, oneOf } from "./chance.ts";
 import type { World } from "./world.ts";
 
 /** Everything a fault can reach. */

@@ -3,7 +3,9 @@ import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { isObject } from "../../services/apiserver/objects.ts";
 import { lasting, type Meddler, type Reach, withLinks, withWire } from "./meddler.ts";
-import { between, chanceOf, type FaultClass, oneOf } from "./swarm.ts";
+import { between, chanceOf, oneOf } from "./chance.ts";
+import { PLOTS } from "./plots.ts";
+import type { FaultClass } from "./swarm.ts";
 import { labelsOf } from "./world.ts";
 
 const FOREIGN_TAINT = "example.com/maintenance";
@@ -244,7 +246,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   },
 };
 
-/** Starts every class of fault that is on. What it returns ends them all and mends what lasts. */
+/** Starts the plot and every class of fault that is on. What it returns ends them all and mends what lasts. */
 export function meddle(reach: Reach): Stop {
   const undos = new Set<Stop>();
   const timers = new Map<string, Timer>();
@@ -259,6 +261,8 @@ export function meddle(reach: Reach): Stop {
     timers.set(name, timer);
   };
   for (const name of swarm.faults) if (name !== "clockDrift") plan(name, chanceOf(swarm.seed, `meddle/${name}`));
+  const { plot } = swarm;
+  if (plot !== null) undos.add(PLOTS[plot].play(reach, chanceOf(swarm.seed, `play/${plot}`)));
   return () => {
     for (const timer of timers.values()) timer.cancel();
     for (const undo of undos) undo();

@@ -98,7 +98,8 @@ export class Link implements Transport {
 /** The server in the middle and all links to it. */
 export class Network {
   readonly #clock: Clock;
-  readonly #random: Random;
+  /** Each way to fail draws from its own stream. */
+  readonly #random: Readonly<Record<"loss" | "doubling" | "lateness" | "delay", Random>>;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
   /** Which subjects reach nobody now. */
@@ -108,9 +109,15 @@ export class Network {
   /** Told of every message that reaches a process. */
   arrived: ((subject: string, at: Link) => void) | null = null;
 
-  constructor({ clock, random }: { clock: Clock; random: Random }) {
+  constructor({ clock, chance }: { clock: Clock; chance: (purpose: string) => Random }) {
     this.#clock = clock;
-    this.#random = random;
+    const stream = (purpose: string): Random => chance(`network/${purpose}`);
+    this.#random = {
+      loss: stream("loss"),
+      doubling: stream("doubling"),
+      lateness: stream("lateness"),
+      delay: stream("delay"),
+    };
   }
 
   /** A new link, for one process that starts. */
@@ -137,9 +144,9 @@ export class Network {
     this.crossed?.(subject, payload, from);
     if (this.muted(subject)) return;
     this.#tree.match(subject, (subscriber) => {
-      if (this.#chance(this.faults.loss)) return;
+      if (this.#strikes("loss")) return;
       this.#deliver(subscriber, subject, payload);
-      if (this.#chance(this.faults.doubling)) this.#deliver(subscriber, subject, payload);
+      if (this.#strikes("doubling")) this.#deliver(subscriber, subject, payload);
     });
   }
 
@@ -157,11 +164,12 @@ export class Network {
   }
 
   #delay(): number {
-    if (this.#chance(this.faults.lateness)) return this.#random() * this.faults.latenessMaxMs;
-    return this.faults.delayMaxMs === 0 ? 0 : this.#random() * this.faults.delayMaxMs;
+    if (this.#strikes("lateness")) return this.#random.delay() * this.faults.latenessMaxMs;
+    return this.faults.delayMaxMs === 0 ? 0 : this.#random.delay() * this.faults.delayMaxMs;
   }
 
-  #chance(probability: number): boolean {
-    return probability > 0 && this.#random() < probability;
+  #strikes(fault: "loss" | "doubling" | "lateness"): boolean {
+    const probability = this.faults[fault];
+    return probability > 0 && this.#random[fault]() < probability;
   }
 }

@@ -23,11 +23,8 @@ const MANAGED = new Set(
     (name) => `node.kubernetes.io/${name}:NoSchedule`,
   ),
 );
-/** Slack for the steps between a deadline and its deletion: watch, ask, live reads, retries after refusals. */
-const SLACK_MS = 90_000;
-
-/** Everything that is not as it must be, in words; empty when all is right. */
-export function wrongs(world: World): string[] {
+/** Everything that is not as it must be, in words; empty when all is right. Evictions may be `slackMs` late. */
+export function wrongs(world: World, slackMs: number): string[] {
   const nodes = world.objects<CheckedNode>("nodes");
   const paces = pacesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
@@ -37,7 +34,7 @@ export function wrongs(world: World): string[] {
     found.push(...wrongConditions(node, world), ...wrongNoSchedule(node), ...wrongNoExecute(node, pace, world));
     for (const pod of pods) {
       if (pod.spec.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp !== undefined) continue;
-      found.push(...wrongPod(pod, node, pace, world));
+      found.push(...wrongPod(pod, node, pace, { world, slackMs }));
     }
   }
   return found;
@@ -81,7 +78,12 @@ function wrongNoExecute(node: CheckedNode, pace: Pace, { swarm }: World): string
   return is([right]) ? [] : [wrong];
 }
 
-function wrongPod(pod: CheckedPod, node: CheckedNode, pace: Pace, world: World): string[] {
+function wrongPod(
+  pod: CheckedPod,
+  node: CheckedNode,
+  pace: Pace,
+  { world, slackMs }: { world: World; slackMs: number },
+): string[] {
   const name = `${pod.metadata.name} on ${node.metadata.name}`;
   const found: string[] = [];
   const ready = conditionOf(node, "Ready");
@@ -98,12 +100,10 @@ function wrongPod(pod: CheckedPod, node: CheckedNode, pace: Pace, world: World):
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   const startedAt = Date.parse(pod.metadata.creationTimestamp);
   for (const taint of taints) {
-    // A countdown starts with the taint or with the pod, whichever came later; nobody here knows when one without
-    // timeAdded was first seen.
+    // Nobody here knows when a taint without timeAdded was first seen.
     if (taint.timeAdded === undefined) continue;
-    const lateMs = Math.max(0, startedAt - Date.parse(taint.timeAdded));
-    const dueAt = Math.max(evictionDueAt(pod, taint, nowMs) + lateMs, startedAt);
-    if (dueAt + SLACK_MS < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
+    const dueAt = Math.max(evictionDueAt(pod, taint, nowMs), startedAt, Date.parse(taint.timeAdded));
+    if (dueAt + slackMs < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
   }
   return found;
 }

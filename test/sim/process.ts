@@ -22,8 +22,8 @@ export interface ProcessWorld {
   readonly profile: Profile;
   /** Notes that a situation that matters was met. */
   readonly count: (situation: string) => void;
-  /** Told of each start but the first. */
-  readonly restarted: () => void;
+  /** Told of each death, and of each start but the first. */
+  readonly disturbed: (what: "start" | "death") => void;
   /** A stream of chance for a purpose. */
   readonly chance: (purpose: string) => Random;
 }
@@ -93,7 +93,7 @@ export class SimulatedProcess {
     const link = network.link(life, this.name);
     const random = chance(`wire/${life}`);
     const wire = new FaultyWire({ wire: api.wire, clock, random, writer: this.name, count: this.#world.count });
-    if (this.#lives > 1) this.#world.restarted();
+    if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
     const [log, metrics] = [recordingLog(), createMetrics()];
     const kube = createKube({ wire, clock, random: chance(`kube/${life}`), log, metrics, profile });
@@ -121,6 +121,7 @@ export class SimulatedProcess {
     const life = this.#life;
     if (life === null) return;
     this.#life = null;
+    this.#world.disturbed("death");
     life.clock.kill();
     life.link.close();
     life.wire.kill();

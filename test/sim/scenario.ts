@@ -49,6 +49,7 @@ export class Stage {
 export function play({ zones, profile = {}, seconds, script }: Scenario): Verdict {
   const swarm = {
     seed: 1,
+    plot: null,
     zones: zones.map((nodes, index) => ({ name: `zone-${index + 1}`, labels: "stable" as const, nodes })),
     podsPerNode: 2,
     processes: [[...SERVICE_NAMES]],

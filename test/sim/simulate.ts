@@ -9,19 +9,20 @@ import {
   type CheckedPod,
   checkDeletion,
   checkNodeWrite,
-  isEvictable,
   isPaced,
   type Surroundings,
-  taintName,
 } from "./invariants.ts";
 import type { Reach } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
+import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
 import { SimulatedProcess } from "./process.ts";
+import { Promptness } from "./promptness.ts";
 import { sealed } from "./sealed.ts";
 import type { Crossing } from "./story.ts";
-import { chanceOf, drawSwarm, type Swarm } from "./swarm.ts";
+import { chanceOf } from "./chance.ts";
+import { drawSwarm, type Swarm } from "./swarm.ts";
 import { Words } from "./words.ts";
 import { World } from "./world.ts";
 import { ZonePaces } from "./zone-paces.ts";
@@ -87,22 +88,21 @@ class Run {
   readonly #words: Words;
   /** The first broken invariant. */
   #broken: unknown = null;
-  /** When each taint came onto its node, on the wall clock. */
-  readonly #taintedAt = new Map<string, Map<string, number>>();
-  /** When each node was last seen by the API in a state in which its pods may go, on the wall clock. */
-  readonly #evictableAt = new Map<string, number>();
+  readonly #history: NodeHistory;
+  readonly #promptness: Promptness;
 
-  constructor(swarm: Swarm, { crossed, meddling = meddle }: RunOptions) {
-    this.#meddling = meddling;
+  constructor(swarm: Swarm, { crossed, meddling }: RunOptions) {
+    this.#meddling = meddling ?? meddle;
+    this.#promptness = new Promptness(swarm, meddling !== undefined);
     this.#swarm = swarm;
     this.#zones = new ZonePaces(swarm);
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
-    this.#network = new Network({ clock, random: chanceOf(swarm.seed, "network") });
+    this.#history = new NodeHistory(swarm, clock);
+    const drawn = (purpose: string) => chanceOf(swarm.seed, purpose);
+    this.#network = new Network({ clock, chance: drawn });
     const count = (situation: string): void => this.#count(situation);
-    const evictableAt = (node: string): number => this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
-    const { taintedAt } = this.#around();
-    this.#words = new Words({ world: this.#world, count, evictableAt, taintedAt });
+    this.#words = new Words({ world: this.#world, count, history: this.#history });
     this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
@@ -112,17 +112,17 @@ class Run {
       }
     };
     const drifts = swarm.faults.has("clockDrift");
-    const chance = chanceOf(swarm.seed, "skew");
     const world = {
       clock,
       api,
       network: this.#network,
       profile: swarm.profile,
       count,
-      restarted: () => this.#noteRestart(),
-      chance: (purpose: string) => chanceOf(swarm.seed, purpose),
+      disturbed: (what: "start" | "death") => this.#noteDisturbance(what),
+      chance: drawn,
     };
     this.#processes = swarm.processes.map((services, index) => {
+      const chance = drawn(`skew/p${index + 1}`);
       const skew = drifts
         ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * 10 * SECOND }
         : { rate: 1, wallOffsetMs: 0 };
@@ -171,16 +171,20 @@ class Run {
       CALM_MS + Math.max(largestMs, (this.#world.kubelets.size / profile.nodeEvictionsPerSecond) * SECOND);
     this.#advance(LATE_RETURN_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
-      if (wrongs(this.#world).length === 0) return this.#staysRight();
+      if (this.#wrongs().length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);
     }
-    return `not right ${boundMs / SECOND} s after the faults ended: ${wrongs(this.#world).slice(0, 5).join("; ")}`;
+    return `not right ${boundMs / SECOND} s after the faults ended: ${this.#wrongs().slice(0, 5).join("; ")}`;
+  }
+
+  #wrongs(): string[] {
+    return wrongs(this.#world, this.#promptness.slackMs);
   }
 
   #staysRight(): string | null {
     this.#words.settled();
     this.#advance(30 * SECOND);
-    const left = [...wrongs(this.#world), ...this.#words.wrongZones()];
+    const left = [...this.#wrongs(), ...this.#words.wrongZones()];
     return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
   }
 
@@ -201,12 +205,9 @@ class Run {
     const { writer, clock } = this.#world;
     const { type, now, before } = change;
     this.#hash.update(`${clock.monotonicMs()} ${writer} ${type} ${now.json}\n`);
-    if (kind === "node" && before !== null && isEvictable(JSON.parse(before.json), this.#swarm)) {
-      this.#evictableAt.set(now.name, clock.wallMs());
-    }
     if (kind === "node") {
       const node = JSON.parse(now.json);
-      this.#noteTaints(node, type === "DELETED");
+      this.#history.note(now.name, before && JSON.parse(before.json), type === "DELETED" ? null : node);
       this.#words.version(now.name, node.metadata.resourceVersion);
       const wasHalted = this.#zones.isHalted;
       this.#zones.note(node, type === "DELETED", clock.wallMs());
@@ -232,8 +233,10 @@ class Run {
     }
   }
 
-  /** A process that was dead is back: whether pods were waiting for their deadlines then. */
-  #noteRestart(): void {
+  /** A process died, or one that was dead is back: whether pods were waiting for their deadlines then. */
+  #noteDisturbance(what: "start" | "death"): void {
+    this.#promptness.disturbed(this.#world.clock.wallMs());
+    if (what === "death") return;
     const tainted = this.#world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced));
     const nodes = new Set(tainted.map(({ metadata }) => metadata.name));
     const isSentenced = ({ metadata, spec }: CheckedPod): boolean =>
@@ -241,14 +244,6 @@ class Run {
     if (this.#world.objects<CheckedPod>("pods").some(isSentenced)) {
       this.#count("process restarted while a pod is sentenced");
     }
-  }
-
-  #noteTaints(node: CheckedNode, isGone: boolean): void {
-    const { name } = node.metadata;
-    const known = this.#taintedAt.get(name);
-    const taints = isGone ? [] : (node.spec?.taints ?? []).map(taintName);
-    const wallMs = this.#world.clock.wallMs();
-    this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? wallMs])));
   }
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {
@@ -273,12 +268,14 @@ class Run {
     this.#count("pod evicted");
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
-    const sinceMs = this.#world.clock.wallMs() - (this.#evictableAt.get(pod.spec.nodeName ?? "") ?? 0);
+    const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
     if (sinceMs <= ROUND_TRIP_MS) {
       this.#count("node recovered within the round trip of a deletion");
       return;
     }
-    checkDeletion(pod, node === undefined ? null : JSON.parse(node.json), this.#around());
+    const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
+    checkDeletion(pod, shown, this.#around());
+    if (shown !== null) this.#promptness.check(pod, shown, this.#around());
   }
 
   #around(): Surroundings {
@@ -288,7 +285,7 @@ class Run {
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,
       heartbeatAt: (node) => heartbeats.get(node) ?? Number.NEGATIVE_INFINITY,
-      taintedAt: (node, taint) => this.#taintedAt.get(node)?.get(taintName(taint)) ?? clock.wallMs(),
+      taintedAt: (node, taint) => this.#history.taintedAt(node, taint),
     };
   }
 

@@ -2,7 +2,8 @@
 import type { Random, ServiceName } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { between, chanceOf, oneOf } from "./chance.ts";
+import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
 
 /** The classes of fault. Half of them are off in any run. */
 export const FAULT_CLASSES = [
@@ -52,6 +53,8 @@ export interface ZonePlan {
 /** One run, as drawn. */
 export interface Swarm {
   readonly seed: number;
+  /** The situation that is brought about on purpose; null in most runs. */
+  readonly plot: PlotName | null;
   readonly zones: readonly ZonePlan[];
   readonly podsPerNode: number;
   /** The services of each process. */
@@ -63,75 +66,69 @@ export interface Swarm {
 }
 
 const SECOND = 1000;
+/** The share of the seeds that each plot gets. */
+const PLOT_SHARE = 0.07;
 
-/** A stream of chance of its own for each purpose, so that one more draw in one shifts no other. */
-export function chanceOf(seed: number, purpose: string): Random {
-  return seededRandom(`${seed}/${purpose}`);
-}
-
-/** A whole number from `least` to `most`. */
-export function between(random: Random, least: number, most: number): number {
-  return least + Math.floor(random() * (most - least + 1));
-}
-
-/** One of several. */
-export function oneOf<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[Math.floor(random() * choices.length)];
-  if (choice === undefined) throw new RangeError("there is nothing to choose from");
-  return choice;
-}
-
-/** The run that a seed stands for. */
+/** The run that a seed stands for. Every drawn thing has a stream of its own, so a new one changes no other. */
 export function drawSwarm(seed: number): Swarm {
-  const random = chanceOf(seed, "swarm");
-  return {
+  const chance = (what: string): Random => chanceOf(seed, what);
+  const swarm: Swarm = {
     seed,
-    zones: drawZones(random),
-    podsPerNode: between(random, 1, 4),
-    processes: drawProcesses(random),
-    profile: drawProfile(random),
-    faults: new Set(FAULT_CLASSES.filter(() => random() < 0.5)),
-    safetyMs: between(random, 80, 180) * SECOND,
+    plot: null,
+    zones: drawZones(chance),
+    podsPerNode: between(chance("pods"), 1, 4),
+    processes: drawProcesses(chance),
+    profile: drawProfile(chance),
+    faults: new Set(FAULT_CLASSES.filter((name) => chance(`fault/${name}`)() < 0.5)),
+    safetyMs: between(chance("safety"), 80, 180) * SECOND,
   };
+  const plot = PLOT_NAMES.find((name) => chance(`plot/${name}`)() < PLOT_SHARE);
+  return plot === undefined ? swarm : { ...PLOTS[plot].stage(swarm, chance(`stage/${plot}`)), plot };
 }
 
-function drawZones(random: Random): ZonePlan[] {
-  const count = between(random, 1, 6);
+type Chance = (what: string) => Random;
+
+function drawZones(chance: Chance): ZonePlan[] {
+  const count = between(chance("zones"), 1, 6);
   // Mostly small clusters, because they reach more states in the same time; a few large ones for the large-zone rules.
-  const nodesMax = random() < 0.94 ? 8 : 85;
-  return Array.from({ length: count }, (_, index) => ({
-    name: `zone-${index + 1}`,
-    labels: oneOf<ZoneLabels>(random, ["stable", "stable", "beta", "none"]),
-    nodes: index > 0 && random() < 0.1 ? 0 : between(random, index === 0 ? 3 : 1, nodesMax),
-  }));
+  const nodesMax = chance("size")() < 0.94 ? 8 : 85;
+  return Array.from({ length: count }, (_, index) => {
+    const random = chance(`zone/${index + 1}`);
+    const labels = oneOf<ZoneLabels>(random, ["stable", "stable", "beta", "none"]);
+    const isEmpty = random() < 0.1 && index > 0;
+    const nodes = isEmpty ? 0 : between(random, index === 0 ? 3 : 1, nodesMax);
+    return { name: `zone-${index + 1}`, labels, nodes };
+  });
 }
 
-function drawProcesses(random: Random): ServiceName[][] {
-  const count = oneOf(random, [1, 1, 2, 2, 3, 5]);
+function drawProcesses(chance: Chance): ServiceName[][] {
+  const count = oneOf(chance("processes"), [1, 1, 2, 2, 3, 5]);
   const all = [...SERVICE_NAMES];
-  if (count === 1) return [all];
-  const processes = Array.from({ length: count }, () => (random() < 0.5 ? all : all.filter(() => random() < 0.6)));
   // Every service runs somewhere, and somewhere else too, so that there is somebody to take over.
-  return [all, ...processes.slice(1)];
+  return Array.from({ length: count }, (_, index) => {
+    const random = chance(`process/${index + 1}`);
+    return index === 0 || random() < 0.5 ? all : all.filter(() => random() < 0.6);
+  });
 }
 
-function drawProfile(random: Random): Profile {
-  const graceSeconds = oneOf(random, [20, 40, 50]);
+function drawProfile(chance: Chance): Profile {
+  const one = <T>(what: keyof Profile, choices: readonly T[]): T => oneOf(chance(`profile/${what}`), choices);
+  const graceSeconds = one("nodeMonitorGraceMs", [20, 40, 50]);
   // Pulses of 64 shards are most of what a run costs: quick ones are drawn, but seldom.
-  const pulseSeconds = oneOf(random, [4, 8, 12, 12]);
+  const pulseSeconds = one("pulsePeriodMs", [4, 8, 12, 12, 12, 12]);
   return {
     ...STANDARD_PROFILE,
     nodeMonitorGraceMs: graceSeconds * SECOND,
     nodeStartupGraceMs: (graceSeconds + 10) * SECOND,
-    podEvictionTimeoutMs: oneOf(random, [30, 60]) * SECOND,
-    unhealthyZoneThreshold: oneOf(random, [0.55, 0.6]),
-    nodeEvictionsPerSecond: oneOf(random, [0.1, 0.5, 1]),
-    secondaryNodeEvictionsPerSecond: oneOf(random, [0.01, 0.1]),
-    largeClusterSizeThreshold: oneOf(random, [5, 50]),
-    evictionMode: random() < 0.2 ? "direct" : "taint",
+    podEvictionTimeoutMs: one("podEvictionTimeoutMs", [30, 60]) * SECOND,
+    unhealthyZoneThreshold: one("unhealthyZoneThreshold", [0.55, 0.6]),
+    nodeEvictionsPerSecond: one("nodeEvictionsPerSecond", [0.1, 0.5, 1]),
+    secondaryNodeEvictionsPerSecond: one("secondaryNodeEvictionsPerSecond", [0.01, 0.1]),
+    largeClusterSizeThreshold: one("largeClusterSizeThreshold", [5, 50]),
+    evictionMode: one("evictionMode", ["taint", "taint", "taint", "taint", "direct"]),
     pulsePeriodMs: pulseSeconds * SECOND,
     pulseTimeoutMs: (3 * pulseSeconds + 2) * SECOND,
-    leaseBatchMs: oneOf(random, [100, 500]),
+    leaseBatchMs: one("leaseBatchMs", [100, 500]),
     watchBlindMs: 10 * SECOND,
   };
 }

@@ -5,8 +5,9 @@
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { NodeHistory } from "./node-history.ts";
 import type { World } from "./world.ts";
-import { pacesOf } from "./zone-paces.ts";
+import { pacesOf, rateOf, shareAgainst } from "./zone-paces.ts";
 
 const SECOND = 1000;
 /** Subjects begin `vigil.v1.sim`, then come the two words of the type and the shard. */
@@ -28,10 +29,7 @@ export interface WordsWorld {
   readonly world: World;
   /** Notes that a situation that matters was met. */
   readonly count: (situation: string) => void;
-  /** When a node was last seen by the API in a state in which its pods may go, on the wall clock. */
-  readonly evictableAt: (node: string) => number;
-  /** When a taint came onto a node, on the wall clock. */
-  readonly taintedAt: (node: string, taint: { readonly key: string; readonly effect: string }) => number;
+  readonly history: NodeHistory;
 }
 
 /** Listens to a whole network. */
@@ -142,7 +140,7 @@ export class Words {
       ({ metadata, spec }) =>
         metadata.name === body.node && spec?.taints?.some(({ effect }) => effect === "NoExecute") === true,
     );
-    const untaintedMs = clock.wallMs() - this.#around.evictableAt(body.node);
+    const untaintedMs = clock.wallMs() - this.#around.history.evictableAt(body.node);
     if (!isTainted && untaintedMs > KNOWN_MS) {
       throw new BrokenInvariant(
         `${body.name} was to be evicted; ${body.node} has not been tainted for ${untaintedMs} ms`,
@@ -150,15 +148,22 @@ export class Words {
     }
     // A process cut off may have asked before, unheard.
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
-    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, this.#around.taintedAt(body.node, body.taint));
+    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, this.#around.history.taintedAt(body.node, body.taint));
     if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
   }
 
-  /** A halted zone has no pace. */
+  /** A zone has the pace that its own count calls for, and a halted one has none. */
   #checkZone({ body, source }: Message<"judged.zone">): void {
-    this.#zones.set(body.zone, body.taintsPerSecond > 0);
-    if (!body.halted || body.taintsPerSecond === 0) return;
-    throw new BrokenInvariant(`${source} halted zone ${JSON.stringify(body.zone)} and still grants turns there`);
+    const { taintsPerSecond, size, notReady } = body;
+    const { profile } = this.#around.world.swarm;
+    this.#zones.set(body.zone, taintsPerSecond > 0);
+    if (notReady > 2 && shareAgainst(body, profile) === 0) this.#around.count("share of exactly the threshold");
+    const right = body.halted ? 0 : rateOf(body, profile);
+    if (taintsPerSecond === right) return;
+    const told = `${notReady} of ${size} not ready${body.halted ? ", halted" : ""}`;
+    throw new BrokenInvariant(
+      `${source} grants ${taintsPerSecond}/s, not ${right}/s, in zone ${JSON.stringify(body.zone)} (${told})`,
+    );
   }
 
   #view(): { clock: World["clock"]; swarm: World["swarm"]; objects: CheckedNode[] } {

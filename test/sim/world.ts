@@ -8,11 +8,11 @@ import type { StorageName } from "../../services/apiserver/resources.ts";
 import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { SimulatedKubelet } from "./kubelet.ts";
-import { between, oneOf, type Swarm, type ZonePlan } from "./swarm.ts";
+import { between, chanceOf, oneOf } from "./chance.ts";
+import type { Swarm, ZonePlan } from "./swarm.ts";
 
 const NODES = coreResource("nodes");
 const PODS = coreResource("pods");
@@ -55,13 +55,11 @@ export class World {
   readonly nameless: string[] = [];
   /** Whose request the API carries out now; "" for the world's own. */
   writer = "";
-  readonly #random: Random;
   #pods = 0;
 
   constructor(swarm: Swarm) {
     this.swarm = swarm;
-    this.#random = seededRandom(`${swarm.seed}/world`);
-    this.api = new ApiServer({ clock: this.clock, random: seededRandom(`${swarm.seed}/api`) });
+    this.api = new ApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never holds, but sees each request in the very moment it is carried out.
     this.api.faults.add({
       fault: { kind: "stall" },
@@ -105,8 +103,9 @@ export class World {
   addPod(node: string, name: string): void {
     if (this.api.store.collection("pods").get(NAMESPACE, name) !== undefined) return;
     const now = apiTime(this.clock.wallMs());
+    const random = chanceOf(this.swarm.seed, `pod/${name}/${now}`);
     const owners =
-      this.#random() < 0.15
+      random() < 0.15
         ? [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true }]
         : [];
     const pod: ApiObject = {
@@ -116,7 +115,7 @@ export class World {
       spec: {
         nodeName: node,
         containers: [{ name: "main", image: "none" }],
-        tolerations: oneOf(this.#random, TOLERATIONS).map((toleration) => ({ ...toleration })),
+        tolerations: oneOf(random, TOLERATIONS).map((toleration) => ({ ...toleration })),
       },
     };
     const status = {
@@ -162,7 +161,7 @@ export class World {
     const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat, asWorld });
     this.kubelets.set(name, kubelet);
     // Spread over one renewal, as the kubelets of a real cluster are.
-    this.clock.after(between(this.#random, 0, 9_999), () => this.asWorld(() => kubelet.start()));
+    this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () => this.asWorld(() => kubelet.start()));
     this.clock.after(10_000, () => {
       for (let pod = 0; pod < this.swarm.podsPerNode; pod++) this.addPod(name, `pod-${++this.#pods}`);
     });

@@ -1,4 +1,5 @@
 /** Section 6 and the token bucket of the rules, told anew: which zones may have nodes tainted, and how fast. */
+import type { Profile } from "../../protocols/profile.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type Surroundings, zoneOf } from "./invariants.ts";
 import type { Swarm } from "./swarm.ts";
 
@@ -34,15 +35,23 @@ export function pacesOf(nodes: Iterable<CheckedNode>, { profile }: Swarm): Map<s
     counts.set(zone, count);
   }
   const allFull = [...counts.values()].every(({ ready }) => ready === 0);
-  const { unhealthyZoneThreshold, largeClusterSizeThreshold, secondaryNodeEvictionsPerSecond } = profile;
   const paceOf = ({ ready, notReady }: { ready: number; notReady: number }): Pace => {
     if (allFull) return "halted";
-    const size = ready + notReady;
-    const share = Math.fround(notReady / size);
-    if (ready === 0 || notReady <= 2 || share < Math.fround(unhealthyZoneThreshold)) return "running";
-    return size > largeClusterSizeThreshold && secondaryNodeEvictionsPerSecond > 0 ? "running" : "stopped";
+    return rateOf({ size: ready + notReady, notReady }, profile) > 0 ? "running" : "stopped";
   };
   return new Map([...counts].map(([zone, count]) => [zone, paceOf(count)]));
+}
+
+/** The turns per second of a zone with such a count, unless every zone is down (R6.1 to R6.5), in float32. */
+export function rateOf({ size, notReady }: { size: number; notReady: number }, profile: Profile): number {
+  const isDisrupted = notReady > 2 && notReady < size && shareAgainst({ size, notReady }, profile) >= 0;
+  if (!isDisrupted) return Math.fround(profile.nodeEvictionsPerSecond);
+  return size > profile.largeClusterSizeThreshold ? Math.fround(profile.secondaryNodeEvictionsPerSecond) : 0;
+}
+
+/** How far the share of the nodes that are not ready is above the threshold, both as float32; 0 for a tie. */
+export function shareAgainst({ size, notReady }: { size: number; notReady: number }, profile: Profile): number {
+  return Math.fround(notReady / size) - Math.fround(profile.unhealthyZoneThreshold);
 }
 
 /** Follows the zones from change to change of the API and checks each turn against them. */
@@ -85,12 +94,13 @@ export class ZonePaces {
     }
     const turns = [...(this.#turnsMs.get(zone) ?? []), wallMs];
     this.#turnsMs.set(zone, turns);
-    const { nodeEvictionsPerSecond } = this.#swarm.profile;
+    const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = this.#swarm.profile;
+    const perSecond = Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
     const { burst, recoveryMs } = slackOf(this.#swarm);
     for (const [index, fromMs] of turns.entries()) {
       const count = turns.length - index;
       const windowMs = wallMs - fromMs + recoveryMs;
-      if (count <= burst + (windowMs / 1000) * nodeEvictionsPerSecond) continue;
+      if (count <= burst + (windowMs / 1000) * perSecond) continue;
       throw new BrokenInvariant(
         `${count} nodes of zone ${JSON.stringify(zone)} were tainted within ${wallMs - fromMs} ms (P5)`,
       );

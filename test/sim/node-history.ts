@@ -1,0 +1,36 @@
+/** When nodes came into the states that allow harm, as the simulated API had it. It judges nothing. */
+import type { Clock } from "../../protocols/ports.ts";
+import { type CheckedNode, type CheckedTaint, isEvictable, taintName } from "./invariants.ts";
+import type { Swarm } from "./swarm.ts";
+
+/** What every node has been through; all instants are on the world's wall clock. */
+export class NodeHistory {
+  readonly #swarm: Swarm;
+  readonly #clock: Clock;
+  readonly #taintedAt = new Map<string, Map<string, number>>();
+  readonly #evictableAt = new Map<string, number>();
+
+  constructor(swarm: Swarm, clock: Clock) {
+    this.#swarm = swarm;
+    this.#clock = clock;
+  }
+
+  /** Takes a change of a node; `before` is null for a new one, `after` for one that is gone. */
+  note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
+    const wallMs = this.#clock.wallMs();
+    if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
+    const known = this.#taintedAt.get(name);
+    const taints = (after?.spec?.taints ?? []).map(taintName);
+    this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? wallMs])));
+  }
+
+  /** When a taint came onto a node; now, when it is not there. */
+  taintedAt(node: string, taint: Pick<CheckedTaint, "key" | "effect">): number {
+    return this.#taintedAt.get(node)?.get(taintName(taint)) ?? this.#clock.wallMs();
+  }
+
+  /** When a node was last in a state in which its pods may go, and then left it. */
+  evictableAt(node: string): number {
+    return this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
+  }
+}

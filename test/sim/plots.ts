@@ -1,0 +1,145 @@
+/**
+ * Situations that chance alone reaches too seldom, brought about on purpose in a share of the seeds. A plot knows no
+ * rule of ours and breaks nothing by itself.
+ */
+import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
+import { between, oneOf } from "./chance.ts";
+import { type CheckedNode, isPaced } from "./invariants.ts";
+import type { SimulatedKubelet } from "./kubelet.ts";
+import type { Reach } from "./meddler.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
+
+/** The names of the plots. A new one goes last, so that the seeds of the others keep theirs. */
+export const PLOT_NAMES = ["tiedZone", "restartsInPace", "restartsInCountdowns"] as const;
+/** A plot's name. */
+export type PlotName = (typeof PLOT_NAMES)[number];
+
+/** One plot. */
+export interface Plot {
+  /** The drawn swarm, changed so far that it can happen. */
+  readonly stage: (swarm: Swarm, random: Random) => Swarm;
+  /** Brings it about, from the moment at which all is well. What it returns ends it. */
+  readonly play: (reach: Reach, random: Random) => Stop;
+}
+
+const SECOND = 1000;
+
+/** Faults by which a node may count otherwise than the plot has it. */
+const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
+  ...(["death", "zoneDeath", "flapping", "lag", "notReady", "missingReady", "nodeChurn", "zoneMoves"] as const),
+]);
+/** Faults of people and pods, which slow down nobody. */
+const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
+
+/** Zones in which so many silent nodes are exactly the threshold, above or below it as float32. */
+const TIES: readonly (readonly [threshold: number, silent: number, size: number])[] = [
+  [0.55, 11, 20],
+  [0.6, 3, 5],
+  [0.6, 6, 10],
+  [0.65, 13, 20],
+  [0.7, 7, 10],
+  [0.75, 3, 4],
+  [0.8, 4, 5],
+  [0.9, 9, 10],
+];
+
+/** The plots by name. */
+export const PLOTS: Readonly<Record<PlotName, Plot>> = {
+  /** A zone of which exactly the threshold's share falls silent, or one node less, for good. */
+  tiedZone: {
+    stage: (swarm, random) => {
+      const [unhealthyZoneThreshold, , size] = oneOf(random, TIES);
+      return {
+        ...swarm,
+        zones: [zone(1, size, swarm), zone(2, between(random, 3, 4), swarm)],
+        profile: { ...swarm.profile, unhealthyZoneThreshold },
+        faults: new Set([...swarm.faults].filter((name) => !CHANGES_OF_NODES.has(name))),
+      };
+    },
+    play: (reach, random) => {
+      const { zones, profile } = reach.world.swarm;
+      const size = zones[0]?.nodes ?? 0;
+      const tie = TIES.find((of) => of[0] === profile.unhealthyZoneThreshold && of[2] === size);
+      const silent = (tie?.[1] ?? 0) - (random() < 0.2 ? 1 : 0);
+      for (const kubelet of kubeletsOf(reach, 1).slice(0, silent)) kubelet.stop();
+      return () => {};
+    },
+  },
+
+  /** A queue of nodes at a low rate, and the only process dies again and again between two turns. */
+  restartsInPace: {
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 5, 9), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: [[...SERVICE_NAMES]],
+      profile: {
+        ...swarm.profile,
+        evictionMode: "taint",
+        nodeEvictionsPerSecond: oneOf(random, [0.05, 0.1]),
+        secondaryNodeEvictionsPerSecond: 0.01,
+      },
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 130, 170) * SECOND,
+    }),
+    play: (reach, random) => {
+      for (const kubelet of kubeletsOf(reach, 1)) kubelet.stop();
+      return dyingAgain(reach, random, { livesSeconds: [3, 14], deadSeconds: [1, 3] });
+    },
+  },
+
+  /** Pods that wait for their deadlines, and the processes die again and again meanwhile. */
+  restartsInCountdowns: {
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      podsPerNode: 4,
+      processes: swarm.processes.slice(0, 2),
+      profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: 1 },
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 160, 220) * SECOND,
+    }),
+    play: (reach, random) => {
+      for (const kubelet of kubeletsOf(reach, 1).slice(0, 2)) kubelet.stop();
+      return dyingAgain(reach, random, { livesSeconds: [15, 45], deadSeconds: [1, 8] });
+    },
+  },
+};
+
+function zone(number: number, nodes: number, { zones }: Swarm): ZonePlan {
+  return { name: `zone-${number}`, labels: zones[0]?.labels === "beta" ? "beta" : "stable", nodes };
+}
+
+function only({ faults }: Swarm, allowed: ReadonlySet<FaultClass>): ReadonlySet<FaultClass> {
+  return new Set([...faults].filter((name) => allowed.has(name)));
+}
+
+function kubeletsOf({ world }: Reach, number: number): SimulatedKubelet[] {
+  return [...world.kubelets.values()].filter(({ name }) => name.startsWith(`zone-${number}-`));
+}
+
+/** Spans of seconds, from the shortest to the longest. */
+interface Deaths {
+  readonly livesSeconds: readonly [least: number, most: number];
+  readonly deadSeconds: readonly [least: number, most: number];
+}
+
+/** From the first NoExecute taint on, kills a process after a while, starts it again, and so on with any of them. */
+function dyingAgain({ world, processes }: Reach, random: Random, { livesSeconds, deadSeconds }: Deaths): Stop {
+  let timer: Timer;
+  const after = ([least, most]: readonly [number, number], act: () => void): void => {
+    timer = world.clock.after(between(random, least * SECOND, most * SECOND), act);
+  };
+  const isBegun = (): boolean => world.objects<CheckedNode>("nodes").some(({ spec }) => spec?.taints?.some(isPaced));
+  const wait = (): void => after([1, 1], () => (isBegun() ? live() : wait()));
+  const live = (): void => after(livesSeconds, () => die(oneOf(random, processes)));
+  const die = (process: SimulatedProcess): void => {
+    process.kill();
+    after(deadSeconds, () => {
+      process.start();
+      live();
+    });
+  };
+  wait();
+  return () => timer.cancel();
+}

@@ -1,10 +1,17 @@
-/** Very many deadlines behind one timer: a heap in flat arrays. It does not know what is due. */
+/** Very many deadlines behind one timer: a wheel of wheels in flat arrays. It does not know what is due. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 
 /** Slots at first; the arrays double when they are full, and shrink to this again when nothing is held. */
 const SLOTS_MIN = 64;
 
-/** What stands in for a slot that has no place in the heap. */
+/** Each wheel has as many buckets as one bucket of the next wheel spans of its own. */
+const WIDTH = 256;
+/** Five wheels reach 35 years from the beginning of the clock in milliseconds. */
+const WHEELS = 5;
+const BUCKETS = WHEELS * WIDTH;
+const TICK_MAX = WIDTH ** WHEELS - 1;
+
+/** What stands in for the neighbour of a slot without a deadline. */
 const NOWHERE = -1;
 
 /** What deadlines are made of. `fire` gets what was added; its slot stays its own until it is removed. */
@@ -14,22 +21,26 @@ export interface DeadlinesOptions<T> {
 }
 
 /**
- * A binary heap of slots ordered by due time, then by slot. Beside its item a slot costs 24 bytes, and moving or
- * removing one costs the logarithm of their number. Instants are monotonic milliseconds.
+ * Deadlines by slot, each firing at the first whole millisecond (the tick) not before its due time. Ticks are numbers
+ * to the base WIDTH, with a wheel for each digit: a tick is filed on the wheel of the highest digit in which it differs
+ * from the present one, in the bucket of that digit, and filed anew once the present reaches that bucket. So setting,
+ * moving and firing cost the same however many there are. Beside its item a slot costs 16 bytes; instants are monotonic
+ * milliseconds.
  */
 export class Deadlines<T> {
   readonly #clock: Clock;
   readonly #fire: (item: T) => void;
   #items: (T | null)[] = [];
   #dueMs = new Float64Array(SLOTS_MIN);
-  /** The heap: at each place a slot. */
-  #slots = new Int32Array(SLOTS_MIN);
-  /** Where in the heap a slot stands. */
-  #places = new Int32Array(SLOTS_MIN).fill(NOWHERE);
+  /** Rings of neighbours: first one head for each bucket, then the slots. A bucket is empty when its head is alone. */
+  #next = newRings();
+  #previous = newRings();
+  /** Everything up to this tick has fired. */
+  #tick = 0;
   #size = 0;
   readonly #free: number[] = [];
   #timer: Timer | null = null;
-  #wakeMs = Number.POSITIVE_INFINITY;
+  #wakeTick = Number.POSITIVE_INFINITY;
 
   constructor({ clock, fire }: DeadlinesOptions<T>) {
     this.#clock = clock;
@@ -51,27 +62,23 @@ export class Deadlines<T> {
 
   /** When a slot is due; infinite when it has no deadline. */
   dueAt(slot: number): number {
-    return this.#places[slot] === NOWHERE ? Number.POSITIVE_INFINITY : (this.#dueMs[slot] ?? 0);
+    return this.#next[BUCKETS + slot] === NOWHERE ? Number.POSITIVE_INFINITY : (this.#dueMs[slot] ?? 0);
   }
 
   /** Sets or moves the deadline of a slot. One in the past fires as soon as the clock can. */
   set(slot: number, dueMs: number): void {
+    this.clear(slot);
+    if (this.#size === 0) this.#tick = Math.max(this.#tick, Math.floor(this.#clock.monotonicMs()));
     this.#dueMs[slot] = dueMs;
-    if (this.#places[slot] === NOWHERE) this.#put(slot, this.#size++);
-    const place = this.#places[slot] ?? 0;
-    this.#sink(slot, this.#rise(slot, place));
-    this.#arm();
+    this.#size += 1;
+    this.#arm(this.#file(slot));
   }
 
   /** Takes the deadline of a slot away; nothing happens when it has none. */
   clear(slot: number): void {
-    const place = this.#places[slot] ?? NOWHERE;
-    if (place === NOWHERE) return;
-    this.#places[slot] = NOWHERE;
-    const last = this.#slots[--this.#size] ?? 0;
-    if (last === slot) return;
-    this.#put(last, place);
-    this.#sink(last, this.#rise(last, place));
+    if (this.#next[BUCKETS + slot] === NOWHERE) return;
+    this.#size -= 1;
+    this.#unlink(BUCKETS + slot);
   }
 
   /** Gives a slot back with its deadline; it must not be used any more. */
@@ -86,96 +93,118 @@ export class Deadlines<T> {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    this.#wakeMs = Number.POSITIVE_INFINITY;
+    this.#wakeTick = Number.POSITIVE_INFINITY;
     this.#items = [];
     this.#free.length = 0;
     this.#size = 0;
     this.#dueMs = new Float64Array(SLOTS_MIN);
-    this.#slots = new Int32Array(SLOTS_MIN);
-    this.#places = new Int32Array(SLOTS_MIN).fill(NOWHERE);
+    this.#next = newRings();
+    this.#previous = newRings();
   }
 
   #grow(): void {
     const length = this.#dueMs.length * 2;
     this.#dueMs = copied(new Float64Array(length), this.#dueMs);
-    this.#slots = copied(new Int32Array(length), this.#slots);
-    this.#places = copied(new Int32Array(length).fill(NOWHERE), this.#places);
+    this.#next = copied(new Int32Array(BUCKETS + length).fill(NOWHERE), this.#next);
+    this.#previous = copied(new Int32Array(BUCKETS + length), this.#previous);
   }
 
-  #isBefore(left: number, right: number): boolean {
-    const leftMs = this.#dueMs[left] ?? 0;
-    const rightMs = this.#dueMs[right] ?? 0;
-    return leftMs < rightMs || (leftMs === rightMs && left < right);
-  }
-
-  #put(slot: number, place: number): void {
-    this.#slots[place] = slot;
-    this.#places[slot] = place;
-  }
-
-  #rise(slot: number, from: number): number {
-    let place = from;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
-      const parent = this.#slots[above] ?? 0;
-      if (!this.#isBefore(slot, parent)) break;
-      this.#put(parent, place);
-      place = above;
+  /** Puts a slot into the bucket for its tick; returns the tick with which that bucket begins. */
+  #file(slot: number): number {
+    const tick = Math.min(Math.max(Math.ceil(this.#dueMs[slot] ?? 0), this.#tick), TICK_MAX);
+    let wheel = 0;
+    let span = 1;
+    while (wheel < WHEELS - 1 && Math.floor(tick / (span * WIDTH)) !== Math.floor(this.#tick / (span * WIDTH))) {
+      span *= WIDTH;
+      wheel += 1;
     }
-    this.#put(slot, place);
-    return place;
+    const digits = Math.floor(tick / span);
+    this.#link(BUCKETS + slot, wheel * WIDTH + (digits % WIDTH));
+    return digits * span;
   }
 
-  #sink(slot: number, from: number): void {
-    let place = from;
-    for (let below = this.#leastBelow(place); below < this.#size; below = this.#leastBelow(place)) {
-      const child = this.#slots[below] ?? 0;
-      if (!this.#isBefore(child, slot)) break;
-      this.#put(child, place);
-      place = below;
-    }
-    this.#put(slot, place);
+  /** Puts a place at the end of a bucket. */
+  #link(place: number, head: number): void {
+    const last = this.#previous[head] ?? head;
+    this.#next[last] = place;
+    this.#previous[place] = last;
+    this.#next[place] = head;
+    this.#previous[head] = place;
   }
 
-  #leastBelow(place: number): number {
-    const left = 2 * place + 1;
-    if (left + 1 >= this.#size) return left;
-    return this.#isBefore(this.#slots[left + 1] ?? 0, this.#slots[left] ?? 0) ? left + 1 : left;
+  #unlink(place: number): void {
+    const next = this.#next[place] ?? NOWHERE;
+    const previous = this.#previous[place] ?? NOWHERE;
+    this.#next[previous] = next;
+    this.#previous[next] = previous;
+    this.#next[place] = NOWHERE;
   }
 
-  /**
-   * Sees to it that the clock wakes us when the first deadline is due, and no later. A deadline taken away may wake us
-   * for nothing.
-   */
-  #arm(): void {
-    const first = this.#slots[0] ?? 0;
-    const dueMs = this.#size === 0 ? Number.POSITIVE_INFINITY : (this.#dueMs[first] ?? 0);
-    if (dueMs >= this.#wakeMs) return;
+  /** Sees to it that the clock wakes us at a tick, and no later. A deadline taken away may wake us for nothing. */
+  #arm(tick: number): void {
+    if (tick >= this.#wakeTick) return;
     this.#timer?.cancel();
-    this.#wakeMs = dueMs;
-    this.#timer = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), () => this.#wake());
+    this.#wakeTick = tick;
+    this.#timer = this.#clock.after(Math.max(0, tick - this.#clock.monotonicMs()), () => this.#wake());
   }
 
   #wake(): void {
     // While firing, whatever is set is looked at by the loop or armed after it.
-    this.#wakeMs = Number.NEGATIVE_INFINITY;
+    this.#wakeTick = Number.NEGATIVE_INFINITY;
     try {
-      this.#fireUntil(this.#clock.monotonicMs());
+      this.#advance(Math.floor(this.#clock.monotonicMs()));
     } finally {
-      this.#wakeMs = Number.POSITIVE_INFINITY;
-      this.#arm();
+      this.#wakeTick = Number.POSITIVE_INFINITY;
+      const head = this.#firstHead();
+      if (head !== NOWHERE) this.#arm(this.#beginOf(head));
     }
   }
 
-  #fireUntil(now: number): void {
-    while (this.#size > 0) {
-      const slot = this.#slots[0] ?? 0;
-      if ((this.#dueMs[slot] ?? 0) > now) return;
-      this.clear(slot);
-      const item = this.#items[slot];
-      if (item !== null && item !== undefined) this.#fire(item);
+  /** Fires up to a tick. What begins earlier is emptied earlier, so that a higher wheel has nothing in the past. */
+  #advance(tick: number): void {
+    for (let head = this.#firstHead(); head !== NOWHERE; head = this.#firstHead()) {
+      const begin = this.#beginOf(head);
+      if (begin > tick) break;
+      this.#tick = begin;
+      this.#empty(head);
+    }
+    this.#tick = Math.max(this.#tick, tick);
+  }
+
+  /** Fires what a bucket of the first wheel holds; files what one of another wheel holds further down. */
+  #empty(head: number): void {
+    for (let place = this.#next[head] ?? head; place !== head; place = this.#next[head] ?? head) {
+      this.#unlink(place);
+      if (head < WIDTH) this.#execute(place - BUCKETS);
+      else this.#file(place - BUCKETS);
     }
   }
+
+  #execute(slot: number): void {
+    this.#size -= 1;
+    const item = this.#items[slot];
+    if (item !== null && item !== undefined) this.#fire(item);
+  }
+
+  /** The bucket that begins first of all that hold something; NOWHERE when none does. */
+  #firstHead(): number {
+    for (let wheel = 0, span = 1; wheel < WHEELS; wheel++, span *= WIDTH) {
+      // On a higher wheel the present bucket is empty: what was in it lies further down.
+      const from = wheel * WIDTH + (Math.floor(this.#tick / span) % WIDTH);
+      for (let head = from; head < (wheel + 1) * WIDTH; head++) if (this.#next[head] !== head) return head;
+    }
+    return NOWHERE;
+  }
+
+  /** The tick with which a bucket begins. */
+  #beginOf(head: number): number {
+    const span = WIDTH ** Math.floor(head / WIDTH);
+    return (Math.floor(this.#tick / (span * WIDTH)) * WIDTH + (head % WIDTH)) * span;
+  }
+}
+
+function newRings(): Int32Array<ArrayBuffer> {
+  return new Int32Array(BUCKETS + SLOTS_MIN).map((_, place) => (place < BUCKETS ? place : NOWHERE));
 }
 
 function copied<A extends Float64Array | Int32Array>(target: A, source: A): A {

@@ -23,7 +23,7 @@ import { typedBus } from "../runtime/bus.ts";
 import { aloneFleet, busFleet } from "../runtime/fleet.ts";
 import { logWith } from "../runtime/log.ts";
 import type { ReadableMetrics } from "../runtime/metrics.ts";
-import { type Supervisor, supervise } from "../runtime/supervisor.ts";
+import { supervise } from "../runtime/supervisor.ts";
 import { taintManagerService } from "../taint-manager/taint-manager.service.ts";
 import { zoneService } from "../zone/zone.service.ts";
 import { CurrentLedger } from "./current-ledger.ts";
@@ -50,9 +50,16 @@ export interface ControllerParts {
 }
 
 /** A running process of the controller. */
-export interface Controller extends Supervisor {
+export interface Controller {
   /** What the ledger knows; null when this process runs none. */
   readonly ledger: LedgerReader | null;
+  /**
+   * Ends what judges and leaves the fleet, so that others take over at once. Calls `left` when nothing more is asked of
+   * this process; its writers and ledger go on until `stop`, so that writes under way are finished and told.
+   */
+  leave(left: () => void): void;
+  /** Ends all that still runs. */
+  stop(): void;
 }
 
 const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
@@ -64,7 +71,7 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
   ["pod-writer", podWriterService],
 ]);
 
-/** Starts the chosen services; `stop` also says goodbye to the fleet. */
+/** Starts the chosen services. A process that stops without having left says goodbye all the same. */
 export function startController(parts: ControllerParts): Controller {
   const { member, services, shared, clock, profile, log, metrics, store, fatal } = parts;
   const bus = shared ? busOf(parts, "fleet") : null;
@@ -86,12 +93,18 @@ export function startController(parts: ControllerParts): Controller {
     metrics,
     fatal,
   });
+  let hasLeft = false;
   return {
     ledger,
-    stopJudging: () => supervisor.stopJudging(),
-    stop: () => {
+    leave(left) {
+      hasLeft = true;
+      supervisor.stopJudging();
+      if (pulsing === null) left();
+      else pulsing.goodbye(left);
+    },
+    stop() {
       supervisor.stop();
-      pulsing?.goodbye();
+      if (!hasLeft) pulsing?.goodbye();
     },
   };
 }

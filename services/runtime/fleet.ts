@@ -18,6 +18,12 @@ import { ownersOf } from "./fleet.policy.ts";
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
 const LISTENING_PULSES = 1.25;
 
+/**
+ * How long a member that leaves minds its shards beside its successors, in milliseconds: whatever is asked before they
+ * listen reaches it.
+ */
+const LINGER_MS = 250;
+
 /** The fleet of a process that is alone: it minds every shard of every service, from the start and for ever. */
 export function aloneFleet(member: string): Fleet {
   return {
@@ -44,8 +50,11 @@ export interface BusFleetOptions {
 
 /** A fleet that can be left. */
 export interface BusFleet extends Fleet {
-  /** Gives every shard up, tells the others, and falls silent for ever. */
-  goodbye(): void;
+  /**
+   * Tells the others, who take over at once, and falls silent for ever. A moment later it gives every shard up and calls
+   * `left`: nothing is asked of it any more.
+   */
+  goodbye(left?: () => void): void;
 }
 
 /**
@@ -95,12 +104,15 @@ class PulsingFleet implements BusFleet {
     return () => followers.delete(follower);
   }
 
-  goodbye(): void {
+  goodbye(left: () => void = () => {}): void {
     this.#pulseTimer.cancel();
     this.#stopHearing();
-    this.#giveUp();
     this.#members.clear();
     this.#pulse(true);
+    this.#options.clock.after(LINGER_MS, () => {
+      this.#giveUp();
+      left();
+    });
   }
 
   /** Pulses, and arms the next pulse; `dueMs` is when this one was due. */

@@ -119,6 +119,8 @@ export class ShardView {
     if (this.#publisher !== null && this.#publisher !== publisherOf(message) && !isClosing) {
       this.#doubt = "another observer speaks";
     }
+    // An observer that has hardly begun may not have listened yet when a resync was asked for.
+    if (this.#publisher !== publisherOf(message) && message.body.resyncs <= 1) this.#askedAt = Number.NEGATIVE_INFINITY;
     this.#publisher = publisherOf(message);
     this.#pulse = message.body;
     this.sight.hear(message, nowMs);

@@ -81,7 +81,7 @@ export class WriteJobs<A> {
     this.#try(key, job);
   }
 
-  /** Forgets the asks under these keys; a try that is under way ends untold. */
+  /** Forgets the asks under these keys; a try that is under way is still told, and not repeated. */
   drop(isDropped: (key: string) => boolean): void {
     for (const [key, job] of this.#jobs) {
       if (!isDropped(key)) continue;
@@ -95,15 +95,16 @@ export class WriteJobs<A> {
     job.timer = null;
     this.#options.attempt(job.ask, job.failures > 0, (result) => {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
+      else this.#tell(job, result, false);
     });
   }
 
   #settle(key: string, job: Job<A>, result: TryResult): void {
-    const { clock, told } = this.#options;
-    const { ask, next } = job;
+    const { clock } = this.#options;
+    const { next } = job;
     const isRetried = this.#isRetried(job, result);
     job.isTrying = false;
-    told(ask, result, { retrying: isRetried && next === null, latencyMs: clock.monotonicMs() - job.askedMs });
+    this.#tell(job, result, isRetried && next === null);
     job.failures = isRetried ? job.failures + 1 : 0;
     if (next !== null) {
       job.next = null;
@@ -114,6 +115,11 @@ export class WriteJobs<A> {
       return;
     }
     job.timer = clock.after(this.#pauseMs(job, result), () => this.#try(key, job));
+  }
+
+  #tell({ ask, askedMs }: Job<A>, result: TryResult, retrying: boolean): void {
+    const { clock, told } = this.#options;
+    told(ask, result, { retrying, latencyMs: clock.monotonicMs() - askedMs });
   }
 
   #isRetried({ failures }: Job<A>, { outcome, isOnce = false }: TryResult): boolean {

@@ -96,10 +96,17 @@ test("a member that says goodbye leaves no shard without an owner", () => {
   const { clock, join } = world();
   const [first, second] = [join("a"), join("b")];
   clock.advance(10_000);
-  first.fleet.goodbye();
-  expect(first.shards.size).toBe(0);
+  const shared = first.shards.size;
+  let left = false;
+  first.fleet.goodbye(() => {
+    left = true;
+  });
   clock.advance(0);
   expect(second.shards.size).toBe(SHARD_COUNT);
+  // What was asked before its successor listened still reaches it.
+  expect([first.shards.size, left]).toEqual([shared, false]);
+  clock.advance(250);
+  expect([first.shards.size, second.shards.size, left]).toEqual([0, SHARD_COUNT, true]);
   clock.advance(60_000);
   expect([first.shards.size, second.shards.size]).toEqual([0, SHARD_COUNT]);
 });
@@ -250,5 +257,6 @@ test("a follower hears of the shards already minded at once, and nothing more af
   expect(gained.length).toBe(SHARD_COUNT);
   stop();
   first.fleet.goodbye();
+  clock.advance(10_000);
   expect(gained.length).toBe(SHARD_COUNT);
 });

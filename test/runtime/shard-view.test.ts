@@ -112,6 +112,17 @@ describe("a resync is asked for", () => {
     expect(held.resyncReason(1_000)).toBe("nothing has been told yet");
   });
 
+  test("at once of an observer that has just begun, which may not have heard what was asked before", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
+    held.doubt("messages went missing");
+    expect(held.resyncReason(0)).toBe("messages went missing");
+    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 100);
+    expect(held.resyncReason(100)).not.toBeNull();
+    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 200);
+    expect(held.resyncReason(200)).toBeNull();
+  });
+
   test("not while all is well, nor while the observer itself does not see the nodes", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);

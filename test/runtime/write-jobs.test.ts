@@ -114,7 +114,7 @@ describe("a newer ask", () => {
   });
 });
 
-test("dropped asks are neither tried again nor told of", () => {
+test("dropped asks are not tried again, but the end of a try that was under way is told", () => {
   const { clock, tries, told, written, answer } = jobs();
   written.ask("1/k", "a");
   written.ask("2/k", "b");
@@ -123,7 +123,7 @@ test("dropped asks are neither tried again nor told of", () => {
   tries[0]?.report({ outcome: "ok", change: "", detail: "", resourceVersion: null });
   clock.advance(60_000);
   expect(tries).toHaveLength(2);
-  expect(told).toEqual(["b failed retrying after 0"]);
+  expect(told).toEqual(["b failed retrying after 0", "a ok after 0"]);
   expect(written.size).toBe(0);
 });
 

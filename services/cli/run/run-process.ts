@@ -66,9 +66,9 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   return ExitCode.ok;
 }
 
-/** Stops judging, lets writes under way finish, then says goodbye. */
+/** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */
 async function finish(controller: Controller, writes: DrainableKube, clock: Clock, log: Log): Promise<void> {
-  controller.stopJudging();
+  await new Promise<void>((resolve) => controller.leave(resolve));
   const drained = await new Promise<boolean>((resolve) => {
     const late = clock.after(DRAIN_MS, () => resolve(false));
     writes.whenIdle(() => {

@@ -14,40 +14,52 @@ export interface Outcome {
   readonly sometimes: ReadonlyMap<string, { readonly runs: number; readonly times: number }>;
   readonly virtualMs: number;
   readonly tookMs: number;
+  /** The first seed and the last. */
+  readonly seeds: readonly [number, number];
+}
+
+/** Which seeds to run. */
+export interface Order {
+  readonly from: number;
+  /** How many seeds, if time does not end it before. */
+  readonly count: number;
+  readonly forMs: number;
+  /** Whether the first failure ends it. */
+  readonly untilFailure?: boolean;
+  /** Told after each seed what it all came to so far. */
+  readonly told?: (soFar: Outcome) => void;
 }
 
 /** Every tenth seed runs twice: its two traces must be the same. */
 const TWICE_EVERY = 10;
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
-export async function runSeeds({
-  from,
-  count,
-  forMs,
-  untilFailure = false,
-}: {
-  from: number;
-  count: number;
-  forMs: number;
-  /** Whether the first failure ends it. */
-  untilFailure?: boolean;
-}): Promise<Outcome> {
+export async function runSeeds({ from, count, forMs, untilFailure = false, told }: Order): Promise<Outcome> {
   const startedAt = performance.now();
-  const verdicts: Short[] = [];
+  let soFar: Outcome = {
+    runs: 0,
+    twice: 0,
+    failures: [],
+    sometimes: new Map(),
+    virtualMs: 0,
+    tookMs: 0,
+    seeds: [from, from],
+  };
   let next = from;
   const crew = Array.from({ length: availableParallelism() }, () => new Worker(new URL(import.meta.url)));
   await Promise.all(crew.map((worker) => serve(worker)));
-  return summed(verdicts, performance.now() - startedAt);
+  return soFar;
 
   function serve(worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       const give = (): void => {
-        const isOver = untilFailure && verdicts.some(({ problem }) => problem !== null);
+        const isOver = untilFailure && soFar.failures.length > 0;
         if (!isOver && next < from + count && performance.now() - startedAt < forMs) worker.postMessage(next++);
         else void worker.terminate().then(() => resolve());
       };
       worker.on("message", (verdict: Short) => {
-        verdicts.push(verdict);
+        soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
+        told?.(soFar);
         give();
       });
       worker.on("error", reject);
@@ -56,31 +68,38 @@ export async function runSeeds({
   }
 }
 
-function summed(verdicts: readonly Short[], tookMs: number): Outcome {
-  const sometimes = new Map<string, { runs: number; times: number }>();
-  for (const verdict of verdicts) {
-    for (const [situation, times] of Object.entries(verdict.sometimes)) {
-      const sum = sometimes.get(situation) ?? { runs: 0, times: 0 };
-      sometimes.set(situation, { runs: sum.runs + 1, times: sum.times + times });
-    }
+function withVerdict(outcome: Outcome, verdict: Short): Outcome {
+  const { seed, problem, virtualMs } = verdict;
+  const sometimes = new Map(outcome.sometimes);
+  for (const [situation, times] of Object.entries(verdict.sometimes)) {
+    const sum = sometimes.get(situation) ?? { runs: 0, times: 0 };
+    sometimes.set(situation, { runs: sum.runs + 1, times: sum.times + times });
   }
   return {
-    runs: verdicts.length,
-    twice: verdicts.filter(({ seed }) => seed % TWICE_EVERY === 0).length,
-    failures: verdicts.filter(({ problem }) => problem !== null),
+    ...outcome,
     sometimes,
-    virtualMs: verdicts.reduce((sum, { virtualMs }) => sum + virtualMs, 0),
-    tookMs,
+    runs: outcome.runs + 1,
+    twice: outcome.twice + (seed % TWICE_EVERY === 0 ? 1 : 0),
+    failures: problem === null ? outcome.failures : [...outcome.failures, verdict],
+    virtualMs: outcome.virtualMs + virtualMs,
+    seeds: [outcome.seeds[0], Math.max(outcome.seeds[1], seed)],
   };
 }
 
+/** Runs a seed; one that breaks out of its run is a failure like any other. */
 function runOne(seed: number): Short {
   const startedAt = performance.now();
-  const { steps: _, ...verdict } = simulate(seed);
-  const again = seed % TWICE_EVERY === 0 && verdict.problem === null ? simulate(seed).traceHash : verdict.traceHash;
-  const ms = performance.now() - startedAt;
-  if (again === verdict.traceHash) return { ...verdict, ms };
-  return { ...verdict, ms, problem: `two runs differ: ${verdict.traceHash.slice(0, 12)}, ${again.slice(0, 12)}` };
+  try {
+    const { steps: _, ...verdict } = simulate(seed);
+    const isTwice = seed % TWICE_EVERY === 0 && verdict.problem === null;
+    const again = isTwice ? simulate(seed).traceHash : verdict.traceHash;
+    const differs = `two runs differ: ${verdict.traceHash.slice(0, 12)}, ${again.slice(0, 12)}`;
+    const problem = again === verdict.traceHash ? verdict.problem : differs;
+    return { ...verdict, problem, ms: performance.now() - startedAt };
+  } catch (error) {
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { seed, problem, traceHash: "", sometimes: {}, virtualMs: 0, ms: performance.now() - startedAt };
+  }
 }
 
 if (!isMainThread) parentPort?.on("message", (seed: number) => parentPort?.postMessage(runOne(seed)));

@@ -1,8 +1,8 @@
 /** `npm run sim`: reads what to run, has it run, prints what came of it. It decides nothing about a run. */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { runSeeds } from "./crew.ts";
-import { reportLines } from "./report.ts";
+import { type Outcome, runSeeds } from "./crew.ts";
+import { headLine, reportLines } from "./report.ts";
 import { simulate } from "./simulate.ts";
 import { shrink, tell } from "./story.ts";
 import { drawSwarm } from "./swarm.ts";
@@ -11,6 +11,11 @@ const USAGE = `npm run sim                        a minute of seeds nobody ran b
 npm run sim -- --seeds 200         the first 200 seeds
 npm run sim -- --hours 1           an hour of them
 npm run sim -- --seed N [--trace]  one seed; with --trace every write and the story of its failure`;
+
+/** A long run shows so often how far it is. */
+const PROGRESS_MS = 60_000;
+/** So many failures are told with their stories; each costs some runs more. */
+const FAILURES_TOLD_MAX = 3;
 
 const { values } = parseArgs({
   options: {
@@ -29,34 +34,52 @@ async function main(): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  if (values.seed !== undefined) return one(Number(values.seed), values.trace === true);
+  for (const name of ["seed", "seeds", "from", "hours"] as const) {
+    const value = values[name];
+    if (value === undefined || (Number(value) > 0 && Number.isFinite(Number(value)))) continue;
+    console.error(`--${name} ${JSON.stringify(value)} is not a number above 0`);
+    return 2;
+  }
+  const tree = commit();
+  if (values.seed !== undefined) return one(Number(values.seed), tree);
   const count = values.seeds === undefined ? Number.POSITIVE_INFINITY : Number(values.seeds);
   const ms = values.hours === undefined ? 60_000 : Number(values.hours) * 3_600_000;
-  const from =
-    values.from === undefined ? (values.seeds === undefined ? Date.now() % 1_000_000_000 : 1) : Number(values.from);
-  const outcome = await runSeeds({
-    from,
-    count,
-    forMs: count === Number.POSITIVE_INFINITY ? ms : Number.POSITIVE_INFINITY,
-  });
-  for (const line of reportLines(outcome)) console.log(line);
-  for (const { seed } of outcome.failures.slice(0, 3)) explain(seed);
+  // Seeds of a day's own, unless somebody wants to run the same again.
+  const freshFrom = values.seeds === undefined ? Date.now() % 1_000_000_000 : 1;
+  const from = values.from === undefined ? freshFrom : Number(values.from);
+  let toldAt = performance.now();
+  const told = (soFar: Outcome): void => {
+    if (performance.now() - toldAt < PROGRESS_MS) return;
+    toldAt = performance.now();
+    console.log(headLine(soFar));
+  };
+  const forMs = count === Number.POSITIVE_INFINITY ? ms : Number.POSITIVE_INFINITY;
+  const outcome = await runSeeds({ from, count, forMs, told });
+  for (const line of reportLines(outcome, tree)) console.log(line);
+  for (const { seed } of outcome.failures.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
   return outcome.failures.length === 0 ? 0 : 1;
 }
 
-function one(seed: number, trace: boolean): number {
+function one(seed: number, tree: string): number {
   const verdict = simulate(seed);
-  if (trace)
+  if (values.trace === true)
     for (const { atMs, writer, what } of verdict.steps) console.log(`${(atMs / 1000).toFixed(3)} s ${writer} ${what}`);
   console.log(`seed ${seed}: ${verdict.problem ?? "clean"} (trace ${verdict.traceHash.slice(0, 16)})`);
-  if (verdict.problem !== null) explain(seed);
+  if (verdict.problem !== null) explain(seed, tree);
   return verdict.problem === null ? 0 : 1;
 }
 
-function explain(seed: number): void {
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+function explain(seed: number, tree: string): void {
   const swarm = shrink(drawSwarm(seed));
-  console.log(`\nSEED=${seed} COMMIT=${commit}  npm run sim -- --seed ${seed} --trace`);
+  console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed} --trace`);
+  if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);
   console.log(`faults that are needed for it: ${[...swarm.faults].join(", ") || "none"}`);
   for (const line of tell(swarm)) console.log(`  ${line}`);
+}
+
+/** What is checked out, and whether it was changed since. */
+function commit(): string {
+  const git = (...words: string[]): string => execFileSync("git", words, { encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--", "protocols", "services", "test/sim") !== "";
+  return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
 }

@@ -1,9 +1,9 @@
 /** What a fault can reach, how often it strikes and how one that lasts ends. It strikes nobody itself. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
+import { between, oneOf } from "./chance.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { CALM_LINKS, Network } from "./network.ts";
 import type { SimulatedProcess } from "./process.ts";
-import { between, oneOf } from "./chance.ts";
 import type { World } from "./world.ts";
 
 /** Everything a fault can reach. */
@@ -32,6 +32,27 @@ export function lasting({ world }: Reach, random: Random, mostSeconds: number, u
   };
   const timer: Timer = world.clock.after(between(random, 1, mostSeconds) * 1000, once);
   return once;
+}
+
+/** So long after the faults ended everybody who was to come back is back. */
+const BACK_WITHIN_MS = 25_000;
+
+/** Does something as the world after a while; when the faults end first, soon after that. */
+export function later(
+  { world }: Reach,
+  random: Random,
+  [leastSeconds, mostSeconds]: readonly [number, number],
+  act: () => void,
+): Stop {
+  const delayMs = between(random, leastSeconds, mostSeconds) * 1000;
+  const dueMs = world.clock.monotonicMs() + delayMs;
+  const timer = world.clock.after(delayMs, () => world.asWorld(act));
+  return () => {
+    const leftMs = dueMs - world.clock.monotonicMs();
+    if (leftMs <= BACK_WITHIN_MS) return;
+    timer.cancel();
+    world.clock.after(leftMs % BACK_WITHIN_MS, () => world.asWorld(act));
+  };
 }
 
 /** Makes all links worse for a while. */

@@ -2,8 +2,8 @@
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { isObject } from "../../services/apiserver/objects.ts";
-import { lasting, type Meddler, type Reach, withLinks, withWire } from "./meddler.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
+import { lasting, later, type Meddler, type Reach, withLinks, withWire } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
 import type { FaultClass } from "./swarm.ts";
 import { labelsOf } from "./world.ts";
@@ -111,35 +111,36 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   },
   death: {
     everySeconds: 20,
-    act: ({ world }, random) => {
-      const kubelet = world.anyKubelet(random);
+    act: (reach, random) => {
+      const kubelet = reach.world.anyKubelet(random);
       kubelet.stop();
-      if (random() < 0.6) world.clock.after(between(random, 5, 90) * 1000, () => world.asWorld(() => kubelet.start()));
-      return undefined;
+      return random() < 0.6 ? later(reach, random, [5, 90], () => kubelet.start()) : undefined;
     },
   },
   zoneDeath: {
     everySeconds: 120,
-    act: ({ world }, random) => {
-      const zone = oneOf(random, world.swarm.zones).name;
+    act: (reach, random) => {
+      const { swarm, kubelets } = reach.world;
+      const zone = oneOf(random, swarm.zones).name;
       const share = oneOf(random, [0.5, 0.6, 1]);
-      for (const kubelet of world.kubelets.values()) {
+      const hastened: Stop[] = [];
+      for (const kubelet of kubelets.values()) {
         if (!kubelet.name.startsWith(zone) || random() >= share) continue;
         kubelet.stop();
-        if (random() < 0.8)
-          world.clock.after(between(random, 40, 95) * 1000, () => world.asWorld(() => kubelet.start()));
+        if (random() < 0.8) hastened.push(later(reach, random, [40, 95], () => kubelet.start()));
       }
-      return undefined;
+      return () => {
+        for (const hasten of hastened) hasten();
+      };
     },
   },
   flapping: {
     everySeconds: 15,
-    act: ({ world }, random) => {
-      const kubelet = world.anyKubelet(random);
+    act: (reach, random) => {
+      const kubelet = reach.world.anyKubelet(random);
       if (!kubelet.alive) return undefined;
       kubelet.stop();
-      world.clock.after(between(random, 1, 70) * 1000, () => world.asWorld(() => kubelet.start()));
-      return undefined;
+      return later(reach, random, [1, 70], () => kubelet.start());
     },
   },
   lag: {
@@ -149,17 +150,18 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
       kubelet.lagMs = between(random, 0, 60_000);
       return lasting(reach, random, 120, () => {
         kubelet.lagMs = 0;
+        if (!kubelet.alive) return;
+        kubelet.stop();
+        reach.world.asWorld(() => kubelet.start());
       });
     },
   },
   notReady: {
     everySeconds: 25,
-    act: ({ world }, random) => {
-      const kubelet = world.anyKubelet(random);
-      world.asWorld(() => kubelet.say("False"));
-      if (random() < 0.7)
-        world.clock.after(between(random, 5, 90) * 1000, () => world.asWorld(() => kubelet.say("True")));
-      return undefined;
+    act: (reach, random) => {
+      const kubelet = reach.world.anyKubelet(random);
+      reach.world.asWorld(() => kubelet.say("False"));
+      return random() < 0.7 ? later(reach, random, [5, 90], () => kubelet.say("True")) : undefined;
     },
   },
   missingReady: {
@@ -172,13 +174,13 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   },
   nodeChurn: {
     everySeconds: 40,
-    act: ({ world }, random) => {
+    act: (reach, random) => {
+      const { world } = reach;
       const kubelet = world.anyKubelet(random);
       kubelet.stop();
       world.remove("nodes", kubelet.name);
       world.heartbeats.delete(kubelet.name);
-      world.clock.after(between(random, 0, 40) * 1000, () => world.asWorld(() => kubelet.start()));
-      return undefined;
+      return later(reach, random, [0, 40], () => kubelet.start());
     },
   },
   zoneMoves: {

@@ -27,7 +27,14 @@ const SECOND = 1000;
 
 /** Faults by which a node may count otherwise than the plot has it. */
 const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
-  ...(["death", "zoneDeath", "flapping", "lag", "notReady", "missingReady", "nodeChurn", "zoneMoves"] as const),
+  "death",
+  "zoneDeath",
+  "flapping",
+  "lag",
+  "notReady",
+  "missingReady",
+  "nodeChurn",
+  "zoneMoves",
 ]);
 /** Faults of people and pods, which slow down nobody. */
 const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);

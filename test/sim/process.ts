@@ -8,11 +8,19 @@ import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import type { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createKube } from "../../services/runtime/kube.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { CALM_WIRE, FaultyWire, type WireFaults } from "./faulty-wire.ts";
 import type { Link, Network } from "./network.ts";
 import { ProcessClock } from "./process-clock.ts";
+
+/** Figures that nobody reads: keeping them would be a tenth of a run. */
+const UNCOUNTED: ReadableMetrics = {
+  counter: () => ({ add: () => {} }),
+  gauge: () => ({ set: () => {} }),
+  histogram: () => ({ observe: () => {} }),
+  text: async () => "",
+};
 
 /** What the world lends a process. */
 export interface ProcessWorld {
@@ -95,7 +103,7 @@ export class SimulatedProcess {
     const wire = new FaultyWire({ wire: api.wire, clock, random, writer: this.name, count: this.#world.count });
     if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
-    const [log, metrics] = [recordingLog(), createMetrics()];
+    const [log, metrics] = [recordingLog(), UNCOUNTED];
     const kube = createKube({ wire, clock, random: chance(`kube/${life}`), log, metrics, profile });
     const controller = startController({
       clock,

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
+import { chanceOf } from "./chance.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -21,7 +22,6 @@ import { SimulatedProcess } from "./process.ts";
 import { Promptness } from "./promptness.ts";
 import { sealed } from "./sealed.ts";
 import type { Crossing } from "./story.ts";
-import { chanceOf } from "./chance.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
 import { Words } from "./words.ts";
 import { World } from "./world.ts";
@@ -54,8 +54,8 @@ const CALM_MS = 420 * SECOND;
 /** How often a run looks whether an invariant was broken. */
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
-/** Kubelets that were down when the faults ended may take so long to come back. */
-const LATE_RETURN_MS = 100 * SECOND;
+/** What follows the end of the faults is looked at for so long in any case; kubelets come back meanwhile. */
+const AFTERMATH_MS = 60 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;
 
@@ -169,7 +169,7 @@ class Run {
     const largestMs = largest > profile.largeClusterSizeThreshold ? (largest / pace) * SECOND : 0;
     const boundMs =
       CALM_MS + Math.max(largestMs, (this.#world.kubelets.size / profile.nodeEvictionsPerSecond) * SECOND);
-    this.#advance(LATE_RETURN_MS);
+    this.#advance(AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (this.#wrongs().length === 0) return this.#staysRight();
       this.#advance(CALM_STEP_MS);

@@ -8,10 +8,10 @@ import type { StorageName } from "../../services/apiserver/resources.ts";
 import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { between, chanceOf, oneOf } from "./chance.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { SimulatedKubelet } from "./kubelet.ts";
-import { between, chanceOf, oneOf } from "./chance.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
 const NODES = coreResource("nodes");
@@ -105,9 +105,7 @@ export class World {
     const now = apiTime(this.clock.wallMs());
     const random = chanceOf(this.swarm.seed, `pod/${name}/${now}`);
     const owners =
-      random() < 0.15
-        ? [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true }]
-        : [];
+      random() < 0.15 ? [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "d", controller: true }] : [];
     const pod: ApiObject = {
       apiVersion: "v1",
       kind: "Pod",
@@ -161,7 +159,9 @@ export class World {
     const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat, asWorld });
     this.kubelets.set(name, kubelet);
     // Spread over one renewal, as the kubelets of a real cluster are.
-    this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () => this.asWorld(() => kubelet.start()));
+    this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () =>
+      this.asWorld(() => kubelet.start()),
+    );
     this.clock.after(10_000, () => {
       for (let pod = 0; pod < this.swarm.podsPerNode; pod++) this.addPod(name, `pod-${++this.#pods}`);
     });

@@ -1,24 +1,41 @@
-/** compose.yaml: what its profiles hold, and profile `one` brought up. */
-import { spawnSync } from "node:child_process";
+/** compose.yaml: what its profiles hold, and each of them brought up; of the watch what there is an image of. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { composeProgram, describeWithDocker, IMAGES } from "../support/docker.ts";
-import { freePort } from "../support/nats-server.ts";
+import { SHARD_COUNT } from "../../protocols/subjects.ts";
+import { describeWithCompose } from "../support/docker.ts";
 import { until } from "../support/until.ts";
+import { ComposeProject } from "./compose.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const WITHIN = { withinMs: 60_000, everyMs: 250 };
+/** Panels that show nothing until something goes wrong. */
+const EMPTY_IN_CALM = ["Messages dropped"];
 
 interface ComposeService {
   readonly profiles: readonly string[];
   readonly command?: readonly string[];
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
-const { services } = parse(readFileSync(join(ROOT, "compose.yaml"), "utf8"), { merge: true }) as {
+interface Dashboard {
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly type: string; readonly query: string }[];
+  };
+  readonly panels: readonly {
+    readonly title: string;
+    readonly datasource?: { readonly type: string; readonly uid: string };
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+}
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const dashboard = JSON.parse(read("deploy/grafana/vigil.json")) as Dashboard;
+const { services } = parse(read("compose.yaml"), { merge: true }) as {
   services: Readonly<Record<string, ComposeService>>;
 };
 const inProfile = (profile: string): string[] =>
@@ -50,36 +67,85 @@ describe("compose.yaml", () => {
     );
     expect(mounted.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
+
+  test("gives Grafana the data of its Prometheus, and a dashboard that asks for them and is shown first", () => {
+    const { volumes = [], environment = {} } = services.grafana ?? {};
+    const inside = new Map(volumes.map((volume) => volume.split(":").slice(0, 2).toReversed() as [string, string]));
+    const folder = "deploy/compose/grafana";
+    expect(inside.get("/etc/grafana/provisioning")).toBe(`./${folder}`);
+    const { datasources } = parse(read(`${folder}/datasources/prometheus.yaml`));
+    expect(datasources).toMatchObject([{ type: "prometheus", url: "http://prometheus:9090", isDefault: true }]);
+    const { providers } = parse(read(`${folder}/dashboards/vigil.yaml`));
+    expect(inside.get(providers[0].options.path)).toBe("./deploy/grafana");
+    expect(environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH).toBe(`${providers[0].options.path}/vigil.json`);
+    const [{ name, type, query } = { name: "", type: "", query: "" }] = dashboard.templating.list;
+    expect([type, query]).toEqual(["datasource", "prometheus"]);
+    const asked = dashboard.panels.flatMap(({ datasource }) => (datasource === undefined ? [] : [datasource]));
+    expect(new Set(asked.map(({ uid }) => uid))).toEqual(new Set([`\${${name}}`]));
+  });
 });
 
-const composeWords = composeProgram();
-const project = `vigil-test-${process.pid}`;
+/** Waits until the sixty nodes are known and ready. */
+async function seesItsNodes(project: ComposeProject): Promise<void> {
+  await until("Vigil is ready", () => project.answers("VIGIL_PORT", "/readyz"), WITHIN);
+  const ready = async () =>
+    ((await project.json("VIGIL_PORT", "/api/overview")) as { nodes: { ready: number } }).nodes.ready;
+  await until("its nodes are ready", async () => (await ready()) === 60, WITHIN);
+}
 
-describeWithDocker(
-  "profile one",
-  () => {
-    let port = 0;
-    const compose = (...args: string[]) => {
-      const env = { ...process.env, NATS_IMAGE: IMAGES.nats, VIGIL_IMAGE: IMAGES.vigil, VIGIL_PORT: String(port) };
-      const [program = "", ...words] = composeWords ?? [];
-      const argv = [...words, "--project-name", project, "--profile", "one", ...args];
-      const { status, stdout, stderr } = spawnSync(program, argv, { cwd: ROOT, env, encoding: "utf8" });
-      expect(status, `${stdout}${stderr}`).toBe(0);
-      return stdout;
-    };
-    afterAll(() => compose("down", "--volumes"));
+describeWithCompose("profile one", () => {
+  let project: ComposeProject;
+  beforeAll(async () => {
+    project = await ComposeProject.open("one");
+  });
+  afterAll(() => project.down());
 
-    test("comes up, sees its sixty nodes and shows the dashboard", async () => {
-      port = await freePort();
-      compose("up", "--detach", "--no-build");
-      const url = `http://127.0.0.1:${port}`;
-      const answers = async (path: string) => (await fetch(`${url}${path}`).catch(() => null))?.ok === true;
-      await until("Vigil is ready", () => answers("/readyz"), { withinMs: 60_000, everyMs: 250 });
-      const ready = async () =>
-        ((await (await fetch(`${url}/api/overview`)).json()) as { nodes: { ready: number } }).nodes.ready;
-      await until("its nodes are ready", async () => (await ready()) === 60, { withinMs: 30_000, everyMs: 250 });
-      expect(await (await fetch(url)).text()).toContain("<title>");
-    });
-  },
-  composeWords === null ? "no compose: apt-get install docker-compose" : null,
-);
+  test("comes up, sees its sixty nodes and shows the dashboard", async () => {
+    project.run("up", "--detach", "--no-build");
+    await seesItsNodes(project);
+    expect(await (await project.get("VIGIL_PORT", "/")).text()).toContain("<title>");
+  });
+
+  const ask = async <A>(path: string) =>
+    ((await project.json("PROMETHEUS_PORT", `/api/v1/${path}`)) as { data: A }).data;
+
+  test("with Prometheus of profile watch has every alert rule weighed, and every panel of the dashboard filled", async () => {
+    project.run("--profile=watch", "up", "--detach", "--no-build", "--no-deps", "prometheus");
+    await until("Prometheus is ready", () => project.answers("PROMETHEUS_PORT", "/-/ready"), WITHIN);
+    const rules = async () =>
+      (await ask<{ groups: { rules: { health: string }[] }[] }>("rules")).groups.flatMap((group) => group.rules);
+    await until("every rule is weighed", async () => (await rules()).every(({ health }) => health === "ok"), WITHIN);
+    expect((await rules()).length).toBeGreaterThan(10);
+    const shown = dashboard.panels.filter(({ title }) => !EMPTY_IN_CALM.includes(title));
+    for (const expr of shown.flatMap(({ targets = [] }) => targets.map((target) => target.expr))) {
+      const query = `query?query=${encodeURIComponent(expr)}`;
+      const isFilled = async () => (await ask<{ result: unknown[] }>(query)).result.length > 0;
+      await until(`there is data for ${expr}`, isFilled, WITHIN);
+    }
+  });
+});
+
+describeWithCompose("profile split", () => {
+  let project: ComposeProject;
+  beforeAll(async () => {
+    project = await ComposeProject.open("split");
+    project.run("up", "--detach", "--no-build");
+  });
+  afterAll(() => project.down());
+
+  const controllers = inProfile("split").filter((name) => services[name]?.command?.[0] === "run");
+
+  test("comes up as one fleet that has an owner for every shard and sees its sixty nodes", async () => {
+    await seesItsNodes(project);
+    const get = ["node", "services/main.ts", "get", "fleet", "--nats=nats://nats:4222", "--output=json"];
+    const members = JSON.parse(project.run("exec", "-T", "ledger", ...get)) as { services: string[]; shards: number }[];
+    expect(members.map((member) => member.services.join()).toSorted()).toEqual([...SERVICE_NAMES, "node"].toSorted());
+    expect(members.every(({ shards }) => shards > 0)).toBe(true);
+    expect(members.reduce((sum, { shards }) => sum + shards, 0)).toBe(SERVICE_NAMES.length * SHARD_COUNT);
+  });
+
+  test("ends each of its processes with 0, within ten seconds", () => {
+    project.run("stop", "--timeout=10", ...controllers);
+    expect(controllers.map((name) => [name, project.exitCode(name)])).toEqual(controllers.map((name) => [name, 0]));
+  });
+});

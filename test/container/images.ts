@@ -1,9 +1,9 @@
 /**
- * Builds container images from what this machine has, for one without an image registry: Node, nats-server, and the
- * product on top. Prints the variables under which the tests and compose.yaml then find them.
+ * Builds container images from what this machine has, for one without an image registry: Node, nats-server,
+ * Prometheus, and the product. Prints the variables under which the tests and compose.yaml then find them.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { natsServer } from "../support/nats-programs.ts";
@@ -18,7 +18,12 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_p
 const NAME_SERVICE = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
 
 /** The images by the variables that name them. */
-const LOCAL_IMAGES = { NODE_IMAGE: "local/node:24", NATS_IMAGE: "local/nats:2", VIGIL_IMAGE: "local/vigil:test" };
+const LOCAL_IMAGES = {
+  NODE_IMAGE: "local/node:24",
+  NATS_IMAGE: "local/nats:2",
+  PROMETHEUS_IMAGE: "local/prometheus:2",
+  VIGIL_IMAGE: "local/vigil:test",
+};
 
 /** A file system that becomes an image with nothing below it. */
 class RootFilesystem {
@@ -80,6 +85,15 @@ function buildNats(): void {
   ]);
 }
 
+/** Prometheus, as Debian has it; its own image works in the same folder. */
+function buildPrometheus(): void {
+  const program = "/usr/bin/prometheus";
+  if (!existsSync(program)) throw new Error("prometheus not found: apt-get install prometheus");
+  const root = new RootFilesystem();
+  root.copyProgram(program, "/bin/prometheus");
+  root.build(LOCAL_IMAGES.PROMETHEUS_IMAGE, ["WORKDIR /prometheus", "EXPOSE 9090", 'ENTRYPOINT ["/bin/prometheus"]']);
+}
+
 /** The product, as its Dockerfile says; packages are fetched over the network of this machine. */
 function buildVigil(): void {
   const { NODE_IMAGE, VIGIL_IMAGE } = LOCAL_IMAGES;
@@ -95,5 +109,6 @@ function build(...args: string[]): void {
 
 buildNode();
 buildNats();
+buildPrometheus();
 buildVigil();
 for (const [variable, image] of Object.entries(LOCAL_IMAGES)) process.stdout.write(`export ${variable}=${image}\n`);

@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-const { NODE_IMAGE = "node:24-bookworm-slim", NATS_IMAGE = "nats:2.14-alpine", VIGIL_IMAGE } = process.env;
+const { NODE_IMAGE = "node:24-bookworm-slim", VIGIL_IMAGE } = process.env;
+const { NATS_IMAGE = "nats:2.14-alpine", PROMETHEUS_IMAGE = "prom/prometheus:v3.5.0" } = process.env;
 
 // Its cleaner is an image too; what a test starts it ends itself.
 process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
 
 /** The images: VIGIL_IMAGE is built from the Dockerfile where the environment names none. */
-export const IMAGES = { nats: NATS_IMAGE, vigil: VIGIL_IMAGE ?? "vigil:test" };
+export const IMAGES = { nats: NATS_IMAGE, prometheus: PROMETHEUS_IMAGE, vigil: VIGIL_IMAGE ?? "vigil:test" };
 
 /** Runs the Docker client. */
 export function docker(...args: string[]): SpawnSyncReturns<string> {
@@ -23,12 +24,18 @@ export function composeProgram(): readonly string[] | null {
   return spawnSync("docker-compose", ["version"]).status === 0 ? ["docker-compose"] : null;
 }
 
-/**
- * A suite that needs containers, and perhaps something more that is missing: skipped with a line that says so, but
- * failed where CI is set.
- */
-export function describeWithDocker(name: string, suite: () => void, alsoMissing: string | null = null): void {
-  const missing = whatIsMissing() ?? alsoMissing;
+/** A suite that needs containers: skipped with a line that says so, but failed where CI is set. */
+export function describeWithDocker(name: string, suite: () => void): void {
+  describeUnless(missingForContainers(), name, suite);
+}
+
+/** The same for one that brings compose.yaml up. */
+export function describeWithCompose(name: string, suite: () => void): void {
+  const missing = composeProgram() === null ? "no compose: apt-get install docker-compose" : null;
+  describeUnless(missingForContainers() ?? missing ?? missingImage(IMAGES.prometheus), name, suite);
+}
+
+function describeUnless(missing: string | null, name: string, suite: () => void): void {
   if (missing === null) {
     describe(name, suite);
   } else if (process.env.CI) {
@@ -39,12 +46,20 @@ export function describeWithDocker(name: string, suite: () => void, alsoMissing:
   }
 }
 
-function whatIsMissing(): string | null {
+const LOCAL = "`npm run images` builds images from what this machine has, and prints their names";
+const isThere = (image: string): boolean => docker("image", "inspect", image).status === 0;
+
+function missingImage(image: string): string | null {
+  return isThere(image) || docker("pull", image).status === 0 ? null : `no image ${image}: ${LOCAL}`;
+}
+
+function missingForContainers(): string | null {
   if (docker("info").status !== 0) return "no Docker engine: apt-get install docker.io, and start dockerd";
-  const isThere = (image: string) => docker("image", "inspect", image).status === 0;
-  const local = "`npm run images` builds images from what this machine has, and prints their names";
-  if (!isThere(IMAGES.nats) && docker("pull", IMAGES.nats).status !== 0) return `no image ${IMAGES.nats}: ${local}`;
-  if (VIGIL_IMAGE !== undefined) return isThere(VIGIL_IMAGE) ? null : `no image ${VIGIL_IMAGE}: ${local}`;
+  return missingImage(IMAGES.nats) ?? missingProduct();
+}
+
+function missingProduct(): string | null {
+  if (VIGIL_IMAGE !== undefined) return isThere(VIGIL_IMAGE) ? null : `no image ${VIGIL_IMAGE}: ${LOCAL}`;
   const built = docker("build", "--build-arg", `NODE_IMAGE=${NODE_IMAGE}`, "--tag", IMAGES.vigil, ROOT);
-  return built.status === 0 ? null : `the image cannot be built (${built.stderr.trim().split("\n").at(-1)}): ${local}`;
+  return built.status === 0 ? null : `the image cannot be built (${built.stderr.trim().split("\n").at(-1)}): ${LOCAL}`;
 }

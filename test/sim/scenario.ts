@@ -1,11 +1,14 @@
 /** A known outage on the machinery of the simulation: its cluster, its script, and what came of it. */
 import { SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { CALM_WIRE } from "./faulty-wire.ts";
 import type { SimulatedKubelet } from "./kubelet.ts";
 import type { Reach } from "./meddler.ts";
 import { simulate, type Verdict } from "./simulate.ts";
 
 const SECOND = 1000;
+/** The looks at node and pod, the status and the deletion itself. */
+const REQUESTS_OF_A_DELETION = 4;
 
 /** An outage to play. */
 export interface Scenario {
@@ -13,6 +16,8 @@ export interface Scenario {
   readonly zones: readonly number[];
   readonly profile?: Partial<Profile>;
   readonly seconds: number;
+  /** How long a request may be on its way, in milliseconds. */
+  readonly latencyMaxMs?: number;
   /** What happens, told from the moment at which all is well. What it returns is called at the end. */
   readonly script: (stage: Stage) => Stop | undefined;
 }
@@ -46,7 +51,13 @@ export class Stage {
 }
 
 /** Plays a scenario, with every invariant watched and the one right state demanded after it. */
-export function play({ zones, profile = {}, seconds, script }: Scenario): Verdict {
+export function play({
+  zones,
+  profile = {},
+  seconds,
+  latencyMaxMs = CALM_WIRE.latencyMaxMs,
+  script,
+}: Scenario): Verdict {
   const swarm = {
     seed: 1,
     plot: null,
@@ -57,6 +68,9 @@ export function play({ zones, profile = {}, seconds, script }: Scenario): Verdic
     faults: new Set<never>(),
     safetyMs: seconds * SECOND,
   };
-  const meddling = (reach: Reach): Stop => script(new Stage(reach)) ?? (() => {});
-  return simulate(1, swarm, { meddling });
+  const meddling = (reach: Reach): Stop => {
+    for (const process of reach.processes) process.wireFaults = { ...CALM_WIRE, latencyMaxMs };
+    return script(new Stage(reach)) ?? (() => {});
+  };
+  return simulate(1, swarm, { meddling, roundTripMs: REQUESTS_OF_A_DELETION * (latencyMaxMs + 5) });
 }

@@ -1,6 +1,7 @@
 /** Outages that clusters went through, played again: what they were spared, or must bear by rule. */
 import { describe, expect, it } from "vitest";
 import { isObject } from "../../services/apiserver/objects.ts";
+import { type CheckedNode, isPaced } from "./invariants.ts";
 import { play, type Stage } from "./scenario.ts";
 
 const NODE_UNKNOWN = "node made Unknown";
@@ -86,51 +87,49 @@ describe("known outages", () => {
     expect(sometimes[NODE_UNKNOWN] ?? 0).toBe(0);
   });
 
-  it("a NoExecute taint of 100 ms on all nodes evicts nobody after it went, nor who tolerates it (cilium 19890)", () => {
-    let goneMs = 0;
-    let tolerant = new Set<string>();
-    const { problem, sometimes, steps } = play({
-      zones: [20],
+  // A delete that was decided on is looked at once more: the taint is gone by then, so the pods stay. What goes was
+  // looked at while the taint stood; nothing paces a taint that is not ours (R8.6).
+  it("a NoExecute taint of 100 ms on all nodes evicts hardly anybody of those it could (cilium 19890)", () => {
+    let intolerant = 0;
+    const { problem, sometimes } = play({
+      zones: [60],
       seconds: 120,
+      latencyMaxMs: 100,
       script: (stage) => {
-        tolerant = tolerantPods(stage);
+        intolerant = stage.reach.world.objects<BoundPod>("pods").filter((pod) => !isTolerant(pod)).length;
         taintAll(stage, true);
-        stage.at(0.1, () => {
-          taintAll(stage, false);
-          goneMs = stage.reach.world.clock.monotonicMs();
-        });
+        stage.at(0.1, () => taintAll(stage, false));
         return undefined;
       },
     });
     expect(problem).toBeNull();
-    expect(tolerant.size).toBeGreaterThan(0);
-    const evictions = steps.filter(({ what }) => what.startsWith("MODIFIED pod"));
-    // The taint's pace is nobody's: whoever tolerates it not goes at once, by rule, but not a moment longer (R8.6).
-    expect(sometimes[EVICTED]).toBeLessThanOrEqual(40 - tolerant.size);
-    for (const { atMs, what } of evictions) {
-      expect(atMs).toBeLessThan(goneMs + 50);
-      expect(tolerant).not.toContain(what.split("/")[1]);
-    }
+    expect(intolerant).toBeGreaterThan(60);
+    expect(sometimes[EVICTED] ?? 0).toBeLessThan(intolerant / 10);
+    expect((sometimes[EVICTED] ?? 0) + (sometimes["stale ask refused"] ?? 0)).toBe(intolerant);
   });
 
-  // Nodes fall Unknown one by one, so a stopped zone was paced before, and is again once the first is back.
+  // Nodes fall silent within ten seconds, so the zone is still paced when the first is tainted; from the eleventh on it
+  // is stopped (R6.5). As soon as one is back it is paced again, and two more get their turns before they are back too.
   it.each([
-    { share: "50 %", dead: 10, of: 20, tainted: [10, 10] },
-    { share: "55 %", dead: 11, of: 20, tainted: [0, 3] },
-    { share: "60 % of a large zone", dead: 36, of: 60, tainted: [1, 10] },
-  ])("$share of a zone dead for ten minutes are tainted by the zone's rules (2023-03)", ({ dead, of, tainted }) => {
+    { share: "50 %", dead: 10, of: 20, begun: 2, tainted: 10, inAll: 10 },
+    { share: "55 %", dead: 11, of: 20, begun: 1, tainted: 1, inAll: 3 },
+    { share: "60 %", dead: 36, of: 60, begun: 1, tainted: 6, inAll: 8 },
+  ])("$share of $of nodes dead for ten minutes bring $tainted turns meanwhile (2023-03)", (band) => {
+    const counted: number[] = [];
     const { problem, sometimes } = play({
-      zones: [of, 3],
-      seconds: 600,
+      zones: [band.of, 3],
+      seconds: 640,
       script: (stage) => {
-        stage.silence(stage.kubelets(1).slice(0, dead), 599);
+        stage.silence(stage.kubelets(1).slice(0, band.dead), 599);
+        for (const seconds of [55, 598]) stage.at(seconds, () => counted.push(taintedNodes(stage)));
         return undefined;
       },
     });
     expect(problem).toBeNull();
-    expect(sometimes[NODE_UNKNOWN]).toBe(dead);
-    expect(sometimes[TAINTED] ?? 0).toBeGreaterThanOrEqual(tainted[0] ?? 0);
-    expect(sometimes[TAINTED] ?? 0).toBeLessThanOrEqual(tainted[1] ?? 0);
+    expect(sometimes[NODE_UNKNOWN]).toBe(band.dead);
+    expect(counted).toEqual([band.begun, band.tainted]);
+    expect(sometimes[TAINTED]).toBe(band.inAll);
+    expect(sometimes["NoExecute taint taken off"]).toBe(band.inAll);
   });
 });
 
@@ -145,15 +144,12 @@ function nodesOfPods({ reach }: Stage): Map<string, string> {
 
 const AGENT_NOT_READY = { key: "example.com/maintenance", value: "yes", effect: "NoExecute" };
 
-function tolerantPods({ reach }: Stage): Set<string> {
-  const isTolerant = ({ spec }: BoundPod): boolean =>
-    spec.tolerations?.some(({ key }) => key === undefined || key === AGENT_NOT_READY.key) === true;
-  return new Set(
-    reach.world
-      .objects<BoundPod>("pods")
-      .filter(isTolerant)
-      .map(({ metadata }) => metadata.name),
-  );
+function isTolerant({ spec }: BoundPod): boolean {
+  return spec.tolerations?.some(({ key }) => key === undefined || key === AGENT_NOT_READY.key) === true;
+}
+
+function taintedNodes({ reach }: Stage): number {
+  return reach.world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced)).length;
 }
 
 function taintAll({ reach: { world } }: Stage, tainted: boolean): void {

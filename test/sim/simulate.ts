@@ -68,6 +68,8 @@ export interface RunOptions {
   readonly crossed?: (crossing: Crossing) => void;
   /** What goes wrong, when it is not the swarm's faults; what it returns ends it. */
   readonly meddling?: (reach: Reach) => Stop;
+  /** How long the looks before a deletion and the deletion may take together, in milliseconds. */
+  readonly roundTripMs?: number;
 }
 
 /** Runs a seed, or a swarm that was made by hand. */
@@ -88,10 +90,12 @@ class Run {
   readonly #words: Words;
   /** The first broken invariant. */
   #broken: unknown = null;
+  readonly #roundTripMs: number;
   readonly #history: NodeHistory;
   readonly #promptness: Promptness;
 
-  constructor(swarm: Swarm, { crossed, meddling }: RunOptions) {
+  constructor(swarm: Swarm, { crossed, meddling, roundTripMs = ROUND_TRIP_MS }: RunOptions) {
+    this.#roundTripMs = roundTripMs;
     this.#meddling = meddling ?? meddle;
     this.#promptness = new Promptness(swarm, meddling !== undefined);
     this.#swarm = swarm;
@@ -269,7 +273,7 @@ class Run {
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
-    if (sinceMs <= ROUND_TRIP_MS) {
+    if (sinceMs <= this.#roundTripMs) {
       this.#count("node recovered within the round trip of a deletion");
       return;
     }

@@ -2,35 +2,27 @@
  * A large cluster inside the process of the embedded API: filled and renewed through its registry, because a hundred
  * thousand kubelets over HTTP would need more cores than the controller that is measured.
  */
-import { hollowPod } from "../../services/agent/hollow.pods.ts";
 import { type HollowSelector, select } from "../../services/agent/hollow.selection.ts";
 import { hollowNode, hollowStatus } from "../../services/agent/hollow.status.ts";
 import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { asNode } from "../../services/agent/node-object.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { resourceAt } from "../../services/apiserver/resources.ts";
-import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+import { storedAs } from "../../services/apiserver/resources.ts";
+import { apiMicroTime } from "../../services/runtime/api-time.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { type LoadOptions, specsOf } from "./load.ts";
+import { podsOf } from "./pod-template.ts";
 
 const LEASES = "kube-node-lease";
-const PODS = "default";
 const STATUS_PERIOD_MS = 300_000;
 /** Nodes are dealt to slots of their period, so that heartbeats are spread evenly over it. */
 const SLOT_MS = 50;
 const NOT_READY = /"type":"Ready","status":"(?:Unknown|False)"/;
 const NO_ORDERS = new Map<string, never>();
 
-function resource(apiVersion: string, plural: string) {
-  const found = resourceAt(apiVersion, plural);
-  if (found === null) throw new RangeError(`${apiVersion} ${plural} is not served`);
-  return found;
-}
-
-const NODE = resource("v1", "nodes");
-const LEASE = resource("coordination.k8s.io/v1", "leases");
-const POD = resource("v1", "pods");
+const NODE = storedAs("nodes");
+const LEASE = storedAs("leases");
 
 interface Kubelet {
   readonly spec: ReturnType<typeof specsOf>[number];
@@ -64,17 +56,19 @@ export class ApiserverKubelets {
 
   /** Creates every node, lease and pod, all of them ready; the CPU for each of a kind, in microseconds. */
   fill(): Record<string, number> {
-    const perKind = (create: (kubelet: Kubelet) => void, objectsOfEach: number): number => {
+    const { store } = this.#api;
+    const perKind = (create: (kubelet: Kubelet) => void): number => {
       const before = process.cpuUsage();
       for (const kubelet of this.#kubelets) create(kubelet);
       const { user, system } = process.cpuUsage(before);
-      return (user + system) / (this.#kubelets.length * objectsOfEach);
+      return (user + system) / this.#kubelets.length;
     };
-    return {
-      node: perKind((kubelet) => this.#createNode(kubelet), 1),
-      lease: perKind((kubelet) => this.#createLease(kubelet), 1),
-      pod: perKind((kubelet) => this.#createPods(kubelet), this.#options.podsPerNode),
+    const createMicros = {
+      node: perKind((kubelet) => this.#createNode(kubelet)),
+      lease: perKind((kubelet) => this.#createLease(kubelet)),
     };
+    for (const pod of podsOf(this.#options, () => store.nextRevision())) store.put("pods", pod);
+    return createMicros;
   }
 
   /** Starts the heartbeats: each node renews its lease in its own slot of the period. */
@@ -140,23 +134,5 @@ export class ApiserverKubelets {
     const spec = this.#leaseSpec(name, Date.now());
     const head = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
     this.#api.registry.create(LEASE, LEASES, { ...head, metadata, spec } as ApiObject);
-  }
-
-  #createPods({ spec: { name } }: Kubelet): void {
-    const at = apiTime(Date.now());
-    const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
-      type,
-      status: "True",
-      lastTransitionTime: at,
-    }));
-    for (let index = 0; index < this.#options.podsPerNode; index++) {
-      const { ref, body } = hollowPod(name, index);
-      this.#api.registry.create(POD, PODS, body as ApiObject);
-      const place = { resource: POD, namespace: PODS, name: ref.name };
-      this.#api.registry.update(place, "status", (pod) => ({
-        ...pod,
-        status: { phase: "Running", startTime: at, conditions, qosClass: "BestEffort" },
-      }));
-    }
   }
 }

@@ -10,8 +10,8 @@ import type { World } from "./world.ts";
 export interface Controller {
   readonly name: string;
   readonly pid: number;
-  /** From the start of the process until it says that it is ready; null when it has no word for it. */
-  readonly readyMs: number | null;
+  /** From the start of the process until it says that its eyes are open; NaN where it has no word for that. */
+  readonly readyMs: number;
   stop(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export const startUpstream: StartController = async (world, flags = {}) => {
   const limits = { "kube-api-qps": "2000", "kube-api-burst": "2000" };
   const options = { kubeconfig, controllers: ["nodelifecycle"], flags: { ...limits, ...flags } };
   const manager = await startControllerManager(options);
-  return { name: "kube-controller-manager", pid: manager.pid, readyMs: null, stop: () => manager.stop() };
+  return { name: "kube-controller-manager", pid: manager.pid, readyMs: Number.NaN, stop: () => manager.stop() };
 };
 
 function isReady(port: number): Promise<boolean> {

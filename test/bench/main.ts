@@ -11,7 +11,9 @@ import { type BenchReport, machine, tableOf } from "./figures.ts";
 import { fleet } from "./fleet.ts";
 import { hollow } from "./hollow.ts";
 import { type BenchCommand, type BenchOptions, parseBenchCommand, USAGE } from "./options.ts";
+import { restart } from "./restart.ts";
 import { steady } from "./steady.ts";
+import { versus } from "./versus.ts";
 
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchReport>>> = {
   apiserver,
@@ -20,7 +22,9 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   detect,
   fleet: () => fleet(),
   hollow,
+  restart,
   steady,
+  versus,
 };
 const FOLDER = "bench-results";
 

@@ -8,6 +8,7 @@ import type { SocketWire } from "../../services/runtime/kube.https.ts";
 import { startKubeApiserver } from "../support/kube-apiserver.ts";
 import { type ClusterSize, Load, type LoadOrder } from "./load.ts";
 import type { ApiKind } from "./options.ts";
+import { podsInEtcd } from "./pod-template.ts";
 
 /** kubelet's: a lease lasts 40 s and is renewed each 10 s. */
 export const LEASE_SECONDS = 40;
@@ -59,11 +60,10 @@ async function openReal(size: ClusterSize): Promise<World> {
   const server = await startKubeApiserver();
   try {
     const { kubeconfig, pid } = server;
-    const { load } = await Load.start(import.meta.resolve("./hollow-process.ts"), {
-      ...size,
-      leaseSeconds: LEASE_SECONDS,
-      kubeconfig,
-    });
+    await server.preload(podsInEtcd(size));
+    // The pods are there: the kubelets only mind them.
+    const kubelets = { nodes: size.nodes, podsPerNode: 0, leaseSeconds: LEASE_SECONDS, kubeconfig };
+    const { load } = await Load.start(import.meta.resolve("./hollow-process.ts"), kubelets);
     const close = async () => {
       await load.stop();
       await server.stop();

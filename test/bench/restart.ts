@@ -1,0 +1,66 @@
+/** Measures what a start costs: the time from process start until the eyes are open, and the memory at its peak. */
+import { startVigil } from "./controllers.ts";
+import { type BenchReport, type Figure, figure } from "./figures.ts";
+import type { ApiKind, BenchOptions } from "./options.ts";
+import { pause } from "./pause.ts";
+import { usageOf } from "./process-usage.ts";
+import { WARM_UP_MS } from "./steady.ts";
+import { openWorld, type World } from "./world.ts";
+
+const NODES: Readonly<Record<ApiKind, number>> = { embedded: 100_000, real: 5_000 };
+const PODS_PER_NODE = 10;
+const RUNS = 3;
+
+/** For each API server: starts Vigil again and again beside nodes and pods that are there. */
+export async function restart(options: BenchOptions): Promise<BenchReport> {
+  const { podsPerNode = PODS_PER_NODE, runs = RUNS } = options;
+  const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
+  const figures: Figure[] = [];
+  for (const api of kinds) {
+    for (const nodes of options.nodes ?? [NODES[api]]) {
+      const world = await openWorld(api, { nodes, podsPerNode });
+      try {
+        figures.push(...(await restartIn(world, runs)));
+      } finally {
+        await world.close();
+      }
+    }
+  }
+  const load = `Vigil started ${runs} times beside a cluster that heartbeats, ${podsPerNode} pods a node`;
+  return { bench: "restart", load, figures };
+}
+
+interface Start {
+  readonly readyMs: number;
+  readonly cpuSeconds: number;
+  readonly peakMebibytes: number;
+  readonly steadyMebibytes: number;
+}
+
+async function restartIn(world: World, runs: number): Promise<Figure[]> {
+  const starts: Start[] = [];
+  for (let run = 0; run < runs; run++) starts.push(await startIn(world));
+  const where = `${world.size.nodes} nodes, ${world.server}`;
+  const of = (name: string, unit: string, value: (start: Start) => number) =>
+    figure(`${where}: ${name}`, unit, starts.map(value));
+  return [
+    of("until the eyes are open", "s", ({ readyMs }) => readyMs / 1000),
+    of("CPU until then", "s", ({ cpuSeconds }) => cpuSeconds),
+    of("memory at its peak", "MiB", ({ peakMebibytes }) => peakMebibytes),
+    of(`memory ${WARM_UP_MS / 1000} s later`, "MiB", ({ steadyMebibytes }) => steadyMebibytes),
+    of("peak over what stays", "×", ({ peakMebibytes, steadyMebibytes }) => peakMebibytes / steadyMebibytes),
+  ];
+}
+
+async function startIn(world: World): Promise<Start> {
+  const vigil = await startVigil(world);
+  const { pid, readyMs } = vigil;
+  try {
+    const { cpuSeconds } = usageOf(pid);
+    await pause(WARM_UP_MS);
+    const { rssMebibytes, peakMebibytes } = usageOf(pid);
+    return { readyMs, cpuSeconds, peakMebibytes, steadyMebibytes: rssMebibytes };
+  } finally {
+    await vigil.stop();
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Measures Vigil against upstream's kube-controller-manager: the same cluster on the same real API server, one after
+ * the other, first at rest and then with nodes falling silent at once.
+ */
+import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
+import { type BenchReport, type Figure, figure, quantile, quantiles } from "./figures.ts";
+import { type ClusterSize, firstNodes } from "./load.ts";
+import type { BenchOptions } from "./options.ts";
+import { pause } from "./pause.ts";
+import type { WindowUsage } from "./process-usage.ts";
+import { fallSilent, type SilenceFound } from "./silence.ts";
+import { WARM_UP_MS, windowsOf } from "./steady.ts";
+import { openWorld, type World } from "./world.ts";
+
+interface Size extends ClusterSize {
+  readonly silent: number;
+}
+
+const SIZES: readonly Size[] = [
+  { nodes: 3_000, podsPerNode: 4, silent: 200 },
+  { nodes: 5_000, podsPerNode: 10, silent: 500 },
+];
+const GRACE_SECONDS = 20;
+const WINDOW_MS = 20_000;
+const RUNS = 3;
+const FLAGS = { "node-monitor-grace-period": `${GRACE_SECONDS}s` };
+
+/** What one controller took and how late it was, over the runs. */
+interface Measured {
+  readonly name: string;
+  readonly windows: readonly WindowUsage[];
+  readonly silences: readonly SilenceFound[];
+}
+
+/** For each size: the figures of both controllers, and Vigil's over upstream's. */
+export async function versus(options: BenchOptions): Promise<BenchReport> {
+  const figures: Figure[] = [];
+  for (const size of sizesOf(options)) {
+    const world = await openWorld("real", size);
+    try {
+      const vigil = await measure(world, startVigil, size, options);
+      const upstream = await measure(world, startUpstream, size, options);
+      figures.push(...compare(size, vigil, upstream));
+    } finally {
+      await world.close();
+    }
+  }
+  const { windowMs = WINDOW_MS, runs = RUNS } = options;
+  return {
+    bench: "versus",
+    load: `real API server, leases renewed each 10 s, grace ${GRACE_SECONDS} s`,
+    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${runs} times silence`,
+    figures,
+  };
+}
+
+function sizesOf({ nodes, podsPerNode }: BenchOptions): readonly Size[] {
+  if (nodes === undefined) return SIZES;
+  return nodes.map((count) => {
+    const known = SIZES.find((size) => size.nodes === count) ?? { podsPerNode: 10, silent: Math.ceil(count / 10) };
+    return { ...known, nodes: count, ...(podsPerNode !== undefined && { podsPerNode }) };
+  });
+}
+
+async function measure(world: World, start: StartController, size: Size, options: BenchOptions): Promise<Measured> {
+  const { windowMs = WINDOW_MS, runs = RUNS } = options;
+  const controller: Controller = await start(world, FLAGS);
+  try {
+    await pause(WARM_UP_MS);
+    const windows = await windowsOf({ it: controller.pid }, windowMs, runs);
+    const silences: SilenceFound[] = [];
+    const silence = { selector: firstNodes(size.silent), graceMs: GRACE_SECONDS * 1000 };
+    for (let run = 0; run < runs; run++) silences.push(await fallSilent(world, silence));
+    return { name: controller.name, windows: windows.map(({ it }) => it), silences };
+  } finally {
+    await controller.stop();
+  }
+}
+
+function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream: Measured): Figure[] {
+  const where = `${nodes} nodes, ${nodes * podsPerNode} pods`;
+  const rows = [vigil, upstream].map(({ name, windows, silences }) => [
+    figure(
+      `${where}: CPU of ${name}`,
+      "cores",
+      windows.map(({ cores }) => cores),
+    ),
+    figure(
+      `${where}: memory of ${name}`,
+      "MiB",
+      windows.map(({ rssMebibytes }) => rssMebibytes),
+    ),
+    ...latenessOf(`${silent} of ${where} silent: ${name}`, silences),
+  ]);
+  const [ours = [], theirs = []] = rows;
+  return ours.flatMap((own, index) => {
+    const other = theirs[index];
+    if (other === undefined) return [own];
+    const ratio = figure(`${own.name}, over upstream's`, "×", [own.median / other.median]);
+    return [own, other, ratio];
+  });
+}
+
+function latenessOf(name: string, silences: readonly SilenceFound[]): Figure[] {
+  const seconds = (pick: (found: SilenceFound) => readonly number[]) =>
+    silences.map((found) => pick(found).map((ms) => ms / 1000));
+  return [
+    ...quantiles(
+      `${name}, verdict late`,
+      "s",
+      seconds(({ verdicts }) => verdicts),
+    ),
+    figure(
+      `${name}, Unknown to pod NotReady, p99`,
+      "s",
+      seconds(({ pods }) => pods).map((values) => quantile(values, 0.99)),
+    ),
+  ];
+}

@@ -17,9 +17,10 @@ export class VigilProcess {
     this.#child.kill("SIGKILL");
   };
 
-  constructor(argv: readonly string[]) {
+  /** Starts the program; `nodeFlags` are for Node itself. */
+  constructor(argv: readonly string[], nodeFlags: readonly string[] = []) {
     const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
-    this.#child = spawn(process.execPath, [MAIN, ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child.stdout?.on("data", (chunk: Buffer) => {
       this.#out += chunk.toString();
     });

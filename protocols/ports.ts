@@ -40,10 +40,22 @@ export interface Bus {
   publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string;
   /** Calls `receive` for every message of a type on one shard or on all. */
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop;
+  /**
+   * Keeps the last message of each subject of a type, unread until it is looked at: for who looks more seldom than they
+   * come.
+   */
+  latest<T extends MessageType>(type: T): Latest<T>;
   /** Calls `lost` when messages of a subscribed stream went missing. */
   onGap(lost: (type: MessageType, shard: number) => void): Stop;
   /** Whether messages can travel now. */
   connected(): boolean;
+}
+
+/** The last messages of a type, by subject. */
+export interface Latest<T extends MessageType> {
+  /** Each with the instant at which it came, on the monotonic clock; those that came since the last look. */
+  take(): readonly { readonly message: Message<T>; readonly heardMs: number }[];
+  readonly stop: Stop;
 }
 
 /** Bytes on subjects: what an adapter (memory, NATS, simulated network) provides beneath the typed bus. */
@@ -153,6 +165,15 @@ export type WriteRequest = {
     }
 );
 
+/**
+ * How many steps before a write of which urgency a read is. Of one urgency, what is nearer to its end goes first, so
+ * that what was read is not old when the write that it allows is sent.
+ */
+export interface ReadPlace {
+  readonly urgency: Urgency;
+  readonly stepsBefore: 1 | 2;
+}
+
 /** What came of a read. `unknown` cannot happen: a read without reply has failed. */
 export type ReadReply =
   | { readonly outcome: "ok"; readonly object: KubeObject }
@@ -174,8 +195,8 @@ export type WriteReply =
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
 export interface Kube {
   watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch;
-  /** A live read, past every cache. */
-  read(ref: ObjectRef, done: (reply: ReadReply) => void): void;
+  /** A live read, past every cache; one that leads to no write goes before all that wait. */
+  read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /** One write under way per object; more wait in the order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
 }

@@ -117,7 +117,11 @@ export const TUNABLES = {
     meaning:
       "Whether the toleration operators Lt and Gt are understood (upstream gate TaintTolerationComparisonOperators).",
   }),
-  leaseBatchMs: durationMs("lease-batch", 100, "How long heartbeats are collected before they are told on the bus."),
+  leaseBatchMs: durationMs(
+    "lease-batch",
+    1 * SECOND,
+    "How long heartbeats are collected before they are told on the bus; never more than a tenth of the grace period.",
+  ),
   pulsePeriodMs: durationMs("pulse-period", 1 * SECOND, "How often the observer tells that it sees, for each shard."),
   pulseTimeoutMs: durationMs(
     "pulse-timeout",

@@ -65,8 +65,12 @@ export interface RunningConsole {
 /** Starts to listen. Rejects with an Error of one line when the address cannot be had. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { bus, clock, host, ledger, port, profile } = options;
+  const pulses = bus.latest("observed.pulse");
   const sight = new ClusterSight(profile);
-  const stopHearing = bus.subscribe("observed.pulse", "all", (message) => sight.hear(message, clock.monotonicMs()));
+  const look = () => {
+    for (const { message, heardMs } of pulses.take()) sight.hear(message, heardMs);
+    return sight.report(clock.monotonicMs());
+  };
   const stream = ledger === null ? null : new Stream(clock, ledger);
   const sources: Sources = {
     about: options.about,
@@ -74,13 +78,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     readiness: () =>
       readinessOf({
         busConnected: bus.connected(),
-        sight: sight.report(clock.monotonicMs()),
+        sight: look(),
         own: options.ownChecks?.() ?? [],
       }),
   };
   const server = createServer((request, response) => serve(request, response, { options, sources, stream }));
   const stop = () => {
-    stopHearing();
+    pulses.stop();
     stream?.stop();
   };
   try {

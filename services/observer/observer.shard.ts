@@ -12,20 +12,26 @@ import { NodeEntry, type SeenBefore } from "./node-entry.ts";
 import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 
-/** The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it. */
+/**
+ * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it. Any other may
+ * wait, but for a tenth of the grace at most, so that it is told long before its node would be found silent.
+ */
 const LONG_SILENCE = 0.5;
+
+/** How long changes of a node's pods are collected before they are told, in milliseconds. */
+const PODS_BATCH_MS = 100;
 
 /** What the shards of one observer share. */
 export interface ObserverSurroundings {
   readonly io: Io;
+  /** How long ordinary heartbeats are collected, in milliseconds. */
+  readonly leaseBatchMs: number;
   readonly pods: PodIndex;
   /** Whether the pods of a node are known completely. */
   arePodsKnown(): boolean;
   readonly seenBeforeMs: SeenBefore;
-  /** Has the shards flushed within leaseBatchMs. */
-  flushLater(): void;
-  /** Has the shards flushed as soon as the present work is done. */
-  flushSoon(): void;
+  /** Has the shards flushed within so long. */
+  flushWithin(delayMs: number): void;
 }
 
 /** One shard as the observer holds and tells it. Nothing is told before its first resync has begun. */
@@ -94,7 +100,7 @@ export class ObserverShard {
     const entry = this.#entries.get(name);
     if (entry?.node === undefined || entry.node === null || !isOfInterest(entry.node)) return;
     this.#dirtyPods.add(entry);
-    this.#around.flushLater();
+    this.#around.flushWithin(Math.min(PODS_BATCH_MS, this.#around.leaseBatchMs));
   }
 
   /** The pods of every node became known: those of the nodes of interest are to be told. */
@@ -161,8 +167,8 @@ export class ObserverShard {
   #noteSign(entry: NodeEntry, silentMs: number | null): void {
     if (silentMs === null || entry.node === null) return;
     this.#unsent.add(entry);
-    if (silentMs > this.#around.io.profile.nodeMonitorGraceMs * LONG_SILENCE) this.#around.flushSoon();
-    else this.#around.flushLater();
+    const isUrgent = silentMs > this.#around.io.profile.nodeMonitorGraceMs * LONG_SILENCE;
+    this.#around.flushWithin(isUrgent ? 0 : this.#around.leaseBatchMs);
   }
 
   #tellStep(entries: readonly NodeEntry[], cause: string | null): void {

@@ -13,6 +13,9 @@ import type { Standby } from "./standby.ts";
 /** How many nodes one step of a resync tells. */
 const NODES_PER_STEP = 128;
 
+/** A heartbeat that is not urgent is told within this share of the grace, whatever leaseBatchMs says. */
+const LEASE_BATCH_SHARE = 0.1;
+
 type WatchName = keyof BodyOf<"observed.pulse">["watches"];
 
 /** Sight of one watch; `sinceMs` is on the monotonic clock and null while not synced. */
@@ -57,8 +60,8 @@ export class Observer {
       pods: this.#pods,
       arePodsKnown: () => this.#sight.pods.wasSynced,
       seenBeforeMs: (...sign: Parameters<Standby["seenMs"]>) => this.#before?.seenMs(...sign) ?? null,
-      flushLater: () => this.#flushWithin(io.profile.leaseBatchMs),
-      flushSoon: () => this.#flushWithin(0),
+      leaseBatchMs: Math.min(io.profile.leaseBatchMs, io.profile.nodeMonitorGraceMs * LEASE_BATCH_SHARE),
+      flushWithin: (delayMs: number) => this.#flushWithin(delayMs),
     };
     this.#shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ObserverShard(shard, around));
     this.#resyncs = new ResyncQueue(

@@ -115,11 +115,13 @@ function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): 
   return `${at} cannot be reached: ${error instanceof Error ? error.message : String(error)}`;
 }
 
+type Receive = (payload: Uint8Array, subject: string) => void;
+
+/** One subscription at the server for all receivers of this process, which so get the very same bytes. */
 interface Listener {
   readonly pattern: string;
-  readonly receive: (payload: Uint8Array, subject: string) => void;
+  readonly receivers: Set<{ readonly receive: Receive }>;
   subscription: Subscription | null;
-  active: boolean;
 }
 
 class NatsLink implements NatsTransport {
@@ -130,6 +132,7 @@ class NatsLink implements NatsTransport {
   readonly #warn: LimitedWarn;
   readonly #figures: ReturnType<typeof figuresOf>;
   readonly #watchers = new Set<(connected: boolean) => void>();
+  readonly #listeners = new Map<string, Listener>();
   #connected = true;
 
   constructor(connection: NatsConnection, { clock, log, metrics }: NatsOptions) {
@@ -154,13 +157,12 @@ class NatsLink implements NatsTransport {
     }
   }
 
-  subscribe(pattern: string, receive: (payload: Uint8Array, subject: string) => void): Stop {
-    const listener: Listener = { pattern, receive, subscription: null, active: true };
-    this.#listen(listener);
+  subscribe(pattern: string, receive: Receive): Stop {
+    const listener = this.#listeners.get(pattern) ?? this.#newListener(pattern);
+    const receiver = { receive };
+    listener.receivers.add(receiver);
     return () => {
-      listener.active = false;
-      if (!this.connection.isClosed()) listener.subscription?.unsubscribe();
-      listener.subscription = null;
+      if (listener.receivers.delete(receiver) && listener.receivers.size === 0) this.#end(listener);
     };
   }
 
@@ -186,20 +188,37 @@ class NatsLink implements NatsTransport {
     this.#becomes(false);
   }
 
+  #newListener(pattern: string): Listener {
+    const listener: Listener = { pattern, receivers: new Set(), subscription: null };
+    this.#listeners.set(pattern, listener);
+    this.#listen(listener);
+    return listener;
+  }
+
+  #end(listener: Listener): void {
+    this.#listeners.delete(listener.pattern);
+    if (!this.connection.isClosed()) listener.subscription?.unsubscribe();
+    listener.subscription = null;
+  }
+
   #listen(listener: Listener): void {
-    if (!listener.active || this.connection.isClosed() || this.connection.isDraining()) return;
+    if (this.connection.isClosed() || this.connection.isDraining()) return;
     listener.subscription = this.connection.subscribe(listener.pattern, {
       callback: (error, message) => {
-        if (error !== null) this.#clock.after(FORBIDDEN_RETRY_MS, () => this.#listen(listener));
-        else this.#deliver(listener, message.data, message.subject);
+        if (error !== null) this.#clock.after(FORBIDDEN_RETRY_MS, () => this.#listenAgain(listener));
+        else for (const { receive } of listener.receivers) this.#deliver(receive, message.data, message.subject);
       },
     });
   }
 
+  #listenAgain(listener: Listener): void {
+    if (listener.receivers.size > 0) this.#listen(listener);
+  }
+
   /** What a receiver throws must not reach the client: it would stop reading its socket. */
-  #deliver(listener: Listener, payload: Uint8Array, subject: string): void {
+  #deliver(receive: Receive, payload: Uint8Array, subject: string): void {
     try {
-      listener.receive(payload, subject);
+      receive(payload, subject);
     } catch (error) {
       this.#log.error("a receiver of NATS messages failed", { subject, error });
     }

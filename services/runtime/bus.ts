@@ -4,11 +4,12 @@
  */
 import { frameId } from "../../protocols/frame.ts";
 import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
-import type { Bus, Clock, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";
+import type { Bus, Clock, Latest, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";
 import { patternOf } from "../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../protocols/wire.ts";
-import { admit } from "./bus.admission.policy.ts";
+import { admitOnce } from "./bus.admission.once.ts";
 import { type BusCounters, busCounters } from "./bus.counters.ts";
+import { latestOf } from "./bus.latest.ts";
 import { type LimitedWarn, limitedWarn } from "./log.limited.ts";
 import { Mailbox } from "./mailbox.ts";
 import { StreamTracker } from "./stream-tracker.ts";
@@ -106,6 +107,11 @@ class ServiceBus implements Bus {
     };
   }
 
+  latest<T extends MessageType>(type: T): Latest<T> {
+    const pattern = patternOf(this.#options.cluster, type, "all", MESSAGES[type].keyNames.length);
+    return latestOf(this.#options, pattern, type);
+  }
+
   onGap(lost: (type: MessageType, shard: number) => void): Stop {
     this.#gapListeners.add(lost);
     return () => this.#gapListeners.delete(lost);
@@ -154,7 +160,7 @@ class ServiceBus implements Bus {
     payload: Uint8Array,
     receive: (message: Message<T>) => void,
   ): void {
-    const admission = admit(payload, type);
+    const admission = admitOnce(payload, type);
     if ("reason" in admission) {
       this.#counters.dropped(type, admission.reason);
       this.#warn(`message dropped: ${admission.problem}`, { type, reason: admission.reason });

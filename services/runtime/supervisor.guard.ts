@@ -77,6 +77,10 @@ function guardedBus(bus: Bus, life: ServiceLife): Bus {
   return {
     publish: (type, body, cause) => bus.publish(type, body, cause),
     subscribe: (type, shard, receive) => life.hold(bus.subscribe(type, shard, life.guard(receive))),
+    latest: (type) => {
+      const latest = bus.latest(type);
+      return { take: () => latest.take(), stop: life.hold(latest.stop) };
+    },
     onGap: (lost) => life.hold(bus.onGap(life.guard(lost))),
     connected: () => bus.connected(),
   };
@@ -98,7 +102,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
         stop,
       };
     },
-    read: (ref, done) => kube.read(ref, life.guard(done)),
+    read: (ref, done, place) => kube.read(ref, life.guard(done), place),
     write: (request, done) => kube.write(request, life.guard(done)),
   };
 }

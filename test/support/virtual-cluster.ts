@@ -114,7 +114,17 @@ export class VirtualCluster extends VirtualWorld {
       metrics: createMetrics(),
     });
     for (const type of Object.keys(MESSAGES) as MessageType[]) {
-      bus.subscribe(type, "all", (message) => this.heard.push({ ...message, atMs: this.clock.monotonicMs() }));
+      bus.subscribe(type, "all", (message) => {
+        freeze(message.body);
+        this.heard.push({ ...message, atMs: this.clock.monotonicMs() });
+      });
     }
   }
+}
+
+/** Services of a process share what a message holds: one that changes it fails from now on. */
+function freeze(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  Object.freeze(value);
+  Object.values(value).forEach(freeze);
 }

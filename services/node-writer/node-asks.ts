@@ -4,7 +4,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { type Io, type ObjectRef, Urgency } from "../../protocols/ports.ts";
+import { type Io, type ObjectRef, type ReadPlace, type ReadReply, Urgency } from "../../protocols/ports.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
@@ -40,8 +40,8 @@ export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Rep
     const { body } = ask;
     const confirm = (live: ObservedNode): void =>
       readLease(io, body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
-    readNode(io, ask, confirm, report);
-  } else if (hasFailed) readNode(io, ask, settle, report);
+    readNode(io, ask, 2, confirm, report);
+  } else if (hasFailed) readNode(io, ask, 1, settle, report);
   else settle(null);
 }
 
@@ -57,7 +57,8 @@ function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decisi
 }
 
 function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, report: Report): void {
-  io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.node }, (reply) => {
+  const ref: ObjectRef = { kind: "Lease", namespace: LEASE_NAMESPACE, name: ask.node };
+  const take = (reply: ReadReply): void => {
     if (reply.outcome === "gone") {
       proceed();
       return;
@@ -69,16 +70,24 @@ function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, 
     const lease = projectLease(reply.object, projection);
     if (lease === null || !refutesSilence(ask.basis, lease.renewedAt)) proceed();
     else report(unwritten("refused", "the lease was renewed later than the verdict knew"));
-  });
+  };
+  io.kube.read(ref, take, { urgency: Urgency.status, stepsBefore: 1 });
 }
 
-function readNode(io: Io, { body }: NodeAsk, withNode: (live: ObservedNode) => void, report: Report): void {
-  io.kube.read(refOf(body.node), (reply) => {
+function readNode(
+  io: Io,
+  ask: NodeAsk,
+  stepsBefore: ReadPlace["stepsBefore"],
+  withNode: (live: ObservedNode) => void,
+  report: Report,
+): void {
+  const take = (reply: ReadReply): void => {
     const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
     if (node !== null) withNode(node);
     else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
-  });
+  };
+  io.kube.read(refOf(ask.body.node), take, { urgency: urgencyOf(ask), stepsBefore });
 }
 
 function write(

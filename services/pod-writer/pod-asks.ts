@@ -1,11 +1,18 @@
 /** Tries one ask about a pod: the live reads, the decision, the writes. When to try again is the jobs' matter. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { type Io, type KubeObject, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
+import {
+  type Io,
+  type KubeObject,
+  type ObjectRef,
+  type ReadReply,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectNode, projectPod } from "../runtime/kube.projection.ts";
-import type { SharedReads } from "../runtime/shared-reads.ts";
+import type { Look, SharedReads } from "../runtime/shared-reads.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
 import { unread, unwritten, written } from "../runtime/write-result.ts";
 import {
@@ -37,17 +44,20 @@ export type PodAsk = {
 /** What a try works with. */
 export interface PodAskIo {
   readonly io: Io;
-  /** Pods of one node are asked about together: their node is read once for all of them. */
+  /** Pods of one node are asked about together: one look at their node serves all of them. */
   readonly nodes: SharedReads;
 }
 
 /**
- * How old the look at a node may be when the delete it allowed is sent, in milliseconds. The reads and the write
- * between may each take seconds on a slow server, in which the node may have come back.
+ * How old the looks at a pod and its node may be when the delete they allowed is sent, in milliseconds. The reads and
+ * the write between may each take seconds on a slow server, in which the node may have come back.
  */
 const LOOK_AGE_MAX_MS = 1000;
 
-/** An ask together with the instant until which the look at its node counts. */
+/** How long a look at a node serves further pods; it leaves each of them time to be written. */
+export const NODE_LOOK_KEPT_MS = LOOK_AGE_MAX_MS / 2;
+
+/** An ask together with the instant until which the looks at its pod and node count. */
 interface FreshAsk {
   readonly ask: PodAsk;
   readonly sendBeforeMs: number;
@@ -57,29 +67,47 @@ type Report = (result: TryResult) => void;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Tries an ask: reads node and pod live, decides again, writes. */
+/**
+ * Tries an ask: reads pod and node live, decides again, writes. The node comes second, so that with any number of pods
+ * on it each is written soon after the look at it.
+ */
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, report: Report): void {
-  readNode(around, ask, report, (node) => {
-    const sendBeforeMs = around.io.clock.monotonicMs() + LOOK_AGE_MAX_MS;
-    readPod(around, ask, report, (live) => decide(around.io, { ask, sendBeforeMs }, node, live, report));
+  readPod(around, ask, report, (live) => {
+    const podSeenMs = around.io.clock.monotonicMs();
+    readNode(around, ask, report, (node, nodeSeenMs) => {
+      const sendBeforeMs = Math.min(podSeenMs, nodeSeenMs) + LOOK_AGE_MAX_MS;
+      decide(around.io, { ask, sendBeforeMs }, node, live, report);
+    });
   });
 }
 
-function readNode({ nodes }: PodAskIo, { body }: PodAsk, report: Report, proceed: (node: ObservedNode) => void): void {
-  nodes.read({ kind: "Node", namespace: "", name: body.node }, (reply) => {
-    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
-    if (node !== null) proceed(node);
-    else if (reply.outcome === "gone") report(unwritten("refused", `node ${body.node} is gone; its pods are not ours`));
-    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
-  });
-}
-
-function readPod({ io }: PodAskIo, { body }: PodAsk, report: Report, proceed: (live: LivePod | null) => void): void {
-  io.kube.read(refOf(body), (reply) => {
+function readPod({ io }: PodAskIo, ask: PodAsk, report: Report, proceed: (live: LivePod | null) => void): void {
+  const take = (reply: ReadReply): void => {
     if (reply.outcome === "ok") proceed(livePod(reply.object));
     else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else report(unread("pod", reply));
-  });
+  };
+  io.kube.read(refOf(ask.body), take, { urgency: urgencyOf(ask), stepsBefore: 2 });
+}
+
+function readNode(
+  { nodes }: PodAskIo,
+  ask: PodAsk,
+  report: Report,
+  proceed: (node: ObservedNode, seenMs: number) => void,
+): void {
+  const name = ask.body.node;
+  const take = ({ reply, seenMs }: Look): void => {
+    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
+    if (node !== null) proceed(node, seenMs);
+    else if (reply.outcome === "gone") report(unwritten("refused", `node ${name} is gone; its pods are not ours`));
+    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
+  };
+  nodes.read({ kind: "Node", namespace: "", name }, take, { urgency: urgencyOf(ask), stepsBefore: 1 });
+}
+
+function urgencyOf({ type }: PodAsk): Urgency {
+  return type === "asked.unready" ? Urgency.readiness : Urgency.eviction;
 }
 
 function decide(io: Io, fresh: FreshAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
@@ -104,9 +132,7 @@ function act(
   const { ask } = fresh;
   const now = apiTime(io.clock.wallMs());
   if (ask.type === "asked.unready") {
-    patchStatus(io, fresh, Urgency.readiness, unreadyPatch(live, now), (reply) =>
-      report(written(reply, "Ready=False")),
-    );
+    patchStatus(io, fresh, unreadyPatch(live, now), (reply) => report(written(reply, "Ready=False")));
     return;
   }
   const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);
@@ -115,7 +141,7 @@ function act(
     remove(io, fresh, change, report);
     return;
   }
-  patchStatus(io, fresh, Urgency.eviction, patch, (reply) => {
+  patchStatus(io, fresh, patch, (reply) => {
     if (mayDelete(reply, taint === null)) remove(io, fresh, change, report);
     else report(written(reply, change));
   });
@@ -128,15 +154,12 @@ function mayDelete({ outcome }: WriteReply, isDrain: boolean): boolean {
 
 function patchStatus(
   { kube }: Io,
-  { ask: { body }, sendBeforeMs }: FreshAsk,
-  urgency: Urgency,
-  patch: StatusPatch,
+  { ask, sendBeforeMs }: FreshAsk,
+  body: StatusPatch,
   done: (reply: WriteReply) => void,
 ): void {
-  kube.write(
-    { ref: refOf(body), urgency, sendBeforeMs, subresource: "status", verb: "patch", patch: "strategic", body: patch },
-    done,
-  );
+  const where = { ref: refOf(ask.body), urgency: urgencyOf(ask), sendBeforeMs, subresource: "status" } as const;
+  kube.write({ ...where, verb: "patch", patch: "strategic", body }, done);
 }
 
 /** Deletes this pod and no other of its name, with its own grace (R8.30). */

@@ -2,12 +2,12 @@
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
-import { type PodAsk, tryPodAsk } from "./pod-asks.ts";
+import { NODE_LOOK_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
 
 /** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const around = { io, nodes: new SharedReads(io.kube) };
+  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, keptMs: NODE_LOOK_KEPT_MS }) };
   const jobs = new WriteJobs<PodAsk>({
     clock,
     random,

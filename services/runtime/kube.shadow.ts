@@ -5,7 +5,7 @@ import type { Kube } from "../../protocols/ports.ts";
 export function shadowKube(kube: Kube, soon: (run: () => void) => void = queueMicrotask): Kube {
   return {
     watch: (what, sink) => kube.watch(what, sink),
-    read: (ref, done) => kube.read(ref, done),
+    read: (ref, done, place) => kube.read(ref, done, place),
     write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
   };
 }

@@ -48,7 +48,7 @@ export function createKube({ wire, clock, random, log, metrics, profile }: KubeI
         },
       });
     },
-    read: (ref, done) => writer.read(ref, done),
+    read: (ref, done, place) => writer.read(ref, done, place),
     write: (request, done) => writer.write(request, done),
   };
 }

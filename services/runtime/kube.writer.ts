@@ -6,6 +6,7 @@ import type {
   Clock,
   HttpRequest,
   ObjectRef,
+  ReadPlace,
   ReadReply,
   Wire,
   WriteReply,
@@ -16,7 +17,7 @@ import { type Answer, call } from "./kube.call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "./kube.concurrency.policy.ts";
 import { readReplyOf, writeReplyOf } from "./kube.outcome.policy.ts";
 import { collectionPath, objectPath } from "./kube.paths.ts";
-import { Queue } from "./kube.queue.ts";
+import { type Job, Queue } from "./kube.queue.ts";
 
 /** What a writer needs. */
 export interface WriterIo {
@@ -45,6 +46,8 @@ export interface Observed {
 const WRITE_TIMEOUT_MS = 15_000;
 /** A read calls no webhook. */
 const READ_TIMEOUT_MS = 10_000;
+/** Ranks of one urgency: its writes, then the reads one step before them, then those two steps before. */
+const RANKS = 3;
 const TOO_LATE: Answer = { kind: "lost", message: "it waited too long to be sent", sent: false, timedOut: false };
 const JSON_TYPE = "application/json";
 const PATCH_TYPE = {
@@ -74,11 +77,12 @@ export class Writer {
     return { waiting: this.#queue.waiting, underWay: this.#queue.underWay, limit: Math.floor(this.#concurrency.limit) };
   }
 
-  /** Reads an object past every cache; somebody waits for it before a write, so it goes first. */
-  read(ref: ObjectRef, done: (reply: ReadReply) => void): void {
+  /** Reads an object past every cache, in the order that its place gives it. */
+  read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
     const limits = { timeoutMs: READ_TIMEOUT_MS, sendBeforeMs: Number.POSITIVE_INFINITY };
-    this.#enqueue(null, Urgency.healing, request, limits, (answer, latencyMs) => {
+    const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
+    this.#enqueue({ lane: null, urgency: rank }, request, limits, (answer, latencyMs) => {
       const reply = readReplyOf(answer);
       this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -90,7 +94,7 @@ export class Writer {
     const { ref, verb, urgency, sendBeforeMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
     const limits = { timeoutMs: WRITE_TIMEOUT_MS, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
-    this.#enqueue(lane, urgency, httpRequestOf(request), limits, (answer, latencyMs) => {
+    this.#enqueue({ lane, urgency: rankOf(urgency, 0) }, httpRequestOf(request), limits, (answer, latencyMs) => {
       const reply = writeReplyOf(answer, ref);
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -98,8 +102,7 @@ export class Writer {
   }
 
   #enqueue(
-    lane: string | null,
-    urgency: number,
+    place: Pick<Job, "lane" | "urgency">,
     request: HttpRequest,
     { timeoutMs, sendBeforeMs }: { readonly timeoutMs: number; readonly sendBeforeMs: number },
     answered: (answer: Answer, latencyMs: number) => void,
@@ -119,7 +122,7 @@ export class Writer {
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
       });
     };
-    this.#queue.add({ lane, urgency, run });
+    this.#queue.add({ ...place, run });
   }
 
   #learn(startedAtMs: number, answer: Answer): void {
@@ -155,6 +158,10 @@ export class Writer {
       this.#queue.drain();
     });
   }
+}
+
+function rankOf(urgency: Urgency, stepsBefore: number): number {
+  return urgency * RANKS + stepsBefore;
 }
 
 function httpRequestOf(request: WriteRequest): HttpRequest {

@@ -31,7 +31,7 @@ export function drainable(kube: Kube): DrainableKube {
   return {
     kube: {
       watch: (what, sink) => kube.watch(what, sink),
-      read: (ref, done) => kube.read(ref, counted(done)),
+      read: (ref, done, place) => kube.read(ref, counted(done), place),
       write: (request, done) => kube.write(request, counted(done)),
     },
     whenIdle(done) {

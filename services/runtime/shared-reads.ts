@@ -1,28 +1,53 @@
-/** One live read for all who want the same object at the same moment. It keeps no answer. */
-import type { Kube, ObjectRef, ReadReply } from "../../protocols/ports.ts";
+/** One live look for all who want the same object at about the same moment. What it is used for is not its matter. */
+import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply } from "../../protocols/ports.ts";
 
-/** Live reads, those of one object under way at once put together. */
+/** What was read, and when its reply came on the monotonic clock. */
+export interface Look {
+  readonly reply: ReadReply;
+  readonly seenMs: number;
+}
+
+/** What looks are made of. */
+export interface SharedReadsOptions {
+  readonly kube: Pick<Kube, "read">;
+  readonly clock: Clock;
+  /** How long a look that found its object serves those who come later. */
+  readonly keptMs: number;
+}
+
+type Viewer = (look: Look) => void;
+
+/** Live reads, put together with those of the same object that are under way or have just ended. */
 export class SharedReads {
-  readonly #kube: Pick<Kube, "read">;
-  readonly #waiting = new Map<string, ((reply: ReadReply) => void)[]>();
+  readonly #options: SharedReadsOptions;
+  readonly #waiting = new Map<string, Viewer[]>();
+  readonly #kept = new Map<string, Look>();
 
-  constructor(kube: Pick<Kube, "read">) {
-    this.#kube = kube;
+  constructor(options: SharedReadsOptions) {
+    this.#options = options;
   }
 
-  /** Reads an object past every cache, as Kube.read does. */
-  read(ref: ObjectRef, done: (reply: ReadReply) => void): void {
+  /** Looks at an object past every cache but this one. The look comes later, never within the call. */
+  read(ref: ObjectRef, done: Viewer, place?: ReadPlace): void {
+    const { kube, clock } = this.#options;
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
+    const kept = this.#kept.get(key);
     const waiting = this.#waiting.get(key);
-    if (waiting !== undefined) {
-      waiting.push(done);
-      return;
+    if (kept !== undefined) clock.soon(() => done(kept));
+    else if (waiting !== undefined) waiting.push(done);
+    else {
+      this.#waiting.set(key, [done]);
+      kube.read(ref, (reply) => this.#share(key, { reply, seenMs: clock.monotonicMs() }), place);
     }
-    this.#waiting.set(key, [done]);
-    this.#kube.read(ref, (reply) => {
-      const all = this.#waiting.get(key) ?? [];
-      this.#waiting.delete(key);
-      for (const each of all) each(reply);
-    });
+  }
+
+  #share(key: string, look: Look): void {
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    if (look.reply.outcome === "ok") {
+      this.#kept.set(key, look);
+      this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
+    }
+    for (const viewer of waiting) viewer(look);
   }
 }

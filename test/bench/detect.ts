@@ -1,116 +1,96 @@
-/**
- * Measures how late silence is found on a real API server: hollow nodes fall silent at once under `vigil run` in a
- * process of its own.
- */
-import { spawn } from "node:child_process";
-import { join } from "node:path";
-import type { Clock, Kube, WatchSink } from "../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/agent/hollow.service.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
-import { startKubeApiserver } from "../support/kube-apiserver.ts";
-import { freePort } from "../support/nats-server.ts";
-import { until } from "../support/until.ts";
-import { type BenchReport, figure, quantile } from "./figures.ts";
+/** Measures how late silence is found under Vigil: a tenth of the nodes falls silent, a whole zone, half of everything. */
+import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
+import { startVigil } from "./controllers.ts";
+import { type BenchReport, type Figure, figure, quantiles } from "./figures.ts";
+import { firstNodes } from "./load.ts";
+import type { ApiKind, BenchOptions } from "./options.ts";
+import { pause } from "./pause.ts";
+import { usageOf } from "./process-usage.ts";
+import { fallSilent, type SilenceFound } from "./silence.ts";
+import { openWorld, type World } from "./world.ts";
 
-const NODES = 200;
-const SILENT_ZONE = "z-0";
-const ZONES = 2;
-const PODS_PER_NODE = 4;
+const SIZES: Readonly<Record<ApiKind, readonly number[]>> = {
+  real: [1_000],
+  embedded: [5_000, 20_000, 100_000],
+};
+const PODS_PER_NODE = 10;
+/** Longer than kubelets take between two renewals, so that only the silent ones are found. */
 const GRACE_MS = 15_000;
-/** All leases are renewed within this time, so that after it each node's last renewal is known. */
-const RENEWAL_MS = 12_000;
-const MAIN = join(import.meta.dirname, "../../services/main.ts");
+const RUNS = 2;
+/** From ready to the first silence: a controller that has just started counts every node's silence from its start. */
+const WARM_UP_MS = GRACE_MS + 5_000;
+/** The embedded API is for size: there only so many fall silent, and neither a zone nor half of it. */
+const SILENT_NODES_MAX = 1_000;
 
-/** Lateness of verdicts past their grace, and from a verdict to the NoSchedule taint and to each pod NotReady. */
-export async function detect(): Promise<BenchReport> {
-  const server = await startKubeApiserver();
-  const port = await freePort();
-  const grace = `--node-monitor-grace-period=${GRACE_MS / 1000}s`;
-  const flags = ["run", `--kubeconfig=${server.kubeconfig}`, grace, `--listen=127.0.0.1:${port}`, "--log-level=error"];
-  const clock = realClock();
-  const parts = { clock, random: systemRandom, log: silentLog };
-  const kube = createKube({ ...parts, wire: server.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });
-  const nodes = Array.from({ length: NODES }, (_, index) => ({
-    name: `n-${index}`,
-    zone: `z-${index % ZONES}`,
-    pods: PODS_PER_NODE,
-  }));
-  const hollow = startHollowNodes({ ...parts, kube, nodes });
-  const vigil = spawn(process.execPath, [MAIN, ...flags], { stdio: "inherit" });
+interface Case {
+  readonly name: string;
+  readonly selector: HollowSelector;
+}
+
+/** For each size: lateness of verdicts past their grace, and from a verdict to the NoSchedule taint and to each pod. */
+export async function detect(options: BenchOptions): Promise<BenchReport> {
+  const { podsPerNode = PODS_PER_NODE, runs = RUNS } = options;
+  const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
+  const figures: Figure[] = [];
+  for (const api of kinds) {
+    for (const nodes of options.nodes ?? SIZES[api]) {
+      const world = await openWorld(api, { nodes, podsPerNode });
+      try {
+        figures.push(...(await detectIn(world, casesOf(api, nodes), runs)));
+      } finally {
+        await world.close();
+      }
+    }
+  }
+  const load = `nodes with ${podsPerNode} pods each fall silent at once, grace ${GRACE_MS / 1000} s`;
+  return { bench: "detect", load, warmUp: `${WARM_UP_MS / 1000} s and one silence, then ${runs} more`, figures };
+}
+
+function casesOf(api: ApiKind, nodes: number): Case[] {
+  const few = Math.min(nodes / 10, SILENT_NODES_MAX);
+  const some = { name: `${few} silent`, selector: firstNodes(few) };
+  if (api === "embedded") return [some];
+  const half = { name: "half of everything silent", selector: firstNodes(nodes / 2) };
+  return [some, { name: "a whole zone silent", selector: { zone: "zone-0" } }, half];
+}
+
+async function detectIn(world: World, cases: readonly Case[], runs: number): Promise<Figure[]> {
+  const vigil = await startVigil(world, { "node-monitor-grace-period": `${GRACE_MS / 1000}s` });
   try {
-    const registered = () => hollow.summary().podsCreated === NODES * PODS_PER_NODE;
-    await until("all nodes and pods are there", registered, { withinMs: 120_000 });
-    await until("vigil is ready", () => isReady(port), { withinMs: 60_000, everyMs: 100 });
-    return await fallSilent(hollow, kube, clock);
+    await pause(WARM_UP_MS);
+    const figures: Figure[] = [];
+    await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs: GRACE_MS });
+    for (const { name, selector } of cases) {
+      const found: SilenceFound[] = [];
+      for (let run = 0; run < runs; run++) found.push(await fallSilent(world, { selector, graceMs: GRACE_MS }));
+      figures.push(...figuresOf(`${world.size.nodes} nodes, ${world.server}, ${name}`, found));
+    }
+    return [
+      ...figures,
+      figure(`${world.size.nodes} nodes, ${world.server}: memory`, "MiB", [usageOf(vigil.pid).peakMebibytes]),
+    ];
   } finally {
-    vigil.kill("SIGKILL");
-    hollow.shutdown();
-    await server.stop();
+    await vigil.stop();
   }
 }
 
-async function fallSilent(hollow: HollowNodes, kube: Kube, clock: Clock): Promise<BenchReport> {
-  const renewedMs = new Map<string, number>();
-  const unknownMs = new Map<string, number>();
-  const taintedMs = new Map<string, number>();
-  const unreadyMs: [node: string, atMs: number][] = [];
-  kube.watch(
-    "leases",
-    sink(({ node }) => renewedMs.set(node, clock.monotonicMs())),
-  );
-  await until("every renewal has been seen", () => renewedMs.size === NODES);
-  await new Promise<void>((resolve) => clock.after(RENEWAL_MS, resolve));
-  const silent = hollow.stop({ zone: SILENT_ZONE });
-  kube.watch(
-    "nodes",
-    sink(({ node, conditions, taints }) => {
-      const isUnknown = conditions.some(({ type, status }) => type === "Ready" && status === "Unknown");
-      if (isUnknown && !unknownMs.has(node)) unknownMs.set(node, clock.monotonicMs());
-      const isTainted = taints.some(({ key, effect }) => key.endsWith("/unreachable") && effect === "NoSchedule");
-      if (isTainted && !taintedMs.has(node)) taintedMs.set(node, clock.monotonicMs());
-    }),
-  );
-  const seenUnready = new Set<string>();
-  kube.watch(
-    "pods",
-    sink(({ node, pod }) => {
-      if (pod.ready !== "False" || seenUnready.has(pod.uid)) return;
-      seenUnready.add(pod.uid);
-      unreadyMs.push([node, clock.monotonicMs()]);
-    }),
-  );
-  const allFound = () => taintedMs.size >= silent && unreadyMs.length >= silent * PODS_PER_NODE;
-  await until("all silent nodes are tainted and their pods NotReady", allFound, { withinMs: GRACE_MS + 60_000 });
-  const verdicts = [...unknownMs].map(([node, atMs]) => atMs - (renewedMs.get(node) ?? 0) - GRACE_MS);
-  const taints = [...taintedMs].map(([node, atMs]) => atMs - (unknownMs.get(node) ?? 0));
-  const pods = unreadyMs.map(([node, atMs]) => atMs - (unknownMs.get(node) ?? 0));
-  return {
-    bench: "detect",
-    load: `${silent} of ${NODES} hollow nodes silent at once, grace ${GRACE_MS / 1000} s, kube-apiserver 1.20.2`,
-    figures: [
-      ...quantiles("verdict late", verdicts),
-      ...quantiles("Unknown to NoSchedule", taints),
-      ...quantiles("Unknown to pods NotReady", pods),
-    ],
-  };
-}
-
-function quantiles(name: string, values: readonly number[]) {
-  return [0.5, 0.99].map((share) => figure(`${name}, p${share * 100}`, "ms", [quantile(values, share)]));
-}
-
-function sink<T>(changed: (object: T) => void): WatchSink<T> {
-  return { changed, gone: () => {}, state: () => {} };
-}
-
-function isReady(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+/** The latenesses of several runs as figures. */
+export function figuresOf(where: string, runs: readonly SilenceFound[]): Figure[] {
+  return [
+    ...quantiles(
+      `${where}: verdict late`,
+      "ms",
+      runs.map(({ verdicts }) => verdicts),
+    ),
+    ...quantiles(
+      `${where}: Unknown to NoSchedule`,
+      "ms",
+      runs.map(({ taints }) => taints),
+    ),
+    ...quantiles(
+      `${where}: Unknown to pods NotReady`,
+      "ms",
+      runs.map(({ pods }) => pods),
+    ),
+  ];
 }

@@ -154,6 +154,22 @@ describe("under load", () => {
     expect(order).toEqual(["first", "n-0", "read", "n-1", "n-2", "n-3", "n-4", "n-5"]);
   });
 
+  test("of one urgency a write goes before the read that leads to one, and that before the read that leads to it", () => {
+    start({ writesInFlightMax: 1 });
+    patch(node("first"), Urgency.event);
+    kube.read(node("far"), () => {}, { urgency: Urgency.taint, stepsBefore: 2 });
+    kube.read(node("near"), () => {}, { urgency: Urgency.taint, stepsBefore: 1 });
+    patch(node("write"), Urgency.taint);
+    kube.read(node("more-urgent"), () => {}, { urgency: Urgency.status, stepsBefore: 2 });
+    const order: string[] = [];
+    while (wire.waiting > 0) {
+      const next = wire.next();
+      order.push(next.path.slice("/api/v1/nodes/".length));
+      next.answer(200, ok);
+    }
+    expect(order).toEqual(["first", "more-urgent", "write", "near", "far"]);
+  });
+
   test("16 requests are under way at first, more while answers stay quick, never more than the ceiling", () => {
     start({ writesInFlightMax: 20 });
     for (let n = 0; n < 100; n++) patch(node(`n-${n}`));

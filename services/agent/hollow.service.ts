@@ -1,7 +1,7 @@
-/** Hollow nodes by the thousand in one process: one timer wheel, one watch of nodes and one of pods for all. */
+/** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods for all. */
 import type { ConditionStatus } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Timer, Urgency } from "../../protocols/ports.ts";
-import { TimerWheel } from "../runtime/timer-wheel.ts";
+import { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import type { HollowNodeSpec } from "./hollow.figures.ts";
 import { HollowNode, type HollowTimes } from "./hollow.node.ts";
 import { HollowPods, hollowPod } from "./hollow.pods.ts";
@@ -49,8 +49,6 @@ export interface HollowNodes {
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** How many nodes register at the same time. */
 const REGISTERING_MAX = 32;
-const WHEEL_TICK_MS = 50;
-
 /**
  * Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at
  * once.
@@ -63,7 +61,7 @@ class HollowCluster implements HollowNodes {
   readonly #options: HollowOptions;
   readonly #nodes: Map<string, HollowNode>;
   readonly #pods: HollowPods;
-  readonly #wheel: TimerWheel<HollowNode>;
+  readonly #beats: KeyedDeadlines<HollowNode>;
   readonly #flapping = new Map<HollowNode, Timer>();
   readonly #stopWatches: readonly (() => void)[];
   readonly #waiting: Iterator<HollowNode>;
@@ -76,7 +74,7 @@ class HollowCluster implements HollowNodes {
     const { clock, kube, random, log, nodes, times = STANDARD_TIMES } = options;
     this.#options = options;
     this.#pods = new HollowPods(kube, log);
-    this.#wheel = new TimerWheel({ clock, tickMs: WHEEL_TICK_MS, fire: (node) => this.#beat(node) });
+    this.#beats = new KeyedDeadlines({ clock, fire: (node) => this.#beat(node) });
     const wake = (node: HollowNode, delayMs: number | null) => this.#wake(node, delayMs);
     const registered = (node: HollowNode) => this.#createPods(node);
     const shared = { clock, kube, random, log, times, wake, registered };
@@ -136,7 +134,7 @@ class HollowCluster implements HollowNodes {
     for (const timer of this.#flapping.values()) timer.cancel();
     this.#flapping.clear();
     for (const node of this.#nodes.values()) node.stop();
-    this.#wheel.clear();
+    this.#beats.clear();
     for (const stop of this.#stopWatches) stop();
   }
 
@@ -147,8 +145,8 @@ class HollowCluster implements HollowNodes {
   }
 
   #wake(node: HollowNode, delayMs: number | null): void {
-    if (delayMs === null) this.#wheel.cancel(node);
-    else this.#wheel.schedule(node, this.#options.clock.monotonicMs() + delayMs);
+    if (delayMs === null) this.#beats.cancel(node);
+    else this.#beats.schedule(node, this.#options.clock.monotonicMs() + delayMs);
   }
 
   #beat(node: HollowNode): void {

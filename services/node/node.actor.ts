@@ -4,9 +4,9 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
+import type { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import type { ShardView } from "../runtime/shard-view.ts";
-import type { TimerWheel } from "../runtime/timer-wheel.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
 import {
   apiInstantMs,
@@ -28,9 +28,9 @@ export interface NodeSurroundings {
   readonly io: Io;
   readonly view: ShardView;
   /** Wakes an actor when its node's silence may have lasted too long. */
-  readonly graces: TimerWheel<NodeActor>;
+  readonly graces: KeyedDeadlines<NodeActor>;
   /** Wakes an actor to repeat its asks. */
-  readonly reviews: TimerWheel<NodeActor>;
+  readonly reviews: KeyedDeadlines<NodeActor>;
   readonly counters: NodeCounters;
   /** Has an actor reviewed as soon as its shard can be seen. */
   hold(actor: NodeActor): void;

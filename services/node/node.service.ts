@@ -3,21 +3,18 @@
  * machine.
  */
 import type { Service } from "../../protocols/ports.ts";
-import { TimerWheel } from "../runtime/timer-wheel.ts";
+import { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { nodeCounters } from "./node.counters.ts";
 import { NodeShard } from "./node.shard.ts";
-
-/** Width of a wheel slot; deadlines are exact all the same. */
-const WHEEL_TICK_MS = 64;
 
 /** Judges nodes and asks for what their state demands. */
 export const nodeService: Service = (io) => {
   const { bus, clock, fleet, metrics } = io;
   const shards = new Map<number, NodeShard>();
   const wake = (actor: NodeActor): void => actor.review();
-  const graces = new TimerWheel<NodeActor>({ clock, tickMs: WHEEL_TICK_MS, fire: wake });
-  const reviews = new TimerWheel<NodeActor>({ clock, tickMs: WHEEL_TICK_MS, fire: wake });
+  const graces = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
+  const reviews = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
   const shared = { io, graces, reviews, counters: nodeCounters(metrics) };
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();

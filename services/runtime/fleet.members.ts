@@ -1,10 +1,7 @@
 /** The members of the fleet that can be heard. It neither speaks nor decides who minds what. */
 import type { Clock, ServiceName } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { TimerWheel } from "./timer-wheel.ts";
-
-/** How finely deadlines of members are sorted, in milliseconds; each still falls at its own instant. */
-const WHEEL_TICK_MS = 100;
+import { KeyedDeadlines } from "./deadlines.keyed.ts";
 
 /** The part of the profile that says how often members pulse and how long they may be silent. */
 export type PulseProfile = Pick<Profile, "memberPulseMs" | "memberTimeoutMs">;
@@ -37,13 +34,13 @@ export class HeardMembers {
   readonly #profile: PulseProfile;
   readonly #silent: (member: string) => void;
   readonly #heard = new Map<string, Entry>();
-  readonly #deadlines: TimerWheel<string>;
+  readonly #deadlines: KeyedDeadlines<string>;
 
   constructor({ clock, profile, silent }: HeardMembersOptions) {
     this.#clock = clock;
     this.#profile = profile;
     this.#silent = silent;
-    this.#deadlines = new TimerWheel({ clock, tickMs: WHEEL_TICK_MS, fire: (name, dueMs) => this.#due(name, dueMs) });
+    this.#deadlines = new KeyedDeadlines({ clock, fire: (name, dueMs) => this.#due(name, dueMs) });
   }
 
   get size(): number {

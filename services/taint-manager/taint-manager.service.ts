@@ -5,10 +5,10 @@ import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { Deadlines } from "../runtime/deadlines.ts";
 import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
 import { noExecuteTaints } from "../runtime/toleration.ts";
-import { Deadlines } from "./deadlines.ts";
 import { firstSightsToWrite } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
 

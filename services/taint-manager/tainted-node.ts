@@ -1,10 +1,11 @@
 /** One node that carries NoExecute taints, and the sentence of each pod on it. It keeps no timer of its own. */
+
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
 import { pauseMs } from "../runtime/repetition.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
-import type { Deadlines } from "./deadlines.ts";
 import {
   isEvictable,
   isSameCause,

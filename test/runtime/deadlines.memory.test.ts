@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { Deadlines } from "../../services/taint-manager/deadlines.ts";
+import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 

@@ -1,67 +1,67 @@
-/** The timer wheel: exactness, lazy re-arm, and the same behaviour as a naive list of deadlines. */
+/** Deadlines by key: exactness, lazy re-arm, and the same behaviour as a naive list of deadlines. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { TimerWheel } from "../../services/runtime/timer-wheel.ts";
+import { KeyedDeadlines } from "../../services/runtime/deadlines.keyed.ts";
 
-/** A wheel that records what fires and when. */
-function recordingWheel(tickMs: number) {
+/** Deadlines that record what fires and when. */
+function recorded() {
   const clock = new VirtualClock();
   const fired: [key: string, atMs: number][] = [];
-  const wheel = new TimerWheel<string>({ clock, tickMs, fire: (key) => fired.push([key, clock.monotonicMs()]) });
-  return { clock, wheel, fired };
+  const deadlines = new KeyedDeadlines<string>({ clock, fire: (key) => fired.push([key, clock.monotonicMs()]) });
+  return { clock, deadlines, fired };
 }
 
-test("a deadline fires exactly when it is due, not at a tick", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
-  wheel.schedule("a", 12_345.678);
-  wheel.schedule("b", 250);
-  wheel.schedule("c", 251);
+test("a deadline fires at the first whole millisecond not before it is due", () => {
+  const { clock, deadlines, fired } = recorded();
+  deadlines.schedule("a", 12_345.678);
+  deadlines.schedule("b", 250);
+  deadlines.schedule("c", 251);
   clock.advance(20_000);
   expect(fired).toEqual([
     ["b", 250],
     ["c", 251],
-    ["a", 12_345.678],
+    ["a", 12_346],
   ]);
-  expect(wheel.size).toBe(0);
+  expect(deadlines.size).toBe(0);
 });
 
-test("a deadline further away than a whole turn of the wheel fires when it is due", () => {
-  const { clock, wheel, fired } = recordingWheel(1);
+test("a deadline further away than a turn of every wheel fires when it is due", () => {
+  const { clock, deadlines, fired } = recorded();
   const tenDaysMs = 10 * 24 * 3_600_000;
-  wheel.schedule("far", tenDaysMs + 0.5);
+  deadlines.schedule("far", tenDaysMs + 0.5);
   clock.advance(tenDaysMs);
   expect(fired).toEqual([]);
   clock.advance(1);
-  expect(fired).toEqual([["far", tenDaysMs + 0.5]]);
+  expect(fired).toEqual([["far", tenDaysMs + 1]]);
 });
 
 test("a deadline moved later a thousand times fires once, at the last instant named", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
+  const { clock, deadlines, fired } = recorded();
   for (let beat = 0; beat < 1000; beat++) {
-    wheel.schedule("node", clock.monotonicMs() + 50_000);
+    deadlines.schedule("node", clock.monotonicMs() + 50_000);
     clock.advance(10_000);
   }
   expect(fired).toEqual([]);
-  expect(wheel.dueAt("node")).toBe(9_990_000 + 50_000);
+  expect(deadlines.dueAt("node")).toBe(9_990_000 + 50_000);
   clock.advance(50_000);
   expect(fired).toEqual([["node", 10_040_000]]);
 });
 
 test("a deadline moved earlier fires at the earlier instant only", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
-  wheel.schedule("a", 5000);
-  wheel.schedule("a", 120);
+  const { clock, deadlines, fired } = recorded();
+  deadlines.schedule("a", 5000);
+  deadlines.schedule("a", 120);
   clock.advance(10_000);
   expect(fired).toEqual([["a", 120]]);
 });
 
-test("an instant that was given up earlier within the tick does not count for a deadline set after it", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
-  wheel.schedule("a", 50);
-  wheel.schedule("a", 20);
+test("an instant that was given up for an earlier one does not count for a deadline set after it", () => {
+  const { clock, deadlines, fired } = recorded();
+  deadlines.schedule("a", 50);
+  deadlines.schedule("a", 20);
   clock.advance(30);
-  wheel.schedule("a", 70);
+  deadlines.schedule("a", 70);
   clock.advance(100);
   expect(fired).toEqual([
     ["a", 20],
@@ -70,22 +70,22 @@ test("an instant that was given up earlier within the tick does not count for a 
 });
 
 test("a deadline in the past fires as soon as the clock runs, never within schedule", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
+  const { clock, deadlines, fired } = recorded();
   clock.advance(1000);
-  wheel.schedule("late", 10);
+  deadlines.schedule("late", 10);
   expect(fired).toEqual([]);
   clock.advance(0);
   expect(fired).toEqual([["late", 1000]]);
 });
 
-test("a cancelled deadline does not fire, and an empty wheel keeps no timer", () => {
-  const { clock, wheel, fired } = recordingWheel(100);
-  wheel.schedule("a", 50);
-  wheel.schedule("b", 5000);
+test("a cancelled deadline does not fire, and none set keep no timer", () => {
+  const { clock, deadlines, fired } = recorded();
+  deadlines.schedule("a", 50);
+  deadlines.schedule("b", 5000);
   clock.advance(10);
-  wheel.cancel("a");
-  wheel.cancel("b");
-  wheel.cancel("unknown");
+  deadlines.cancel("a");
+  deadlines.cancel("b");
+  deadlines.cancel("unknown");
   expect(clock.pendingTimers).toBe(0);
   clock.advance(10_000);
   expect(fired).toEqual([]);
@@ -94,17 +94,16 @@ test("a cancelled deadline does not fire, and an empty wheel keeps no timer", ()
 test("a key can be scheduled anew, and others cancelled, from within the callback", () => {
   const clock = new VirtualClock();
   const fired: string[] = [];
-  const wheel: TimerWheel<string> = new TimerWheel({
+  const deadlines: KeyedDeadlines<string> = new KeyedDeadlines({
     clock,
-    tickMs: 10,
     fire(key) {
       fired.push(`${key}@${clock.monotonicMs()}`);
-      wheel.cancel("victim");
-      if (clock.monotonicMs() < 30) wheel.schedule(key, clock.monotonicMs() + 15);
+      deadlines.cancel("victim");
+      if (clock.monotonicMs() < 30) deadlines.schedule(key, clock.monotonicMs() + 15);
     },
   });
-  wheel.schedule("again", 5);
-  wheel.schedule("victim", 5);
+  deadlines.schedule("again", 5);
+  deadlines.schedule("victim", 5);
   clock.advance(1000);
   expect(fired).toEqual(["again@5", "again@20", "again@35"]);
 });
@@ -112,25 +111,24 @@ test("a key can be scheduled anew, and others cancelled, from within the callbac
 test("a callback that throws loses no other deadline", () => {
   const clock = new VirtualClock();
   const fired: string[] = [];
-  const wheel = new TimerWheel<string>({
+  const deadlines = new KeyedDeadlines<string>({
     clock,
-    tickMs: 10,
     fire(key) {
       if (key === "bad") throw new Error("bad");
       fired.push(key);
     },
   });
-  for (const key of ["bad", "good"]) wheel.schedule(key, 5);
-  wheel.schedule("later", 500);
+  for (const key of ["bad", "good"]) deadlines.schedule(key, 5);
+  deadlines.schedule("later", 500);
   expect(() => clock.advance(1000)).toThrow("bad");
   clock.advance(1000);
   expect(fired).toEqual(["good", "later"]);
 });
 
 test("a deadline that is no instant is refused", () => {
-  const { wheel } = recordingWheel(100);
-  expect(() => wheel.schedule("a", Number.NaN)).toThrow("must be finite");
-  expect(() => wheel.schedule("a", Number.POSITIVE_INFINITY)).toThrow("must be finite");
+  const { deadlines } = recorded();
+  expect(() => deadlines.schedule("a", Number.NaN)).toThrow("must be finite");
+  expect(() => deadlines.schedule("a", Number.POSITIVE_INFINITY)).toThrow("must be finite");
 });
 
 const KEYS = ["a", "b", "c"];
@@ -160,7 +158,7 @@ function naiveDeadlines() {
     for (const [key, due] of dues) {
       if (due > toMs) continue;
       dues.delete(key);
-      fired.push([key, Math.max(due, fromMs)]);
+      fired.push([key, Math.max(Math.ceil(due), fromMs)]);
     }
   };
   return { dues, fired, advance };
@@ -169,18 +167,18 @@ function naiveDeadlines() {
 const sorted = (fired: [key: string, atMs: number][]) =>
   [...fired].sort((left, right) => left[1] - right[1] || left[0].localeCompare(right[0]));
 
-test("the wheel fires the same keys at the same instants as a naive list of deadlines", () => {
+test("keyed deadlines fire the same keys at the same instants as a naive list of deadlines", () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), fc.constantFrom(1, 10, 100), (steps, tickMs) => {
-      const { clock, wheel, fired } = recordingWheel(tickMs);
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const { clock, deadlines, fired } = recorded();
       const naive = naiveDeadlines();
       for (const action of steps) {
         const nowMs = clock.monotonicMs();
         if (action.do === "schedule") {
-          wheel.schedule(action.key, nowMs + action.inMs);
+          deadlines.schedule(action.key, nowMs + action.inMs);
           naive.dues.set(action.key, nowMs + action.inMs);
         } else if (action.do === "cancel") {
-          wheel.cancel(action.key);
+          deadlines.cancel(action.key);
           naive.dues.delete(action.key);
         } else {
           clock.advance(action.ms);
@@ -190,8 +188,8 @@ test("the wheel fires the same keys at the same instants as a naive list of dead
       const instants = fired.map(([, atMs]) => atMs);
       expect(instants).toEqual([...instants].sort((left, right) => left - right));
       expect(sorted(fired)).toEqual(sorted(naive.fired));
-      expect(KEYS.map((key) => wheel.dueAt(key))).toEqual(KEYS.map((key) => naive.dues.get(key)));
-      expect(wheel.size).toBe(naive.dues.size);
+      expect(KEYS.map((key) => deadlines.dueAt(key))).toEqual(KEYS.map((key) => naive.dues.get(key)));
+      expect(deadlines.size).toBe(naive.dues.size);
       if (naive.dues.size === 0) expect(clock.pendingTimers).toBe(0);
     }),
     { numRuns: 1500 },

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { Deadlines } from "../../services/taint-manager/deadlines.ts";
+import { Deadlines } from "../../services/runtime/deadlines.ts";
 
 function setUp() {
   const clock = new VirtualClock();

@@ -1,0 +1,76 @@
+/** Deadlines by key, for those who move theirs at every heartbeat. It does not know what a deadline means. */
+import { Deadlines, type DeadlinesOptions } from "./deadlines.ts";
+
+interface Entry<K> {
+  readonly key: K;
+  dueMs: number;
+  slot: number;
+}
+
+/** What the deadlines are made of. `dueMs` is when one was due: how late the call comes is how late the event loop runs. */
+export interface KeyedDeadlinesOptions<K> extends Pick<DeadlinesOptions<never>, "clock"> {
+  readonly fire: (key: K, dueMs: number) => void;
+}
+
+/**
+ * At most one deadline for each key. Moving one later, as every heartbeat does, only overwrites its due time: it is
+ * filed anew when its old instant comes. One in the past fires as soon as the clock can.
+ */
+export class KeyedDeadlines<K> {
+  readonly #options: KeyedDeadlinesOptions<K>;
+  readonly #entries = new Map<K, Entry<K>>();
+  readonly #deadlines: Deadlines<Entry<K>>;
+
+  constructor(options: KeyedDeadlinesOptions<K>) {
+    this.#options = options;
+    this.#deadlines = new Deadlines({ clock: options.clock, fire: (entry) => this.#wake(entry) });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The deadline of a key on the monotonic clock; undefined when it has none. */
+  dueAt(key: K): number | undefined {
+    return this.#entries.get(key)?.dueMs;
+  }
+
+  /** Sets or moves the deadline of a key. Throws a RangeError when it is no instant. */
+  schedule(key: K, dueMs: number): void {
+    if (!Number.isFinite(dueMs)) throw new RangeError(`a deadline must be finite, not ${dueMs}`);
+    const held = this.#entries.get(key);
+    const entry = held ?? { key, dueMs, slot: 0 };
+    entry.dueMs = dueMs;
+    if (held === undefined) {
+      entry.slot = this.#deadlines.add(entry);
+      this.#entries.set(key, entry);
+    } else if (dueMs >= this.#deadlines.dueAt(entry.slot)) return;
+    this.#deadlines.set(entry.slot, dueMs);
+  }
+
+  /** Takes a deadline away; nothing happens when there is none. */
+  cancel(key: K): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) this.#remove(entry);
+  }
+
+  /** Takes every deadline away. */
+  clear(): void {
+    this.#entries.clear();
+    this.#deadlines.stop();
+  }
+
+  #remove(entry: Entry<K>): void {
+    this.#entries.delete(entry.key);
+    this.#deadlines.remove(entry.slot);
+  }
+
+  #wake(entry: Entry<K>): void {
+    if (entry.dueMs > this.#options.clock.monotonicMs()) {
+      this.#deadlines.set(entry.slot, entry.dueMs);
+      return;
+    }
+    this.#remove(entry);
+    this.#options.fire(entry.key, entry.dueMs);
+  }
+}

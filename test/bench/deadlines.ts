@@ -1,6 +1,6 @@
 /** Measures the taint-manager's deadlines against a timer of Node's each: memory, re-computing, lateness. */
 import { realClock } from "../../services/runtime/clock.real.ts";
-import { Deadlines } from "../../services/taint-manager/deadlines.ts";
+import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { type BenchReport, type Figure, figure, quantile } from "./figures.ts";
 
 const SIZES = [1_000, 100_000, 1_000_000];

@@ -65,11 +65,13 @@ export class FaultyWire implements Wire {
     const heard = this.#heard(exchange, () => open && !this.#dead);
     const start = (): void => {
       if (!open) return;
-      if (draw < refusal) refuse(heard, random);
-      else if (isWatch || draw >= refusal + timeout + lostReply) {
+      if (draw < refusal) {
+        count(`${request.method} refused`);
+        refuse(heard, random);
+      } else if (isWatch || draw >= refusal + timeout + lostReply) {
         const sent = wire.send({ ...request, headers }, heard);
         abortInner = () => sent.abort();
-      } else if (draw < refusal + timeout) return;
+      } else if (draw < refusal + timeout) count(`${request.method} never answered`);
       else {
         count(`lost reply on a ${request.method}`);
         wire.send({ ...request, headers }, losing(heard));

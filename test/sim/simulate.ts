@@ -13,6 +13,7 @@ import {
   isPaced,
   type Surroundings,
 } from "./invariants.ts";
+import { Marks } from "./marks.ts";
 import type { Reach } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
@@ -85,7 +86,7 @@ class Run {
   readonly #processes: SimulatedProcess[];
   readonly #hash = createHash("sha256");
   readonly #steps: Step[] = [];
-  readonly #sometimes: Record<string, number> = {};
+  readonly #marks: Marks;
   readonly #zones: ZonePaces;
   readonly #words: Words;
   /** The first broken invariant. */
@@ -99,13 +100,14 @@ class Run {
     this.#meddling = meddling ?? meddle;
     this.#promptness = new Promptness(swarm, meddling !== undefined);
     this.#swarm = swarm;
-    this.#zones = new ZonePaces(swarm);
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
     this.#history = new NodeHistory(swarm, clock);
     const drawn = (purpose: string) => chanceOf(swarm.seed, purpose);
     this.#network = new Network({ clock, chance: drawn });
-    const count = (situation: string): void => this.#count(situation);
+    this.#marks = new Marks(this.#world);
+    const count = (situation: string): void => this.#marks.count(situation);
+    this.#zones = new ZonePaces(swarm, count);
     this.#words = new Words({ world: this.#world, count, history: this.#history });
     this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
     this.#network.crossed = (subject, payload, { member }) => {
@@ -147,7 +149,7 @@ class Run {
       seed: this.#swarm.seed,
       problem,
       traceHash: this.#hash.digest("hex"),
-      sometimes: this.#sometimes,
+      sometimes: this.#marks.counts,
       steps: this.#steps,
       virtualMs: this.#world.clock.monotonicMs(),
     };
@@ -209,15 +211,12 @@ class Run {
     const { writer, clock } = this.#world;
     const { type, now, before } = change;
     this.#hash.update(`${clock.monotonicMs()} ${writer} ${type} ${now.json}\n`);
+    this.#marks.see(kind, change);
     if (kind === "node") {
       const node = JSON.parse(now.json);
       this.#history.note(now.name, before && JSON.parse(before.json), type === "DELETED" ? null : node);
       this.#words.version(now.name, node.metadata.resourceVersion);
-      const wasHalted = this.#zones.isHalted;
       this.#zones.note(node, type === "DELETED", clock.wallMs());
-      if (wasHalted !== this.#zones.isHalted) {
-        this.#count(wasHalted ? "full disruption left" : "full disruption entered");
-      }
     }
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
@@ -237,44 +236,30 @@ class Run {
     }
   }
 
-  /** A process died, or one that was dead is back: whether pods were waiting for their deadlines then. */
   #noteDisturbance(what: "start" | "death"): void {
     this.#promptness.disturbed(this.#world.clock.wallMs());
-    if (what === "death") return;
-    const tainted = this.#world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced));
-    const nodes = new Set(tainted.map(({ metadata }) => metadata.name));
-    const isSentenced = ({ metadata, spec }: CheckedPod): boolean =>
-      metadata.deletionTimestamp === undefined && nodes.has(spec.nodeName ?? "");
-    if (this.#world.objects<CheckedPod>("pods").some(isSentenced)) {
-      this.#count("process restarted while a pod is sentenced");
-    }
+    if (what === "start") this.#marks.restarted();
   }
 
   #seeNode(before: CheckedNode, after: CheckedNode): void {
+    this.#marks.seeNode(before, after);
     checkNodeWrite(before, after, this.#around());
-    const readyOf = (node: CheckedNode) => node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-    if (readyOf(after) === "Unknown" && readyOf(before) !== "Unknown") this.#count("node made Unknown");
-    const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
-    if (had === 0 && has === 1) {
-      this.#count("NoExecute taint put on");
-      this.#zones.checkTurn(after, this.#around());
-    }
-    if (had === 1 && has === 0) this.#count("NoExecute taint taken off");
-    if (had === 1 && has === 1) this.#count("taints changed on a tainted node");
+    const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
+    if (isPacedNode(after) && !isPacedNode(before)) this.#zones.checkTurn(after, this.#around());
   }
 
   #seePod({ type, now, before }: Change): void {
     const deleted = type === "DELETED" || (now.terminating && before?.terminating === false);
     if (!deleted) {
-      this.#count("pod status written");
+      this.#marks.count("pod status written");
       return;
     }
-    this.#count("pod evicted");
+    this.#marks.count("pod evicted");
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
     if (sinceMs <= this.#roundTripMs) {
-      this.#count("node recovered within the round trip of a deletion");
+      this.#marks.count("node recovered within the round trip of a deletion");
       return;
     }
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
@@ -291,9 +276,5 @@ class Run {
       heartbeatAt: (node) => heartbeats.get(node) ?? Number.NEGATIVE_INFINITY,
       taintedAt: (node, taint) => this.#history.taintedAt(node, taint),
     };
-  }
-
-  #count(situation: string): void {
-    this.#sometimes[situation] = (this.#sometimes[situation] ?? 0) + 1;
   }
 }

@@ -57,17 +57,19 @@ export function shareAgainst({ size, notReady }: { size: number; notReady: numbe
 /** Follows the zones from change to change of the API and checks each turn against them. */
 export class ZonePaces {
   readonly #swarm: Swarm;
+  /** Notes that a situation that matters was met. */
+  readonly #count: (situation: string) => void;
   readonly #nodes = new Map<string, CheckedNode>();
   readonly #paces = new Map<string, { pace: Pace; sinceMs: number }>();
   /** When nodes of a zone were tainted. */
   readonly #turnsMs = new Map<string, number[]>();
 
-  constructor(swarm: Swarm) {
+  constructor(swarm: Swarm, count: (situation: string) => void) {
     this.#swarm = swarm;
+    this.#count = count;
   }
 
-  /** Whether every zone is down. */
-  get isHalted(): boolean {
+  get #isHalted(): boolean {
     return this.#nodes.size > 0 && [...this.#paces.values()].every(({ pace }) => pace === "halted");
   }
 
@@ -75,14 +77,18 @@ export class ZonePaces {
   note(node: CheckedNode, isGone: boolean, wallMs: number): void {
     const { name } = node.metadata;
     const before = this.#nodes.get(name);
+    const wasHalted = this.#isHalted;
     if (isGone) this.#nodes.delete(name);
     else this.#nodes.set(name, node);
     const facts = (of: CheckedNode | undefined): string =>
       of === undefined ? "" : `${zoneOf(of.metadata.labels)} ${conditionOf(of, "Ready")?.status}`;
     if (!isGone && facts(before) === facts(node)) return;
     for (const [zone, pace] of pacesOf(this.#nodes.values(), this.#swarm)) {
-      if (this.#paces.get(zone)?.pace !== pace) this.#paces.set(zone, { pace, sinceMs: wallMs });
+      if (this.#paces.get(zone)?.pace === pace) continue;
+      this.#paces.set(zone, { pace, sinceMs: wallMs });
+      if (pace === "stopped") this.#count("zone stopped");
     }
+    if (wasHalted !== this.#isHalted) this.#count(wasHalted ? "full disruption left" : "full disruption entered");
   }
 
   /** Checks that a node could be tainted now, and counts it. */

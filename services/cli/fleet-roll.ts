@@ -1,5 +1,5 @@
 /** The members of a fleet, heard on its bus for a moment, and the shards each of them minds. */
-import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
+import { type Log, SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { spanText } from "../ledger/words.ts";
@@ -28,10 +28,12 @@ export interface MemberReport {
 /** Every member is heard within two pulses. */
 const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
 
-/** Listens to the pulses of a fleet. Throws a Failure when NATS cannot be reached. */
+/** Listens to the pulses of a fleet. Throws a Failure when NATS cannot be reached, or does not let us listen. */
 export async function hearFleet(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promise<MemberReport[]> {
   if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
-  const io = { clock: realClock(), log: silentLog, metrics: createMetrics() };
+  const refusals: string[] = [];
+  const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };
+  const io = { clock: realClock(), log, metrics: createMetrics() };
   const transport = await connectNats({ ...natsOptionsOf(values), ...io, name: "vigil get fleet" }).catch(
     (error: Error) => {
       throw new Failure(error.message);
@@ -45,6 +47,9 @@ export async function hearFleet(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>
   });
   await new Promise<void>((resolve) => io.clock.after(LISTEN_MS, resolve));
   await transport.close();
+  if (heard.size === 0 && refusals[0] !== undefined) {
+    throw new Failure(`${refusals[0]}: give it the key of a process of the fleet, with --nats-nkey`);
+  }
   return withShards([...heard.values()]);
 }
 

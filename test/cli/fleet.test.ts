@@ -64,6 +64,18 @@ describeWithNats("vigil run on NATS", () => {
     expect(await fleet()).toEqual([]);
   });
 
+  test("who may not hear the members is told so, and is not shown a fleet of none", async () => {
+    const deaf = "{ user: u, password: p, permissions { subscribe { deny: '>' } } }";
+    const server = await startNatsServer({ config: `authorization { users: [${deaf}] }` });
+    const host = fakeHost();
+    const address = server.url.replace("//", "//u:p@");
+    expect(await runCommandLine(["get", "fleet", `--nats=${address}`], host)).toBe(1);
+    expect(host.err()).toMatch(
+      /^vigil: NATS forbids our role the subscription on \S+pulse\.member\S+: give it the key/,
+    );
+    await server.stop();
+  });
+
   test("a process that NATS cannot be reached for waits, and ends with 0 when it is asked to", async () => {
     const vigil = new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--nats=127.0.0.1:1", "--log-format=json"]);
     await vigil.says("NATS at 127.0.0.1:1 cannot be reached");

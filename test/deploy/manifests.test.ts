@@ -37,10 +37,24 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("stands apart from its like, and has a disruption budget and a network policy", () => {
+    test("of Vigil is scraped, and takes an image that is on the node already", () => {
+      const own = manifests.pods().filter(({ labels }) => labels["app.kubernetes.io/name"] === "vigil");
+      expect(own.length).toBe(2);
+      for (const { annotations, containers } of own) {
+        expect(annotations).toEqual({ "prometheus.io/scrape": "true", "prometheus.io/port": "8080" });
+        expect(containers.map(({ imagePullPolicy }) => imagePullPolicy)).toEqual(["IfNotPresent"]);
+      }
+    });
+
+    test("stands apart from its like on nodes and in zones, and has a disruption budget and a network policy", () => {
       for (const { labels, affinity } of manifests.pods()) {
-        const [{ podAffinityTerm } = {}] = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
-        expect(podAffinityTerm?.labelSelector.matchLabels).toEqual(labels);
+        const terms = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+        expect(terms.map(({ podAffinityTerm }) => podAffinityTerm)).toEqual(
+          ["kubernetes.io/hostname", "topology.kubernetes.io/zone"].map((topologyKey) => ({
+            topologyKey,
+            labelSelector: { matchLabels: labels },
+          })),
+        );
         expect(manifests.selectorsOf("PodDisruptionBudget")).toContainEqual(labels);
         const policies = manifests.selectorsOf("NetworkPolicy").map((selector) => selector["app.kubernetes.io/name"]);
         expect(policies).toContain(labels["app.kubernetes.io/name"]);

@@ -38,6 +38,7 @@ interface BindingManifest extends Manifest {
 type Labels = Readonly<Record<string, string>>;
 
 interface Container {
+  readonly imagePullPolicy?: string;
   readonly args: readonly string[];
   readonly securityContext: object;
   readonly livenessProbe?: object;
@@ -53,14 +54,22 @@ export interface PodTemplate {
   readonly affinity: {
     readonly podAntiAffinity: {
       readonly preferredDuringSchedulingIgnoredDuringExecution: readonly {
-        readonly podAffinityTerm: { readonly labelSelector: { readonly matchLabels: Labels } };
+        readonly podAffinityTerm: {
+          readonly topologyKey: string;
+          readonly labelSelector: { readonly matchLabels: Labels };
+        };
       }[];
     };
   };
 }
 
+interface PodMetadata {
+  readonly labels: Labels;
+  readonly annotations?: Labels;
+}
+
 interface WorkloadManifest extends Manifest {
-  readonly spec: { readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodTemplate } };
+  readonly spec: { readonly template: { readonly metadata: PodMetadata; readonly spec: PodTemplate } };
 }
 
 interface SelectingManifest extends Manifest {
@@ -87,10 +96,10 @@ export class Manifests {
     });
   }
 
-  /** The pods of all workloads, with their labels. */
-  pods(): (PodTemplate & { readonly labels: Labels })[] {
+  /** The pods of all workloads, with their labels and annotations. */
+  pods(): (PodTemplate & PodMetadata)[] {
     const workloads = ["Deployment", "StatefulSet"].flatMap((kind) => this.#ofKind<WorkloadManifest>(kind));
-    return workloads.map(({ spec: { template } }) => ({ ...template.spec, labels: template.metadata.labels }));
+    return workloads.map(({ spec: { template } }) => ({ ...template.spec, ...template.metadata }));
   }
 
   /** The labels that objects of a kind select pods by. */

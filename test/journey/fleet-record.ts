@@ -62,6 +62,22 @@ export class FleetRecord {
   }
 
   /**
+   * How much later than its toleration, from the taint's own instant on, the first pod of each of these nodes was
+   * deleted; minus infinity for one that never was, or that carries no taint.
+   */
+  evictionLatenessMs(nodes: readonly string[], tolerationSeconds: number): number[] {
+    return nodes.map((node) => {
+      const [deletedAt = Number.NEGATIVE_INFINITY] = this.deletedAt.get(node) ?? [];
+      return deletedAt - (this.taintOf(node)?.addedAt ?? Number.POSITIVE_INFINITY) - tolerationSeconds * SECOND_MS;
+    });
+  }
+
+  /** Nodes, each with one pod, of which something was deleted more than once. */
+  deletedAgain(): string[] {
+    return [...this.deletedAt].filter(([, { length }]) => length > 1).map(([node]) => node);
+  }
+
+  /**
    * The windows, between any two taints of one zone, that hold more taints than the rate and one in hand allow; none is
    * what is wanted. A stamp may be a second older than it says.
    */

@@ -81,10 +81,10 @@ export class FleetWorld {
     }
   }
 
-  /** Starts a process of the fleet and waits until it runs. */
-  async start(member: string, nats: string): Promise<VigilProcess> {
+  /** Starts a process of the fleet, with flags of its own, and waits until it runs. */
+  async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
     const where = [`--kubeconfig=${join(this.#folder, "kubeconfig")}`, `--nats=${nats}`, `--member=${member}`];
-    const vigil = new VigilProcess(["run", ...where, "--log-format=json", ...this.#options.flags]);
+    const vigil = new VigilProcess(["run", ...where, "--log-format=json", ...this.#options.flags, ...flags]);
     this.members.set(member, vigil);
     await vigil.says("running");
     return vigil;
@@ -101,8 +101,8 @@ export class FleetWorld {
   }
 
   /** The member that minds a shard of a service, by the rule that the members go by. */
-  ownerOf(service: ServiceName, shard: number): string {
-    return ownersOf(service, new Set(this.members.keys()))[shard] ?? "";
+  ownerOf(service: ServiceName, shard: number, members: Iterable<string> = this.members.keys()): string {
+    return ownersOf(service, new Set(members))[shard] ?? "";
   }
 
   /** Nodes that fell silent. */

@@ -1,26 +1,17 @@
-/** A fleet of two processes when NATS dies, when the observer dies, and when a cut keeps the two from each other. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+/** A fleet of two processes when NATS dies, and when a cut between two servers keeps the two from each other. */
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, test } from "vitest";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { FleetWorld } from "./fleet-world.ts";
+import { expectRecovery } from "./outage.ts";
 
 const GRACE_MS = 6_000;
 const LEASE_SECONDS = 4;
-/** How soon after an outage everything is whole again. */
-const RECOVERY_MS = 10_000;
-/** Long enough for each side to take over what the other minded. */
-const OUTAGE_MS = 8_000;
 const LONG_TEST_MS = 90_000;
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** What goes wrong for a while, and what each process says of it. */
-interface Outage {
-  begin(): Promise<unknown>;
-  end(): Promise<unknown>;
-  readonly told: string;
-}
+const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
 
 /** Two servers of one cluster; what one says to the other goes through the proxy. */
 async function startCluster(): Promise<{ servers: [NatsServer, NatsServer]; route: TcpProxy }> {
@@ -53,29 +44,12 @@ describeWithNats("a fleet of two processes, each at a NATS server of its own", (
     for (const server of servers) await server.stop();
   });
 
-  /** While the outage lasts and when it ends a node of each shard falls; each is found so once, and in time. */
-  async function expectRecovery(outage: Outage): Promise<void> {
-    await outage.begin();
-    const within = world.fallInEachShard("one");
-    await pause(OUTAGE_MS);
-    for (const vigil of world.members.values()) await vigil.says(outage.told);
-    await outage.end();
-    const after = world.fallInEachShard("two");
-    const endedAt = Date.now();
-    await world.condemned([...within, ...after], RECOVERY_MS + GRACE_MS);
-    const instants = [...within, ...after].map((node) => world.record.unknownAt.get(node) ?? []);
-    expect(Math.min(...world.record.latenessMs([...within, ...after], GRACE_MS))).toBeGreaterThanOrEqual(0);
-    expect(instants.every(({ length }) => length === 1)).toBe(true);
-    expect(Math.max(...instants.flat())).toBeLessThan(endedAt + RECOVERY_MS);
-    expect(world.wronged()).toEqual([]);
-  }
-
   test(
     "that a cut keeps from each other writes nothing false, and is whole soon after it",
     { timeout: LONG_TEST_MS },
     () =>
-      expectRecovery({
-        told: "a member of the fleet fell silent",
+      expectRecovery(world, GRACE_MS, {
+        told: { a: SILENT, b: SILENT },
         begin: () => Promise.resolve(route.cut()),
         end: () => Promise.resolve(route.mend()),
       }),
@@ -85,8 +59,8 @@ describeWithNats("a fleet of two processes, each at a NATS server of its own", (
     "whose servers are killed and come back writes nothing false, and is whole soon after",
     { timeout: LONG_TEST_MS },
     () =>
-      expectRecovery({
-        told: "cut off from the fleet",
+      expectRecovery(world, GRACE_MS, {
+        told: { a: CUT_OFF, b: CUT_OFF },
         begin: () => Promise.all(servers.map((server) => server.kill())),
         end: () => Promise.all(servers.map((server) => server.start())),
       }),

@@ -2,12 +2,14 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
+type Side = "client" | "server";
+
 /** A proxy before one server. */
 export interface TcpProxy {
   readonly port: number;
-  /** Takes nothing more from the server, so that its clients look slow to it. */
-  stall(): void;
-  /** Takes from the server again. */
+  /** Takes nothing more from one side, standard the server, to which its clients then look slow. */
+  stall(side?: Side): void;
+  /** Takes from both sides again; what was held back is passed on. */
   flow(): void;
   /** Breaks every connection and lets no other through. */
   cut(): void;
@@ -16,10 +18,12 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+type Pair = Readonly<Record<Side, Socket>>;
+
 /** Starts a proxy before a port of this machine. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
-  const pairs = new Set<{ client: Socket; server: Socket }>();
-  let stalled = false;
+  const pairs = new Set<Pair>();
+  let stalled: Side | null = null;
   let isCut = false;
   const listener = createServer((client) => {
     if (isCut) {
@@ -36,24 +40,24 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     for (const socket of [client, pair.server]) socket.on("error", end).on("close", end);
     client.on("data", (chunk) => pair.server.write(chunk));
     pair.server.on("data", (chunk) => client.write(chunk));
-    if (stalled) pair.server.pause();
+    if (stalled !== null) pair[stalled].pause();
   });
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   const address = listener.address();
   if (address === null || typeof address === "string") throw new Error("the proxy got no port");
-  const each = (act: (pair: { client: Socket; server: Socket }) => void) => {
+  const each = (act: (pair: Pair) => void) => {
     for (const pair of pairs) act(pair);
   };
   return {
     port: address.port,
-    stall() {
-      stalled = true;
-      each(({ server }) => server.pause());
+    stall(side = "server") {
+      stalled = side;
+      each((pair) => pair[side].pause());
     },
     flow() {
-      stalled = false;
-      each(({ server }) => server.resume());
+      stalled = null;
+      each(({ client, server }) => [client, server].map((socket) => socket.resume()));
     },
     cut() {
       isCut = true;

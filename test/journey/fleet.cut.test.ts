@@ -1,0 +1,69 @@
+/** A fleet of two processes when one of them dies, or its way to NATS is cut in both directions or in one. */
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithNats } from "../support/nats-programs.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
+import { FleetWorld } from "./fleet-world.ts";
+import { expectRecovery } from "./outage.ts";
+
+const GRACE_MS = 6_000;
+/** How much later than its grace a silent node may be found because a process of two is gone. */
+const TAKEOVER_MS = 10_000;
+const LONG_TEST_MS = 60_000;
+const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
+
+describeWithNats("a fleet of two processes, the observer's behind a way to NATS that can be cut", () => {
+  const world = new FleetWorld({
+    zones: { one: 280, two: 280 },
+    leaseSeconds: 4,
+    tolerationSeconds: 300,
+    flags: [`--node-monitor-grace-period=${GRACE_MS / 1000}s`, "--unhealthy-zone-threshold=0.95"],
+  });
+  let nats: NatsServer;
+  let way: TcpProxy;
+  let observer: string;
+  let other: string;
+  const urlOf = (member: string) => `nats://127.0.0.1:${member === observer ? way.port : nats.port}`;
+  beforeAll(async () => {
+    [nats] = await Promise.all([startNatsServer(), world.begin()]);
+    way = await startTcpProxy(nats.port);
+    observer = world.ownerOf("observer", 0, ["a", "b"]);
+    other = observer === "a" ? "b" : "a";
+    await Promise.all([observer, other].map((member) => world.start(member, urlOf(member))));
+    await pause(GRACE_MS);
+  });
+  afterAll(async () => {
+    await world.end();
+    await way.close();
+    await nats.stop();
+  });
+
+  test("one of which, the observer, is killed: the other sees and finds in its place", {
+    timeout: LONG_TEST_MS,
+  }, async () => {
+    const latenessMs = await expectRecovery(world, GRACE_MS, {
+      told: { [other]: SILENT },
+      begin: () => world.stop(observer, "SIGKILL"),
+      end: () => world.start(observer, urlOf(observer)),
+    });
+    expect(latenessMs).toBeLessThan(TAKEOVER_MS);
+  });
+
+  test.for([
+    ["hears nothing and is not heard", [CUT_OFF, SILENT], () => way.cut(), () => way.mend()],
+    ["hears nothing and is heard", [CUT_OFF], () => way.stall("server"), () => way.flow()],
+    ["hears and is not heard", [CUT_OFF, SILENT], () => way.stall("client"), () => way.flow()],
+  ] as const)(
+    "one of which, the observer, %s: nothing false, and the other has all of it",
+    { timeout: LONG_TEST_MS },
+    async ([, [ofItself, ofIt], begin, end]) => {
+      const latenessMs = await expectRecovery(world, GRACE_MS, {
+        told: { [observer]: ofItself, ...(ofIt === undefined ? {} : { [other]: ofIt }) },
+        begin: () => Promise.resolve(begin()),
+        end: () => Promise.resolve(end()),
+      });
+      expect(latenessMs).toBeLessThan(TAKEOVER_MS);
+    },
+  );
+});

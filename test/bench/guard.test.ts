@@ -1,0 +1,126 @@
+/**
+ * How cost grows, so that nothing gets slower with size unseen. Only CPU time and counts of one run are compared with
+ * each other, with generous bounds: how fast the machine is, and how busy, does not matter.
+ */
+import { describe, expect, test } from "vitest";
+import { nodeService } from "../../services/node/node.service.ts";
+import { observerService } from "../../services/observer/observer.service.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { Deadlines } from "../../services/runtime/deadlines.ts";
+import { Interner } from "../../services/runtime/kube.interner.ts";
+import { scanLease } from "../../services/runtime/kube.lease-scan.ts";
+import { projectLease } from "../../services/runtime/kube.projection.ts";
+import { Heartbeats } from "./heartbeats.ts";
+
+const S = 1000;
+const FEW = 2_000;
+const MANY = 20_000;
+const GROWTH = MANY / FEW;
+const RUNS = 3;
+
+/** CPU that the process takes for something, in microseconds. */
+function cpuMicros(run: () => void): number {
+  const before = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+/** The least of several runs: whatever else goes on can only add to one. */
+function leastMicros(run: () => void): number {
+  return Math.min(...Array.from({ length: RUNS }, () => cpuMicros(run)));
+}
+
+/** Counts what is called back, so that work on a tick shows even where it is quick. */
+class CountingClock extends VirtualClock {
+  callbacks = 0;
+
+  override after(delayMs: number, fire: () => void): ReturnType<VirtualClock["after"]> {
+    return super.after(delayMs, () => {
+      this.callbacks += 1;
+      fire();
+    });
+  }
+}
+
+describe("observer and node service in one process", () => {
+  const worlds = new Map([FEW, MANY].map((nodes) => [nodes, steadyWorld(nodes)]));
+  const world = (nodes: number) => worlds.get(nodes) ?? steadyWorld(nodes);
+
+  function steadyWorld(nodes: number) {
+    const clock = new CountingClock();
+    const services = { observer: observerService, node: nodeService };
+    const heartbeats = new Heartbeats({ clock, transport: memoryTransport(clock), services, nodes });
+    heartbeats.list();
+    clock.advance(1 * S);
+    return { clock, heartbeats };
+  }
+
+  /** Ten seconds in which every node renews its lease once, spread evenly. */
+  function beat({ clock, heartbeats }: ReturnType<typeof steadyWorld>): void {
+    const batch = heartbeats.nodes / 100;
+    for (let from = 0; from < heartbeats.nodes; from += batch) {
+      heartbeats.renew(from, from + batch);
+      clock.advance(S / 10);
+    }
+  }
+
+  test("a heartbeat costs no more in a cluster of ten times the size", () => {
+    // As many heartbeats in each, over several times the grace, so that deadlines have come and been moved.
+    const few = leastMicros(() => {
+      for (let turn = 0; turn < GROWTH; turn++) beat(world(FEW));
+    });
+    const many = leastMicros(() => beat(world(MANY)));
+    expect(many / few).toBeLessThan(3);
+  });
+
+  test("a second in which nothing is due calls back as often and costs as much, however many nodes there are", () => {
+    const idle = (nodes: number) => {
+      const { clock } = world(nodes);
+      beat(world(nodes));
+      clock.advance(2 * S);
+      const before = clock.callbacks;
+      const micros = leastMicros(() => clock.advance(3 * S));
+      return { callbacks: clock.callbacks - before, micros };
+    };
+    const [few, many] = [idle(FEW), idle(MANY)];
+    expect(few.callbacks).toBeGreaterThan(0);
+    expect(many.callbacks).toBeLessThan(few.callbacks * 2);
+    expect(many.micros / few.micros).toBeLessThan(GROWTH / 2);
+  });
+});
+
+test("ten times as many deadlines cost ten times as much to set and to fire, and no more than 2.5 times that", () => {
+  const setAndFire = (count: number): void => {
+    const clock = new VirtualClock();
+    let fired = 0;
+    const deadlines = new Deadlines<number>({ clock, fire: () => fired++ });
+    for (let item = 0; item < count; item++) deadlines.set(deadlines.add(item), 300 * S + (item % 1000));
+    clock.advance(400 * S);
+    expect(fired).toBe(count);
+  };
+  const few = leastMicros(() => {
+    for (let turn = 0; turn < 10; turn++) setAndFire(100_000);
+  });
+  expect(leastMicros(() => setAndFire(1_000_000)) / few).toBeLessThan(2.5);
+});
+
+test("a lease is found in a watch line for clearly less than what the plain path costs", () => {
+  const metadata = { name: "n-1", namespace: "kube-node-lease", uid: "0d3c", resourceVersion: "42" };
+  const renewTime = "2026-01-01T00:00:10.000001Z";
+  const fieldsV1 = { "f:spec": { "f:holderIdentity": {}, "f:leaseDurationSeconds": {}, "f:renewTime": {} } };
+  const apiVersion = "coordination.k8s.io/v1";
+  const managedFields = [{ manager: "kubelet", operation: "Update", apiVersion, time: renewTime, fieldsV1 }];
+  const spec = { holderIdentity: "n-1", leaseDurationSeconds: 40, renewTime };
+  const object = { kind: "Lease", apiVersion, metadata: { ...metadata, managedFields }, spec };
+  const line = new TextEncoder().encode(JSON.stringify({ type: "MODIFIED", object }));
+  const projection = { interner: new Interner(), problem: () => {} };
+  const plain = () => projectLease(JSON.parse(Buffer.from(line).toString()).object, projection);
+  expect(scanLease(line)?.lease).toEqual(plain());
+  const often = (read: () => unknown) => () => {
+    for (let turn = 0; turn < 100_000; turn++) read();
+  };
+  const plainMicros = leastMicros(often(plain));
+  expect(leastMicros(often(() => scanLease(line))) / plainMicros).toBeLessThan(3 / 4);
+});

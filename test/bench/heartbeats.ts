@@ -1,0 +1,91 @@
+/** Nodes that heartbeat into an observer without an API server: what watches would tell is handed to it directly. */
+import type {
+  Clock,
+  Io,
+  Kube,
+  Service,
+  ServiceName,
+  Stop,
+  Transport,
+  Watched,
+  WatchSink,
+} from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { aloneFleet } from "../../services/runtime/fleet.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { seededRandom } from "../../services/runtime/random.ts";
+import { observedNode } from "../support/observed-objects.ts";
+
+/** What a world of heartbeats is made of; each service runs on a bus of its own. */
+export interface HeartbeatOptions {
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly services: Readonly<Partial<Record<ServiceName, Service>>>;
+  readonly nodes: number;
+}
+
+type Sinks = { -readonly [K in keyof Watched]?: WatchSink<Watched[K]> };
+
+/** So many nodes, all ready, whose leases are renewed when it is told so. */
+export class Heartbeats {
+  readonly nodes: number;
+  readonly #clock: Clock;
+  readonly #sinks: Sinks = {};
+  readonly #stops: readonly Stop[];
+
+  constructor({ clock, transport, services, nodes }: HeartbeatOptions) {
+    this.nodes = nodes;
+    this.#clock = clock;
+    const kube = watchesInto(this.#sinks);
+    this.#stops = Object.entries(services).map(([name, service]) =>
+      service(bareIo(name as ServiceName, { clock, transport, kube })),
+    );
+  }
+
+  /** Tells all that the first lists would hold. */
+  list(): void {
+    const state = { synced: true, since: this.#clock.wallMs() };
+    for (let index = 0; index < this.nodes; index++) this.#sinks.nodes?.changed(observedNode(`n-${index}`));
+    this.#sinks.nodes?.state(state);
+    this.renew(0, this.nodes);
+    this.#sinks.leases?.state(state);
+    this.#sinks.pods?.state(state);
+  }
+
+  /** Renews the leases of the nodes from one number up to another. */
+  renew(from: number, to: number): void {
+    const renewedAt = this.#clock.wallMs();
+    for (let index = from; index < to; index++) this.#sinks.leases?.changed({ node: `n-${index}`, renewedAt });
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+  }
+}
+
+/** The ports of one service that is alone, with no log and no metrics to look at. */
+export function bareIo(
+  service: ServiceName,
+  { clock, transport, kube }: { readonly clock: Clock; readonly transport: Transport; readonly kube: Kube },
+): Io {
+  const metrics = createMetrics();
+  const parts = { transport, clock, cluster: "bench", service, member: "bench", log: silentLog, metrics };
+  const bus = typedBus({ ...parts, mailboxMessagesMax: 1e6 });
+  const io = { clock, bus, kube, random: seededRandom(1), log: silentLog, metrics };
+  return { ...io, profile: STANDARD_PROFILE, fleet: aloneFleet("bench") };
+}
+
+/** An API of which only the watches are there; whatever is read or written of it stays without an answer. */
+function watchesInto(sinks: Sinks): Kube {
+  return {
+    watch: (what, sink) => {
+      Object.assign(sinks, { [what]: sink });
+      const state = { synced: true, since: 0 };
+      return { state: () => state, confirmedAt: () => null, relist: () => {}, stop: () => {} };
+    },
+    read: () => {},
+    write: () => {},
+  };
+}

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
-import { folder, hear, link, say, serve } from "../support/nats-links.ts";
+import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { atEnd, clock, folder, hear, link, say, serve } from "../support/nats-links.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { freePort, type NatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
@@ -55,7 +58,7 @@ describeWithEachNats("the StatefulSet's servers", () => {
     delete process.env.ROUTE_PASSWORD;
   });
 
-  test("are one bus, which the loss of one leaves whole, and which a server without the password cannot join", async () => {
+  test("are one bus that keeps history, which the loss of one leaves whole, and which a server without the password cannot join", async () => {
     const keys = folder();
     makeKeys(keys);
     const password = readFileSync(join(keys, "route-password"), "utf8");
@@ -72,6 +75,17 @@ describeWithEachNats("the StatefulSet's servers", () => {
       return heard.length > 0;
     };
     await until("what one server takes in another gives out", arrives);
+    const isLed = () => servers.every((server) => server.log().includes("metadata leader"));
+    await until("the three have chosen who leads JetStream", isLed);
+    const store = openLedgerStore({
+      connection: writer.transport.connection,
+      cluster: "prod",
+      clock,
+      log: silentLog,
+      metrics: createMetrics(),
+    });
+    atEnd(() => store.close());
+    await until("the three keep the ledger's history", () => store.ready());
     await second.kill();
     heard.length = 0;
     await until("two of them are still one bus", arrives);

@@ -6,12 +6,12 @@ import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protoco
 import { between, oneOf } from "./chance.ts";
 import { type CheckedNode, isPaced } from "./invariants.ts";
 import type { SimulatedKubelet } from "./kubelet.ts";
-import type { Reach } from "./meddler.ts";
+import { later, type Reach } from "./meddler.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
 
 /** The names of the plots. A new one goes last, so that the seeds of the others keep theirs. */
-export const PLOT_NAMES = ["tiedZone", "restartsInPace", "restartsInCountdowns"] as const;
+export const PLOT_NAMES = ["tiedZone", "restartsInPace", "restartsInCountdowns", "everyZoneSilent"] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
 
@@ -109,6 +109,29 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     play: (reach, random) => {
       for (const kubelet of kubeletsOf(reach, 1).slice(0, 2)) kubelet.stop();
       return dyingAgain(reach, random, { livesSeconds: [15, 45], deadSeconds: [1, 8] });
+    },
+  },
+
+  /** Every node falls silent, zone after zone, and after a while they come back one by one. */
+  everyZoneSilent: {
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 3, 6), swarm), zone(2, between(random, 1, 4), swarm)],
+      faults: new Set([...swarm.faults].filter((name) => !CHANGES_OF_NODES.has(name))),
+      safetyMs: between(random, 120, 180) * SECOND,
+    }),
+    play: (reach, random) => {
+      const silentSeconds = reach.world.swarm.profile.nodeMonitorGraceMs / SECOND + between(random, 20, 60);
+      const returns = [1, 2].flatMap((number) =>
+        kubeletsOf(reach, number).map((kubelet) => {
+          const silence = later(reach, random, [8 * number, 8 * number + 5], () => kubelet.stop());
+          const back = later(reach, random, [silentSeconds, silentSeconds + 40], () => kubelet.start());
+          return [silence, back];
+        }),
+      );
+      return () => {
+        for (const hasten of returns.flat()) hasten();
+      };
     },
   },
 };

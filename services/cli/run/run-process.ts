@@ -7,6 +7,7 @@ import { createKube } from "../../runtime/kube.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { type DrainableKube, drainable } from "../../runtime/process.drain.ts";
+import { trimHeap } from "../../runtime/process.heap.ts";
 import { systemRandom } from "../../runtime/random.ts";
 import { type Controller, type ControllerParts, startController } from "../controller.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -17,6 +18,8 @@ import { openConsole } from "./open-console.ts";
 
 /** How long writes under way may take to finish once we were asked to end; all in all it stays under ten seconds. */
 const DRAIN_MS = 6_000;
+/** By then a cluster of a few thousand nodes has been listed and told, and its first writes are done. */
+const STARTED_MS = 20_000;
 
 /** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
@@ -56,7 +59,9 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services.join(),
   });
+  const trimming = clock.after(STARTED_MS, trimHeap);
   const problem = await Promise.race([untilStopped(host).then(() => null), crash.promise, bus.lost]);
+  trimming.cancel();
   log.info(problem ?? "asked to end");
   await finish(controller, writes, clock, log);
   await served?.close();

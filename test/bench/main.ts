@@ -20,7 +20,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   bus,
   deadlines,
   detect,
-  fleet: () => fleet(),
+  fleet,
   hollow,
   restart,
   steady,

@@ -32,6 +32,11 @@ export class VigilProcess {
     void this.#exit.then(() => process.off("exit", this.#endWithTest));
   }
 
+  /** Its process id. */
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
+  }
+
   /** All of standard output so far. */
   get out(): string {
     return this.#out;

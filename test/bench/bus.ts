@@ -8,36 +8,44 @@ import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { findNatsServer } from "../support/nats-programs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
+import { type HeartbeatSettings, heartbeatsOnMemory, heartbeatsOverNats } from "./bus.heartbeats.ts";
 import { type BenchReport, type Figure, figure } from "./figures.ts";
+import type { BenchOptions } from "./options.ts";
 
 const MESSAGES = 2_000;
 const HEARTBEATS = 100;
 const RUNS = 5;
+const NODES = 20_000;
+const WINDOW_MS = 10_000;
 
-/** CPU per message and per heartbeat: batches of heartbeats as the observer sends and the node service reads them. */
-export async function bus(): Promise<BenchReport> {
-  const figures: Figure[] = await overTransport("memory", memoryTransport(realClock()));
-  if (findNatsServer() !== null) {
-    const server = await startNatsServer();
-    const nats = await connectNats({
-      servers: [server.url],
-      name: "bench",
-      clock: realClock(),
-      log: silentLog,
-      metrics: createMetrics(),
-    });
-    figures.push(...(await overTransport("NATS", nats)));
+/**
+ * CPU per message and per heartbeat: batches as the observer sends and the node service reads them, then the two
+ * services themselves.
+ */
+export async function bus(options: BenchOptions): Promise<BenchReport> {
+  const { runs = RUNS, windowMs = WINDOW_MS, nodes: [nodes = NODES] = [] } = options;
+  const settings = { nodes, windowMs, runs };
+  const figures: Figure[] = await overTransport("memory", memoryTransport(realClock()), runs);
+  figures.push(...(await heartbeatsOnMemory(settings)));
+  if (findNatsServer() !== null) figures.push(...(await overNats(settings)));
+  const load = `${MESSAGES} batches of ${HEARTBEATS} heartbeats; ${nodes} nodes renewed each 10 s`;
+  return { bench: "bus", load, warmUp: "one run", figures };
+}
+
+async function overNats(settings: HeartbeatSettings): Promise<Figure[]> {
+  const server = await startNatsServer();
+  const about = { name: "bench", clock: realClock(), log: silentLog, metrics: createMetrics() };
+  const nats = await connectNats({ ...about, servers: [server.url] });
+  try {
+    const figures = await overTransport("NATS", nats, settings.runs);
+    return [...figures, ...(await heartbeatsOverNats(server.url, nats, settings))];
+  } finally {
     await nats.close();
     await server.stop();
   }
-  return {
-    bench: "bus",
-    load: `${MESSAGES} batches of ${HEARTBEATS} heartbeats, publisher and reader in one process`,
-    figures,
-  };
 }
 
-async function overTransport(name: string, transport: Transport): Promise<Figure[]> {
+async function overTransport(name: string, transport: Transport, runs: number): Promise<Figure[]> {
   const clock = realClock();
   const busOf = (service: ServiceName) =>
     typedBus({
@@ -52,7 +60,7 @@ async function overTransport(name: string, transport: Transport): Promise<Figure
     });
   const [publisher, reader] = [busOf("observer"), busOf("node")];
   const micros: number[] = [];
-  for (let run = 0; run <= RUNS; run++) {
+  for (let run = 0; run <= runs; run++) {
     const before = process.cpuUsage();
     await new Promise<void>((resolve) => {
       let left = MESSAGES;

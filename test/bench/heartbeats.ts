@@ -78,7 +78,7 @@ export function bareIo(
 }
 
 /** An API of which only the watches are there; whatever is read or written of it stays without an answer. */
-function watchesInto(sinks: Sinks): Kube {
+export function watchesInto(sinks: Sinks): Kube {
   return {
     watch: (what, sink) => {
       Object.assign(sinks, { [what]: sink });

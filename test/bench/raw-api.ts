@@ -4,7 +4,12 @@ import { LineSplitter } from "../../services/runtime/kube.lines.ts";
 
 /** An object as the API writes it, in the fields that benchmarks look at. */
 export interface RawObject {
-  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+  };
   readonly spec: {
     readonly nodeName?: string;
     readonly renewTime?: string;

@@ -1,0 +1,109 @@
+/** Measures what a heartbeat costs on its way from observer to node service, in one process and over NATS. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Transport } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { nodeService } from "../../services/node/node.service.ts";
+import { observerService } from "../../services/observer/observer.service.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { until } from "../support/until.ts";
+import { type Figure, figure } from "./figures.ts";
+import { bareIo, Heartbeats, watchesInto } from "./heartbeats.ts";
+import { pause } from "./pause.ts";
+import { usageOver } from "./process-usage.ts";
+
+/** How much to measure. */
+export interface HeartbeatSettings {
+  readonly nodes: number;
+  readonly windowMs: number;
+  readonly runs: number;
+}
+
+/** Each node renews its lease once in this time. */
+const PERIOD_MS = 10_000;
+const STEP_MS = 100;
+const STEPS = PERIOD_MS / STEP_MS;
+/** Longer than it takes until a reader has asked for all it lacks. */
+const SETTLE_MS = 10_000;
+const JUDGED_MS = 60_000;
+
+/** Observer and node service in this process on the memory bus, every node at once. */
+export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Promise<Figure[]> {
+  const clock = realClock();
+  const transport = memoryTransport(clock);
+  const services = { observer: observerService, node: nodeService };
+  const heartbeats = await listed({ clock, transport, services, nodes });
+  const micros: number[] = [];
+  for (let run = 0; run <= runs; run++) {
+    const before = process.cpuUsage();
+    for (let step = 0; step < STEPS; step++) renewStep(heartbeats, step);
+    // The heartbeats go together: until then nothing has been told.
+    await pause(2 * STANDARD_PROFILE.leaseBatchMs);
+    const { user, system } = process.cpuUsage(before);
+    // The first run warms up.
+    if (run > 0) micros.push((user + system) / nodes);
+  }
+  heartbeats.stop();
+  return [
+    figure("observer and node on memory: CPU per heartbeat", "µs", micros),
+    figure(
+      "observer and node on memory: what one core carries",
+      "heartbeats/s",
+      micros.map((each) => 1e6 / each),
+    ),
+  ];
+}
+
+/** The node service in a process of its own, reached over NATS, at the pace of kubelets. */
+export async function heartbeatsOverNats(
+  server: string,
+  transport: Transport,
+  { nodes, windowMs, runs }: HeartbeatSettings,
+): Promise<Figure[]> {
+  const child = fork(join(import.meta.dirname, "node-process.ts"), [server]);
+  await once(child, "message");
+  const clock = realClock();
+  const heartbeats = await listed({ clock, transport, services: { observer: observerService }, nodes });
+  let step = 0;
+  const beating = setInterval(() => renewStep(heartbeats, step++), STEP_MS);
+  const nodeMicros: number[] = [];
+  const observerMicros: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const before = step;
+    const { node, observer } = await usageOver({ node: child.pid ?? 0, observer: process.pid }, windowMs);
+    const seconds = (step - before) * (STEP_MS / 1000);
+    const beats = ((step - before) * nodes) / STEPS;
+    nodeMicros.push((node.cores * seconds * 1e6) / beats);
+    observerMicros.push((observer.cores * seconds * 1e6) / beats);
+  }
+  clearInterval(beating);
+  heartbeats.stop();
+  child.disconnect();
+  return [
+    figure(`${nodes / 10} heartbeats/s over NATS: CPU of the node process per heartbeat`, "µs", nodeMicros),
+    figure(`${nodes / 10} heartbeats/s over NATS: CPU of the observing process per heartbeat`, "µs", observerMicros),
+  ];
+}
+
+/** A world of which every node has been judged. */
+async function listed(options: ConstructorParameters<typeof Heartbeats>[0]): Promise<Heartbeats> {
+  const { clock, transport, nodes } = options;
+  const judged = new Set<string>();
+  const { bus } = bareIo("ledger", { clock, transport, kube: watchesInto({}) });
+  const stop = bus.subscribe("judged.node", "all", ({ body }) => judged.add(body.node));
+  const heartbeats = new Heartbeats(options);
+  heartbeats.list();
+  await until("every node is judged", () => judged.size === nodes, { withinMs: JUDGED_MS, everyMs: 50 });
+  stop();
+  await pause(SETTLE_MS);
+  return heartbeats;
+}
+
+/** One of the steps in which every node renews its lease once. */
+function renewStep(heartbeats: Heartbeats, step: number): void {
+  const batch = heartbeats.nodes / STEPS;
+  const from = (step % STEPS) * batch;
+  heartbeats.renew(from, from + batch);
+}

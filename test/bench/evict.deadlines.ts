@@ -1,0 +1,97 @@
+/** Measures deadlines by the million: what they weigh, what moving one costs, how late they fire, due at once or not. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { Deadlines } from "../../services/runtime/deadlines.ts";
+import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+import { type Figure, figure, quantile } from "./figures.ts";
+
+const FAR_MS = 3_600_000;
+const PODS_PER_NODE = 100;
+/** From the last deadline set to the first one due. */
+const AHEAD_MS = 2_000;
+const SPREADS_MS = [0, 100, 1_000];
+const MEBIBYTE = 1024 ** 2;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+/** The figures of so many deadlines. */
+export async function deadlineFigures(count: number, runs: number): Promise<Figure[]> {
+  const figures = [...weighed(count), moved(count, runs)];
+  for (const spreadMs of SPREADS_MS) figures.push(await lateness(count, spreadMs, runs));
+  return figures;
+}
+
+/** What countdowns weigh as the service holds them: a sentence and its deadline for each pod, beside the pod itself. */
+function weighed(count: number): Figure[] {
+  const clock = realClock();
+  const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: FAR_MS / 1000 }];
+  const crowds = Array.from({ length: Math.ceil(count / PODS_PER_NODE) }, (_, index) => ({
+    node: observedNode(`node-${index}`, { taints: [noExecute("k")] }),
+    pods: Array.from({ length: PODS_PER_NODE }, (_each, pod) => observedPod(`pod-${index}-${pod}`, { tolerations })),
+  }));
+  const deadlines = new Deadlines<Sentence>({ clock, fire: () => {} });
+  const around = { io: { clock, profile: STANDARD_PROFILE, bus: { publish: () => "id" } }, deadlines };
+  const before = usedBytes();
+  const tainted = crowds.map(({ node, pods }) => {
+    const crowd = new TaintedNode(around, node);
+    crowd.review(node, pods, "cause");
+    return crowd;
+  });
+  const bytes = usedBytes() - before;
+  for (const crowd of tainted) crowd.drop();
+  return [
+    figure(`${count} deadlines: memory`, "MiB", [bytes / MEBIBYTE]),
+    figure(`${count} deadlines: memory of each`, "bytes", [bytes / count]),
+  ];
+}
+
+/** The cost of moving one, as a changed toleration or taint does. */
+function moved(count: number, runs: number): Figure {
+  const clock = realClock();
+  const deadlines = new Deadlines<number>({ clock, fire: () => {} });
+  const slots = Array.from({ length: count }, (_, item) => deadlines.add(item));
+  const micros: number[] = [];
+  for (let run = 0; run <= runs; run++) {
+    const startedMs = clock.monotonicMs();
+    for (const slot of slots) deadlines.set(slot, startedMs + FAR_MS + Math.random() * FAR_MS);
+    // The first run sets them.
+    if (run > 0) micros.push(((clock.monotonicMs() - startedMs) * 1000) / count);
+  }
+  deadlines.stop();
+  return figure(`${count} deadlines: moving one`, "µs", micros);
+}
+
+/** How late the last of them fires when all are due within a time. */
+async function lateness(count: number, spreadMs: number, runs: number): Promise<Figure> {
+  const clock = realClock();
+  const latest: number[] = [];
+  for (let run = 0; run <= runs; run++) {
+    const lateMs = new Float64Array(count);
+    let fired = 0;
+    await new Promise<void>((resolve) => {
+      const fire = (dueMs: number): void => {
+        lateMs[fired++] = clock.monotonicMs() - dueMs;
+        if (fired === count) resolve();
+      };
+      const deadlines = new Deadlines<number>({ clock, fire });
+      const fromMs = clock.monotonicMs() + AHEAD_MS;
+      for (let index = 0; index < count; index++) {
+        const dueMs = fromMs + Math.random() * spreadMs;
+        deadlines.set(deadlines.add(dueMs), dueMs);
+      }
+    });
+    if (run > 0) latest.push(quantile([...lateMs], 1));
+  }
+  const when = spreadMs === 0 ? "at once" : `within ${spreadMs} ms`;
+  return figure(`${count} deadlines, due ${when}: the last is late`, "ms", latest);
+}
+
+function usedBytes(): number {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}

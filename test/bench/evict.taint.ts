@@ -1,0 +1,70 @@
+/** Measures a foreign NoExecute taint on many nodes at once, end to end, until the last of their pods is deleted. */
+import { Urgency } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { until } from "../support/until.ts";
+import { startVigil } from "./controllers.ts";
+import { type Figure, figure, quantiles } from "./figures.ts";
+import type { ApiKind } from "./options.ts";
+import { pause } from "./pause.ts";
+import { changesOf } from "./raw-api.ts";
+import { openWorld, type World } from "./world.ts";
+
+const NODES = 500;
+const PODS_PER_NODE = 10;
+const TAINT = { key: "bench.example/maintenance", effect: "NoExecute" };
+const WARM_UP_MS = 5_000;
+const WITHIN_MS = 120_000;
+
+/** From the moment a node's taint shows to the deletion of each of its pods, and the time that all of it takes. */
+export async function taintFigures(api: ApiKind): Promise<Figure[]> {
+  const world = await openWorld(api, { nodes: NODES, podsPerNode: PODS_PER_NODE });
+  try {
+    const vigil = await startVigil(world);
+    try {
+      await pause(WARM_UP_MS);
+      return await taintAll(world);
+    } finally {
+      await vigil.stop();
+    }
+  } finally {
+    await world.close();
+  }
+}
+
+async function taintAll(world: World): Promise<Figure[]> {
+  const taintedAt = new Map<string, number>();
+  const deletedAt = new Map<string, { readonly node: string; readonly atMs: number }>();
+  const stops = [
+    await changesOf(world.wire, "/api/v1/nodes", ({ metadata: { name }, spec }, atMs) => {
+      const isTainted = spec.taints?.some(({ key }) => key === TAINT.key) ?? false;
+      if (isTainted && !taintedAt.has(name)) taintedAt.set(name, atMs);
+    }),
+    await changesOf(world.wire, "/api/v1/pods", ({ metadata: { uid, deletionTimestamp }, spec }, atMs) => {
+      const isDeleted = deletionTimestamp !== undefined && !deletedAt.has(uid);
+      if (isDeleted) deletedAt.set(uid, { node: spec.nodeName ?? "", atMs });
+    }),
+  ];
+  const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
+  const kube = createKube({ ...io, wire: world.wire, profile: STANDARD_PROFILE });
+  const startedMs = Date.now();
+  for (let index = 0; index < NODES; index++) {
+    const ref = { kind: "Node", namespace: "", name: `n-${index}` } as const;
+    const body = { spec: { taints: [TAINT] } };
+    kube.write({ ref, urgency: Urgency.healing, verb: "patch", patch: "strategic", body }, () => {});
+  }
+  const pods = NODES * PODS_PER_NODE;
+  await until("every pod is deleted", () => deletedAt.size >= pods, { withinMs: WITHIN_MS, everyMs: 50 });
+  for (const stop of stops) stop();
+  const lateMs = [...deletedAt.values()].map(({ node, atMs }) => atMs - (taintedAt.get(node) ?? Number.NaN));
+  const lastMs = Math.max(...[...deletedAt.values()].map(({ atMs }) => atMs));
+  const where = `${NODES} nodes tainted at once, ${world.server}`;
+  return [
+    ...quantiles(`${where}: taint to pods deleted`, "ms", [lateMs]),
+    figure(`${where}: first taint to last delete`, "ms", [lastMs - startedMs]),
+  ];
+}

@@ -1,0 +1,17 @@
+/** Measures evictions: scheduled deadlines by number, and a taint that empties many nodes at once. */
+import { deadlineFigures } from "./evict.deadlines.ts";
+import { taintFigures } from "./evict.taint.ts";
+import type { BenchReport, Figure } from "./figures.ts";
+import type { ApiKind, BenchOptions } from "./options.ts";
+
+const COUNTS = [1_000, 100_000, 1_000_000];
+const RUNS = 3;
+
+/** For each number of deadlines what they weigh, cost and how late they fire; then the taint, on each API server. */
+export async function evict({ runs = RUNS, api }: BenchOptions): Promise<BenchReport> {
+  const figures: Figure[] = [];
+  for (const count of COUNTS) figures.push(...(await deadlineFigures(count, runs)));
+  const kinds: readonly ApiKind[] = api === undefined ? ["embedded", "real"] : [api];
+  for (const kind of kinds) figures.push(...(await taintFigures(kind)));
+  return { bench: "evict", load: `${COUNTS.join(", ")} deadlines; a foreign taint`, warmUp: "one run", figures };
+}

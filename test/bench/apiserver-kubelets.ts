@@ -127,6 +127,9 @@ export class ApiserverKubelets {
   #createNode({ spec }: Kubelet): void {
     const node = hollowNode(spec, NO_ORDERS, Date.now());
     this.#api.registry.create(NODE, "", JSON.parse(JSON.stringify(node)));
+    const place = { resource: NODE, namespace: "", name: spec.name };
+    // A cluster at rest has nodes without the taint that new ones get.
+    this.#api.registry.update(place, "main", ({ spec: _tainted, ...rest }) => ({ ...rest, spec: {} }));
   }
 
   #createLease({ spec: { name } }: Kubelet): void {

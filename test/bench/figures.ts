@@ -32,9 +32,16 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
+/** The middle of the values, or half way between the two in the middle; NaN of none. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const at = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(at)] ?? Number.NaN) + (sorted[Math.ceil(at)] ?? Number.NaN)) / 2;
+}
+
 /** A figure from the values of several runs. */
 export function figure(name: string, unit: string, runs: readonly number[]): Figure {
-  return { name, unit, median: quantile(runs, 0.5), least: Math.min(...runs), most: Math.max(...runs) };
+  return { name, unit, median: median(runs), least: Math.min(...runs), most: Math.max(...runs) };
 }
 
 /** The p50 and the p99 of each run, over the runs. */

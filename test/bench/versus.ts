@@ -23,6 +23,8 @@ const SIZES: readonly Size[] = [
 const GRACE_SECONDS = 20;
 const WINDOW_MS = 20_000;
 const RUNS = 3;
+/** Upstream needs more than a minute to find the silent nodes and to heal them. */
+const SILENCES_MAX = 2;
 const FLAGS = { "node-monitor-grace-period": `${GRACE_SECONDS}s` };
 
 /** What one controller took and how late it was, over the runs. */
@@ -49,7 +51,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
   return {
     bench: "versus",
     load: `real API server, leases renewed each 10 s, grace ${GRACE_SECONDS} s`,
-    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${runs} times silence`,
+    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${Math.min(runs, SILENCES_MAX)} times silence`,
     figures,
   };
 }
@@ -70,7 +72,7 @@ async function measure(world: World, start: StartController, size: Size, options
     const windows = await windowsOf({ it: controller.pid }, windowMs, runs);
     const silences: SilenceFound[] = [];
     const silence = { selector: firstNodes(size.silent), graceMs: GRACE_SECONDS * 1000 };
-    for (let run = 0; run < runs; run++) silences.push(await fallSilent(world, silence));
+    for (let run = 0; run < Math.min(runs, SILENCES_MAX); run++) silences.push(await fallSilent(world, silence));
     return { name: controller.name, windows: windows.map(({ it }) => it), silences };
   } finally {
     await controller.stop();

@@ -57,7 +57,7 @@ async function openEmbedded(size: ClusterSize): Promise<World> {
 }
 
 async function openReal(size: ClusterSize): Promise<World> {
-  const server = await startKubeApiserver();
+  const server = await startKubeApiserver({ untaintedNodes: true });
   try {
     const { kubeconfig, pid } = server;
     await server.preload(podsInEtcd(size));

@@ -45,6 +45,8 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
 export interface KubeApiserverOptions {
   /** The group whose requests are recorded; nobody's when it is left out. */
   readonly auditedGroup?: string;
+  /** Whether new nodes come without the not-ready taint, which otherwise the first controller has to take off. */
+  readonly untaintedNodes?: boolean;
 }
 
 /** A running API server. */
@@ -64,7 +66,7 @@ export class KubeApiserver {
 
   constructor(
     ports: { readonly etcd: number; readonly peer: number; readonly secure: number },
-    { auditedGroup }: KubeApiserverOptions,
+    { auditedGroup, untaintedNodes = false }: KubeApiserverOptions,
   ) {
     this.url = `https://127.0.0.1:${ports.secure}`;
     this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
@@ -75,6 +77,8 @@ export class KubeApiserver {
     );
     this.#apiserver = new ServerProcess(kubeProgram("kube-apiserver"), [
       ...apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
+      // Pods need no service account here; there is no controller that would make one.
+      `--disable-admission-plugins=ServiceAccount${untaintedNodes ? ",TaintNodesByCondition" : ""}`,
       ...auditArgs(this.#folder, auditedGroup),
     ]);
     writeSecrets(this.#folder);
@@ -259,8 +263,6 @@ function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] 
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${key}`,
     `--service-account-signing-key-file=${key}`,
-    // Pods need no service account here; there is no controller that would make one.
-    "--disable-admission-plugins=ServiceAccount",
     "--endpoint-reconciler-type=none",
     "--profiling=false",
   ];

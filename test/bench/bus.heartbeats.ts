@@ -1,7 +1,6 @@
 /** Measures what a heartbeat costs on its way from observer to node service, in one process and over NATS. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import type { Transport } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { nodeService } from "../../services/node/node.service.ts";
@@ -62,7 +61,7 @@ export async function heartbeatsOverNats(
   transport: Transport,
   { nodes, windowMs, runs }: HeartbeatSettings,
 ): Promise<Figure[]> {
-  const child = fork(join(import.meta.dirname, "node-process.ts"), [server]);
+  const child = fork(new URL(import.meta.resolve("./node-process.ts")), [server]);
   await once(child, "message");
   const clock = realClock();
   const heartbeats = await listed({ clock, transport, services: { observer: observerService }, nodes });

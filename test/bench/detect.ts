@@ -1,4 +1,4 @@
-/** Measures how late silence is found under Vigil: a tenth of the nodes falls silent, a whole zone, half of everything. */
+/** Measures how late silence is found under Vigil: a tenth of the nodes is silent, a whole zone, half of everything. */
 import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
 import { startVigil } from "./controllers.ts";
 import { type BenchReport, type Figure, figure, quantiles } from "./figures.ts";
@@ -75,7 +75,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number): Pro
 }
 
 /** The latenesses of several runs as figures. */
-export function figuresOf(where: string, runs: readonly SilenceFound[]): Figure[] {
+function figuresOf(where: string, runs: readonly SilenceFound[]): Figure[] {
   return [
     ...quantiles(
       `${where}: verdict late`,

@@ -1,4 +1,4 @@
-/** Measures deadlines by the million: what they weigh, what moving one costs, how late they fire, due at once or not. */
+/** Measures deadlines by the million: what they weigh, what moving one costs, how late they fire when due at once. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";

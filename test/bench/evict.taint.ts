@@ -9,20 +9,19 @@ import { systemRandom } from "../../services/runtime/random.ts";
 import { until } from "../support/until.ts";
 import { startVigil } from "./controllers.ts";
 import { type Figure, figure, quantiles } from "./figures.ts";
+import type { ClusterSize } from "./load.ts";
 import type { ApiKind } from "./options.ts";
 import { pause } from "./pause.ts";
 import { changesOf } from "./raw-api.ts";
 import { openWorld, type World } from "./world.ts";
 
-const NODES = 500;
-const PODS_PER_NODE = 10;
 const TAINT = { key: "bench.example/maintenance", effect: "NoExecute" };
 const WARM_UP_MS = 5_000;
 const WITHIN_MS = 120_000;
 
 /** From the moment a node's taint shows to the deletion of each of its pods, and the time that all of it takes. */
-export async function taintFigures(api: ApiKind): Promise<Figure[]> {
-  const world = await openWorld(api, { nodes: NODES, podsPerNode: PODS_PER_NODE });
+export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Figure[]> {
+  const world = await openWorld(api, size);
   try {
     const vigil = await startVigil(world);
     try {
@@ -37,6 +36,7 @@ export async function taintFigures(api: ApiKind): Promise<Figure[]> {
 }
 
 async function taintAll(world: World): Promise<Figure[]> {
+  const { nodes, podsPerNode } = world.size;
   const taintedAt = new Map<string, number>();
   const deletedAt = new Map<string, { readonly node: string; readonly atMs: number }>();
   const stops = [
@@ -52,17 +52,19 @@ async function taintAll(world: World): Promise<Figure[]> {
   const io = { clock: realClock(), random: systemRandom, log: silentLog, metrics: createMetrics() };
   const kube = createKube({ ...io, wire: world.wire, profile: STANDARD_PROFILE });
   const startedMs = Date.now();
-  for (let index = 0; index < NODES; index++) {
+  for (let index = 0; index < nodes; index++) {
     const ref = { kind: "Node", namespace: "", name: `n-${index}` } as const;
     const body = { spec: { taints: [TAINT] } };
     kube.write({ ref, urgency: Urgency.healing, verb: "patch", patch: "strategic", body }, () => {});
   }
-  const pods = NODES * PODS_PER_NODE;
-  await until("every pod is deleted", () => deletedAt.size >= pods, { withinMs: WITHIN_MS, everyMs: 50 });
+  await until("every pod is deleted", () => deletedAt.size >= nodes * podsPerNode, {
+    withinMs: WITHIN_MS,
+    everyMs: 50,
+  });
   for (const stop of stops) stop();
   const lateMs = [...deletedAt.values()].map(({ node, atMs }) => atMs - (taintedAt.get(node) ?? Number.NaN));
   const lastMs = Math.max(...[...deletedAt.values()].map(({ atMs }) => atMs));
-  const where = `${NODES} nodes tainted at once, ${world.server}`;
+  const where = `${nodes} nodes tainted at once, ${world.server}`;
   return [
     ...quantiles(`${where}: taint to pods deleted`, "ms", [lateMs]),
     figure(`${where}: first taint to last delete`, "ms", [lastMs - startedMs]),

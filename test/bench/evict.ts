@@ -6,12 +6,21 @@ import type { ApiKind, BenchOptions } from "./options.ts";
 
 const COUNTS = [1_000, 100_000, 1_000_000];
 const RUNS = 3;
+/** How many nodes get the taint. */
+const TAINTED_NODES = 500;
+const PODS_PER_NODE = 10;
 
 /** For each number of deadlines what they weigh, cost and how late they fire; then the taint, on each API server. */
-export async function evict({ runs = RUNS, api }: BenchOptions): Promise<BenchReport> {
+export async function evict(options: BenchOptions): Promise<BenchReport> {
+  const { runs = RUNS, api, podsPerNode = PODS_PER_NODE, nodes: [nodes = TAINTED_NODES] = [] } = options;
   const figures: Figure[] = [];
   for (const count of COUNTS) figures.push(...(await deadlineFigures(count, runs)));
   const kinds: readonly ApiKind[] = api === undefined ? ["embedded", "real"] : [api];
-  for (const kind of kinds) figures.push(...(await taintFigures(kind)));
-  return { bench: "evict", load: `${COUNTS.join(", ")} deadlines; a foreign taint`, warmUp: "one run", figures };
+  for (const kind of kinds) figures.push(...(await taintFigures(kind, { nodes, podsPerNode })));
+  return {
+    bench: "evict",
+    load: `${COUNTS.join(", ")} deadlines; a foreign taint on nodes with ${podsPerNode} pods each`,
+    warmUp: "one run",
+    figures,
+  };
 }

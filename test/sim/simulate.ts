@@ -56,7 +56,7 @@ const CALM_MS = 420 * SECOND;
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
 /** What follows the end of the faults is looked at for so long in any case; kubelets come back meanwhile. */
-const AFTERMATH_MS = 60 * SECOND;
+const AFTERMATH_MS = 45 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;
 
@@ -189,7 +189,7 @@ class Run {
 
   #staysRight(): string | null {
     this.#words.settled();
-    this.#advance(30 * SECOND);
+    this.#advance(20 * SECOND);
     const left = [...this.#wrongs(), ...this.#words.wrongZones()];
     return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
   }

@@ -80,7 +80,7 @@ export function drawSwarm(seed: number): Swarm {
     processes: drawProcesses(chance),
     profile: drawProfile(chance),
     faults: new Set(FAULT_CLASSES.filter((name) => chance(`fault/${name}`)() < 0.5)),
-    safetyMs: between(chance("safety"), 80, 180) * SECOND,
+    safetyMs: between(chance("safety"), 70, 160) * SECOND,
   };
   const plot = PLOT_NAMES.find((name) => chance(`plot/${name}`)() < PLOT_SHARE);
   return plot === undefined ? swarm : { ...PLOTS[plot].stage(swarm, chance(`stage/${plot}`)), plot };
@@ -115,7 +115,7 @@ function drawProfile(chance: Chance): Profile {
   const one = <T>(what: keyof Profile, choices: readonly T[]): T => oneOf(chance(`profile/${what}`), choices);
   const graceSeconds = one("nodeMonitorGraceMs", [20, 40, 50]);
   // Pulses of 64 shards are most of what a run costs: quick ones are drawn, but seldom.
-  const pulseSeconds = one("pulsePeriodMs", [4, 8, 12, 12, 12, 12]);
+  const pulseSeconds = one("pulsePeriodMs", [6, 8, 12, 12, 12, 12]);
   return {
     ...STANDARD_PROFILE,
     nodeMonitorGraceMs: graceSeconds * SECOND,

@@ -18,7 +18,7 @@ const PULSES = "vigil.v1.sim.observed.pulse.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
 const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judged.zone"]);
 /** So long after the faults ended everything has been told to everybody. */
-const TOLD_MS = 40 * SECOND;
+const TOLD_MS = 30 * SECOND;
 /** So long after the last NoExecute taint left a node everybody knows it. */
 const KNOWN_MS = 20 * SECOND;
 /** A pod condemned so long after its deadline was forgotten for a while; clocks may be some seconds apart. */

@@ -57,9 +57,11 @@ export function firstSightsToWrite(
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
   const bare = known.filter(({ taint }) => epochMsOf(taint.timeAdded) === null);
-  const counted = bare.length === 0 ? new Set<Taint>() : countedTaints();
-  const wanted = bare.filter(({ taint }) => counted.has(taint) || Object.hasOwn(written, taintName(taint)));
-  const isAllWritten = wanted.every(({ taint }) => Object.hasOwn(written, taintName(taint)));
+  const isWritten = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
+  // To know what counts, every sentence on the node is looked at: only when something may be left to write.
+  const counted = bare.every(isWritten) ? new Set<Taint>() : countedTaints();
+  const wanted = bare.filter((known) => counted.has(known.taint) || isWritten(known));
+  const isAllWritten = wanted.every(isWritten);
   if (isAllWritten && wanted.length === Object.keys(written).length) return null;
   return Object.fromEntries(
     wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? sinceAt)]),

@@ -40,6 +40,8 @@ export class ZoneRoster {
   readonly #entries = new Map<string, Entry>();
   readonly #zones = new Map<string, Tally>();
   readonly #atOdds = new Set<string>();
+  /** Nodes that were judged and that nobody observes. */
+  readonly #strangers = new Set<string>();
   #unjudged = 0;
 
   /** How many observed nodes have no judgement yet: while there are any, no zone's count can be trusted. */
@@ -84,8 +86,10 @@ export class ZoneRoster {
 
   /** Forgets judgements of nodes that nobody observes; only for nodes of which everything observed has been told. */
   dropStrangers(isToldOf: (node: string) => boolean): void {
-    for (const [node, { observed }] of this.#entries) {
-      if (observed === null && isToldOf(node)) this.#entries.delete(node);
+    for (const node of this.#strangers) {
+      if (!isToldOf(node)) continue;
+      this.#entries.delete(node);
+      this.#strangers.delete(node);
     }
   }
 
@@ -97,6 +101,8 @@ export class ZoneRoster {
     if (isUnjudged(entry)) this.#unjudged += 1;
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
+    if (entry.observed === null && entry.judged !== null) this.#strangers.add(node);
+    else this.#strangers.delete(node);
     const after = memberOf(entry);
     if (isUnjudged(entry) || (after !== null && isAtOdds(after))) this.#atOdds.add(node);
     else this.#atOdds.delete(node);

@@ -1,5 +1,5 @@
 /** Tests of what counts from when on a node, which pods are concerned, and what is written down. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   firstSightsToWrite,
   isEvictable,
@@ -97,6 +97,13 @@ describe("what is written down about first sights", () => {
       "bare:NoExecute": "2025-12-31T23:59:55.000000Z",
       "new:NoExecute": "2026-01-01T00:00:00.000000Z",
     });
+  });
+
+  test("no sentence is looked at when all that may be written is", () => {
+    const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL } });
+    const countedTaints = vi.fn(() => new Set([bare]));
+    expect(firstSightsToWrite(node, knownTaints(node, [], now), countedTaints)).toBeNull();
+    expect(countedTaints).not.toHaveBeenCalled();
   });
 
   test("what is written of a taint that is gone is taken away", () => {

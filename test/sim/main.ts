@@ -48,7 +48,10 @@ async function main(): Promise<number> {
   const freshFrom = values.seeds === undefined ? Date.now() % 1_000_000_000 : 1;
   const from = values.from === undefined ? freshFrom : Number(values.from);
   let toldAt = performance.now();
+  let failed = 0;
   const told = (soFar: Outcome): void => {
+    for (const { seed, problem } of soFar.failures.slice(failed)) console.log(`seed ${seed}: ${problem}`);
+    failed = soFar.failures.length;
     if (performance.now() - toldAt < PROGRESS_MS) return;
     toldAt = performance.now();
     console.log(headLine(soFar));

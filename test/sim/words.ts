@@ -18,7 +18,9 @@ const PULSES = "vigil.v1.sim.observed.pulse.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
 const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judged.zone"]);
 /** So long after the faults ended everything has been told to everybody. */
-const TOLD_MS = 30 * SECOND;
+const TOLD_MS = 40 * SECOND;
+/** So long after the faults ended the blind may be blind still, and what they held back comes after that. */
+const BACK_MS = 30 * SECOND;
 /** So long after the last NoExecute taint left a node everybody knows it. */
 const KNOWN_MS = 20 * SECOND;
 /** A pod condemned so long after its deadline was forgotten for a while; clocks may be some seconds apart. */
@@ -152,7 +154,8 @@ export class Words {
     }
     // A process cut off may have asked before, unheard.
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
-    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, this.#around.history.taintedAt(body.node, body.taint));
+    const taintedAt = this.#around.history.taintedAt(body.node, body.taint);
+    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, taintedAt, this.#calm.wallMs + BACK_MS);
     if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
   }
 

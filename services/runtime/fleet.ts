@@ -51,8 +51,8 @@ export interface BusFleetOptions {
 /** A fleet that can be left. */
 export interface BusFleet extends Fleet {
   /**
-   * Tells the others, who take over at once, and falls silent for ever. A moment later it gives every shard up and calls
-   * `left`: nothing is asked of it any more.
+   * Tells the others, who take over at once, and falls silent for ever. A moment later it gives every shard up and
+   * calls `left`: nothing is asked of it any more.
    */
   goodbye(left?: () => void): void;
 }

@@ -16,7 +16,7 @@ const LEASE_SECONDS = 20;
 /** By so much the last heartbeats of nodes that fall at once differ. */
 const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
 /**
- * How late a pod may be evicted: who takes its countdown over may ask a moment before another has taken over the writes,
+ * How late a pod may be evicted: who takes its countdown over may ask a moment before another takes over the writes,
  * and asks again after two seconds.
  */
 const EVICTION_LATE_MS = TAKEOVER_MS + 2_000;

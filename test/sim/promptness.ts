@@ -18,6 +18,11 @@ const RECOVERY_MS = 15_000;
 /** The slack of a run in which anything may be slow. */
 const HINDERED_SLACK_MS = 90_000;
 
+/** Whether nothing slows down a message, a request or a clock in a run. */
+export function isUnhindered({ faults }: Swarm): boolean {
+  return !DELAYING.some((name) => faults.has(name));
+}
+
 /** Watches over the lateness of evictions. */
 export class Promptness {
   readonly #isUnhindered: boolean;
@@ -25,8 +30,8 @@ export class Promptness {
   #disturbedAt = Number.NEGATIVE_INFINITY;
 
   /** `isScripted` tells that somebody else than the swarm's faults meddles. */
-  constructor({ faults }: Swarm, isScripted: boolean) {
-    this.#isUnhindered = !isScripted && !DELAYING.some((name) => faults.has(name));
+  constructor(swarm: Swarm, isScripted: boolean) {
+    this.#isUnhindered = !isScripted && isUnhindered(swarm);
   }
 
   /** How late a pod may be that still stands, in milliseconds. */

@@ -1,6 +1,7 @@
 /** Section 6 and the token bucket of the rules, told anew: which zones may have nodes tainted, and how fast. */
 import type { Profile } from "../../protocols/profile.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type Surroundings, zoneOf } from "./invariants.ts";
+import { isUnhindered } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
 
 /**
@@ -16,10 +17,12 @@ const RECOVERY_MS = 12_000;
 /** The same with one clock: the second that a stamp leaves out, and the way of a write. */
 const STAMP_MS = 1_500;
 
-/** Two owners may grant a turn each before they see the other's; one alone on a steady clock has no excuse. */
-function slackOf({ processes, faults }: Swarm): { readonly burst: number; readonly recoveryMs: number } {
-  const isSteady = !faults.has("clockSteps") && !faults.has("clockDrift");
-  return processes.length === 1 && isSteady
+/**
+ * Two owners may grant a turn each before they see the other's, and turns granted apart may be carried out together
+ * when the API was slow; one owner whom nothing slows down has no excuse.
+ */
+function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: number } {
+  return swarm.processes.length === 1 && isUnhindered(swarm)
     ? { burst: 1, recoveryMs: STAMP_MS }
     : { burst: 2, recoveryMs: RECOVERY_MS };
 }

@@ -18,13 +18,14 @@ const RECOVERY_MS = 12_000;
 const STAMP_MS = 1_500;
 
 /**
- * Two owners may grant a turn each before they see the other's, and turns granted apart may be carried out together
- * when the API was slow; one owner whom nothing slows down has no excuse.
+ * Two owners may grant a turn each before they see the other's, and turns granted apart are carried out together when
+ * the API has not answered for a while; one owner whom nothing slows down has no excuse.
  */
 function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: number } {
-  return swarm.processes.length === 1 && isUnhindered(swarm)
-    ? { burst: 1, recoveryMs: STAMP_MS }
-    : { burst: 2, recoveryMs: RECOVERY_MS };
+  const { processes, faults } = swarm;
+  if (processes.length === 1 && isUnhindered(swarm)) return { burst: 1, recoveryMs: STAMP_MS };
+  const mayStall = faults.has("apiTimeouts") || faults.has("apiOutages");
+  return { burst: 2, recoveryMs: mayStall ? UNDER_WAY_MS : RECOVERY_MS };
 }
 
 /** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */

@@ -60,8 +60,11 @@ const AFTERMATH_MS = 45 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;
 
-/** A deletion may cross with the change that would have stopped it: nobody can look and delete in one step. */
-const ROUND_TRIP_MS = 50;
+/**
+ * A deletion may cross with the change that would have stopped it: nobody can look and delete in one step, and a look
+ * counts for a second.
+ */
+const ROUND_TRIP_MS = 1_000;
 
 /** What a run may be given beside its swarm. */
 export interface RunOptions {

@@ -128,7 +128,7 @@ function drawProfile(chance: Chance): Profile {
     evictionMode: one("evictionMode", ["taint", "taint", "taint", "taint", "direct"]),
     pulsePeriodMs: pulseSeconds * SECOND,
     pulseTimeoutMs: (3 * pulseSeconds + 2) * SECOND,
-    leaseBatchMs: one("leaseBatchMs", [100, 500]),
+    leaseBatchMs: one("leaseBatchMs", [100, 1_000]),
     watchBlindMs: 10 * SECOND,
   };
 }

@@ -13,10 +13,11 @@ import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
 
 /**
- * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it. Any other may
- * wait, but for a tenth of the grace at most, so that it is told long before its node would be found silent.
+ * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it, or half where
+ * an operator has made it short. Any other may wait, but for a tenth of the grace at most, so that it is told well before
+ * its node would be found silent.
  */
-const LONG_SILENCE = 0.5;
+const LONG_SILENCE = 0.75;
 
 /** How long changes of a node's pods are collected before they are told, in milliseconds. */
 const PODS_BATCH_MS = 100;

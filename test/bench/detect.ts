@@ -17,8 +17,8 @@ const PODS_PER_NODE = 10;
 /** Longer than kubelets take between two renewals, so that only the silent ones are found. */
 const GRACE_MS = 15_000;
 const RUNS = 2;
-/** From ready to the first silence: a controller that has just started counts every node's silence from its start. */
-const WARM_UP_MS = GRACE_MS + 5_000;
+/** From ready to the first silence, beyond the grace: a controller that has just started counts every node's silence from its start. */
+const SETTLE_MS = 5_000;
 /** The embedded API is for size: there only so many fall silent, and neither a zone nor half of it. */
 const SILENT_NODES_MAX = 1_000;
 
@@ -29,21 +29,26 @@ interface Case {
 
 /** For each size: lateness of verdicts past their grace, and from a verdict to the NoSchedule taint and to each pod. */
 export async function detect(options: BenchOptions): Promise<BenchReport> {
-  const { podsPerNode = PODS_PER_NODE, runs = RUNS } = options;
+  const { podsPerNode = PODS_PER_NODE, runs = RUNS, graceMs = GRACE_MS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
   const figures: Figure[] = [];
   for (const api of kinds) {
     for (const nodes of options.nodes ?? SIZES[api]) {
       const world = await openWorld(api, { nodes, podsPerNode });
       try {
-        figures.push(...(await detectIn(world, casesOf(api, nodes), runs)));
+        figures.push(...(await detectIn(world, casesOf(api, nodes), runs, graceMs)));
       } finally {
         await world.close();
       }
     }
   }
-  const load = `nodes with ${podsPerNode} pods each fall silent at once, grace ${GRACE_MS / 1000} s`;
-  return { bench: "detect", load, warmUp: `${WARM_UP_MS / 1000} s and one silence, then ${runs} more`, figures };
+  const load = `nodes with ${podsPerNode} pods each fall silent at once, grace ${graceMs / 1000} s`;
+  return {
+    bench: "detect",
+    load,
+    warmUp: `${(graceMs + SETTLE_MS) / 1000} s and one silence, then ${runs} more`,
+    figures,
+  };
 }
 
 function casesOf(api: ApiKind, nodes: number): Case[] {
@@ -54,15 +59,15 @@ function casesOf(api: ApiKind, nodes: number): Case[] {
   return [some, { name: "a whole zone silent", selector: { zone: "zone-0" } }, half];
 }
 
-async function detectIn(world: World, cases: readonly Case[], runs: number): Promise<Figure[]> {
-  const vigil = await startVigil(world, { "node-monitor-grace-period": `${GRACE_MS / 1000}s` });
+async function detectIn(world: World, cases: readonly Case[], runs: number, graceMs: number): Promise<Figure[]> {
+  const vigil = await startVigil(world, { "node-monitor-grace-period": `${graceMs / 1000}s` });
   try {
-    await pause(WARM_UP_MS);
+    await pause(graceMs + SETTLE_MS);
     const figures: Figure[] = [];
-    await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs: GRACE_MS });
+    await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs });
     for (const { name, selector } of cases) {
       const found: SilenceFound[] = [];
-      for (let run = 0; run < runs; run++) found.push(await fallSilent(world, { selector, graceMs: GRACE_MS }));
+      for (let run = 0; run < runs; run++) found.push(await fallSilent(world, { selector, graceMs }));
       figures.push(...figuresOf(`${world.size.nodes} nodes, ${world.server}, ${name}`, found));
     }
     return [

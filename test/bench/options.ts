@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly podsPerNode?: number;
   /** How long a figure that needs time is measured. */
   readonly windowMs?: number;
+  /** The silence that controllers tolerate of a node. */
+  readonly graceMs?: number;
   /** Which API server; both in turn when absent, where a benchmark has both. */
   readonly api?: ApiKind;
 }
@@ -24,7 +26,8 @@ export interface BenchCommand {
 }
 
 /** What the flags are, for whoever mistypes one. */
-export const USAGE = "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--api=real]";
+export const USAGE =
+  "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--api=real]";
 
 /** Reads the command line; throws an Error that names the flag, the value and the fix. */
 export function parseBenchCommand(argv: readonly string[]): BenchCommand {
@@ -32,9 +35,9 @@ export function parseBenchCommand(argv: readonly string[]): BenchCommand {
   const { positionals, values } = parseArgs({
     args: [...argv],
     allowPositionals: true,
-    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, api: flag },
+    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, grace: flag, api: flag },
   });
-  const { runs, nodes, pods, seconds, api } = values;
+  const { runs, nodes, pods, seconds, grace, api } = values;
   if (api !== undefined && api !== "embedded" && api !== "real") throw new Error(`--api=${api}: embedded or real`);
   return {
     names: positionals,
@@ -43,6 +46,7 @@ export function parseBenchCommand(argv: readonly string[]): BenchCommand {
       ...(nodes !== undefined && { nodes: nodes.split(",").map((text) => wholeNumber("nodes", text)) }),
       ...(pods !== undefined && { podsPerNode: wholeNumber("pods", pods) }),
       ...(seconds !== undefined && { windowMs: wholeNumber("seconds", seconds) * 1000 }),
+      ...(grace !== undefined && { graceMs: wholeNumber("grace", grace) * 1000 }),
       ...(api !== undefined && { api }),
     },
   };

@@ -15,6 +15,8 @@ export interface SilenceFound {
   readonly taints: readonly number[];
   /** From Ready=Unknown of its node to each pod that is not ready. */
   readonly pods: readonly number[];
+  /** From where a verdict is due to each pod that is not ready: what a Service's clients see of both. */
+  readonly podsPastGrace: readonly number[];
 }
 
 /** What to do, and what is known of the controller that watches. */
@@ -93,6 +95,7 @@ class Seen {
       verdicts: [...this.unknownAt].map(([node, atMs]) => atMs - since(renewals, node) - graceMs),
       taints: [...this.taintedAt].map(([node, atMs]) => atMs - since(this.unknownAt, node)),
       pods: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(this.unknownAt, node)),
+      podsPastGrace: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(renewals, node) - graceMs),
     };
   }
 }

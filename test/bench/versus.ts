@@ -106,16 +106,16 @@ function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream
 function latenessOf(name: string, silences: readonly SilenceFound[]): Figure[] {
   const seconds = (pick: (found: SilenceFound) => readonly number[]) =>
     silences.map((found) => pick(found).map((ms) => ms / 1000));
-  return [
-    ...quantiles(
-      `${name}, verdict late`,
-      "s",
-      seconds(({ verdicts }) => verdicts),
-    ),
+  const p99 = (what: string, pick: (found: SilenceFound) => readonly number[]) =>
     figure(
-      `${name}, Unknown to pod NotReady, p99`,
+      `${name}, ${what}, p99`,
       "s",
-      seconds(({ pods }) => pods).map((values) => quantile(values, 0.99)),
-    ),
+      seconds(pick).map((values) => quantile(values, 0.99)),
+    );
+  const verdicts = seconds((found) => found.verdicts);
+  return [
+    ...quantiles(`${name}, verdict late`, "s", verdicts),
+    p99("Unknown to pod NotReady", ({ pods }) => pods),
+    p99("pod NotReady past the grace", ({ podsPastGrace }) => podsPastGrace),
   ];
 }

@@ -17,7 +17,7 @@ const PODS_PER_NODE = 10;
 /** Longer than kubelets take between two renewals, so that only the silent ones are found. */
 const GRACE_MS = 15_000;
 const RUNS = 2;
-/** From ready to the first silence, beyond the grace: a controller that has just started counts every node's silence from its start. */
+/** Beyond the grace, before the first silence: a controller that has just started counts silence from its start. */
 const SETTLE_MS = 5_000;
 /** The embedded API is for size: there only so many fall silent, and neither a zone nor half of it. */
 const SILENT_NODES_MAX = 1_000;

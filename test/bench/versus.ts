@@ -51,7 +51,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
   return {
     bench: "versus",
     load: `real API server, leases renewed each 10 s, grace ${GRACE_SECONDS} s`,
-    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${Math.min(runs, SILENCES_MAX)} times silence`,
+    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${silences} times silence`,
     figures,
   };
 }

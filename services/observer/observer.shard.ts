@@ -14,8 +14,8 @@ import type { PodIndex } from "./pod-index.ts";
 
 /**
  * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it, or half where
- * an operator has made it short. Any other may wait, but for a tenth of the grace at most, so that it is told well before
- * its node would be found silent.
+ * an operator has made it short. Any other may wait, but for a tenth of the grace at most, so that it is told well
+ * before its node would be found silent.
  */
 const LONG_SILENCE = 0.75;
 

@@ -73,7 +73,11 @@ export const askedEviction = z.object({
 });
 
 /** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */
-export const askedUnready = z.object(podTarget);
+export const askedUnready = z.object({
+  ...podTarget,
+  /** The version of the pod in which the asker saw it ready; while it stands, the pod need not be looked at again. */
+  resourceVersion: z.string().optional(),
+});
 
 /** Body of `asked.drain`: the zone's turn has come for this node; its pods may go (direct mode, section 5.6). */
 export const askedDrain = z.object({ node: z.string(), uid: z.string(), zone: z.string() });

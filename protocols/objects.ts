@@ -102,6 +102,8 @@ export const podSchema = z.object({
   boundAt: instant,
   /** When its deletion was asked for; null while it is not terminating. */
   deletionAt: instant.nullable(),
+  /** The version that this is, which a write may name; left out where pods are only weighed. */
+  resourceVersion: z.string().optional(),
 });
 /** What is observed of a pod that is bound to a node. */
 export type ObservedPod = z.infer<typeof podSchema>;

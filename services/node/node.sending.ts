@@ -43,8 +43,8 @@ function sendLabels({ io, node, asks, nowMs, cause }: Asking, { labels }: Wishes
 }
 
 function sendPods({ io, node, asks, nowMs, cause }: Asking, { unready, evictions }: Wishes): void {
-  for (const { namespace, name, uid } of asks.podsDue("unready", unready, nowMs)) {
-    io.bus.publish("asked.unready", { namespace, name, uid, node: node.node }, cause);
+  for (const { namespace, name, uid, resourceVersion } of asks.podsDue("unready", unready, nowMs)) {
+    io.bus.publish("asked.unready", { namespace, name, uid, resourceVersion, node: node.node }, cause);
   }
   const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null };
   for (const { namespace, name, uid } of asks.podsDue("eviction", evictions, nowMs)) {

@@ -21,7 +21,7 @@ export class PodIndex {
   }
 
   podsOf(node: string): ObservedPod[] {
-    return this.#nodes.get(node)?.pods.map(({ pod }) => pod) ?? [];
+    return this.#nodes.get(node)?.pods.map(({ pod, resourceVersion }) => ({ ...pod, resourceVersion })) ?? [];
   }
 
   put(bound: BoundPod): void {

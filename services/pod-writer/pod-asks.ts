@@ -20,8 +20,10 @@ import {
   evictionVerdict,
   type LivePod,
   nodeLostPatch,
+  readyAgain,
   type StatusPatch,
   unreadyPatch,
+  unreadyPatchOfVersion,
   unreadyVerdict,
   type Verdict,
 } from "./pod-writer.policy.ts";
@@ -57,6 +59,9 @@ const LOOK_AGE_MAX_MS = 1000;
 /** How long a look at a node serves further pods; it leaves each of them time to be written. */
 export const NODE_LOOK_KEPT_MS = LOOK_AGE_MAX_MS / 2;
 
+/** What is told of a pod that was marked. */
+const UNREADY = "Ready=False";
+
 /** An ask together with the instant until which the looks at its pod and node count. */
 interface FreshAsk {
   readonly ask: PodAsk;
@@ -69,9 +74,29 @@ const projection = { interner: new Interner(), problem: () => {} };
 
 /**
  * Tries an ask: reads pod and node live, decides again, writes. The node comes second, so that with any number of pods
- * on it each is written soon after the look at it.
+ * on it each is written soon after the look at it. A pod that only loses its readiness is not read at the first try:
+ * when a zone falls, these writes are most of all there is to do, and the version seen is as good a precondition.
  */
-export function tryPodAsk(around: PodAskIo, ask: PodAsk, report: Report): void {
+export function tryPodAsk(around: PodAskIo, ask: PodAsk, hasFailed: boolean, report: Report): void {
+  const seen = ask.type === "asked.unready" && !hasFailed ? ask.body.resourceVersion : undefined;
+  if (seen !== undefined) markUnread(around, ask, seen, report);
+  else lookAndAct(around, ask, report);
+}
+
+function markUnread(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {
+  const { io } = around;
+  readNode(around, ask, report, (node, nodeSeenMs) => {
+    const recovered = readyAgain(node);
+    if (recovered !== null) report(unwritten(recovered.outcome, recovered.detail));
+    else {
+      const body = unreadyPatchOfVersion(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
+      const fresh = { ask, sendBeforeMs: nodeSeenMs + LOOK_AGE_MAX_MS };
+      patchStatus(io, fresh, body, (reply) => report(written(reply, UNREADY)));
+    }
+  });
+}
+
+function lookAndAct(around: PodAskIo, ask: PodAsk, report: Report): void {
   readPod(around, ask, report, (live) => {
     const podSeenMs = around.io.clock.monotonicMs();
     readNode(around, ask, report, (node, nodeSeenMs) => {
@@ -132,7 +157,7 @@ function act(
   const { ask } = fresh;
   const now = apiTime(io.clock.wallMs());
   if (ask.type === "asked.unready") {
-    patchStatus(io, fresh, unreadyPatch(live, now), (reply) => report(written(reply, "Ready=False")));
+    patchStatus(io, fresh, unreadyPatch(live, now), (reply) => report(written(reply, UNREADY)));
     return;
   }
   const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);

@@ -72,10 +72,16 @@ export function evictionVerdict(
 export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode, live: LivePod | null): Verdict {
   const absent = absence(ask, live);
   if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
-  if (readyConditionOf(node)?.status === "True") return moot("refused", `node ${node.node} is ready again`);
+  const recovered = readyAgain(node);
+  if (recovered !== null) return recovered;
   if (live.pod.ready === null) return moot("refused", "the pod has no Ready condition");
   if (live.pod.ready === "False") return moot("ok", "its Ready condition is False already");
   return { kind: "act", taint: null };
+}
+
+/** That nothing is to be done because the node is ready; null while it is not. */
+export function readyAgain(node: ObservedNode): Moot | null {
+  return readyConditionOf(node)?.status === "True" ? moot("refused", `node ${node.node} is ready again`) : null;
 }
 
 function absence(ask: { uid: string; node: string }, live: LivePod | null): Moot | null {
@@ -107,21 +113,30 @@ function standingTaint(taint: Taint, { taintsSeenAt }: ObservedNode): StandingTa
 }
 
 function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {
-  if (readyConditionOf(node)?.status === "True") return moot("refused", `node ${node.node} is ready again`);
+  const recovered = readyAgain(node);
+  if (recovered !== null) return recovered;
   if (pod.owner === "DaemonSet") return moot("refused", "the pod belongs to a DaemonSet");
   return { kind: "act", taint: null };
 }
 
 /** A strategic merge patch of a pod's status. */
 export interface StatusPatch {
-  readonly metadata: { readonly uid: string };
+  readonly metadata: { readonly uid: string; readonly resourceVersion?: string };
   readonly status: Readonly<Record<string, unknown>>;
 }
 
 /** Sets the Ready condition to False and keeps its reason and message (R3.2, R3.4). */
 export function unreadyPatch({ pod, object }: LivePod, now: string): StatusPatch {
-  const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
-  return conditionPatch(pod.uid, object, ready);
+  return conditionPatch(pod.uid, object, unready(now));
+}
+
+/** The same for a pod that is known by its version only: the server refuses it when the pod has changed since. */
+export function unreadyPatchOfVersion(uid: string, resourceVersion: string, now: string): StatusPatch {
+  return { metadata: { uid, resourceVersion }, status: { conditions: [unready(now)] } };
+}
+
+function unready(now: string) {
+  return { type: ConditionType.ready, status: "False", lastTransitionTime: now };
 }
 
 /** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */

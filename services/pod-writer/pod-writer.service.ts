@@ -13,7 +13,7 @@ export const podWriterService: Service = (io) => {
     random,
     retryMaxMs: profile.askRetryMaxMs,
     retriesDenied: true,
-    attempt: (ask, _hasFailed, report) => tryPodAsk(around, ask, report),
+    attempt: (ask, hasFailed, report) => tryPodAsk(around, ask, hasFailed, report),
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };

@@ -29,6 +29,42 @@ test("the pods of one node are evicted together on one live read of the node, an
   expect(reads.filter((name) => name.startsWith("pod-"))).toHaveLength(110);
 });
 
+const UNREADY = {
+  status: { conditions: expect.arrayContaining([expect.objectContaining({ type: "Ready", status: "False" })]) },
+};
+
+test("the pods of a silent node are marked by one request each (R3.2)", () => {
+  const silent = world(40);
+  const calls: string[] = [];
+  const note = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (name.startsWith("pod-")) calls.push(verb);
+    return false;
+  };
+  silent.api.faults.add({ fault: { kind: "stall" }, when: note });
+  silent.silence(["a-0"]);
+  silent.advance(60 * S);
+  expect(calls).toEqual(Array.from({ length: 40 }, () => "patch"));
+  expect(silent.read({ kind: "Pod", namespace: "default", name: "pod-0" })).toMatchObject(UNREADY);
+});
+
+test("a pod that changed since it was told is looked at before it is marked (R3.2)", () => {
+  const silent = world(1);
+  const calls: string[] = [];
+  const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
+  const change = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (name !== "pod-0") return false;
+    calls.push(verb);
+    return calls.length === 1;
+  };
+  silent.api.faults.add({ fault: { kind: "latency", requestMs: 500 }, when: change });
+  silent.silence(["a-0"]);
+  for (let passed = 0; passed < 60 && calls.length === 0; passed += 0.1) silent.advance(100);
+  silent.patch(ref, { metadata: { labels: { edited: "yes" } } });
+  silent.advance(5 * S);
+  expect(calls).toEqual(["patch", "patch", "get", "patch"]);
+  expect(silent.read(ref)).toMatchObject(UNREADY);
+});
+
 test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   const evicting = world(1);
   const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>

@@ -23,7 +23,6 @@ import {
   readyAgain,
   type StatusPatch,
   unreadyPatch,
-  unreadyPatchOfVersion,
   unreadyVerdict,
   type Verdict,
 } from "./pod-writer.policy.ts";
@@ -89,7 +88,7 @@ function markUnread(around: PodAskIo, ask: PodAsk, resourceVersion: string, repo
     const recovered = readyAgain(node);
     if (recovered !== null) report(unwritten(recovered.outcome, recovered.detail));
     else {
-      const body = unreadyPatchOfVersion(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
+      const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
       const fresh = { ask, sendBeforeMs: nodeSeenMs + LOOK_AGE_MAX_MS };
       patchStatus(io, fresh, body, (reply) => report(written(reply, UNREADY)));
     }
@@ -157,7 +156,9 @@ function act(
   const { ask } = fresh;
   const now = apiTime(io.clock.wallMs());
   if (ask.type === "asked.unready") {
-    patchStatus(io, fresh, unreadyPatch(live, now), (reply) => report(written(reply, UNREADY)));
+    patchStatus(io, fresh, unreadyPatch(live.pod.uid, live.resourceVersion, now), (reply) =>
+      report(written(reply, UNREADY)),
+    );
     return;
   }
   const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);

@@ -125,18 +125,13 @@ export interface StatusPatch {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** Sets the Ready condition to False and keeps its reason and message (R3.2, R3.4). */
-export function unreadyPatch({ pod, object }: LivePod, now: string): StatusPatch {
-  return conditionPatch(pod.uid, object, unready(now));
-}
-
-/** The same for a pod that is known by its version only: the server refuses it when the pod has changed since. */
-export function unreadyPatchOfVersion(uid: string, resourceVersion: string, now: string): StatusPatch {
-  return { metadata: { uid, resourceVersion }, status: { conditions: [unready(now)] } };
-}
-
-function unready(now: string) {
-  return { type: ConditionType.ready, status: "False", lastTransitionTime: now };
+/**
+ * Sets the Ready condition of a pod in this version to False and keeps its reason and message (R3.2, R3.4); the server
+ * refuses it when the pod has changed since.
+ */
+export function unreadyPatch(uid: string, resourceVersion: string, now: string): StatusPatch {
+  const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
+  return { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
 }
 
 /** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */

@@ -120,7 +120,8 @@ export class Words {
     const atMs = world.clock.monotonicMs();
     this.#owners.set(shard, { member, atMs });
     if (before === undefined || before.member === member) return;
-    if (this.#isSettled) {
+    // Whoever observed and has long said nothing has handed over; its successor may have waited for a first list.
+    if (this.#isSettled && atMs - before.atMs < world.swarm.profile.pulseTimeoutMs) {
       throw new BrokenInvariant(`${before.member} and ${member} both observe shard ${shard} of a calm fleet`);
     }
     if (atMs - before.atMs < world.swarm.profile.pulsePeriodMs) count("two owners of a shard");

@@ -14,7 +14,7 @@ const SECONDARY_PER_SECOND = 0.2;
 /** A turn may be so much earlier than its pace, since stamps are whole seconds. */
 const STAMP_SECONDS = 1.1;
 /** A pod may go so much later than its deadline, on a busy machine and after a restart. */
-const LATE_SECONDS = 4;
+const LATE_SECONDS = 6;
 /** What the pod tolerates whose node comes back; the turns of the large zone take longer. */
 const BACK_SECONDS = 19;
 const FLAGS = {

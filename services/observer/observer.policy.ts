@@ -18,7 +18,8 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     before.uid !== after.uid ||
     before.createdAt !== after.createdAt ||
     before.unschedulable !== after.unschedulable ||
-    !sameLabels(before.labels, after.labels) ||
+    !sameRecords(before.labels, after.labels) ||
+    !sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) ||
     !sameLists(before.taints, after.taints, sameTaint) ||
     !sameLists(before.conditions, after.conditions, sameCondition)
   ) {
@@ -68,7 +69,7 @@ function sameLists<T>(left: readonly T[], right: readonly T[], same: (left: T, r
   });
 }
 
-function sameLabels(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
+function sameRecords<T>(left: Readonly<Record<string, T>>, right: Readonly<Record<string, T>>): boolean {
   const names = Object.keys(left);
   return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
 }

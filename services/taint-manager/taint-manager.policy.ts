@@ -73,8 +73,9 @@ export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">,
   return isSame(left.taint, right.taint) && left.tolerationSeconds === right.tolerationSeconds;
 }
 
+/** A first sight is a whole millisecond: finer than it is written down, it would never be read again as the same. */
 function startOf(taint: Taint, node: ObservedNode, { wallMs }: Now): number {
-  return epochMsOf(taint.timeAdded) ?? node.taintsSeenAt?.[taintName(taint)] ?? wallMs;
+  return epochMsOf(taint.timeAdded) ?? node.taintsSeenAt?.[taintName(taint)] ?? Math.ceil(wallMs);
 }
 
 function isSame(left: Taint, right: Taint): boolean {

@@ -28,6 +28,7 @@ describe("a node's change", () => {
     ["a taint's value", { taints: [taint("k", "NoSchedule", { value: "w", timeAdded: "t" })] }, "state"],
     ["a taint's time", { taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "u" })] }, "state"],
     ["no taint any more", { taints: [] }, "state"],
+    ["what is written down about its taints", { taintsSeenAt: { "k:NoExecute": 5 } }, "state"],
     ["another uid", { uid: "uid-2" }, "state"],
     ["the creation time", { createdAt: 7 }, "state"],
   ];

@@ -57,6 +57,12 @@ describe("from when a taint counts", () => {
     expect(sinceOf(node, known, later)).toEqual([5000]);
   });
 
+  test("without timeAdded from a whole millisecond, so that what is written down is what is counted by", () => {
+    const node = observedNode("a", { taints: [noExecute("bare")] });
+    const [known] = knownTaints(node, [], { monotonicMs: 5000.25, wallMs: WALL + 0.25 });
+    expect(known).toMatchObject({ since: 5001, sinceAt: WALL + 1 });
+  });
+
   test("without timeAdded from the first sight that somebody wrote down", () => {
     const node = observedNode("a", {
       taints: [noExecute("bare")],

@@ -2,6 +2,8 @@
  * A large cluster inside the process of the embedded API: filled and renewed through its registry, because a hundred
  * thousand kubelets over HTTP would need more cores than the controller that is measured.
  */
+
+import { hollowPod } from "../../services/agent/hollow.pods.ts";
 import { type HollowSelector, select } from "../../services/agent/hollow.selection.ts";
 import { hollowNode, hollowStatus } from "../../services/agent/hollow.status.ts";
 import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
@@ -23,6 +25,7 @@ const NO_ORDERS = new Map<string, never>();
 
 const NODE = storedAs("nodes");
 const LEASE = storedAs("leases");
+const POD = storedAs("pods");
 
 interface Kubelet {
   readonly spec: ReturnType<typeof specsOf>[number];
@@ -90,8 +93,21 @@ export class ApiserverKubelets {
       if (kubelet.silent) continue;
       kubelet.statusSlot = 0;
       this.#beat(kubelet);
+      this.#showPodsReady(kubelet);
     }
     return selected.length;
+  }
+
+  /** Pods that were marked while their node was silent are ready again, as a kubelet that is back tells. */
+  #showPodsReady({ spec: { name: node } }: Kubelet): void {
+    for (let index = 0; index < this.#options.podsPerNode; index++) {
+      const { namespace, name } = hollowPod(node, index).ref;
+      this.#api.registry.update({ resource: POD, namespace, name }, "status", (pod) => {
+        const { conditions = [], ...status } = pod.status as { conditions?: { type: string }[] };
+        const shown = conditions.map((each) => (each.type === "Ready" ? { ...each, status: "True" } : each));
+        return { ...pod, status: { ...status, conditions: shown } };
+      });
+    }
   }
 
   #catchUp(): void {

@@ -152,6 +152,7 @@ export class NodeActor {
     const canSee = view.blindness(nowMs) === null;
     this.#findSilence(nowMs, canSee);
     const evictionFromMs = this.#step(nowMs, canSee);
+    if (this.#asksForTurn(nowMs)) this.#judgement = "";
     this.#judge(cause);
     this.#ask(nowMs, canSee, cause);
     this.#armReview(evictionFromMs);
@@ -208,6 +209,18 @@ export class NodeActor {
     const isSignWitnessed = this.#signs.isWitnessedAfter(transitionAt);
     const down = { readiness, transitionMs: this.#transitionMs, lastSignMs: this.#signs.lastMs, isSignWitnessed };
     return directEvictionFromMs(down, this.#around.io.profile);
+  }
+
+  /**
+   * Whether the judgement is to be told (again) because a drain waits for the zone's turn: one that was lost on its way
+   * contradicts nothing that can be observed, so nobody would miss it.
+   */
+  #asksForTurn(nowMs: number): boolean {
+    const { profile } = this.#around.io;
+    const isWaiting = profile.evictionMode === "direct" && this.#state.eviction === "toBeEvicted";
+    if (!isWaiting && this.#asks === null) return false;
+    this.#asks ??= new AskBook(profile);
+    return this.#asks.isDue("turn", isWaiting ? "drain" : null, nowMs);
   }
 
   #judge(cause: string | null): void {

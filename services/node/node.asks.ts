@@ -5,8 +5,8 @@
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { pauseMs, type RepetitionSettings } from "../runtime/repetition.ts";
 
-/** What a node may ask for, by the noun of the ask. */
-export type AskNoun = "condition" | "taint" | "label" | "unready" | "eviction";
+/** What a node may ask for, by the noun of the ask; its turn it asks for by its judgement. */
+export type AskNoun = "condition" | "taint" | "label" | "unready" | "eviction" | "turn";
 
 interface Pending {
   /** The end state asked for; pods are told apart one by one instead. */

@@ -3,7 +3,7 @@
  * taints (section 5).
  */
 import { describe, expect, test } from "vitest";
-import { EvictionWorld } from "../support/eviction-world.ts";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
 /**
@@ -113,6 +113,18 @@ describe("when every zone was down and half of the nodes are back", () => {
     world.advance(60 * S);
     expect(world.deleted.map(({ atMs }) => Math.round(atMs - backMs))).toEqual([10 * S, 20 * S, 30 * S]);
   });
+});
+
+test("a node that waits for its turn says so again, so that no lost message keeps its pods", () => {
+  const world = new EvictionWorld({ evictionMode: "direct" });
+  world.addZone("a", 3);
+  const { zone: _nobodyGrantsTurns, ...services } = EVICTING;
+  world.start(services, { member: "vigil" });
+  world.advance(30 * S);
+  world.silence(["a-0"]);
+  world.advance(400 * S);
+  const waiting = world.said("judged.node").filter(({ body }) => body.eviction === "toBeEvicted");
+  expect(waiting.slice(0, 4).map(({ atMs }) => atMs - DUE_MS)).toEqual([0, 2 * S, 4 * S, 8 * S]);
 });
 
 test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)", () => {

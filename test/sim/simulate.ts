@@ -276,7 +276,7 @@ class Run {
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,
-      heartbeatAt: (node) => heartbeats.get(node) ?? Number.NEGATIVE_INFINITY,
+      heartbeatAt: (node, byMs) => heartbeats.get(node)?.findLast((atMs) => atMs <= byMs) ?? Number.NEGATIVE_INFINITY,
       taintedAt: (node, taint) => this.#history.taintedAt(node, taint),
     };
   }

@@ -17,6 +17,8 @@ import type { Swarm, ZonePlan } from "./swarm.ts";
 const NODES = coreResource("nodes");
 const PODS = coreResource("pods");
 const NAMESPACE = "default";
+/** A lease and a status may come together; checks need to know of the sign before them. */
+const HEARTBEATS_KEPT = 4;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
 /** What tolerations pods are made with, from none to everything. */
@@ -49,8 +51,8 @@ export class World {
   readonly api: ApiServer;
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
-  /** When each node last gave a sign of life, on the wall clock. */
-  readonly heartbeats = new Map<string, number>();
+  /** When each node gave its last signs of life, on the wall clock, in order. */
+  readonly heartbeats = new Map<string, number[]>();
   /** What Vigil asked to delete by name alone. */
   readonly nameless: string[] = [];
   /** Whose request the API carries out now; "" for the world's own. */
@@ -153,7 +155,8 @@ export class World {
   #addNode(zone: ZonePlan, index: number): void {
     const name = `${zone.name}-n${index}`;
     const beat = (node: string): void => {
-      this.heartbeats.set(node, this.clock.wallMs());
+      const before = this.heartbeats.get(node) ?? [];
+      this.heartbeats.set(node, [...before.slice(1 - HEARTBEATS_KEPT), this.clock.wallMs()]);
     };
     const asWorld = (act: () => void): void => this.asWorld(act);
     const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat, asWorld });

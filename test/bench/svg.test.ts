@@ -36,7 +36,16 @@ test("linear growth is drawn as a straight line, from the left and below to the 
 
 test("axes are labelled, ticks are powers of ten, texts are escaped, and the dark scheme has its colour", () => {
   const svg = svgOf([PANEL]);
-  for (const text of [">nodes<", ">cores<", ">1k<", ">100k<", ">0.01<", ">CPU &lt;&amp;><", "prefers-color-scheme"]) {
+  for (const text of [
+    ">nodes<",
+    ">cores<",
+    ">1k<",
+    ">100k<",
+    ">0.01<",
+    ">CPU &lt;&amp;><",
+    "<title>CPU &lt;&amp;></title>",
+    "prefers-color-scheme",
+  ]) {
     expect(svg).toContain(text);
   }
 });

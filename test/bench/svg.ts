@@ -25,12 +25,13 @@ const STYLE = `:root{color:#1f2328}@media(prefers-color-scheme:dark){:root{color
 text{fill:currentColor;font:11px sans-serif}.title{font-weight:600;font-size:13px}
 .grid{stroke:currentColor;stroke-opacity:.15}.curve{fill:none;stroke-width:2}`;
 
-/** The panels side by side. */
+/** The panels side by side; their titles are the text for those who cannot see them. */
 export function svgOf(panels: readonly Panel[]): string {
   const width = WIDTH * panels.length;
   const drawn = panels.map((panel, index) => `<g transform="translate(${index * WIDTH} 0)">\n${panelOf(panel)}\n</g>`);
   const size = `viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>\n<style>${STYLE}</style>\n${drawn.join("\n")}\n</svg>\n`;
+  const title = `<title>${escaped(panels.map((panel) => panel.title).join("; "))}</title>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>\n${title}\n<style>${STYLE}</style>\n${drawn.join("\n")}\n</svg>\n`;
 }
 
 /** Turns values of an axis into places. */
@@ -90,7 +91,7 @@ function lineOf(x1: number, y1: number, x2: number, y2: number): string {
 }
 
 function textAt(x: number, y: number, text: string, attributes: string): string {
-  const safe = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const safe = escaped(text);
   return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${safe}</text>`;
 }
 
@@ -101,4 +102,8 @@ function short(value: number): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

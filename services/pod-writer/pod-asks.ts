@@ -50,7 +50,7 @@ export interface PodAskIo {
 }
 
 /**
- * How old the looks at a pod and its node may be when the delete they allowed is sent, in milliseconds. The reads and
+ * How old the looks at a pod and its node may be when the write they allowed is sent, in milliseconds. The reads and
  * the write between may each take seconds on a slow server, in which the node may have come back.
  */
 const LOOK_AGE_MAX_MS = 1000;
@@ -78,11 +78,11 @@ const projection = { interner: new Interner(), problem: () => {} };
  */
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, hasFailed: boolean, report: Report): void {
   const seen = ask.type === "asked.unready" && !hasFailed ? ask.body.resourceVersion : undefined;
-  if (seen !== undefined) markUnread(around, ask, seen, report);
+  if (seen !== undefined) markAsSeen(around, ask, seen, report);
   else lookAndAct(around, ask, report);
 }
 
-function markUnread(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {
+function markAsSeen(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {
   const { io } = around;
   readNode(around, ask, report, (node, nodeSeenMs) => {
     const recovered = readyAgain(node);

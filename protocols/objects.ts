@@ -82,6 +82,11 @@ export const heartbeatSchema = z.object({
   renewedAt: instant.nullable(),
   /** When the observer saw it, on the observer's wall clock; only its distance from the frame's `at` has meaning. */
   seenAt: instant,
+  /**
+   * The node's version that carries a status: heartbeats move it without the node being told anew, and who writes to
+   * the node needs the last one.
+   */
+  resourceVersion: z.string().optional(),
 });
 /** One sign of life of a node. */
 export type Heartbeat = z.infer<typeof heartbeatSchema>;

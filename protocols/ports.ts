@@ -67,10 +67,7 @@ export interface Transport {
   onConnection(changed: (connected: boolean) => void): Stop;
 }
 
-/**
- * A sign of life as the reader projects a lease: the lease's node and renewTime (epoch ms with the microseconds as
- * fraction).
- */
+/** A sign of life: a lease's node and its renewTime (epoch ms with the microseconds as fraction). */
 export interface ObservedLease {
   readonly node: string;
   readonly renewedAt: number | null;
@@ -146,10 +143,7 @@ export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
   readonly subresource?: "status";
-  /**
-   * Monotonic instant after which it must not be sent any more, because what it was decided on would be too old; it
-   * then fails unsent.
-   */
+  /** Monotonic instant after which what it was decided on is too old: it is not sent any more, and fails as late. */
   readonly sendBeforeMs?: number;
 } & (
   | { readonly verb: "create"; readonly body: unknown }
@@ -189,6 +183,8 @@ export type WriteReply =
   | {
       readonly outcome: "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" | "shadowed";
       readonly detail: string;
+      /** It stayed unsent because its turn came after `sendBeforeMs`: nothing has failed but the wait. */
+      readonly isLate?: boolean;
     }
   | { readonly outcome: "throttled"; readonly detail: string; readonly retryAfterMs: number };
 
@@ -275,6 +271,8 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** How long parts of the answer may lie before they are read together, in milliseconds; a hint to sockets. */
+  readonly gatherMs?: number;
 }
 
 /**

@@ -38,6 +38,9 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
   if (live !== null && (ready?.heartbeatAt ?? null) !== ask.basis.statusHeartbeatAt) {
     return { kind: "refused", detail: "the kubelet has posted its status since" };
   }
+  if (live !== null && (ready !== null) !== restsOnReady(ask)) {
+    return { kind: "refused", detail: "the Ready condition has come or gone since, and another grace counts" };
+  }
   const unknown = new Set(live?.conditions.filter(({ status }) => status === "Unknown").map(({ type }) => type));
   const wanted = ask.conditions.filter(({ type }) => !unknown.has(type));
   const conditions = wanted.map(({ type, status, reason, message, heartbeatAt }) => ({
@@ -102,6 +105,11 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | nu
     change: [...wordsOf("labels", labels), ...wordsOf("annotations", annotations)].join(", "),
     body: { metadata },
   };
+}
+
+/** Whether the asker saw a Ready condition, which decides the grace; one without heartbeat differs in nothing else. */
+function restsOnReady({ conditions }: BodyOf<"asked.condition">): boolean {
+  return !conditions.some(({ type, heartbeatAt }) => type === ConditionType.ready && heartbeatAt !== null);
 }
 
 function wordsOf(what: string, entries: readonly (readonly [string, string | null])[]): string[] {

@@ -45,6 +45,8 @@ export class NodeActor {
   readonly #around: NodeSurroundings;
   readonly #signs: NodeSigns;
   #node: ObservedNode;
+  /** The node's version as told last: its heartbeats move it. */
+  #resourceVersion: string;
   #state: NodeState;
   /** When the present readiness began, on the wall clock. */
   #since: number;
@@ -63,6 +65,7 @@ export class NodeActor {
     const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
     this.#around = around;
     this.#node = node;
+    this.#resourceVersion = node.resourceVersion;
     this.#signs = new NodeSigns(nowMs);
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
     this.#since = Math.min(transitionAt, clock.wallMs());
@@ -80,6 +83,7 @@ export class NodeActor {
     const ready = readyConditionOf(node);
     const nowMs = this.#around.io.clock.monotonicMs();
     this.#node = node;
+    this.#resourceVersion = node.resourceVersion;
     if (before?.transitionAt !== ready?.transitionAt) this.#transitionMs = nowMs;
     // The heartbeat inside a node's own state may come ahead of the batch that tells it.
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
@@ -90,6 +94,10 @@ export class NodeActor {
 
   /** Takes a sign of life seen at `seenMs` on this process's monotonic clock. */
   hear(heartbeat: Heartbeat, seenMs: number, cause: string): void {
+    // A verdict is bound to the version of what it rests on: one with or without Ready where the other is known, as the
+    // state was lost on its way, calls for another grace.
+    const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
+    if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
     if (!this.#signs.take(heartbeat, seenMs, cause)) return;
     if (!this.#isSilent) {
       this.#armGrace();
@@ -183,6 +191,8 @@ export class NodeActor {
       this.#isSilent = true;
       this.#around.counters.verdict(nowMs - fromMs);
     }
+    // A node that loses its Ready condition has the longer grace from then on, whatever was found by the shorter one.
+    if (!isOverdue) this.#isSilent = false;
     if (isOverdue) this.#around.graces.cancel(this);
     else this.#armGrace();
   }
@@ -253,7 +263,8 @@ export class NodeActor {
       this.#around.hold(this);
     }
     const asks = this.#asks ?? new AskBook(io.profile);
-    const asking = { io, node: this.#node, basis: this.#signs.basisFor(this.#node), asks, nowMs, cause };
+    const basis = this.#signs.basisFor(this.#node);
+    const asking = { io, node: this.#node, resourceVersion: this.#resourceVersion, basis, asks, nowMs, cause };
     sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes);
     this.#asks = asks.nextDueMs() === null ? null : asks;
   }

@@ -10,6 +10,8 @@ import type { Wishes } from "./wishes.policy.ts";
 export interface Asking {
   readonly io: Io;
   readonly node: ObservedNode;
+  /** The newest version of the node that was told, with its state or with a heartbeat. */
+  readonly resourceVersion: string;
   /** The last signs of life, which a verdict of silence rests on. */
   readonly basis: BodyOf<"asked.condition">["basis"];
   readonly asks: AskBook;
@@ -25,10 +27,16 @@ export function sendAsks(asking: Asking, wishes: Wishes): void {
   sendPods(asking, wishes);
 }
 
-function sendConditions({ io, node, basis, asks, nowMs, cause }: Asking, { conditions }: Wishes): void {
+/**
+ * Conditions are forced on whatever the node is by now, so the newest version is what they are bound to; a list of
+ * taints belongs to the version it was seen in.
+ */
+function sendConditions(asking: Asking, { conditions }: Wishes): void {
+  const { io, node, resourceVersion, basis, asks, nowMs, cause } = asking;
   const endState = conditions.length === 0 ? null : conditions.map(({ type }) => type).join(" ");
   if (!asks.isDue("condition", endState, nowMs)) return;
-  io.bus.publish("asked.condition", { ...identityOf(node), basis, conditions: [...conditions] }, cause);
+  const identity = { ...identityOf(node), resourceVersion };
+  io.bus.publish("asked.condition", { ...identity, basis, conditions: [...conditions] }, cause);
 }
 
 function sendTaints({ io, node, asks, nowMs, cause }: Asking, { taints }: Wishes): void {

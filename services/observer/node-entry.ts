@@ -79,7 +79,8 @@ export class NodeEntry {
     if (this.node === null) return signs;
     const offsetMs = wallMs - nowMs;
     if (which === "all" || this.#isStatusUnsent) {
-      signs.push(this.#sign("status", heartbeatAtOf(this.node), this.#statusSeenMs + offsetMs));
+      const status = this.#sign("status", heartbeatAtOf(this.node), this.#statusSeenMs + offsetMs);
+      signs.push({ ...status, resourceVersion: this.node.resourceVersion });
     }
     if (this.#leaseRenewedAt !== undefined && (which === "all" || this.#isLeaseUnsent)) {
       signs.push(this.#sign("lease", this.#leaseRenewedAt, this.#leaseSeenMs + offsetMs));

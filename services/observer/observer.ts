@@ -3,6 +3,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { WatchState } from "../../protocols/objects.ts";
 import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { pauseUntilPulseMs } from "../runtime/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
 import { observerCounters } from "./observer.counters.ts";
 import { ObserverShard } from "./observer.shard.ts";
@@ -47,6 +48,7 @@ export class Observer {
   #flushTimer: Timer | null = null;
   #flushDueMs = 0;
   #pulseTimer: Timer;
+  #pulseDueMs = 0;
   /** What is known of the observer before us; null when there was none, and once we know everything ourselves. */
   #before: Standby | null;
 
@@ -82,7 +84,7 @@ export class Observer {
     });
     this.#watches = [leases, this.#watchNodes(), this.#watchPods()];
     this.#stops = this.#listen();
-    this.#pulseTimer = io.clock.after(io.profile.pulsePeriodMs, () => this.#pulse());
+    this.#pulseTimer = this.#armPulse();
   }
 
   stop(): void {
@@ -183,8 +185,10 @@ export class Observer {
     shard.closeResync(this.#watchStates(), cause);
   }
 
+  /** What can wait for the pulse goes right before it: who hears both is woken once. */
   #flushWithin(delayMs: number): void {
     const dueMs = this.#io.clock.monotonicMs() + delayMs;
+    if (this.#pulseDueMs <= dueMs) return;
     if (this.#flushTimer !== null && this.#flushDueMs <= dueMs) return;
     this.#flushTimer?.cancel();
     this.#flushDueMs = dueMs;
@@ -197,9 +201,15 @@ export class Observer {
     for (const shard of this.#shards) shard.flush();
   }
 
-  #pulse(): void {
-    this.#pulseTimer = this.#io.clock.after(this.#io.profile.pulsePeriodMs, () => this.#pulse());
-    this.#tellPulses();
+  #armPulse(): Timer {
+    const { clock, profile } = this.#io;
+    const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs);
+    this.#pulseDueMs = clock.monotonicMs() + pauseMs;
+    return clock.after(pauseMs, () => {
+      this.#pulseTimer = this.#armPulse();
+      this.#flush();
+      this.#tellPulses();
+    });
   }
 
   #tellPulses(): void {

@@ -58,8 +58,26 @@ const LOOK_AGE_MAX_MS = 1000;
 /** How long a look at a node serves further pods; it leaves each of them time to be written. */
 export const NODE_LOOK_KEPT_MS = LOOK_AGE_MAX_MS / 2;
 
+/**
+ * How many nodes are looked at ahead of the writes of their pods. Each look brings the pods of a node; of many at once
+ * most would wait until it is too old.
+ */
+export const NODE_LOOKS_AHEAD_MAX = 8;
+
 /** What is told of a pod that was marked. */
 const UNREADY = "Ready=False";
+
+/**
+ * Whether an ask says of a pod what an earlier one of its type did. Askers repeat themselves while many asks wait, and
+ * by then the version that they saw is not the pod's any more.
+ */
+export function isRepeated(ask: PodAsk, earlier: PodAsk): boolean {
+  return ask.body.uid === earlier.body.uid && versionSeen(ask) === versionSeen(earlier);
+}
+
+function versionSeen(ask: PodAsk): string | undefined {
+  return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
+}
 
 /** An ask together with the instant until which the looks at its pod and node count. */
 interface FreshAsk {
@@ -189,9 +207,11 @@ function patchStatus(
 }
 
 /** Deletes this pod and no other of its name, with its own grace (R8.30). */
-function remove({ kube }: Io, { ask: { body }, sendBeforeMs }: FreshAsk, change: string, report: Report): void {
-  const request = { ref: refOf(body), urgency: Urgency.eviction, sendBeforeMs, verb: "delete" as const, uid: body.uid };
-  kube.write(request, (reply) => report(written(reply, change)));
+function remove(io: Io, fresh: FreshAsk, change: string, report: Report): void {
+  const { body } = fresh.ask;
+  const where = { ref: refOf(body), urgency: Urgency.eviction, sendBeforeMs: fresh.sendBeforeMs };
+  const request = { ...where, verb: "delete" as const, uid: body.uid };
+  io.kube.write(request, (reply) => report(written(reply, change)));
 }
 
 function livePod(object: KubeObject): LivePod | null {

@@ -2,17 +2,19 @@
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
-import { NODE_LOOK_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
+import { isRepeated, NODE_LOOK_KEPT_MS, NODE_LOOKS_AHEAD_MAX, type PodAsk, tryPodAsk } from "./pod-asks.ts";
 
 /** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, keptMs: NODE_LOOK_KEPT_MS }) };
+  const looks = { keptMs: NODE_LOOK_KEPT_MS, underWayMax: NODE_LOOKS_AHEAD_MAX };
+  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...looks }) };
   const jobs = new WriteJobs<PodAsk>({
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
     retriesDenied: true,
+    isRepeated,
     attempt: (ask, hasFailed, report) => tryPodAsk(around, ask, hasFailed, report),
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;

@@ -4,7 +4,7 @@
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import type { Clock, Latest, Transport } from "../../protocols/ports.ts";
-import { admitOnce } from "./bus.admission.once.ts";
+import { admit } from "./bus.admission.policy.ts";
 
 interface Unread {
   readonly payload: Uint8Array;
@@ -27,7 +27,7 @@ export function latestOf<T extends MessageType>(
     take() {
       const taken: { message: Message<T>; heardMs: number }[] = [];
       for (const { payload, heardMs } of unread.values()) {
-        const admission = admitOnce(payload, type);
+        const admission = admit(payload, type);
         if ("message" in admission) taken.push({ message: admission.message, heardMs });
       }
       unread.clear();

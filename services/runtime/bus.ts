@@ -7,7 +7,7 @@ import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../pro
 import type { Bus, Clock, Latest, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";
 import { patternOf } from "../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../protocols/wire.ts";
-import { admitOnce } from "./bus.admission.once.ts";
+import { admitOnce, awaitHearer } from "./bus.admission.once.ts";
 import { type BusCounters, busCounters } from "./bus.counters.ts";
 import { latestOf } from "./bus.latest.ts";
 import { type LimitedWarn, limitedWarn } from "./log.limited.ts";
@@ -134,6 +134,7 @@ class ServiceBus implements Bus {
 
   #put(letter: Letter): void {
     const { type } = letter.subscription;
+    awaitHearer(letter.payload);
     if (!this.#mailbox.put(letter, type === "observed.lease")) this.#counters.dropped(type, "mailbox");
     this.#askTurn();
   }

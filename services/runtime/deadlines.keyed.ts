@@ -1,6 +1,13 @@
 /** Deadlines by key, for those who move theirs at every heartbeat. It does not know what a deadline means. */
 import { Deadlines, type DeadlinesOptions } from "./deadlines.ts";
 
+/**
+ * Until it is nearer than this, a deadline is filed at the last multiple of it before it is due, in milliseconds. Most
+ * have been moved on by then, and all of them are found in one waking: with 20,000 nodes it was 60 a second. It is a
+ * whole number of buckets of the second wheel, which is opened by the same waking.
+ */
+const LOOK_MS = 1024;
+
 interface Entry<K> {
   readonly key: K;
   dueMs: number;
@@ -14,7 +21,7 @@ export interface KeyedDeadlinesOptions<K> extends Pick<DeadlinesOptions<never>, 
 
 /**
  * At most one deadline for each key. Moving one later, as every heartbeat does, only overwrites its due time: it is
- * filed anew when its old instant comes. One in the past fires as soon as the clock can.
+ * filed anew when it is looked at. One in the past fires as soon as the clock can.
  */
 export class KeyedDeadlines<K> {
   readonly #options: KeyedDeadlinesOptions<K>;
@@ -45,7 +52,7 @@ export class KeyedDeadlines<K> {
       entry.slot = this.#deadlines.add(entry);
       this.#entries.set(key, entry);
     } else if (dueMs >= this.#deadlines.dueAt(entry.slot)) return;
-    this.#deadlines.set(entry.slot, dueMs);
+    this.#file(entry, this.#options.clock.monotonicMs());
   }
 
   /** Takes a deadline away; nothing happens when there is none. */
@@ -65,9 +72,15 @@ export class KeyedDeadlines<K> {
     this.#deadlines.remove(entry.slot);
   }
 
+  #file({ slot, dueMs }: Entry<K>, nowMs: number): void {
+    const lookMs = Math.floor(dueMs / LOOK_MS) * LOOK_MS;
+    this.#deadlines.set(slot, lookMs > nowMs ? lookMs : dueMs);
+  }
+
   #wake(entry: Entry<K>): void {
-    if (entry.dueMs > this.#options.clock.monotonicMs()) {
-      this.#deadlines.set(entry.slot, entry.dueMs);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (entry.dueMs > nowMs) {
+      this.#file(entry, nowMs);
       return;
     }
     this.#remove(entry);

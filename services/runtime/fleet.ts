@@ -14,6 +14,7 @@ import type {
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
 import { ownersOf } from "./fleet.policy.ts";
+import { pauseUntilPulseMs } from "./pulse.policy.ts";
 
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
 const LISTENING_PULSES = 1.25;
@@ -123,9 +124,9 @@ class PulsingFleet implements BusFleet {
     this.#figures.lag.set(this.#lagMs / 1000);
     if (!bus.connected()) this.#cutOff("the bus is down");
     this.#pulse(false);
-    const nextMs = Math.max(dueMs + profile.memberPulseMs, nowMs);
-    return clock.after(nextMs - nowMs, () => {
-      this.#pulseTimer = this.#beat(nextMs);
+    const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.memberPulseMs);
+    return clock.after(pauseMs, () => {
+      this.#pulseTimer = this.#beat(nowMs + pauseMs);
     });
   }
 

@@ -1,6 +1,7 @@
 /** The one keep-alive agent of a wire: how connections are made and kept. It sends nothing. */
 import http from "node:http";
 import https from "node:https";
+import { RESTING_SOCKET } from "./kube.bursts.ts";
 
 /** What proves who we and the server are on TLS; PEM texts. */
 export interface TlsMaterial {
@@ -42,7 +43,8 @@ export class AgentKeeper {
     this.#tls = tls;
     if (this.#agent !== null && known) return this.#agent;
     const proxyEnv = { ...this.#proxy };
-    const options = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const, proxyEnv };
+    const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
+    const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
     // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
     this.#agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
     return this.#agent;

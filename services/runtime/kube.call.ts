@@ -18,6 +18,8 @@ export type Answer =
       /** Whether the server may have seen the request. */
       readonly sent: boolean;
       readonly timedOut: boolean;
+      /** Whether we did not send it because its turn came too late. */
+      readonly isLate?: boolean;
     };
 
 /** Sends a request and calls `done` once, with the whole answer or after `timeoutMs` without it. */

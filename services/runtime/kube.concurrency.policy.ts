@@ -7,18 +7,23 @@
 export interface Concurrency {
   /** Requests allowed at once; grows by fractions, its whole part counts. */
   readonly limit: number;
-  /** How long a request takes when the server is at ease; null before the first. */
-  readonly easyMs: number | null;
-  /** How long requests take now, smoothed. */
-  readonly recentMs: number;
-  /** When the last request ended. */
-  readonly learnedAtMs: number;
+  /** How long a request takes when the server is at ease, by HTTP method: where a read is quick a write may not be. */
+  readonly easy: Readonly<Record<string, Easy>>;
+  /** How long requests take now, as a share of what is aimed at, smoothed; null before the first. */
+  readonly strain: number | null;
   /** When the limit was halved last; from the first time on it grows slowly. */
   readonly halvedAtMs: number | null;
 }
 
+interface Easy {
+  readonly latencyMs: number;
+  /** When the last request of this method ended. */
+  readonly learnedAtMs: number;
+}
+
 /** How one request went. */
 export interface Experience {
+  readonly method: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** The server asked for less (429), or did not answer in time. */
@@ -28,9 +33,11 @@ export interface Experience {
 }
 
 const LIMIT_AT_START = 16;
-/** Latency is flat while it is under so many times the easy one, and this much on top for the noise of short ones. */
-const FLAT_FACTOR = 2;
-const FLAT_SLACK_MS = 10;
+/** The latency aimed at: so many times the easy one, and this much on top for the noise of short ones. */
+const AIM_FACTOR = 2;
+const AIM_SLACK_MS = 10;
+/** What one answer may take off the limit: half of it in a round. */
+const STEP_LEAST = -0.5;
 const SMOOTHING = 0.1;
 /**
  * How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted
@@ -40,12 +47,12 @@ const EASY_DRIFT_PER_SECOND = 0.01;
 
 /** Where to start. */
 export function concurrencyAtStart(limitMax: number): Concurrency {
-  return { limit: Math.min(LIMIT_AT_START, limitMax), easyMs: null, recentMs: 0, learnedAtMs: 0, halvedAtMs: null };
+  return { limit: Math.min(LIMIT_AT_START, limitMax), easy: {}, strain: null, halvedAtMs: null };
 }
 
 /** What is known after one more request. */
 export function concurrencyAfter(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
-  return experience.overloaded ? halved(known, experience) : grown(known, experience, limitMax);
+  return experience.overloaded ? halved(known, experience) : followed(known, experience, limitMax);
 }
 
 /** Requests sent before the last halving tell of the load that led to it, not of the present one. */
@@ -54,17 +61,26 @@ function halved(known: Concurrency, { startedAtMs, endedAtMs }: Experience): Con
   return { ...known, limit: Math.max(1, Math.floor(known.limit / 2)), halvedAtMs: endedAtMs };
 }
 
-function grown(known: Concurrency, { startedAtMs, endedAtMs, atLimit }: Experience, limitMax: number): Concurrency {
+/**
+ * More under way than the server works on does not make it quicker, it only waits there, where nothing urgent can
+ * overtake it. So the limit follows the latency: up by one for each answer while that is short, ever less towards the
+ * aim, and down beyond it. Latency alone never takes it below where it started.
+ */
+function followed(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
+  const { method, startedAtMs, endedAtMs, atLimit } = experience;
   const tookMs = endedAtMs - startedAtMs;
-  const easyMs =
-    known.easyMs === null ? tookMs : Math.min(tookMs, drifted(known.easyMs, endedAtMs - known.learnedAtMs));
-  const recentMs = known.easyMs === null ? tookMs : known.recentMs + (tookMs - known.recentMs) * SMOOTHING;
-  const flat = recentMs <= easyMs * FLAT_FACTOR + FLAT_SLACK_MS;
-  const step = known.halvedAtMs === null ? 1 : 1 / known.limit;
-  const limit = atLimit && flat ? Math.min(limitMax, known.limit + step) : known.limit;
-  return { ...known, limit, easyMs, recentMs, learnedAtMs: endedAtMs };
+  const latencyMs = Math.min(tookMs, drifted(known.easy[method], endedAtMs));
+  const share = tookMs / (latencyMs * AIM_FACTOR + AIM_SLACK_MS);
+  const strain = known.strain === null ? share : known.strain + (share - known.strain) * SMOOTHING;
+  const easy = { ...known.easy, [method]: { latencyMs, learnedAtMs: endedAtMs } };
+  if (!atLimit) return { ...known, easy, strain };
+  const stepMost = known.halvedAtMs === null ? 1 : 1 / known.limit;
+  const limit = known.limit + Math.max(STEP_LEAST, Math.min(stepMost, 1 / strain - 1));
+  const limitLeast = Math.min(known.limit, LIMIT_AT_START);
+  return { ...known, easy, strain, limit: Math.min(limitMax, Math.max(limitLeast, limit)) };
 }
 
-function drifted(easyMs: number, elapsedMs: number): number {
-  return easyMs * (1 + (EASY_DRIFT_PER_SECOND * elapsedMs) / 1000);
+function drifted(easy: Easy | undefined, nowMs: number): number {
+  if (easy === undefined) return Number.POSITIVE_INFINITY;
+  return easy.latencyMs * (1 + (EASY_DRIFT_PER_SECOND * (nowMs - easy.learnedAtMs)) / 1000);
 }

@@ -7,6 +7,7 @@ import https from "node:https";
 import type { Socket } from "node:net";
 import type { HttpExchange, HttpRequest, Wire } from "../../protocols/ports.ts";
 import { AgentKeeper, KEEP_ALIVE_MS, type ProxyEnvironment, type TlsMaterial } from "./kube.agent.ts";
+import { readInBursts } from "./kube.bursts.ts";
 
 /** What is added to every request, and how connections are made. */
 export interface Credentials {
@@ -149,6 +150,8 @@ class Sending {
     }
     if (!this.#open) return;
     this.#exchange.response(response.statusCode ?? 0, plainHeaders(response.headers));
+    const { gatherMs = 0 } = this.#wanted;
+    if (gatherMs > 0) readInBursts(response, gatherMs);
     response.on("data", (chunk: Uint8Array) => {
       if (this.#open) this.#exchange.data(chunk);
     });

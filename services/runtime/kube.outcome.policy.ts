@@ -58,7 +58,8 @@ export function isExpired(refusal: Refusal): boolean {
 /** What came of a write. */
 export function writeReplyOf(answer: Answer, ref: ObjectRef): WriteReply {
   if (answer.kind === "lost") {
-    return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message };
+    const late = answer.isLate === true ? { isLate: true } : {};
+    return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message, ...late };
   }
   if (isSuccess(answer)) return writtenObject(answer, ref);
   const refusal = refusalOf(answer);

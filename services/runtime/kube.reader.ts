@@ -11,7 +11,7 @@ import { type ListEnd, startListing } from "./kube.listing.ts";
 import { isExpired, type Refusal } from "./kube.outcome.policy.ts";
 import type { ProjectionIo } from "./kube.projection.ts";
 import { type Sight, sightLost, sightRegained, UNSEEN } from "./kube.sight.policy.ts";
-import { Stream, type StreamEnd, type StreamPatience } from "./kube.stream.ts";
+import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./kube.stream.ts";
 import type { WatchedResource } from "./kube.watched.ts";
 
 /** What a reader needs besides its resource and its listener. */
@@ -58,6 +58,8 @@ export class Reader<T> implements Watch {
   #openedAtMs: number | null = null;
   #failures = 0;
   #pageItems: number | null = PAGE_ITEMS;
+  /** JSON for good, once a list in protobuf has come that could not be read. */
+  #listForm: StreamForm = "protobuf";
   #listing = false;
   #trouble = "";
   /** Ends whatever is under way: a list, a watch or a pause. */
@@ -100,10 +102,11 @@ export class Reader<T> implements Watch {
     this.#listing = true;
     this.#io.count.list(reason);
     this.#intake.listBegins();
-    const { path, selectors } = this.#resource;
+    const { path, shape } = this.#resource;
     // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the
     // newest.
-    const options = { path, selectors, fromCache: this.#resourceVersion === null, limit: this.#pageItems };
+    const fromCache = this.#resourceVersion === null;
+    const options = { path, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
     const listing = startListing(this.#io, options, {
       item: (raw) => this.#intake.listItem(raw),
       closed: (end) => this.#listClosed(end),
@@ -116,6 +119,10 @@ export class Reader<T> implements Watch {
     if (end.kind !== "listed") {
       // Pages outlived the server's history: then all at once.
       if (end.kind === "refused" && isExpired(end.refusal)) this.#pageItems = null;
+      if (end.kind === "malformed") {
+        this.#io.projection.problem("list");
+        this.#listForm = "json";
+      }
       this.#pause(end, () => this.#list("retry"));
       return;
     }
@@ -130,7 +137,9 @@ export class Reader<T> implements Watch {
   #watch(): void {
     this.#openedAtMs = null;
     const lines = new LineSplitter();
-    const stream = new Stream(this.#io, this.#watchPath(), WATCH_PATIENCE, {
+    const request = { path: this.#watchPath(), form: "json" } as const;
+    const patience = { ...WATCH_PATIENCE, gatherMs: this.#resource.gatherMs };
+    const stream = new Stream(this.#io, request, patience, {
       opened: () => this.#opened(),
       data: (chunk) => lines.push(chunk, (line) => this.#line(line)),
       closed: (end) => this.#watchClosed(end),
@@ -241,6 +250,5 @@ function wentBack(before: string | null, now: string | null): boolean {
 
 function troubleOf(end: End): string {
   if (end.kind === "refused") return end.refusal.message;
-  if (end.kind === "failed" || end.kind === "silent") return end.message;
-  return "the server closed the watch at once";
+  return end.kind === "complete" || end.kind === "listed" ? "the server closed the watch at once" : end.message;
 }

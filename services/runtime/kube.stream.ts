@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer, Wire } from "../../protocols/ports.ts";
 import { type Refusal, refusalOf } from "./kube.outcome.policy.ts";
+import { ACCEPT_PROTOBUF, isProtobuf, statusText } from "./kube.protobuf-envelope.ts";
 
 /** How a streamed answer ended. */
 export type StreamEnd =
@@ -14,10 +15,20 @@ export type StreamEnd =
   /** `timedOut`: the connection broke because the other side was not heard any more, for longer than since now. */
   | { readonly kind: "failed"; readonly message: string; readonly timedOut: boolean };
 
+/** How the objects in an answer are written. */
+export type StreamForm = "json" | "protobuf";
+
+/** What is asked for. */
+export interface StreamRequest {
+  readonly path: string;
+  /** The form that is wanted: a server that does not speak protobuf answers as JSON. */
+  readonly form: StreamForm;
+}
+
 /** Where a streamed answer arrives. */
 export interface StreamSink {
-  /** The server has accepted the request. */
-  opened(): void;
+  /** The server has accepted the request and answers in protobuf, or else as JSON. */
+  opened(form: StreamForm): void;
   data(chunk: Uint8Array): void;
   /** Called once, last. */
   closed(end: StreamEnd): void;
@@ -27,6 +38,8 @@ export interface StreamSink {
 export interface StreamPatience {
   readonly openMs: number;
   readonly silenceMs: number;
+  /** How long a part may lie before it is read together with the next ones; 0 when absent. */
+  readonly gatherMs?: number;
 }
 
 /** A streamed answer under way. */
@@ -44,7 +57,7 @@ export class Stream {
 
   constructor(
     io: { readonly wire: Wire; readonly clock: Clock },
-    path: string,
+    { path, form }: StreamRequest,
     patience: StreamPatience,
     sink: StreamSink,
   ) {
@@ -54,7 +67,13 @@ export class Stream {
     this.#heardAtMs = io.clock.monotonicMs();
     this.#timer = io.clock.after(patience.openMs, () => this.#silent(patience.openMs));
     this.#exchange = io.wire.send(
-      { method: "GET", path, headers: { accept: "application/json" }, body: null },
+      {
+        method: "GET",
+        path,
+        headers: { accept: form === "json" ? "application/json" : ACCEPT_PROTOBUF },
+        body: null,
+        gatherMs: patience.gatherMs ?? 0,
+      },
       {
         response: (status, headers) => this.#response(status, headers),
         data: (chunk) => this.#data(chunk),
@@ -79,7 +98,7 @@ export class Stream {
     this.#heardAtMs = this.#clock.monotonicMs();
     this.#timer.cancel();
     this.#watchSilence(this.#patience.silenceMs);
-    if (status === 200) this.#sink.opened();
+    if (status === 200) this.#sink.opened(isProtobuf(headers) ? "protobuf" : "json");
   }
 
   #data(chunk: Uint8Array): void {
@@ -104,7 +123,8 @@ export class Stream {
   }
 
   #refused(): StreamEnd {
-    const text = Buffer.concat(this.#refusal).toString("utf8");
+    const body = Buffer.concat(this.#refusal);
+    const text = isProtobuf(this.#headers) ? statusText(body) : body.toString("utf8");
     return {
       kind: "refused",
       refusal: refusalOf({ kind: "answer", status: this.#status, headers: this.#headers, text }),

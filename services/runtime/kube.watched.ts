@@ -5,20 +5,35 @@ import type { BoundPod, ObservedLease, Watched } from "../../protocols/ports.ts"
 import { scanLease } from "./kube.lease-scan.ts";
 import { collectionPath } from "./kube.paths.ts";
 import { type ProjectionIo, projectLease, projectNode, projectPod } from "./kube.projection.ts";
+import type { Shape } from "./kube.protobuf.ts";
+import { LEASE, NODE, POD } from "./kube.protobuf-shapes.ts";
 
 /** One resource as a reader sees it. */
 export interface WatchedResource<T> {
   readonly path: string;
-  /** Selectors sent with every list and watch. */
+  /**
+   * Selectors sent with every watch. Lists do without: kube-apiserver spends three times as long on choosing 50,000
+   * pods as on sending them.
+   */
   readonly selectors: Readonly<Record<string, string>>;
+  /** What is read of an item of a list in protobuf. */
+  readonly shape: Shape;
   readonly project: (raw: unknown, io: ProjectionIo) => T | null;
   readonly namespace: (object: T) => string;
   readonly name: (object: T) => string;
   /** Tells an object from an earlier one of the same name; empty where that does not matter. */
   readonly uid: (object: T) => string;
+  /** How long changes may lie before they are read together, in milliseconds; 0 where each is read as it comes. */
+  readonly gatherMs: number;
   /** Reads a watch line that adds or changes an object without parsing it; null when it must be parsed. */
   readonly scan: (line: Uint8Array) => { readonly object: T; readonly resourceVersion: string } | null;
 }
+
+/**
+ * A verdict comes later by half of this in the mean, where 50 ms are allowed in all; of 300 leases a second six or
+ * seven are read at once. Twice as long saves a further tenth of the CPU.
+ */
+const LEASES_GATHER_MS = 20;
 
 const neverScanned = (): null => null;
 
@@ -27,19 +42,23 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   nodes: {
     path: collectionPath("Node", ""),
     selectors: {},
+    shape: NODE,
     project: projectNode,
     namespace: () => "",
     name: (node: ObservedNode) => node.node,
     uid: (node: ObservedNode) => node.uid,
+    gatherMs: 0,
     scan: neverScanned,
   },
   leases: {
     path: collectionPath("Lease", LEASE_NAMESPACE),
     selectors: {},
+    shape: LEASE,
     project: projectLease,
     namespace: () => "",
     name: (lease: ObservedLease) => lease.node,
     uid: () => "",
+    gatherMs: LEASES_GATHER_MS,
     scan: (line) => {
       const scanned = scanLease(line);
       return scanned === null ? null : { object: scanned.lease, resourceVersion: scanned.resourceVersion };
@@ -47,12 +66,14 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   },
   pods: {
     path: collectionPath("Pod", ""),
-    // Pods that are not bound yet concern nobody here, so they are not sent at all.
+    // Pods that are not bound yet concern nobody here.
     selectors: { fieldSelector: "spec.nodeName!=" },
+    shape: POD,
     project: projectPod,
     namespace: ({ pod }: BoundPod) => pod.namespace,
     name: ({ pod }: BoundPod) => pod.name,
     uid: ({ pod }: BoundPod) => pod.uid,
+    gatherMs: 0,
     scan: neverScanned,
   },
 };

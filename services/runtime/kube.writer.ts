@@ -48,7 +48,13 @@ const WRITE_TIMEOUT_MS = 15_000;
 const READ_TIMEOUT_MS = 10_000;
 /** Ranks of one urgency: its writes, then the reads one step before them, then those two steps before. */
 const RANKS = 3;
-const TOO_LATE: Answer = { kind: "lost", message: "it waited too long to be sent", sent: false, timedOut: false };
+const TOO_LATE: Answer = {
+  kind: "lost",
+  message: "it waited too long to be sent",
+  sent: false,
+  timedOut: false,
+  isLate: true,
+};
 const JSON_TYPE = "application/json";
 const PATCH_TYPE = {
   strategic: "application/strategic-merge-patch+json",
@@ -117,7 +123,7 @@ export class Writer {
         return;
       }
       call(this.#io, request, timeoutMs, (answer) => {
-        this.#learn(startedAtMs, answer);
+        this.#learn(request.method, startedAtMs, answer);
         ended();
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
       });
@@ -125,13 +131,13 @@ export class Writer {
     this.#queue.add({ ...place, run });
   }
 
-  #learn(startedAtMs: number, answer: Answer): void {
+  #learn(method: string, startedAtMs: number, answer: Answer): void {
     const overloaded = answer.kind === "lost" ? answer.timedOut : answer.status === 429;
     // A broken connection tells nothing about load.
     if (answer.kind === "lost" && !overloaded) return;
     const endedAtMs = this.#io.clock.monotonicMs();
     const atLimit = this.#queue.underWay >= Math.floor(this.#concurrency.limit);
-    const experience = { startedAtMs, endedAtMs, overloaded, atLimit };
+    const experience = { method, startedAtMs, endedAtMs, overloaded, atLimit };
     this.#concurrency = concurrencyAfter(this.#concurrency, experience, this.#io.inFlightMax);
   }
 

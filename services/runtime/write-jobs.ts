@@ -17,6 +17,8 @@ export interface TryResult {
   readonly retryAfterMs?: number;
   /** Whether only the asker may repeat this try; a first conflict is tried again all the same. */
   readonly isOnce?: boolean;
+  /** Whether nothing failed: what it rests on was too old when its turn came, so it is tried anew at once. */
+  readonly isLate?: boolean;
 }
 
 /** What the jobs need. */
@@ -27,6 +29,8 @@ export interface WriteJobsOptions<A> {
   readonly retryMaxMs: number;
   /** Whether a denied ask is tried again too, because a webhook or a role may change its mind. */
   readonly retriesDenied?: boolean;
+  /** Whether an ask wants no more than an earlier one did: when that is done, so is this. Else each is tried. */
+  readonly isRepeated?: (ask: A, earlier: A) => boolean;
   /**
    * Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be
    * wrong.
@@ -51,6 +55,8 @@ interface Job<A> {
  * it.
  */
 const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
+/** Outcomes after which the state asked for is there. */
+const DONE: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone"]);
 /** First ceiling of the pause between tries, in milliseconds. */
 const RETRY_BASE_MS = 200;
 
@@ -101,11 +107,12 @@ export class WriteJobs<A> {
 
   #settle(key: string, job: Job<A>, result: TryResult): void {
     const { clock } = this.#options;
-    const { next } = job;
+    const next = this.#isDone(job, result) ? null : job.next;
     const isRetried = this.#isRetried(job, result);
     job.isTrying = false;
     this.#tell(job, result, isRetried && next === null);
-    job.failures = isRetried ? job.failures + 1 : 0;
+    if (!isRetried) job.failures = 0;
+    else if (result.isLate !== true) job.failures += 1;
     if (next !== null) {
       job.next = null;
       job.ask = next;
@@ -120,6 +127,11 @@ export class WriteJobs<A> {
   #tell({ ask, askedMs }: Job<A>, result: TryResult, retrying: boolean): void {
     const { clock, told } = this.#options;
     told(ask, result, { retrying, latencyMs: clock.monotonicMs() - askedMs });
+  }
+
+  /** Whether the ask that came meanwhile was carried out with the one that was tried. */
+  #isDone({ ask, next }: Job<A>, { outcome }: TryResult): boolean {
+    return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, ask) === true;
   }
 
   #isRetried({ failures }: Job<A>, { outcome, isOnce = false }: TryResult): boolean {

@@ -16,6 +16,7 @@ export function written(reply: WriteReply, change: string): TryResult {
   }
   const { detail } = reply;
   const told = { change, detail, resourceVersion: null };
+  if (reply.outcome !== "throttled" && reply.isLate === true) return { ...told, outcome: "failed", isLate: true };
   if (reply.outcome === "throttled") return { ...told, outcome: "throttled", retryAfterMs: reply.retryAfterMs };
   return { ...told, outcome: reply.outcome === "exists" ? "failed" : reply.outcome };
 }

@@ -6,7 +6,7 @@ import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protoc
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { zoneKeyOf } from "../runtime/zone-key.ts";
+import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
 type PaceSettings = Pick<
@@ -98,10 +98,11 @@ export interface NodeInZone {
 
 /**
  * Whether a node waits for a turn: its eviction is due, and in taint mode the API shows it as not ready, so that there
- * is a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37).
+ * is a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37), and one
+ * that has moved waits in its new zone: the pace of the old one is not its own.
  */
 export function wantsTurn({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
-  if (judged.eviction !== "toBeEvicted") return false;
+  if (judged.eviction !== "toBeEvicted" || judged.zone !== zoneKeyOf(observed.labels)) return false;
   return evictionMode !== "taint" || wantedTaint(readyOf(observed)) !== null;
 }
 
@@ -112,11 +113,15 @@ export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
 
 /**
  * Whether what is judged of a node and what the API shows contradict each other: for a moment while a write is under
- * way, for long only when a message was lost.
+ * way, for long only when a message was lost. In taint mode a node is evicted when it carries our taint, and only then.
  */
-export function isAtOdds({ observed, judged }: NodeInZone): boolean {
+export function isAtOdds({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
   return (
-    judged.uid !== observed.uid || judged.ready !== readyOf(observed) || judged.zone !== zoneKeyOf(observed.labels)
+    judged.uid !== observed.uid ||
+    judged.ready !== readyOf(observed) ||
+    judged.zone !== zoneKeyOf(observed.labels) ||
+    judged.counted !== isCounted(observed.labels) ||
+    (evictionMode === "taint" && (judged.eviction === "evicted") !== ownTaintsOf(observed.taints).length > 0)
   );
 }
 

@@ -1,6 +1,7 @@
 /** Which nodes belong to which zone, by what has been observed and judged of them. It decides nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that has been observed and judged under one uid. */
@@ -42,7 +43,12 @@ export class ZoneRoster {
   readonly #atOdds = new Set<string>();
   /** Nodes that were judged and that nobody observes. */
   readonly #strangers = new Set<string>();
+  readonly #evictionMode: Profile["evictionMode"];
   #unjudged = 0;
+
+  constructor(evictionMode: Profile["evictionMode"]) {
+    this.#evictionMode = evictionMode;
+  }
 
   /** How many observed nodes have no judgement yet: while there are any, no zone's count can be trusted. */
   get unjudged(): number {
@@ -104,7 +110,7 @@ export class ZoneRoster {
     if (entry.observed === null && entry.judged !== null) this.#strangers.add(node);
     else this.#strangers.delete(node);
     const after = memberOf(entry);
-    if (isUnjudged(entry) || (after !== null && isAtOdds(after))) this.#atOdds.add(node);
+    if (isUnjudged(entry) || (after !== null && isAtOdds(after, this.#evictionMode))) this.#atOdds.add(node);
     else this.#atOdds.delete(node);
     if (before !== null) this.#leave(before);
     if (after !== null) this.#enter(after);

@@ -28,7 +28,7 @@ export const zoneService: Service = (io) => {
 
 class Zones {
   readonly #io: Io;
-  readonly #roster = new ZoneRoster();
+  readonly #roster: ZoneRoster;
   readonly #feeds: readonly ShardFeed[];
   readonly #actors = new Map<string, ZoneActor>();
   readonly #shards = new Set<number>();
@@ -43,6 +43,7 @@ class Zones {
 
   constructor(io: Io) {
     this.#io = io;
+    this.#roster = new ZoneRoster(io.profile.evictionMode);
     this.#doubts = new Repetition(io.profile);
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#stops = [

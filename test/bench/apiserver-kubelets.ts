@@ -30,6 +30,8 @@ const POD = storedAs("pods");
 interface Kubelet {
   readonly spec: ReturnType<typeof specsOf>[number];
   silent: boolean;
+  /** It was silent, and has not shown itself since. */
+  isBack: boolean;
   /** Its next status is due in this slot at the latest. */
   statusSlot: number;
 }
@@ -51,6 +53,7 @@ export class ApiserverKubelets {
     this.#kubelets = specsOf(options).map((spec) => ({
       spec,
       silent: false,
+      isBack: false,
       statusSlot: Math.floor(systemRandom() * statusSlots),
     }));
     this.#byName = new Map(this.#kubelets.map((kubelet) => [kubelet.spec.name, kubelet]));
@@ -85,15 +88,15 @@ export class ApiserverKubelets {
     setInterval(() => this.#catchUp(), SLOT_MS);
   }
 
-  /** Silences nodes, or lets them come back with a heartbeat and a status at once; how many. */
+  /**
+   * Silences nodes, or lets each come back in its next slot with a heartbeat, a status and its pods; how many. All of
+   * them back in one turn would block the API for a second, and their renewals would not be spread any more.
+   */
   order(order: "silence" | "resume", selector: HollowSelector): number {
     const selected = select(this.#kubelets, selector, systemRandom);
     for (const kubelet of selected) {
+      kubelet.isBack ||= kubelet.silent && order === "resume";
       kubelet.silent = order === "silence";
-      if (kubelet.silent) continue;
-      kubelet.statusSlot = 0;
-      this.#beat(kubelet);
-      this.#showPodsReady(kubelet);
     }
     return selected.length;
   }
@@ -128,12 +131,15 @@ export class ApiserverKubelets {
       lease.spec = this.#leaseSpec(name, now);
       return lease;
     });
-    if (this.#slot < kubelet.statusSlot) return;
+    if (this.#slot < kubelet.statusSlot && !kubelet.isBack) return;
     kubelet.statusSlot = this.#slot + STATUS_PERIOD_MS / SLOT_MS;
     this.#api.registry.update({ resource: NODE, namespace: "", name }, "status", (node) => {
       const { status } = hollowStatus(asNode(node), kubelet.spec, NO_ORDERS, now);
       return { ...node, status: JSON.parse(JSON.stringify(status)) };
     });
+    // After its node: a pod that is ready on a node that looks silent is marked again, and this kubelet tells it once.
+    if (kubelet.isBack) this.#showPodsReady(kubelet);
+    kubelet.isBack = false;
   }
 
   #leaseSpec(name: string, now: number): Record<string, string | number> {

@@ -19,6 +19,11 @@ const GRACE_MS = 15_000;
 const RUNS = 2;
 /** Beyond the grace, before the first silence: a controller that has just started counts silence from its start. */
 const SETTLE_MS = 5_000;
+/**
+ * From the healing of the last node to the next silence: as long as a kubelet takes to renew, so that renewals are
+ * spread over their period as before, and what healing led to has been done.
+ */
+const REST_MS = 10_000;
 /** The embedded API is for size: there only so many fall silent, and neither a zone nor half of it. */
 const SILENT_NODES_MAX = 1_000;
 
@@ -67,7 +72,10 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
     await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs });
     for (const { name, selector } of cases) {
       const found: SilenceFound[] = [];
-      for (let run = 0; run < runs; run++) found.push(await fallSilent(world, { selector, graceMs }));
+      for (let run = 0; run < runs; run++) {
+        await pause(REST_MS);
+        found.push(await fallSilent(world, { selector, graceMs }));
+      }
       figures.push(...figuresOf(`${world.size.nodes} nodes, ${world.server}, ${name}`, found));
     }
     return [

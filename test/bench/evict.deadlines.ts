@@ -1,6 +1,7 @@
 /** Measures deadlines by the million: what they weigh, what moving one costs, how late they fire when due at once. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { ObservedPod } from "../../protocols/objects.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
@@ -20,13 +21,16 @@ const collectGarbage: () => void = runInNewContext("gc");
 
 /** The figures of so many deadlines. */
 export async function deadlineFigures(count: number, runs: number): Promise<Figure[]> {
-  const figures = [...weighed(count), moved(count, runs)];
+  const figures = [...decided(count, runs), moved(count, runs)];
   for (const spreadMs of SPREADS_MS) figures.push(await lateness(count, spreadMs, runs));
   return figures;
 }
 
-/** What countdowns weigh as the service holds them: a sentence and its deadline for each pod, beside the pod itself. */
-function weighed(count: number): Figure[] {
+/**
+ * What countdowns weigh as the service holds them, a sentence and its deadline for each pod beside the pod itself; and
+ * what it costs to decide them anew. Nobody hears what is told: the bus has a benchmark of its own.
+ */
+function decided(count: number, runs: number): Figure[] {
   const clock = realClock();
   const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: FAR_MS / 1000 }];
   const crowds = Array.from({ length: Math.ceil(count / PODS_PER_NODE) }, (_, index) => ({
@@ -39,14 +43,35 @@ function weighed(count: number): Figure[] {
   const tainted = crowds.map(({ node, pods }) => {
     const crowd = new TaintedNode(around, node);
     crowd.review(node, pods, "cause");
-    return crowd;
+    return { crowd, node, pods };
   });
   const bytes = usedBytes() - before;
-  for (const crowd of tainted) crowd.drop();
+  const micros: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const startedMs = clock.monotonicMs();
+    for (const { crowd, node, pods } of tainted) {
+      crowd.review(
+        { ...node, taints: [...node.taints, noExecute(`another-${run}`)] },
+        pods.map(toleratingAll),
+        "cause",
+      );
+    }
+    micros.push(((clock.monotonicMs() - startedMs) * 1000) / count);
+  }
+  for (const { crowd } of tainted) crowd.drop();
   return [
     figure(`${count} deadlines: memory`, "MiB", [bytes / MEBIBYTE]),
     figure(`${count} deadlines: memory of each`, "bytes", [bytes / count]),
+    figure(`${count} deadlines: deciding one anew, by a second taint`, "µs", micros),
   ];
+}
+
+/** The same pod, tolerating any taint for a time of its own. */
+function toleratingAll(pod: ObservedPod): ObservedPod {
+  return {
+    ...pod,
+    tolerations: [{ operator: "Exists", tolerationSeconds: Math.ceil((Math.random() * FAR_MS) / 1000) }],
+  };
 }
 
 /** The cost of moving one, as a changed toleration or taint does. */

@@ -1,6 +1,7 @@
 /**
  * Measures how the work of judging is shared: the CPU of one process that runs the node service for all nodes, and of
- * each of two and of four. API with its kubelets, NATS and every other service run in processes of their own.
+ * each of two and of four, and what of it each takes however little it minds. API with its kubelets, NATS and every
+ * other service run in processes of their own.
  */
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -13,59 +14,92 @@ import { LEASE_SECONDS, openWorld } from "./world.ts";
 
 const NODES = 20_000;
 const SIZES = [1, 2, 4];
-/** From the start of processes until their shards are shared and whole, and what that took has been compiled. */
-const SETTLE_MS = 25_000;
-const WINDOW_MS = 20_000;
+const OTHERS = SERVICE_NAMES.filter((name) => name !== "node");
+/**
+ * From the start of processes to their window. A heap is trimmed after 20 s, and with it goes what was compiled; a
+ * process of four hears a quarter of the heartbeats and so takes four times as long until it is compiled again.
+ */
+const SETTLE_MS = 120_000;
+const WINDOW_MS = 60_000;
+/** More than there are in all fleets together. */
+const PROCESSES_MAX = 32;
 /** A kubelet renews its lease after a quarter of its duration. */
 const HEARTBEATS_PER_NODE_SECOND = 4 / LEASE_SECONDS;
 
-/** Runs the same nodes under one process, two and four. */
+/** Has the same nodes judged by one process, two and four side by side, so that the machine is the same for all. */
 export async function fleet({ nodes = [NODES], windowMs = WINDOW_MS }: BenchOptions): Promise<BenchReport> {
   const figures: Figure[] = [];
-  for (const count of nodes) figures.push(...(await fleetOf(count, windowMs)));
+  for (const count of nodes) figures.push(...(await fleetsOf(count, windowMs)));
   return {
     bench: "fleet",
     load: `${nodes.join(", ")} nodes on the embedded API, judged by ${SIZES.join(", ")} processes over nats-server`,
-    warmUp: `${SETTLE_MS / 1000} s, then a window of ${windowMs / 1000} s`,
+    warmUp: `${SETTLE_MS / 1000} s, then a window of ${windowMs / 1000} s for all at once`,
     figures,
   };
 }
 
-async function fleetOf(nodes: number, windowMs: number): Promise<Figure[]> {
+async function fleetsOf(nodes: number, windowMs: number): Promise<Figure[]> {
   const nats = await startNatsServer();
   const world = await openWorld("embedded", { nodes, podsPerNode: 0 });
   const running = new Set<VigilProcess>();
-  const run = async (member: string, services: readonly ServiceName[]): Promise<VigilProcess> => {
-    const names = [`--nats=${nats.url}`, `--member=${member}`, `--services=${services.join()}`];
+  // Each process ends with this one.
+  process.setMaxListeners(PROCESSES_MAX);
+  const run = async (cluster: string, member: string, services: readonly ServiceName[]): Promise<VigilProcess> => {
+    const names = [`--nats=${nats.url}`, `--cluster=${cluster}`, `--member=${member}`, `--services=${services.join()}`];
     const started = new VigilProcess(["run", `--kubeconfig=${world.kubeconfig}`, ...names, "--log-format=json"]);
     running.add(started);
     await started.says("running");
     return started;
   };
-  const measured = async (size: number): Promise<WindowUsage[]> => {
-    const names = Array.from({ length: size }, (_, index) => `node-${size}-${index}`);
-    const members = await Promise.all(names.map((name) => run(name, ["node"])));
-    await pause(SETTLE_MS);
-    const usage = await usageOver(Object.fromEntries(members.map(({ pid }, index) => [names[index], pid])), windowMs);
-    for (const member of members) member.signal("SIGTERM");
-    await Promise.all(members.map((member) => member.exited()));
-    return Object.values(usage);
+  /** A fleet of its own on the same bus: what others of it say it does not hear. */
+  const runFleet = async (size: number): Promise<Record<string, number>> => {
+    const cluster = `fleet-${size}`;
+    await run(cluster, "others", OTHERS);
+    const names = Array.from({ length: size }, (_, index) => `${cluster}-${index}`);
+    const members = await Promise.all(names.map(async (name) => [name, (await run(cluster, name, ["node"])).pid]));
+    return Object.fromEntries(members);
   };
   try {
-    await run(
-      "others",
-      SERVICE_NAMES.filter((name) => name !== "node"),
+    const pids: Record<string, number> = {};
+    for (const size of SIZES) Object.assign(pids, await runFleet(size));
+    await pause(SETTLE_MS);
+    const usage = Object.entries(await usageOver(pids, windowMs));
+    const usages = SIZES.map((size) =>
+      usage.filter(([name]) => name.startsWith(`fleet-${size}-`)).map(([, window]) => window),
     );
-    // Nodes are born with a taint that has to go; whoever comes first asks for it, and is not counted.
-    await measured(1);
-    const usages: WindowUsage[][] = [];
-    for (const size of SIZES) usages.push(await measured(size));
-    return usages.flatMap((usage, index) => figuresOf(nodes, usage, usages[0]?.[0]?.cores ?? Number.NaN, index));
+    return [
+      ...usages.flatMap((each, index) => figuresOf(nodes, each, usages[0]?.[0]?.cores ?? Number.NaN, index)),
+      ...sharingOf(nodes, usages),
+    ];
   } finally {
-    for (const process of running) process.signal("SIGKILL");
+    for (const started of running) started.signal("SIGKILL");
     await world.close();
     await nats.stop();
   }
+}
+
+/**
+ * What each process takes whatever it minds, and what a heartbeat adds: the line through the means of each size over
+ * the share of the nodes that one minds, by least squares.
+ */
+function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Figure[] {
+  const points = usages.map((usage, index) => ({
+    share: 1 / (SIZES[index] ?? Number.NaN),
+    cores: mean(usage.map((each) => each.cores)),
+  }));
+  const meanShare = mean(points.map(({ share }) => share));
+  const meanCores = mean(points.map(({ cores }) => cores));
+  const covariance = mean(points.map(({ share, cores }) => (share - meanShare) * (cores - meanCores)));
+  const slope = covariance / mean(points.map(({ share }) => (share - meanShare) ** 2));
+  const where = `${nodes} nodes, by the line through all sizes`;
+  return [
+    figure(`${where}: CPU of a process whatever it minds`, "cores", [meanCores - slope * meanShare]),
+    figure(`${where}: CPU that a heartbeat adds`, "µs", [(slope * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND)]),
+  ];
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function figuresOf(nodes: number, usage: readonly WindowUsage[], aloneCores: number, index: number): Figure[] {

@@ -125,9 +125,22 @@ describe("asked.condition", () => {
   });
 
   test("of a node that never posted holds while it still has not", () => {
-    const ask = conditionAsk({ basis: { leaseRenewedAt: null, statusHeartbeatAt: null } });
+    const never = { type: "Ready", status: "Unknown" as const, reason: "never", message: "m", heartbeatAt: 1_000 };
+    const ask = conditionAsk({ basis: { leaseRenewedAt: null, statusHeartbeatAt: null }, conditions: [never] });
     expect(decideConditions(ask, live({ conditions: [] }), NOW).kind).toBe("write");
     expect(decideConditions(ask, live(), NOW).kind).toBe("refused");
+  });
+
+  test("is refused when a Ready condition without a heartbeat has come or gone, because its grace was another", () => {
+    const basis = { leaseRenewedAt: 100, statusHeartbeatAt: null };
+    const without = live({ conditions: [condition("Ready", "True", { heartbeatAt: null })] });
+    const never = { type: "Ready", status: "Unknown" as const, reason: "never", message: "m", heartbeatAt: 1_000 };
+    const saw = conditionAsk({ basis });
+    const sawNone = conditionAsk({ basis, conditions: [never] });
+    expect(decideConditions(saw, without, NOW).kind).toBe("write");
+    expect(decideConditions(saw, live({ conditions: [] }), NOW).kind).toBe("refused");
+    expect(decideConditions(sawNone, live({ conditions: [] }), NOW).kind).toBe("write");
+    expect(decideConditions(sawNone, without, NOW).kind).toBe("refused");
   });
 });
 

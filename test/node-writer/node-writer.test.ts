@@ -75,11 +75,21 @@ class Scene {
 }
 
 describe("before Unknown is written", () => {
-  test("node and lease are read live, and the patch follows", () => {
+  test("the lease is read live, and the patch of the version that was told follows", () => {
     const scene = new Scene();
     scene.ask("asked.condition", scene.conditionAsk());
-    expect(scene.calls).toEqual(["get nodes", "get leases", "patch nodes/status"]);
+    expect(scene.calls).toEqual(["get leases", "patch nodes/status"]);
     expect(scene.outcomes()).toEqual(["ok"]);
+    expect(scene.cluster.conditions("node-1")).toContain("Ready=Unknown");
+  });
+
+  test("a node that has moved on from the version told is read live, its lease again, and patched", () => {
+    const scene = new Scene();
+    scene.ask("asked.condition", scene.conditionAsk({ resourceVersion: "1" }));
+    scene.cluster.advance(1);
+    const first = ["get leases", "patch nodes/status"];
+    expect(scene.calls).toEqual([...first, "get nodes", "get leases", "patch nodes/status"]);
+    expect(scene.outcomes()).toEqual(["conflict…", "ok"]);
     expect(scene.cluster.conditions("node-1")).toContain("Ready=Unknown");
   });
 
@@ -87,7 +97,7 @@ describe("before Unknown is written", () => {
     const scene = new Scene();
     scene.kubelet.renew();
     const id = scene.ask("asked.condition", scene.conditionAsk());
-    expect(scene.calls).toEqual(["get nodes", "get leases"]);
+    expect(scene.calls).toEqual(["get leases"]);
     expect(scene.cluster.said("done.write")).toMatchObject([
       { cause: id, body: { outcome: "refused", retrying: false, ask: "asked.condition", name: "node-1", change: "" } },
     ]);
@@ -116,7 +126,8 @@ describe("before Unknown is written", () => {
     scene.cluster.advance(5_000);
     scene.kubelet.post();
     scene.ask("asked.condition", ask);
-    expect(scene.outcomes()).toEqual(["refused"]);
+    scene.cluster.advance(1);
+    expect(scene.outcomes()).toEqual(["conflict…", "refused"]);
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 
@@ -146,7 +157,8 @@ describe("before Unknown is written", () => {
     scene.kubelet.register();
     scene.kubelet.stop();
     scene.ask("asked.condition", { ...ask, basis: { ...ask.basis, leaseRenewedAt: Number.MAX_SAFE_INTEGER } });
-    expect(scene.outcomes()).toEqual(["gone"]);
+    scene.cluster.advance(1);
+    expect(scene.outcomes()).toEqual(["conflict…", "gone"]);
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 });

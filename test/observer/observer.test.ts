@@ -127,6 +127,21 @@ test("heartbeats that come within a moment go together, at most so many in one m
   expect(sizes).toHaveLength(3);
 });
 
+test("ordinary heartbeats go right before the pulses of the same moment, so that who hears both is woken once", () => {
+  const cluster = new VirtualCluster();
+  for (let index = 0; index < 30; index++) cluster.addNode({ name: `node-${index}` });
+  cluster.start(OBSERVER);
+  cluster.advance(30_000);
+  cluster.heard.length = 0;
+  cluster.advance(20_000);
+  const batches = cluster.said("observed.lease");
+  expect(batches.length).toBeGreaterThan(30);
+  const pulsedAt = new Map(cluster.said("observed.pulse").map(({ body, atMs }) => [`${body.shard} ${atMs}`, atMs]));
+  expect(batches.filter(({ body, atMs }) => !pulsedAt.has(`${body.shard} ${atMs}`))).toEqual([]);
+  const said = order(cluster.heard, "node-1");
+  expect(said.slice(said.indexOf("observed.lease")).slice(0, 2)).toEqual(["observed.lease", "observed.pulse"]);
+});
+
 test("only the process that minds shard 0 observes, and one that loses it falls silent and leaves no timer", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });

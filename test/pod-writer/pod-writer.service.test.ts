@@ -1,12 +1,13 @@
 /** The pod-writer on the embedded API: what it reads before it writes, what it tries again, what it tells. */
 import { expect, test } from "vitest";
+import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 
-function world(pods: number): EvictionWorld {
-  const made = new EvictionWorld();
+function world(pods: number, profile: Partial<Profile> = {}): EvictionWorld {
+  const made = new EvictionWorld(profile);
   made.addZone("a", 3);
   for (let index = 0; index < pods; index++) made.addTolerantPod("a-0", `pod-${index}`);
   made.run();
@@ -47,6 +48,21 @@ test("the pods of a silent node are marked by one request each (R3.2)", () => {
   expect(silent.read({ kind: "Pod", namespace: "default", name: "pod-0" })).toMatchObject(UNREADY);
 });
 
+test("on a slow server too, however often they are asked for and however old the looks become (R3.2)", () => {
+  const silent = world(100, { writesInFlightMax: 4 });
+  const calls: string[] = [];
+  const isStatus = ({ verb, name }: { verb: string; name: string }): boolean => {
+    if (name.startsWith("pod-")) calls.push(`${verb} ${name}`);
+    return verb === "patch" && name.startsWith("pod-");
+  };
+  silent.api.faults.add({ fault: { kind: "latency", answerMs: 200 }, when: isStatus });
+  silent.silence(["a-0"]);
+  silent.advance(70 * S);
+  expect(calls.toSorted()).toEqual(Array.from({ length: 100 }, (_, index) => `patch pod-${index}`).toSorted());
+  expect(silent.said("asked.unready").length).toBeGreaterThan(100);
+  expect(silent.said("done.write").some(({ body }) => body.detail.includes("too long"))).toBe(true);
+});
+
 test("a pod that changed since it was told is looked at before it is marked (R3.2)", () => {
   const silent = world(1);
   const calls: string[] = [];
@@ -79,6 +95,22 @@ test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   mend();
   evicting.advance(60 * S);
   expect(evicting.deleted).toHaveLength(1);
+});
+
+test("a server that fails slowly is given ever longer pauses, as one that fails at once", () => {
+  const evicting = world(1);
+  let tries = 0;
+  const isDelete = ({ verb }: { verb: string }): boolean => verb === "delete";
+  const isTry = (call: { verb: string }): boolean => {
+    if (isDelete(call)) tries++;
+    return isDelete(call);
+  };
+  evicting.api.faults.add({ fault: { kind: "latency", requestMs: 1500 }, when: isTry });
+  evicting.api.faults.add({ fault: { kind: "status", code: 500 }, when: isDelete });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(300 * S);
+  expect(tries).toBeGreaterThan(5);
+  expect(tries).toBeLessThan(60);
 });
 
 test("a pod replaced under its name between the ask and the delete is not touched (L23)", () => {

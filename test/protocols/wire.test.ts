@@ -81,7 +81,8 @@ describe("encode", () => {
   });
 
   test("fits a full batch of heartbeats of the longest node names", () => {
-    const heartbeat = { node: "n".repeat(253), kind: "status", renewedAt: 1e12 + 1 / 3, seenAt: 1e12 + 1 / 3 } as const;
+    const instants = { renewedAt: 1e12 + 1 / 3, seenAt: 1e12 + 1 / 3 };
+    const heartbeat = { node: "n".repeat(253), kind: "status", ...instants, resourceVersion: "9".repeat(20) } as const;
     const heartbeats = Array.from({ length: HEARTBEATS_PER_MESSAGE_MAX }, () => heartbeat);
     const bytes = encode({ ...message, type: "observed.lease", body: { shard: 63, heartbeats } });
     expect(bytes.length).toBeLessThanOrEqual(MESSAGE_BYTES_MAX);

@@ -12,7 +12,7 @@ const LIMIT_MAX = 256;
 
 /** A request that took so long and ended at such an instant. */
 function took(latencyMs: number, endedAtMs: number, more: Partial<Experience> = {}): Experience {
-  return { startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
+  return { method: "PATCH", startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
 }
 
 function learned(known: Concurrency, experiences: readonly Experience[]): Concurrency {
@@ -45,21 +45,62 @@ describe("the limit", () => {
     expect(learned(concurrencyAtStart(LIMIT_MAX), quick).limit).toBe(16);
   });
 
-  test("stops growing when answers take more than twice the easy time and 10 ms", () => {
+  test("grows ever less while answers come to take twice the easy time and 10 ms", () => {
     const easy = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(16, () => took(20, 100, { atLimit: false })),
     );
-    const borne = learned(
-      easy,
-      times(400, () => took(49, 200)),
+    const limitAt = (latencyMs: number): number =>
+      learned(
+        easy,
+        times(100, () => took(latencyMs, 200)),
+      ).limit;
+    expect(limitAt(24)).toBeGreaterThan(110);
+    expect(limitAt(40)).toBeGreaterThan(limitAt(45));
+    expect(limitAt(45)).toBeGreaterThan(limitAt(49));
+    expect(limitAt(60)).toBeLessThan(64);
+  });
+
+  test("gives back what only waits at the server, down to where it started and no further", () => {
+    const grown = learned(
+      concurrencyAtStart(LIMIT_MAX),
+      times(1000, () => took(2, 100)),
     );
-    expect(borne.limit).toBe(LIMIT_MAX);
-    const strained = learned(
-      easy,
-      times(400, () => took(60, 200)),
+    expect(grown.limit).toBe(LIMIT_MAX);
+    const aimMs = 2 * 2 + 10;
+    const eased = learned(
+      grown,
+      times(LIMIT_MAX, () => took(1.5 * aimMs, 200)),
     );
-    expect(strained.limit).toBeLessThan(64);
+    expect(eased.limit).toBeLessThan(LIMIT_MAX * 0.8);
+    expect(eased.limit).toBeGreaterThan(LIMIT_MAX * 0.6);
+    const long = times(2000, () => took(100, 300));
+    expect(learned(eased, long).limit).toBe(16);
+    const halved = learned(eased, [took(5, 400, { overloaded: true })]);
+    expect(learned({ ...halved, limit: 8 }, long).limit).toBe(8);
+  });
+
+  test("takes no write for slow because reads are quicker", () => {
+    const mixed = times(1000, (i) => (i % 2 === 0 ? took(1, 100, { method: "GET" }) : took(30, 100)));
+    expect(learned(concurrencyAtStart(LIMIT_MAX), mixed).limit).toBe(LIMIT_MAX);
+  });
+
+  test("keeps what is under way as long as answers take what is aimed at", () => {
+    const grown = learned(
+      concurrencyAtStart(LIMIT_MAX),
+      times(200, () => took(2, 100)),
+    );
+    // A server that works on one after the other: the time of each is that of all that are under way.
+    const served = (known: Concurrency): Concurrency =>
+      concurrencyAfter(known, took(2 * Math.floor(known.limit), 200), LIMIT_MAX);
+    let known = grown;
+    for (let answers = 0; answers < 1000; answers++) known = served(known);
+    expect(known.limit).toBe(16);
+    const wide = (state: Concurrency): Concurrency =>
+      concurrencyAfter(state, took(Math.max(2, 0.2 * Math.floor(state.limit)), 300), LIMIT_MAX);
+    for (let answers = 0; answers < 1000; answers++) known = wide(known);
+    expect(known.limit).toBeGreaterThan(60);
+    expect(known.limit).toBeLessThan(75);
   });
 
   test("is halved by an overload, once for every round, and never below one", () => {
@@ -105,6 +146,7 @@ describe("the limit", () => {
 
   test("stays between one and the ceiling, whatever happens", () => {
     const experience = fc.record({
+      method: fc.constantFrom("GET", "PATCH"),
       startedAtMs: fc.nat(1e6),
       endedAtMs: fc.nat(1e6).map((ms) => ms + 1e6),
       overloaded: fc.boolean(),

@@ -10,14 +10,14 @@ export interface ScriptedRequest {
   readonly request: HttpRequest;
   /** Whether the client has given it up. */
   aborted: boolean;
-  /** Answers whole. */
+  /** Answers whole; bytes and texts as they are, anything else as JSON. */
   answer(status: number, body: unknown, headers?: Readonly<Record<string, string>>): void;
   /** Accepts, and leaves the answer open. */
-  open(): void;
+  open(headers?: Readonly<Record<string, string>>): void;
   /** Sends one JSON line of an open answer. */
   line(value: unknown): void;
   /** Sends bytes as they are. */
-  bytes(text: string): void;
+  bytes(sent: string | Uint8Array): void;
   end(): void;
   fail(problem?: { readonly message?: string; readonly sent?: boolean; readonly timedOut?: boolean }): void;
 }
@@ -53,8 +53,8 @@ export class ScriptedWire implements Wire {
 
 function scriptedRequest(request: HttpRequest, exchange: HttpExchange): ScriptedRequest {
   const url = new URL(request.path, "http://server");
-  const bytes = (text: string): void => {
-    if (!scripted.aborted) exchange.data(new TextEncoder().encode(text));
+  const bytes = (sent: string | Uint8Array): void => {
+    if (!scripted.aborted) exchange.data(typeof sent === "string" ? new TextEncoder().encode(sent) : sent);
   };
   const scripted: ScriptedRequest = {
     method: request.method,
@@ -64,10 +64,10 @@ function scriptedRequest(request: HttpRequest, exchange: HttpExchange): Scripted
     aborted: false,
     answer: (status, body, headers = {}) => {
       exchange.response(status, headers);
-      bytes(typeof body === "string" ? body : JSON.stringify(body));
-      exchange.end();
+      bytes(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body));
+      scripted.end();
     },
-    open: () => exchange.response(200, {}),
+    open: (headers = {}) => exchange.response(200, headers),
     line: (value) => bytes(`${JSON.stringify(value)}\n`),
     bytes,
     end: () => {

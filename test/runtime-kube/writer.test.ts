@@ -121,7 +121,7 @@ describe("of one object", () => {
     wire.next().answer(200, ok);
     clock.advance(0);
     expect(wire.waiting).toBe(0);
-    expect(replies[1]).toEqual({ outcome: "failed", detail: "it waited too long to be sent" });
+    expect(replies[1]).toEqual({ outcome: "failed", detail: "it waited too long to be sent", isLate: true });
   });
 
   test("two creates with generated names run side by side", () => {

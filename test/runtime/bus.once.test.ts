@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
-import { admitOnce } from "../../services/runtime/bus.admission.once.ts";
+import { admitOnce, awaitHearer } from "../../services/runtime/bus.admission.once.ts";
 import { admit } from "../../services/runtime/bus.admission.policy.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
@@ -35,7 +35,9 @@ test("whoever opens bytes first, each gets what the plain path says of them", ()
     fc.property(fc.oneof(text, spoilt), types, (frame, askedAs) => {
       const payload = new TextEncoder().encode(frame);
       const own = TYPES.filter((type) => frame.includes(`"${type}"`));
-      for (const type of [...own, ...askedAs, ...own]) {
+      const asked = [...own, ...askedAs, ...own];
+      for (const _hearer of asked) awaitHearer(payload);
+      for (const type of [...asked, ...own]) {
         expect(admitOnce(payload, type)).toEqual(admit(payload, type));
       }
     }),
@@ -52,6 +54,17 @@ test("two services of a process hold the same message, not two copies of it", ()
   clock.advance(0);
   expect(bodies).toHaveLength(2);
   expect(bodies[0]).toBe(bodies[1]);
+});
+
+test("the last of those who were awaited takes the message along: nobody keeps it for one who was not", () => {
+  const [frame = ""] = FRAMES.filter((text) => text.includes('"observed.lease"'));
+  const payload = new TextEncoder().encode(frame);
+  awaitHearer(payload);
+  awaitHearer(payload);
+  const [first, second, third] = [1, 2, 3].map(() => admitOnce(payload, "observed.lease"));
+  expect(second).toBe(first);
+  expect(third).toEqual(first);
+  expect(third).not.toBe(first);
 });
 
 test("of each shard the last message waits until somebody looks, and no longer", () => {

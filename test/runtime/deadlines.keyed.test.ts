@@ -48,6 +48,28 @@ test("a deadline moved later a thousand times fires once, at the last instant na
   expect(fired).toEqual([["node", 10_040_000]]);
 });
 
+test("deadlines that are moved on before they are due wake the process once a second, however many there are", () => {
+  class CountingClock extends VirtualClock {
+    wakings = 0;
+
+    override after(delayMs: number, fire: () => void): ReturnType<VirtualClock["after"]> {
+      return super.after(delayMs, () => {
+        this.wakings += 1;
+        fire();
+      });
+    }
+  }
+  const clock = new CountingClock();
+  const deadlines = new KeyedDeadlines<number>({ clock, fire: () => {} });
+  for (let tenthOfSecond = 0; tenthOfSecond < 3000; tenthOfSecond++) {
+    for (let key = tenthOfSecond % 100; key < 2000; key += 100) deadlines.schedule(key, clock.monotonicMs() + 50_000.5);
+    clock.advance(100);
+  }
+  // In 300 seconds; a wheel of a higher digit is opened now and then as well.
+  expect(clock.wakings).toBeGreaterThan(0);
+  expect(clock.wakings).toBeLessThan(310);
+});
+
 test("a deadline moved earlier fires at the earlier instant only", () => {
   const { clock, deadlines, fired } = recorded();
   deadlines.schedule("a", 5000);

@@ -92,6 +92,25 @@ test("a joiner takes over its share at one instant: before it every shard has on
   expect(members.map(({ shards }) => shards.size)).not.toContain(0);
 });
 
+test("members that came at different moments pulse at the same ones, so that who hears them is woken once", () => {
+  const clock = new VirtualClock();
+  const network = memoryTransport(clock);
+  const pulsedAt: number[] = [];
+  network.subscribe("vigil.v1.c.pulse.member.>", () => pulsedAt.push(clock.wallMs() % memberPulseMs));
+  const log = recordingLog();
+  for (const member of ["a", "b", "c"]) {
+    const metrics = createMetrics();
+    const identity = { cluster: "c", service: "fleet", member };
+    const bus = typedBus({ transport: network, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
+    busFleet({ bus, clock, member, services: ["node"], profile: STANDARD_PROFILE, log, metrics });
+    clock.advance(270);
+  }
+  clock.advance(10_000);
+  pulsedAt.length = 0;
+  clock.advance(10 * memberPulseMs);
+  expect(pulsedAt).toEqual(Array.from({ length: 30 }, () => 0));
+});
+
 test("a member that says goodbye leaves no shard without an owner", () => {
   const { clock, join } = world();
   const [first, second] = [join("a"), join("b")];

@@ -21,6 +21,23 @@ test("counters add, gauges hold the last value, histograms sort into buckets, by
   expect(await metricValue(metrics, "h_count", { kind: "a" })).toBe(3);
 });
 
+test("a count is told once, however often it is read, and goes on from there", async () => {
+  const counted = createMetrics();
+  const counter = counted.counter({ name: "c_total", help: "c", labels: ["kind"] });
+  expect(await metricValue(counted, "c_total")).toBe(0);
+  counter.add(2, "a");
+  counter.add(0, "b");
+  for (const _ of ["once", "twice"]) expect(await metricValue(counted, "c_total", { kind: "a" })).toBe(2);
+  counter.add(1, "a");
+  expect(await metricValue(counted, "c_total", { kind: "a" })).toBe(3);
+  expect(await counted.text()).toContain('c_total{kind="b"} 0');
+});
+
+test("a counter is never counted down", () => {
+  const counter = createMetrics().counter({ name: "c_total", help: "c" });
+  for (const value of [-1, Number.NaN]) expect(() => counter.add(value)).toThrow("c_total: a counter only grows");
+});
+
 test("declaring a name again returns the same metric, and another kind under that name is refused", async () => {
   const metrics = createMetrics();
   const options = { name: "c_total", help: "c" };

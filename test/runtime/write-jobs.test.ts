@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../protocols/done.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { type TryResult, WriteJobs } from "../../services/runtime/write-jobs.ts";
+import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../services/runtime/write-jobs.ts";
 
 /** Jobs whose tries are answered by the test. */
-function jobs(options: { retriesDenied?: boolean } = {}) {
+function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated">> = {}) {
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
   const told: string[] = [];
@@ -144,4 +144,49 @@ test("where a denial may change its mind it is tried again", () => {
   answer("denied");
   clock.advance(10_000);
   expect(tries).toHaveLength(2);
+});
+
+describe("an ask that wants no more than the one that is tried", () => {
+  const isRepeated = (ask: string, earlier: string) => ask[0] === earlier[0];
+
+  test.each<Outcome>(["ok", "gone"])("is done with it when that ended %s", (outcome) => {
+    const { clock, tries, told, written, answer } = jobs({ isRepeated });
+    written.ask("k", "a");
+    written.ask("k", "again");
+    answer(outcome);
+    clock.advance(60_000);
+    expect(tries).toHaveLength(1);
+    expect(told).toEqual([`a ${outcome} after 0`]);
+    expect(written.size).toBe(0);
+  });
+
+  test.each<Outcome>(["refused", "failed", "conflict"])("is tried when that ended %s", (outcome) => {
+    const { clock, tries, written, answer } = jobs({ isRepeated });
+    written.ask("k", "a");
+    written.ask("k", "again");
+    answer(outcome);
+    clock.advance(10_000);
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
+  });
+
+  test("is told apart from one that wants something else", () => {
+    const { clock, tries, written, answer } = jobs({ isRepeated });
+    written.ask("k", "a");
+    written.ask("k", "b");
+    answer("ok");
+    clock.advance(0);
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
+  });
+});
+
+test("a try whose turn came too late is tried anew at once, as one that has not failed", () => {
+  const { clock, tries, told, written, answer } = jobs();
+  written.ask("k", "a");
+  answer("failed", { isLate: true });
+  clock.advance(0);
+  answer("failed", { isLate: true });
+  clock.advance(0);
+  answer("ok");
+  expect(tries.map(({ hasFailed }) => hasFailed)).toEqual([false, false, false]);
+  expect(told.at(-1)).toBe("a ok after 0");
 });

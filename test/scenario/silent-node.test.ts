@@ -1,7 +1,12 @@
 /** Scenarios on virtual time: a node falls silent and returns, with its status, with its lease alone, or never. */
 import { expect, test } from "vitest";
+import { shardOf } from "../../protocols/subjects.ts";
+import type { Call } from "../../services/apiserver/routes.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
-import { ALL_UNKNOWN, ALL_WELL, SPINE } from "./spine.ts";
+import { ALL_UNKNOWN, ALL_WELL, NODE, OBSERVER, SPINE } from "./spine.ts";
 
 /** A cluster with one node that sent its last sign of life at 30 s. */
 function silentCluster() {
@@ -59,6 +64,28 @@ test("the NoSchedule taint and the judgement follow in the same instant, and not
   cluster.advance(300_000);
   expect(cluster.said("asked.condition")).toHaveLength(1);
   expect(cluster.said("asked.taint")).toHaveLength(asked);
+});
+
+test("a verdict is one look at the lease and one patch, whatever the heartbeats have made of the node's version", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  cluster.start(SPINE);
+  const told = cluster.node("node-1").metadata.resourceVersion;
+  cluster.advance(30_000);
+  kubelet.post();
+  expect(cluster.node("node-1").metadata.resourceVersion).not.toBe(told);
+  kubelet.stop();
+  cluster.advance(50_000);
+  const calls: string[] = [];
+  const note = ({ verb, resource: { plural }, subresource }: Call): boolean => {
+    if (plural !== "events") calls.push(`${verb} ${plural}${subresource === "" ? "" : `/${subresource}`}`);
+    return false;
+  };
+  cluster.api.faults.add({ fault: { kind: "stall" }, when: note });
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+  // The taint of the verdict comes after it.
+  expect(calls.slice(0, 3)).toEqual(["get leases", "patch nodes/status", "patch nodes"]);
 });
 
 test("every write can be traced back to the heartbeat that was the last", () => {
@@ -195,6 +222,41 @@ test("a node that lost its Ready condition has the longer grace from its last si
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
   const ready = cluster.node("node-1").status.conditions?.find(({ type }) => type === "Ready");
   expect(ready?.reason).toBe("NodeStatusNeverUpdated");
+});
+
+test("a node found silent that loses its Ready condition before that is written has the longer grace (R2.36)", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  cluster.start({ ...OBSERVER, ...NODE });
+  cluster.advance(30_000);
+  kubelet.stop();
+  cluster.advance(51_000);
+  const node = { kind: "Node", namespace: "", name: "node-1" } as const;
+  cluster.patch(node, { status: { conditions: [{ type: "Ready", $patch: "delete" }] } }, "status");
+  cluster.advance(9_000);
+  expect(cluster.said("asked.condition").map(({ atMs }) => atMs)).toEqual([80_001]);
+  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "starting", ready: null });
+  cluster.advance(1);
+  const again = cluster.said("asked.condition").at(-1);
+  expect(again?.atMs).toBe(90_001);
+  expect(again?.body.conditions[0]).toMatchObject({ type: "Ready", reason: "NodeStatusNeverUpdated" });
+});
+
+test("a verdict is not bound to the version of a state without Ready that was lost on its way", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  cluster.start({ ...OBSERVER, ...NODE });
+  cluster.advance(30_000);
+  kubelet.stop();
+  const { clock, transport } = cluster;
+  const whose = { service: "observer", member: "stranger", log: recordingLog(), metrics: createMetrics() };
+  const stranger = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 100, ...whose });
+  const status = { node: "node-1", kind: "status", renewedAt: null, seenAt: clock.wallMs() } as const;
+  const heartbeats = [{ ...status, resourceVersion: "of another state" }];
+  stranger.publish("observed.lease", { shard: shardOf("node-1"), heartbeats }, null);
+  cluster.advance(51_000);
+  const [ask] = cluster.said("asked.condition");
+  expect(ask?.body.resourceVersion).toBe(cluster.node("node-1").metadata.resourceVersion);
 });
 
 test("a step back of every clock makes no live node Unknown, though its leases look older than before (R2.38)", () => {

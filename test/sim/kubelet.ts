@@ -9,6 +9,7 @@ import { type ApiObject, isObject, type Json, type JsonObject } from "../../serv
 import { coreResource } from "../../services/apiserver/registry.ts";
 import { resourceAt } from "../../services/apiserver/resources.ts";
 import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+import type { SignKind } from "./signs-of-life.ts";
 
 const RENEWAL_MS = 10_000;
 const STATUS_MS = 60_000;
@@ -27,12 +28,18 @@ function leases() {
 /** What a kubelet says of its node; null when it has lost the condition. */
 export type Said = "True" | "False" | null;
 
+/** What a kubelet tells of its signs of life. */
+export interface SignTold {
+  readonly given: (node: string, kind: SignKind) => void;
+  readonly erased: (node: string) => void;
+}
+
 /** What a kubelet stands on. */
 export interface KubeletWorld {
   readonly clock: Clock;
   readonly api: ApiServer;
-  /** Told of each sign of life that reached the API. */
-  readonly beat: (node: string) => void;
+  /** Told of each sign of life that reached the API, and of each post that took the last one out of it. */
+  readonly signs: SignTold;
   /** Runs what the kubelet does in the world's name. */
   readonly asWorld: (act: () => void) => void;
 }
@@ -111,11 +118,11 @@ export class SimulatedKubelet {
       status: { conditions: this.#conditions([]) },
     };
     this.#world.api.registry.create(NODES, "", object);
-    this.#world.beat(this.name);
+    this.#world.signs.given(this.name, "status");
   }
 
   #renew(): void {
-    const { api, clock, beat } = this.#world;
+    const { api, clock, signs } = this.#world;
     if (!this.registered) this.#register();
     const place = { resource: LEASES, namespace: LEASE_NAMESPACE, name: this.name };
     const spec = { holderIdentity: this.name, leaseDurationSeconds: 40, renewTime: apiMicroTime(clock.wallMs()) };
@@ -124,7 +131,7 @@ export class SimulatedKubelet {
       const lease: ApiObject = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
       api.registry.create(LEASES, LEASE_NAMESPACE, lease);
     } else api.registry.update(place, "main", (lease) => ({ ...lease, spec }));
-    beat(this.name);
+    signs.given(this.name, "lease");
   }
 
   #post(): void {
@@ -135,7 +142,8 @@ export class SimulatedKubelet {
       return { ...node, status: { ...status, conditions: this.#conditions(present) } };
     });
     // A status without Ready is no sign of life (R2.36).
-    if (this.#ready !== null) this.#world.beat(this.name);
+    if (this.#ready === null) this.#world.signs.erased(this.name);
+    else this.#world.signs.given(this.name, "status");
   }
 
   #conditions(present: readonly Json[]): JsonObject[] {

@@ -179,7 +179,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
       const kubelet = world.anyKubelet(random);
       kubelet.stop();
       world.remove("nodes", kubelet.name);
-      world.heartbeats.delete(kubelet.name);
+      world.signs.forget(kubelet.name);
       return later(reach, random, [0, 40], () => kubelet.start());
     },
   },

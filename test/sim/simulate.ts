@@ -186,14 +186,15 @@ class Run {
     return `not right ${boundMs / SECOND} s after the faults ended: ${this.#wrongs().slice(0, 5).join("; ")}`;
   }
 
+  /** What is not right yet, in the cluster and in what its zones' owners say of them. */
   #wrongs(): string[] {
-    return wrongs(this.#world, this.#promptness.slackMs);
+    return [...wrongs(this.#world, this.#promptness.slackMs), ...this.#words.wrongZones()];
   }
 
   #staysRight(): string | null {
     this.#words.settled();
     this.#advance(20 * SECOND);
-    const left = [...this.#wrongs(), ...this.#words.wrongZones()];
+    const left = this.#wrongs();
     return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
   }
 
@@ -271,12 +272,12 @@ class Run {
   }
 
   #around(): Surroundings {
-    const { clock, heartbeats } = this.#world;
+    const { clock, signs } = this.#world;
     return {
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,
-      heartbeatAt: (node, byMs) => heartbeats.get(node)?.findLast((atMs) => atMs <= byMs) ?? Number.NEGATIVE_INFINITY,
+      heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       taintedAt: (node, taint) => this.#history.taintedAt(node, taint),
     };
   }

@@ -12,13 +12,14 @@ import { between, chanceOf, oneOf } from "./chance.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { SimulatedKubelet } from "./kubelet.ts";
+import { type SignKind, SignsOfLife } from "./signs-of-life.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
 const NODES = coreResource("nodes");
 const PODS = coreResource("pods");
 const NAMESPACE = "default";
-/** A lease and a status may come together; checks need to know of the sign before them. */
-const HEARTBEATS_KEPT = 4;
+/** How long a watch may be stale, by the faults that are drawn. */
+const STALE_MAX_MS = 60_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
 /** What tolerations pods are made with, from none to everything. */
@@ -51,8 +52,7 @@ export class World {
   readonly api: ApiServer;
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
-  /** When each node gave its last signs of life, on the wall clock, in order. */
-  readonly heartbeats = new Map<string, number[]>();
+  readonly signs: SignsOfLife;
   /** What Vigil asked to delete by name alone. */
   readonly nameless: string[] = [];
   /** Whose request the API carries out now; "" for the world's own. */
@@ -61,6 +61,7 @@ export class World {
 
   constructor(swarm: Swarm) {
     this.swarm = swarm;
+    this.signs = new SignsOfLife(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
     this.api = new ApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never holds, but sees each request in the very moment it is carried out.
     this.api.faults.add({
@@ -154,12 +155,12 @@ export class World {
 
   #addNode(zone: ZonePlan, index: number): void {
     const name = `${zone.name}-n${index}`;
-    const beat = (node: string): void => {
-      const before = this.heartbeats.get(node) ?? [];
-      this.heartbeats.set(node, [...before.slice(1 - HEARTBEATS_KEPT), this.clock.wallMs()]);
+    const signs = {
+      given: (node: string, kind: SignKind) => this.signs.note(node, kind, this.clock.wallMs()),
+      erased: (node: string) => this.signs.erase(node, this.clock.wallMs()),
     };
     const asWorld = (act: () => void): void => this.asWorld(act);
-    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, beat, asWorld });
+    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, signs, asWorld });
     this.kubelets.set(name, kubelet);
     // Spread over one renewal, as the kubelets of a real cluster are.
     this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () =>

@@ -10,8 +10,15 @@ import type { Swarm } from "./swarm.ts";
  */
 export type Pace = "running" | "stopped" | "halted";
 
-/** A turn may still be under way when its zone has just been stopped: messages are late and requests time out. */
-const UNDER_WAY_MS = 45_000;
+/**
+ * A turn may still be under way when its zone has just been stopped: a reader believes the last pulse for up to 38 s,
+ * that one came up to 8 s late, and requests time out.
+ */
+const UNDER_WAY_MS = 55_000;
+/** A zone's count is as old as the watch of nodes, which may be stale for a minute without anything that shows it. */
+const STALE_MAX_MS = 60_000;
+/** So long the API may not answer before it carries out at once what was granted apart. */
+const STALL_MS = 45_000;
 /** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be so much early. */
 const RECOVERY_MS = 12_000;
 /** The same with one clock: the second that a stamp leaves out, and the way of a write. */
@@ -25,7 +32,7 @@ function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: n
   const { processes, faults } = swarm;
   if (processes.length === 1 && isUnhindered(swarm)) return { burst: 1, recoveryMs: STAMP_MS };
   const mayStall = faults.has("apiTimeouts") || faults.has("apiOutages");
-  return { burst: 2, recoveryMs: mayStall ? UNDER_WAY_MS : RECOVERY_MS };
+  return { burst: 2, recoveryMs: mayStall ? STALL_MS : RECOVERY_MS };
 }
 
 /** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
@@ -65,6 +72,8 @@ export class ZonePaces {
   readonly #count: (situation: string) => void;
   readonly #nodes = new Map<string, CheckedNode>();
   readonly #paces = new Map<string, { pace: Pace; sinceMs: number }>();
+  /** When nodes came into the zones they are in: until then they had another pace. */
+  readonly #cameAtMs = new Map<string, number>();
   /** When nodes of a zone were tainted. */
   readonly #turnsMs = new Map<string, number[]>();
 
@@ -84,6 +93,8 @@ export class ZonePaces {
     const wasHalted = this.#isHalted;
     if (isGone) this.#nodes.delete(name);
     else this.#nodes.set(name, node);
+    const zoneBefore = before === undefined ? null : zoneOf(before.metadata.labels);
+    if (zoneBefore !== zoneOf(node.metadata.labels)) this.#cameAtMs.set(name, wallMs);
     const facts = (of: CheckedNode | undefined): string =>
       of === undefined ? "" : `${zoneOf(of.metadata.labels)} ${conditionOf(of, "Ready")?.status}`;
     if (!isGone && facts(before) === facts(node)) return;
@@ -99,8 +110,10 @@ export class ZonePaces {
   checkTurn(node: CheckedNode, { wallMs }: Surroundings): void {
     const zone = zoneOf(node.metadata.labels);
     const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
-    if (pace !== "running" && wallMs - sinceMs > UNDER_WAY_MS) {
-      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${wallMs - sinceMs} ms`);
+    const stoppedMs = wallMs - Math.max(sinceMs, this.#cameAtMs.get(node.metadata.name) ?? sinceMs);
+    const unknownMs = UNDER_WAY_MS + (this.#swarm.faults.has("staleWatches") ? STALE_MAX_MS : 0);
+    if (pace !== "running" && stoppedMs > unknownMs) {
+      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${stoppedMs} ms`);
     }
     const turns = [...(this.#turnsMs.get(zone) ?? []), wallMs];
     this.#turnsMs.set(zone, turns);

@@ -111,6 +111,13 @@ describe("a node's turn", () => {
     expect(wantsTurn({ observed, judged: judgedNode("a") }, "taint")).toBe(false);
   });
 
+  test("is not waited for in a zone that the node has left by its labels, whatever is still judged", () => {
+    const moved = observedNode("a", { ready: "Unknown", labels: { "topology.kubernetes.io/zone": "z2" } });
+    expect(wantsTurn({ observed: moved, judged: due("a") }, "taint")).toBe(false);
+    expect(wantsTurn({ observed: moved, judged: due("a") }, "direct")).toBe(false);
+    expect(wantsTurn({ observed: moved, judged: { ...due("a"), zone: ":\0:z2" } }, "taint")).toBe(true);
+  });
+
   test("is waited for in direct mode whatever the API shows by now (5.6)", () => {
     expect(wantsTurn({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
   });
@@ -181,13 +188,30 @@ describe("taking a zone over", () => {
     expect(newestTaintAt([observedNode("none")])).toBeNull();
   });
 
-  test("a judgement that contradicts the API is noticed: another status, another uid, another zone", () => {
+  test("a judgement that contradicts the API is noticed: another status, another uid, another zone, counted or not", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     const judged = judgedNode("a", { ready: "Unknown" });
-    expect(isAtOdds({ observed, judged })).toBe(false);
-    expect(isAtOdds({ observed: observedNode("a"), judged })).toBe(true);
-    expect(isAtOdds({ observed: { ...observed, uid: "other" }, judged })).toBe(true);
+    expect(isAtOdds({ observed, judged }, "taint")).toBe(false);
+    expect(isAtOdds({ observed: observedNode("a"), judged }, "taint")).toBe(true);
+    expect(isAtOdds({ observed: { ...observed, uid: "other" }, judged }, "taint")).toBe(true);
     const moved = { ...observed, labels: { "topology.kubernetes.io/zone": "z2" } };
-    expect(isAtOdds({ observed: moved, judged })).toBe(true);
+    expect(isAtOdds({ observed: moved, judged }, "taint")).toBe(true);
+    const excluded = { ...observed, labels: { "node.kubernetes.io/exclude-disruption": "" } };
+    expect(isAtOdds({ observed: excluded, judged }, "taint")).toBe(true);
+  });
+
+  test("a node judged evicted without our taint, or not so with it, is at odds in taint mode alone", () => {
+    const bare = observedNode("a", { ready: "Unknown" });
+    const tainted = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE)] });
+    const foreign = observedNode("a", { ready: "Unknown", taints: [noExecute("foreign")] });
+    const [waits, evicted] = (["toBeEvicted", "evicted"] as const).map((eviction) =>
+      judgedNode("a", { ready: "Unknown", eviction }),
+    );
+    if (waits === undefined || evicted === undefined) throw new RangeError("two judgements are meant");
+    expect(isAtOdds({ observed: bare, judged: evicted }, "taint")).toBe(true);
+    expect(isAtOdds({ observed: tainted, judged: waits }, "taint")).toBe(true);
+    expect(isAtOdds({ observed: foreign, judged: evicted }, "taint")).toBe(true);
+    expect(isAtOdds({ observed: tainted, judged: evicted }, "taint")).toBe(false);
+    expect(isAtOdds({ observed: bare, judged: evicted }, "direct")).toBe(false);
   });
 });

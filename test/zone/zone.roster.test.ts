@@ -4,7 +4,7 @@ import { ZoneRoster } from "../../services/zone/zone.roster.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";
 
 test("of all nodes only strangers are looked at, and forgotten once everything observed of their shard is told", () => {
-  const roster = new ZoneRoster();
+  const roster = new ZoneRoster("taint");
   for (const node of ["known", "late", "gone", "stranger"]) roster.takeJudged(judgedNode(node), "cause");
   roster.takeObserved(observedNode("known"));
   roster.takeObserved(observedNode("late"));

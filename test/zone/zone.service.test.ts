@@ -1,5 +1,6 @@
 /** The zone service among other processes: silence until it knows everything, announcements, doubts, takeovers. */
 import { describe, expect, test } from "vitest";
+import type { Bus } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
@@ -110,30 +111,49 @@ describe("zones minded by different processes", () => {
   });
 });
 
-test("a judgement that contradicts the API for long is asked for again, so that a lost message is not believed for ever", () => {
-  const world = new EvictionWorld();
-  const [liar = ""] = world.addZone("a", 6);
-  world.run();
-  world.advance(20 * S);
-  const log = recordingLog();
-  const stranger = typedBus({
+/** A bus on which judgements can be told that no node service has passed. */
+const strangerOf = (world: EvictionWorld): Bus =>
+  typedBus({
     transport: world.transport,
     clock: world.clock,
     cluster: "test",
     service: "node",
     member: "stranger",
-    log,
+    log: recordingLog(),
     metrics: createMetrics(),
     mailboxMessagesMax: 100,
   });
+
+test("a judgement that contradicts the API for long is asked for again, so that a lost message is not believed for ever", () => {
+  const world = new EvictionWorld();
+  const [liar = ""] = world.addZone("a", 6);
+  world.run();
+  world.advance(20 * S);
   const { uid } = world.node(liar).metadata;
   const wrong = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
-  stranger.publish("judged.node", judgedNode(liar, wrong), null);
+  strangerOf(world).publish("judged.node", judgedNode(liar, wrong), null);
   world.advance(1 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 1, queueLength: 0 });
   world.advance(20 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 0 });
   expect(world.tainted).toEqual([]);
+});
+
+test("a node that waits for its turn is tainted though it was last judged evicted: the later judgement was lost", () => {
+  const world = new EvictionWorld();
+  const [first = "", second = ""] = world.addZone("a", 6);
+  world.run();
+  world.advance(20 * S);
+  world.silence([first, second]);
+  world.advance(55 * S);
+  const [waiting = ""] = [first, second].filter((name) => world.taintedAt(name) === undefined);
+  const { uid } = world.node(waiting).metadata;
+  const old = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "evicted" } as const;
+  strangerOf(world).publish("judged.node", judgedNode(waiting, old), null);
+  world.advance(1 * S);
+  expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 2, queueLength: 0 });
+  world.advance(60 * S);
+  expect(world.taintedAt(waiting)).toBeGreaterThan(0);
 });
 
 test("the numbers of a zone are those of its counted nodes (P13)", () => {

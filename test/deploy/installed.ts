@@ -9,6 +9,7 @@ import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserve
 import type { AuditedRequest } from "../support/kube-audit.ts";
 import { writeKubeconfig } from "../support/kubectl.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { type Grant, type Manifests, render } from "./manifests.ts";
 
@@ -51,7 +52,8 @@ export class InstalledCluster {
   }
 
   /**
-   * Applies an overlay and runs its processes while `journey` lasts; what they asked meanwhile is compared by `Use`.
+   * Applies an overlay and runs its processes while `journey` lasts, and until every right was used, for some are used
+   * only when something has been quiet for a while; what they asked meanwhile is compared by `Use`.
    */
   async run(overlay: string, journey: (vigil: RunningVigil) => Promise<void>): Promise<Use> {
     const manifests = await render(overlay);
@@ -60,12 +62,18 @@ export class InstalledCluster {
     const vigil = { reader: await this.#start("reader", manifests), writer: await this.#start("writer", manifests) };
     await Promise.all([vigil.reader.process.says("running"), vigil.writer.process.says("running")]);
     await journey(vigil);
+    const use = () => ({ grants: manifests.grants(), requests: this.api.audited().slice(before) });
+    await until(
+      () => `every right is used: ${mismatches(use()).join("; ")}`,
+      () => neverUsed(use()).length === 0,
+      { everyMs: 200 },
+    );
     for (const { process } of Object.values(vigil)) {
       process.signal("SIGTERM");
       expect(await process.exited()).toBe(0);
       expect(process.logged.filter(({ level }) => level === "error")).toEqual([]);
     }
-    return { grants: manifests.grants(), requests: this.api.audited().slice(before) };
+    return use();
   }
 
   /** Applies as a user does; a server older than 1.21 knows disruption budgets under their first name only. */
@@ -118,10 +126,13 @@ export interface Use {
 }
 
 /** Requests that were forbidden, and grants that no request needed, each as a line. */
-export function mismatches({ grants, requests }: Use): string[] {
-  const refused = requests.filter(({ status }) => status === 403).map((request) => `refused: ${lineOf(request)}`);
-  const idle = grants.filter((grant) => !requests.some((request) => covers(grant, request)));
-  return [...new Set(refused), ...idle.map((grant) => `never used: ${lineOf(grant)}`)];
+export function mismatches(use: Use): string[] {
+  const refused = use.requests.filter(({ status }) => status === 403).map((request) => `refused: ${lineOf(request)}`);
+  return [...new Set(refused), ...neverUsed(use).map((grant) => `never used: ${lineOf(grant)}`)];
+}
+
+function neverUsed({ grants, requests }: Use): Grant[] {
+  return grants.filter((grant) => !requests.some((request) => covers(grant, request)));
 }
 
 function covers(grant: Grant, { user, namespace, ...asked }: AuditedRequest): boolean {

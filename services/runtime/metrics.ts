@@ -12,7 +12,7 @@ export type ReadableMetrics = Metrics & {
  * How often the delay of the event loop is sampled for `nodejs_eventloop_lag_*`, in milliseconds. Ten times a second it
  * was most of what woke a process at rest.
  */
-const LOOP_SAMPLE_MS = 500;
+const LOOP_SAMPLE_MS = 1000;
 
 /**
  * Creates a registry of metrics; with `process` it also holds this process's CPU, memory, event loop and descriptors.

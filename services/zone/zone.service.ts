@@ -2,6 +2,7 @@
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { pauseUntilPulseMs } from "../runtime/pulse.policy.ts";
 import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
 import { ZoneActor } from "./zone.actor.ts";
@@ -161,8 +162,10 @@ class Zones {
     return this.#io.clock.monotonicMs() - heardAt < this.#io.profile.pulseTimeoutMs;
   }
 
+  /** Together with the pulses, so that who hears both is woken once. */
   #tickLater(): Timer {
-    return this.#io.clock.after(this.#io.profile.pulsePeriodMs, () => this.#tick());
+    const { clock, profile } = this.#io;
+    return clock.after(pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs), () => this.#tick());
   }
 
   #tick(): void {

@@ -19,7 +19,7 @@ const OTHERS = SERVICE_NAMES.filter((name) => name !== "node");
  * From the start of processes to their window. A heap is trimmed after 20 s, and with it goes what was compiled; a
  * process of four hears a quarter of the heartbeats and so takes four times as long until it is compiled again.
  */
-const SETTLE_MS = 120_000;
+const SETTLE_MS = 240_000;
 const WINDOW_MS = 60_000;
 /** More than there are in all fleets together. */
 const PROCESSES_MAX = 32;

@@ -39,7 +39,8 @@ test("a process begins anew once, with the same id and the same words", async ()
   expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 1 });
   expect(told.pid).toBe(started);
   expect(told.words).toEqual(["run", "--member=a b"]);
-  expect(told.flags).toHaveLength(2);
+  expect(told.flags).toContain("--max-semi-space-size=8");
+  expect(new Set(told.flags).size).toBe(told.flags.length);
 });
 
 test("whoever chose sizes keeps them, on the command line or in NODE_OPTIONS", async () => {

@@ -15,31 +15,42 @@ import { until } from "../support/until.ts";
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
 const deployed = (file: string): string => readFileSync(join(DEPLOYED, file), "utf8");
 
+interface Container {
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly livenessProbe: { readonly httpGet: { readonly path: string } };
+}
+
 interface StatefulSet {
   readonly kind: string;
   readonly spec: {
     readonly replicas: number;
-    readonly template: { spec: { containers: { env: { name: string; value?: string }[] }[] } };
+    readonly template: { readonly spec: { readonly containers: readonly [Container] } };
   };
+}
+
+function statefulSet(): StatefulSet["spec"] {
+  const documents = parseAllDocuments(deployed("statefulset.yaml")).map((document) => document.toJS() as StatefulSet);
+  const found = documents.find(({ kind }) => kind === "StatefulSet");
+  if (found === undefined) throw new Error("statefulset.yaml has no StatefulSet");
+  return found.spec;
 }
 
 /** The list of servers as the pods get it, with the password and the addresses of a test in it. */
 function routesAt(ports: readonly number[], password: string): string {
-  const documents = parseAllDocuments(deployed("statefulset.yaml")).map((document) => document.toJS() as StatefulSet);
-  const { spec } = documents.find(({ kind }) => kind === "StatefulSet") ?? {};
-  const { value = "" } = spec?.template.spec.containers[0]?.env.find(({ name }) => name === "ROUTES") ?? {};
-  expect(spec?.replicas).toBe(ports.length);
+  const { replicas, template } = statefulSet();
+  const { value = "" } = template.spec.containers[0].env.find(({ name }) => name === "ROUTES") ?? {};
+  expect(replicas).toBe(ports.length);
   return value
     .replaceAll("$(ROUTE_PASSWORD)", password)
     .replace(/nats-(\d)\.nats:6222/g, (_, index) => `127.0.0.1:${ports[Number(index)]}`);
 }
 
-/** Starts a server of the StatefulSet. It reads its environment as it starts. */
-async function member(name: string, port: number, keys: string): Promise<NatsServer> {
-  const monitor = await freePort();
+/** Starts a server of the StatefulSet; `monitor` is where it answers probes. It reads its environment as it starts. */
+async function member(name: string, port: number, keys: string, monitor?: number): Promise<NatsServer> {
+  const monitorPort = monitor ?? (await freePort());
   const base = deployed("nats.conf")
     .replace("$HOSTNAME", name)
-    .replace("0.0.0.0:8222", `127.0.0.1:${monitor}`)
+    .replace("0.0.0.0:8222", `127.0.0.1:${monitorPort}`)
     .replace("/data", join(keys, name));
   const config = deployed("cluster.conf")
     .replace("nats.conf", "base.conf")
@@ -92,5 +103,23 @@ describeWithEachNats("the StatefulSet's servers", () => {
     Object.assign(process.env, { ROUTE_PASSWORD: "guessed", ROUTES: routesAt(ports, "guessed") });
     const stranger = await member("stranger", await freePort(), keys);
     await until("the stranger is refused", () => stranger.log().includes("Route Error 'Authorization Violation'"));
+  });
+
+  test("are alive to their probe even while they stand alone, and carry what is said", async () => {
+    const keys = folder();
+    makeKeys(keys);
+    const password = readFileSync(join(keys, "route-password"), "utf8");
+    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    Object.assign(process.env, { ROUTE_PASSWORD: password, ROUTES: routesAt(ports, password) });
+    const monitor = await freePort();
+    const { url } = await member("nats-0", ports[0] ?? 0, keys, monitor);
+    const { httpGet } = statefulSet().template.spec.containers[0].livenessProbe;
+    expect((await fetch(`http://127.0.0.1:${monitor}${httpGet.path}`)).status).toBe(200);
+    const reader = await link(url, { nkeyFile: join(keys, "reader.nk") });
+    const writer = await link(url, { nkeyFile: join(keys, "writer.nk") });
+    const heard = hear(writer.transport, "vigil.v1.prod.asked.taint.>");
+    await writer.transport.flush();
+    say(reader.transport, "vigil.v1.prod.asked.taint.7.node-1", "{}");
+    await until("it is heard", () => heard.length > 0);
   });
 });

@@ -14,6 +14,12 @@ import { type Sight, sightLost, sightRegained, UNSEEN } from "./kube.sight.polic
 import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./kube.stream.ts";
 import type { WatchedResource } from "./kube.watched.ts";
 
+/**
+ * Why a list began: the first one, one after a list that failed, one after the server forgot the history a watch needed,
+ * or one that the caller asked for because it doubts the watch.
+ */
+export type ListReason = "start" | "retry" | "expired" | "doubted";
+
 /** What a reader needs besides its resource and its listener. */
 export interface ReaderIo {
   readonly wire: Wire;
@@ -24,7 +30,7 @@ export interface ReaderIo {
   /** A loss of sight longer than this starts it anew. */
   readonly watchBlindMs: number;
   /** Told of each list with its reason, and of each line of a watch. */
-  readonly count: { list(reason: string): void; line(): void };
+  readonly count: { list(reason: ListReason): void; line(): void };
 }
 
 /** Items per page of a list, as client-go's pager. */
@@ -86,7 +92,7 @@ export class Reader<T> implements Watch {
   relist(reason: string): void {
     if (this.#listing) return;
     this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `asked to list again: ${reason}`);
-    this.#list(reason);
+    this.#list("doubted");
   }
 
   stop(): void {
@@ -95,7 +101,7 @@ export class Reader<T> implements Watch {
     this.#settling();
   }
 
-  #list(reason: string): void {
+  #list(reason: ListReason): void {
     this.#cease();
     this.#settling();
     this.#openedAtMs = null;

@@ -106,6 +106,14 @@ describe("what was missed", () => {
     expect(stage.wire.waiting).toBe(1);
   });
 
+  test("is counted as listed anew out of doubt, and no label names the object that gave rise to it", async () => {
+    stage.synced(node("a", "1"));
+    stage.seen.watch.relist("the lease of worker-7 is newer than the watch has told");
+    const text = await stage.metrics.text();
+    expect(text).toContain('vigil_kube_lists_total{resource="nodes",reason="doubted"} 1');
+    expect(text).not.toContain("worker-7");
+  });
+
   test("and has been replaced under the same name is told as gone before its successor is told", () => {
     const watch = stage.synced(node("a", "1", "uid-old"));
     stage.clock.advance(6000);

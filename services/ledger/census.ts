@@ -37,6 +37,11 @@ export class Census {
     this.#views[shardOf(body.node)]?.takeGone(body);
   }
 
+  /** Why not every node of that one's shard can be known now; null when they are. */
+  ignorance(node: string, nowMs: number): string | null {
+    return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
+  }
+
   takePulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
     const departed = view?.takePulse(message, nowMs) ?? [];

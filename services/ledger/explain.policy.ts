@@ -1,9 +1,11 @@
 /** Why a node or a pod is as it is, in plain sentences: decided from the facts and the history at one instant. */
 import type { BodyOf } from "../../protocols/messages.ts";
+import { SilentReason } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
 import { apiTime } from "../runtime/api-time.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 import type { History } from "./history.ts";
@@ -14,9 +16,11 @@ import { countText, listText, paceText, spanText, taintText } from "./words.ts";
 export interface Grounds {
   readonly facts: Facts;
   readonly history: History;
-  readonly profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs">;
+  readonly profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs" | "largeClusterSizeThreshold">;
   /** Why no verdict can be passed on a node now; null when it can. */
   readonly blindness: (node: string) => string | null;
+  /** Why it cannot be said that a node which nobody told of is not there; null when it can. */
+  readonly ignorance: (node: string) => string | null;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -24,12 +28,15 @@ export interface Grounds {
 /** Explains a node; null when nothing is known of it. */
 export function explainNode(name: string, grounds: Grounds): Explanation | null {
   const node = grounds.facts.nodes.get(name);
-  const timeline = timelineOf({ kind: "Node", namespace: "", name }, grounds.history);
-  if (node === undefined && timeline.length === 0) return null;
-  return {
-    sentences: node === undefined ? [`Node ${name} is not there any more.`] : nodeSentences(node, grounds),
-    timeline,
-  };
+  const subject = { kind: "Node", namespace: "", name } as const;
+  const timeline = timelineOf(subject, grounds.history);
+  if (node !== undefined) return { sentences: nodeSentences(node, grounds), timeline };
+  if (timeline.length === 0) return null;
+  const hasLeft = grounds.history.of(subject).at(-1)?.type === "observed.gone";
+  const ignorance = hasLeft ? null : grounds.ignorance(name);
+  const absence =
+    ignorance === null ? "is not there any more" : `has not been told of since this ledger began: ${ignorance}`;
+  return { sentences: [`Node ${name} ${absence}.`], timeline };
 }
 
 /** Explains a pod; null when nothing was ever decided about it. */
@@ -54,25 +61,27 @@ function timelineOf(subject: Subject, history: History): readonly Decision[] {
 function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
   const { judged, observed } = node;
   const sentences = [
-    judged === null ? `Node ${node.name} has not been judged yet.` : readinessSentence(node.name, judged, grounds),
+    judged === null ? `Node ${node.name} has not been judged yet.` : readinessSentence(node, judged, grounds),
   ];
   if (observed !== null) sentences.push(taintSentence(observed.taints));
   if (judged === null) return sentences;
   const zone = grounds.facts.zones.get(judged.zone)?.judged;
   if (zone !== undefined) sentences.push(zoneSentence(zone));
-  if (judged.eviction === "toBeEvicted" && zone !== undefined) sentences.push(turnSentence(zone));
+  if (judged.eviction === "toBeEvicted" && zone !== undefined) sentences.push(turnSentence(zone, grounds.profile));
   if (!judged.counted) sentences.push("It is excluded by its label from what decides its zone's state.");
   const blindness = grounds.blindness(node.name);
   if (blindness !== null) sentences.push(`Nothing is decided against it at present: ${blindness}.`);
   return sentences;
 }
 
-function readinessSentence(name: string, judged: NonNullable<NodeFacts["judged"]>, { profile, now }: Grounds): string {
+type JudgedNode = NonNullable<NodeFacts["judged"]>;
+
+function readinessSentence({ name, observed }: NodeFacts, judged: JudgedNode, { profile, now }: Grounds): string {
   const { readiness, since, heartbeatAt } = judged;
   const sinceWhen = `since ${apiTime(since)} (${spanText(now - since)})`;
   switch (readiness) {
     case "unknown": {
-      if (heartbeatAt === null) return `Node ${name} is unknown ${sinceWhen}: it never gave a sign of life.`;
+      if (heartbeatAt === null) return `Node ${name} is unknown ${sinceWhen}: ${unheardText(observed)}.`;
       const grace = spanText(profile.nodeMonitorGraceMs);
       return `Node ${name} is unknown ${sinceWhen}: its last sign of life came at ${apiTime(heartbeatAt)}, and ${grace} of silence are tolerated.`;
     }
@@ -83,6 +92,16 @@ function readinessSentence(name: string, judged: NonNullable<NodeFacts["judged"]
     case "starting":
       return `Node ${name} is starting ${sinceWhen}: it has not told its status, for which it has ${spanText(profile.nodeStartupGraceMs)}.`;
   }
+}
+
+/** A judge that began after the node fell silent has heard nothing of it; the API still shows what came before. */
+function unheardText(observed: NodeFacts["observed"]): string {
+  const ready = observed === null ? null : readyConditionOf(observed);
+  if (ready?.reason === SilentReason.never.reason) return "its kubelet never told its status";
+  if (ready?.reason !== SilentReason.stopped.reason || ready.heartbeatAt === null) {
+    return "no sign of life had been heard when it was judged";
+  }
+  return `its kubelet last told its status at ${apiTime(ready.heartbeatAt)}`;
 }
 
 function taintSentence(noExecute: readonly Taint[]): string {
@@ -99,25 +118,49 @@ function zoneSentence(zone: BodyOf<"judged.zone">): string {
   return `Its zone ${zoneTitleOf(zone.zone)} is ${state}: ${notReady} of ${countText(size, "node")} not ready${waiting}.`;
 }
 
-function turnSentence({ halted, taintsPerSecond, tokens, queueLength }: BodyOf<"judged.zone">): string {
+function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }: Grounds["profile"]): string {
+  const { halted, taintsPerSecond, tokens, queueLength, state, size } = zone;
   if (halted) return "It is not tainted, because every zone is disrupted: that looks like our own fault, not theirs.";
-  if (taintsPerSecond <= 0)
-    return "It waits for its turn, and no turn comes while so much of a zone so small is not ready.";
+  if (taintsPerSecond <= 0) {
+    return state === "PartialDisruption" && size <= largeClusterSizeThreshold
+      ? "It waits for its turn, and no turn comes while so much of a zone so small is not ready."
+      : "It waits for its turn, and no turn comes: its zone's eviction rate is 0.";
+  }
   const nextMs = Math.max(0, (1 - tokens) / taintsPerSecond) * 1000;
   const others = Math.max(0, queueLength - 1);
   return `It waits for its turn with ${countText(others, "other")}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
 }
 
-function podSentence({ judged, asked, order }: PodFacts, namespace: string, name: string, now: number): string {
+function podSentence(
+  { judged, asked, order, outcome }: PodFacts,
+  namespace: string,
+  name: string,
+  now: number,
+): string {
   const pod = `Pod ${namespace}/${name}`;
+  if (outcome === "gone") return `${pod} was gone before it could be deleted.`;
   if (order === "done") return `${pod} was deleted; its grace period decides when it is gone.`;
   const deadlineAt = asked?.deadlineAt ?? judged?.deadlineAt ?? null;
-  const why = judged === null ? "its node is drained" : tolerationText(judged);
+  const why = judged === null ? askText(asked) : tolerationText(judged);
+  if (outcome === "shadowed") {
+    const when = deadlineAt === null ? "" : ` at ${apiTime(deadlineAt)}`;
+    return `${pod} would have been deleted${when}, but nothing is written in shadow: ${why}.`;
+  }
   if (deadlineAt === null) return `${pod} is to be deleted at once: ${why}.`;
   if (deadlineAt > now)
     return `${pod} is to be deleted at ${apiTime(deadlineAt)}, in ${spanText(deadlineAt - now)}: ${why}.`;
-  const order_ = order === "sent" ? "the API server has not carried out the order yet" : "its deletion is under way";
-  return `${pod} was due at ${apiTime(deadlineAt)}, ${spanText(now - deadlineAt)} ago: ${why}; ${order_}.`;
+  return `${pod} was due at ${apiTime(deadlineAt)}, ${spanText(now - deadlineAt)} ago: ${why}; ${standing(order, outcome)}.`;
+}
+
+function standing(order: PodFacts["order"], outcome: PodFacts["outcome"]): string {
+  if (outcome === "refused") return "its deletion was held back after a second look";
+  return order === "sent" ? "the API server has not carried out the order yet" : "its deletion is under way";
+}
+
+/** Why a pod must go, where only the ask for it was heard. */
+function askText(asked: PodFacts["asked"]): string {
+  if (asked === null || asked.mode === "direct") return "its node is drained";
+  return `its node ${asked.node} carries ${asked.taint === null ? "a NoExecute taint" : taintText(asked.taint)}`;
 }
 
 function tolerationText({ node, taint, tolerationSeconds }: BodyOf<"judged.pod">): string {

@@ -103,17 +103,28 @@ export class Facts {
   }
 
   #judgePod({ at, body }: Message<"judged.pod">): void {
-    if (body.sentence === "none") this.pods.drop(body.uid);
-    else this.pods.touch(body.uid, { judged: body, toldAt: at });
+    if (body.sentence === "none") {
+      this.pods.drop(body.uid);
+      return;
+    }
+    const asked = this.pods.get(body.uid)?.asked;
+    const isOverruled = body.sentence === "deadline" && asked && asked.deadlineAt !== body.deadlineAt;
+    const anew = isOverruled ? { asked: null, outcome: null } : {};
+    this.pods.touch(body.uid, { judged: body, toldAt: at, ...anew });
   }
 
   #settle({ at, cause, body }: Message<"done.write">): void {
-    if (body.ask === "asked.eviction") {
-      const gone = body.outcome === "ok" || body.outcome === "gone";
-      if (gone) this.pods.touch(body.uid, { order: "done", toldAt: at });
-      else if (wasOrdered(body.outcome)) this.pods.touch(body.uid, { order: "sent", toldAt: at });
-    }
+    if (body.ask === "asked.eviction") this.#settlePod(body, at);
     if (cause !== null && !body.retrying) this.#asks.delete(cause);
+  }
+
+  #settlePod({ uid, outcome }: BodyOf<"done.write">, toldAt: number): void {
+    const known = this.pods.get(uid);
+    const isGone = outcome === "ok" || outcome === "gone";
+    if (known?.order === "done") this.pods.touch(uid, { toldAt });
+    else if (isGone) this.pods.touch(uid, { order: "done", outcome, toldAt });
+    else if (wasOrdered(outcome)) this.pods.touch(uid, { order: "sent", outcome, toldAt });
+    else if (known !== undefined) this.pods.touch(uid, { outcome, toldAt });
   }
 
   #remember(message: AnyMessage, node: string): void {

@@ -6,6 +6,7 @@ import { shardOf } from "../../protocols/subjects.ts";
 import type { ClusterSight } from "../runtime/cluster-sight.ts";
 import { MinHeap } from "../runtime/heap.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
+import type { Census } from "./census.ts";
 import { explainNode, explainPod, type Grounds } from "./explain.policy.ts";
 import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
@@ -19,18 +20,20 @@ export interface Sources {
   readonly facts: Facts;
   readonly history: History;
   readonly sight: ClusterSight;
+  readonly census: Pick<Census, "ignorance">;
   readonly clock: Clock;
   readonly profile: Profile;
   readonly onDecision: (tell: (decision: Decision) => void) => Stop;
 }
 
 /** Read access to a ledger's state. */
-export function ledgerReader({ facts, history, sight, clock, profile, onDecision }: Sources): LedgerReader {
+export function ledgerReader({ facts, history, sight, census, clock, profile, onDecision }: Sources): LedgerReader {
   const grounds = (): Grounds => ({
     facts,
     history,
     profile,
     blindness: (node) => sight.blindness(shardOf(node), clock.monotonicMs()),
+    ignorance: (node) => census.ignorance(node, clock.monotonicMs()),
     now: clock.wallMs(),
   });
   return {

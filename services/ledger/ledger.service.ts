@@ -19,7 +19,8 @@ import { lastStateOf } from "./last-state.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
 import { ledgerReader } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
-import { sentenceOf, subjectOf } from "./sentences.policy.ts";
+import { RecalledPods } from "./recalled-pods.ts";
+import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
@@ -67,6 +68,7 @@ class RunningLedger {
   readonly #facts = new Facts();
   readonly #census: Census;
   readonly #history = new History();
+  readonly #recalled = new RecalledPods(this.#facts);
   readonly #ages = new HeartbeatAges();
   readonly #sight: ClusterSight;
   readonly #metrics: LedgerMetrics;
@@ -86,6 +88,7 @@ class RunningLedger {
       facts: this.#facts,
       history: this.#history,
       sight: this.#sight,
+      census: this.#census,
       clock: io.clock,
       profile: io.profile,
       onDecision: (tell) => {
@@ -114,7 +117,7 @@ class RunningLedger {
     const facts = this.#facts;
     const isOurs = this.#io.fleet.owns("ledger", shardOfMessage(message));
     const events = eventsOf(message, facts);
-    const text = sentenceOf(message, facts);
+    const note = this.#noteOf(message, facts);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !facts.zones.has(message.body.zone));
     if (isOurs) {
       this.#metrics.count(message, facts, this.#io.profile.evictionMode);
@@ -125,17 +128,29 @@ class RunningLedger {
       if (event.noted !== undefined) facts.told(event.involvedObject.name, event.noted);
       if (isOurs) this.#recorder.record(event);
     }
-    this.#tell(this.#history.add(message, subjectOf(message), text));
+    this.#tell(note());
+  }
+
+  /** Keeps a message in the words it has now, once the facts have followed it. A verdict told again is no other one. */
+  #noteOf(message: AnyMessage, before: Facts): () => Decision | null {
+    const { type } = message;
+    const [subject, text, at] = [subjectOf(message), sentenceOf(message, before), instantOf(message, before)];
+    const isSame = (kept: Decision) => kept.type === type && kept.text === text && kept.at === at;
+    const isKept = text !== null && type === "judged.node" && this.#history.of(subject).some(isSame);
+    const dated = at === message.at ? message : { ...message, at };
+    return () => this.#history.add(dated, subject, isKept ? null : text);
   }
 
   #follow(message: AnyMessage): void {
     if (message.type === "observed.node") {
+      this.#recalled.see(message.body);
       this.#facts.apply({ ...message, body: this.#census.take(message.body) });
       return;
     }
     if (message.type === "observed.gone") {
       this.#census.takeGone(message.body);
       this.#ages.forget(message.body.node);
+      this.#recalled.lose(message.body.node);
     }
     this.#facts.apply(message);
   }
@@ -153,8 +168,9 @@ class RunningLedger {
 
   /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
   #recall(message: AnyMessage): void {
-    if (message.type === "judged.pod" || message.type === "done.write") this.#facts.apply(message);
-    this.#history.add(message, subjectOf(message), sentenceOf(message, NOTHING_KNOWN));
+    if (message.type === "judged.pod") this.#recalled.take(message);
+    if (message.type === "done.write") this.#facts.apply(message);
+    this.#noteOf(message, NOTHING_KNOWN)();
   }
 
   #keepLastState(message: AnyMessage): void {

@@ -1,4 +1,5 @@
 /** The pods somebody has judged or asked to delete, and how many of them still wait. It follows and never judges. */
+import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 
@@ -13,11 +14,13 @@ export interface PodFacts {
   asked: BodyOf<"asked.eviction"> | null;
   /** Whether its deletion was ordered at the API, and whether that came about. */
   order: "none" | "sent" | "done";
+  /** What came of the last try to delete it; null before the first. A pod that is gone stays as it went. */
+  outcome: Outcome | null;
   /** When it was last mentioned, on the teller's wall clock. */
   toldAt: number;
 }
 
-const UNKNOWN: Omit<PodFacts, "toldAt"> = { judged: null, asked: null, order: "none" };
+const UNKNOWN: Omit<PodFacts, "toldAt"> = { judged: null, asked: null, order: "none", outcome: null };
 
 /** Pods by uid. */
 export class Pods {
@@ -76,7 +79,8 @@ export class Pods {
 }
 
 function isPending(pod: PodFacts): boolean {
-  return pod.order !== "done" && (pod.judged !== null || pod.asked !== null);
+  if (pod.order === "done" || pod.outcome === "shadowed") return false;
+  return pod.judged !== null || pod.asked !== null;
 }
 
 /** The deadline of a pod that waits, or when it was last spoken of, whichever is later. */

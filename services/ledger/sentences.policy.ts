@@ -14,7 +14,7 @@ import { countText, listText, paceText, spanText, taintText } from "./words.ts";
 const SENTENCES: ByType<[before: Facts], string | null> = {
   "observed.node": ({ body }, before) => sightText(body, before.nodes.get(body.node)),
   "observed.gone": () => "left the API",
-  "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)?.judged ?? null),
+  "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
   "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
   "asked.condition": ({ body }) =>
@@ -23,7 +23,7 @@ const SENTENCES: ByType<[before: Facts], string | null> = {
   "asked.label": ({ body }) =>
     `asked for labels ${listText(Object.entries(body.labels).map((label) => label.join("=")))}`,
   "asked.eviction": ({ body }) => evictionAskText(body),
-  "asked.unready": () => "asked to be marked NotReady: its node fell silent",
+  "asked.unready": () => "asked to be marked NotReady: its node is not ready",
   "asked.drain": ({ body }) => `its turn to be drained has come in zone ${zoneTitleOf(body.zone)}`,
   "done.write": ({ body }) => outcomeText(body),
 };
@@ -31,6 +31,15 @@ const SENTENCES: ByType<[before: Facts], string | null> = {
 /** A message as half a sentence about its object; null for one that changes nothing anybody would ask about. */
 export function sentenceOf(message: AnyMessage, before: Facts): string | null {
   return dispatch(SENTENCES, message, before) ?? null;
+}
+
+/**
+ * When what a message tells of happened: a judgement is told again to whoever asks, long after the node came to be so.
+ */
+export function instantOf({ type, at, body }: AnyMessage, before: Facts): number {
+  if (type !== "judged.node") return at;
+  const known = before.nodes.get(body.node);
+  return known?.uid === body.uid && known.judged?.readiness === body.readiness ? at : body.since;
 }
 
 /** The object a message is about. */
@@ -42,25 +51,27 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
 }
 
 function sightText(body: BodyOf<"observed.node">, before: NodeFacts | undefined): string | null {
-  const known = before?.uid === body.uid ? before.observed : null;
+  const isReplaced = before?.observed && before.uid !== body.uid;
+  const known = isReplaced ? null : (before?.observed ?? null);
   const had = new Set(known?.taints.map(taintText));
   const has = new Set(essenceOf(body).taints.map(taintText));
   const came = [...has].filter((taint) => !had.has(taint));
   const went = [...had].filter((taint) => !has.has(taint));
-  const parts: string[] = [];
+  const parts = isReplaced ? ["is another node of that name from here on"] : [];
   if (came.length > 0) parts.push(`${known === null ? "carries" : "now carries"} ${listText(came)}`);
   if (went.length > 0) parts.push(`no longer carries ${listText(went)}`);
   return parts.length === 0 ? null : parts.join(" and ");
 }
 
-type JudgedNode = NonNullable<NodeFacts["judged"]>;
-
-function nodeText(body: BodyOf<"judged.node">, before: JudgedNode | null): string | null {
+function nodeText(body: BodyOf<"judged.node">, known: NodeFacts | undefined): string | null {
+  // Word of a node that another one of its name has replaced comes late, and is not about the node that is there.
+  if (known?.observed && known.uid !== body.uid) return null;
+  const before = known?.uid === body.uid ? known.judged : null;
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
   const isFine = body.readiness === "starting" || body.readiness === "ready";
   const parts: string[] = [];
   if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
-  if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body));
+  if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
   return parts.length === 0 ? null : parts.join("; ");
 }
 
@@ -68,7 +79,7 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
   switch (readiness) {
     case "unknown": {
       const silence =
-        heartbeatAt === null ? "it never gave a sign of life" : `silent for ${spanText(since - heartbeatAt)}`;
+        heartbeatAt === null ? "no sign of life had been heard" : `silent for ${spanText(since - heartbeatAt)}`;
       return `judged unknown: ${silence}`;
     }
     case "notReady":
@@ -80,9 +91,11 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
   }
 }
 
-function evictionText({ eviction, zone }: BodyOf<"judged.node">): string {
+function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): string {
   if (eviction === "toBeEvicted") return `waits for its turn in zone ${zoneTitleOf(zone)}`;
-  return eviction === "evicted" ? "its turn has come: its pods may not stay" : "its pods may stay";
+  if (eviction === "unmarked") return "its pods may stay";
+  // Whoever hears of the node for the first time does not know when its turn came.
+  return isFirst ? "its pods may not stay" : "its turn has come: its pods may not stay";
 }
 
 function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): string | null {

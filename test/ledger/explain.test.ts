@@ -128,7 +128,7 @@ describe("a node", () => {
     [{ readiness: "ready" }, "Node n-1 is ready since 1970-01-01T00:00:00Z"],
     [{ readiness: "notReady", ready: "False" }, "its kubelet reports so."],
     [{ readiness: "starting", ready: null }, "it has not told its status, for which it has 60 s."],
-    [{ readiness: "unknown", heartbeatAt: null }, "it never gave a sign of life."],
+    [{ readiness: "unknown", heartbeatAt: null }, "no sign of life had been heard when it was judged."],
   ])("judged %o is explained", (judged, text) => {
     const world = seeingWorld();
     world.tell("observed.node", observedNode("n-1"), null);

@@ -1,0 +1,210 @@
+/** What an explanation must not claim: that something was done, refused or heard which was not. */
+import { describe, expect, test } from "vitest";
+import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
+import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import {
+  askedEviction,
+  donePod,
+  judgedNode,
+  judgedPod,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  UNREACHABLE,
+  WEB,
+} from "./ledger-world.ts";
+
+const START_AT = Date.UTC(2026, 0, 1);
+const DEADLINE_AT = START_AT + 300_000;
+const UNTOLERATED = "its node n-1 carries node.kubernetes.io/unreachable:NoExecute";
+
+const podSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences ?? [];
+const nodeSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
+const timeline = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.timeline ?? [];
+const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
+
+/** The pod's deadline came 5 s ago and its deletion was asked for; `outcome` is what the writer answered. */
+function askedWorld(...outcomes: BodyOf<"done.write">["outcome"][]): LedgerWorld {
+  const world = ledgerWorld();
+  world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
+  world.clock.advance(305_000);
+  const ask = world.tell("asked.eviction", askedEviction({ deadlineAt: DEADLINE_AT }), null);
+  for (const outcome of outcomes) world.tell("done.write", donePod("asked.eviction", { outcome }), ask);
+  return world;
+}
+
+describe("a pod", () => {
+  test("whose deletion was only rehearsed is not said to be on its way out, and waits no more", () => {
+    const world = askedWorld("shadowed");
+    expect(podSentences(world)).toEqual([
+      `Pod default/web would have been deleted at 2026-01-01T00:05:00Z, but nothing is written in shadow: ${UNTOLERATED}, which it tolerates for 300 s.`,
+    ]);
+    expect(waiting(world)).toEqual([]);
+  });
+
+  test("whose deletion was held back is not said to be on its way out", () => {
+    expect(podSentences(askedWorld("refused"))[0]).toMatch(/; its deletion was held back after a second look\.$/);
+  });
+
+  test("that was gone already is not said to have been deleted", () => {
+    expect(podSentences(askedWorld("gone"))).toEqual(["Pod default/web was gone before it could be deleted."]);
+  });
+
+  test("that was deleted stays so when its deletion is asked for again and there is nothing left to delete", () => {
+    expect(podSentences(askedWorld("ok", "gone"))[0]).toMatch(/^Pod default\/web was deleted;/);
+  });
+
+  test("that got a later deadline is not said to be due at the one before", () => {
+    const world = askedWorld("refused");
+    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 60_000, tolerationSeconds: 360 }), null);
+    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is to be deleted at 2026-01-01T00:06:00Z, in 55 s: /);
+  });
+
+  test("of which only the ask was heard is not said to be drained when a taint asks it to go", () => {
+    const world = ledgerWorld();
+    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+    expect(podSentences(world)[0]).toContain(`: ${UNTOLERATED}; `);
+    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
+    expect(podSentences(world)[0]).toContain(": its node is drained; ");
+  });
+
+  test("marked NotReady is not said to be on a silent node, as its kubelet may have said so itself", () => {
+    const world = ledgerWorld();
+    world.tell("asked.unready", WEB, null);
+    const told = world.ledger.reader.explainPod("default", "web")?.timeline.map(({ text }) => text);
+    expect(told).toEqual(["asked to be marked NotReady: its node is not ready"]);
+  });
+});
+
+describe("a node", () => {
+  const unknown = { readiness: "unknown", ready: "Unknown" } as const;
+
+  test("found silent by a controller that started later is not said never to have given a sign of life", () => {
+    const world = ledgerWorld();
+    const ready = { type: "Ready", status: "Unknown", heartbeatAt: START_AT, transitionAt: START_AT } as const;
+    const conditions = [{ ...ready, reason: "NodeStatusUnknown" }];
+    world.tell("judged.node", judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: null }), null);
+    expect(nodeSentences(world)[0]).toBe(
+      "Node n-1 is unknown since 2026-01-01T00:00:00Z (0 ms): no sign of life had been heard when it was judged.",
+    );
+    world.tell("observed.node", observedNode("n-1", { conditions }), null);
+    expect(nodeSentences(world)[0]).toContain(": its kubelet last told its status at 2026-01-01T00:00:00Z.");
+    const never = [{ ...ready, reason: "NodeStatusNeverUpdated" }];
+    world.tell("observed.node", observedNode("n-1", { conditions: never }), null);
+    expect(nodeSentences(world)[0]).toContain(": its kubelet never told its status.");
+  });
+
+  test("judged before we listened is told at the instant of the verdict, and once however often it is told", () => {
+    const world = ledgerWorld();
+    world.clock.advance(60_000);
+    const judged = judgedNode("n-1", { ...unknown, since: START_AT + 50_000, heartbeatAt: START_AT });
+    world.tell("judged.node", { ...judged, eviction: "evicted" }, null);
+    world.tell("judged.node", { ...judged, eviction: "evicted" }, null);
+    expect(timeline(world)).toMatchObject([
+      { at: START_AT + 50_000, times: 1, text: "judged unknown: silent for 50 s; its pods may not stay" },
+    ]);
+  });
+
+  test("whose verdict an earlier ledger kept is told of it once when it is told again", () => {
+    const judged = judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: START_AT - 50_000 });
+    const world = ledgerWorld({ store: remembering(["judged.node", judged]) });
+    world.clock.advance(60_000);
+    world.tell("judged.node", judged, null);
+    expect(timeline(world)).toMatchObject([{ at: START_AT, times: 1, text: "judged unknown: silent for 50 s" }]);
+  });
+
+  test("that was replaced under its name is told apart from the one before", () => {
+    const world = ledgerWorld();
+    world.tell("observed.node", observedNode("n-1", { uid: "old" }), null);
+    world.tell("judged.node", judgedNode("n-1", { uid: "old" }), null);
+    world.tell("observed.node", observedNode("n-1", { uid: "new" }), null);
+    world.tell("judged.node", judgedNode("n-1", { ...unknown, uid: "old" }), null);
+    expect(timeline(world).map(({ text }) => text)).toEqual(["is another node of that name from here on"]);
+  });
+
+  test("is not said to have left while the ledger has not been told which nodes there are", () => {
+    const world = ledgerWorld({ store: remembering(["judged.node", judgedNode("n-1", unknown)]) });
+    expect(timeline(world)).toHaveLength(1);
+    expect(nodeSentences(world)).toEqual([
+      "Node n-1 has not been told of since this ledger began: no pulse from the observer.",
+    ]);
+  });
+
+  test.each<[BodyOf<"judged.zone">["state"], number, string]>([
+    ["Normal", 10, "It waits for its turn, and no turn comes: its zone's eviction rate is 0."],
+    ["PartialDisruption", 100, "It waits for its turn, and no turn comes: its zone's eviction rate is 0."],
+    [
+      "PartialDisruption",
+      10,
+      "It waits for its turn, and no turn comes while so much of a zone so small is not ready.",
+    ],
+  ])("whose turn never comes in a zone that is %s with %i nodes is told the reason that holds", (state, size, why) => {
+    const world = ledgerWorld();
+    world.tell("judged.zone", judgedZone({ state, size, taintsPerSecond: 0, notReady: 9 }), null);
+    world.tell("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
+    expect(nodeSentences(world)).toContain(why);
+  });
+});
+
+describe("a pod that waited when an earlier ledger ended", () => {
+  const recalled = () => ledgerWorld({ store: remembering(["judged.pod", judgedPod({ deadlineAt: DEADLINE_AT })]) });
+
+  test("waits on while its node is tainted", () => {
+    const world = recalled();
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    expect(waiting(world)).toHaveLength(1);
+  });
+
+  test("is asked to go by nothing when its node is well again", () => {
+    const world = recalled();
+    expect(waiting(world)).toHaveLength(1);
+    world.tell("observed.node", observedNode("n-1"), null);
+    expect(waiting(world)).toEqual([]);
+    expect(podSentences(world)).toEqual(["Nothing asks pod default/web to go."]);
+  });
+
+  test("and was lifted since is recalled as such, though its node is tainted", () => {
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
+    expect(waiting(world)).toHaveLength(1);
+    store.remember("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }));
+    expect(waiting(world)).toEqual([]);
+  });
+
+  test("is asked to go by nothing when its node has left", () => {
+    const world = recalled();
+    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    expect(waiting(world)).toEqual([]);
+  });
+
+  test("is not recalled when its node is known to be well", () => {
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    world.tell("observed.node", observedNode("n-1"), null);
+    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
+    expect(waiting(world)).toEqual([]);
+  });
+});
+
+/** A store whose earlier ledger heard these messages, and which may remember more of them later. */
+function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
+  let receive: (message: AnyMessage) => void = () => {};
+  let count = 0;
+  const store = {
+    restore(tell: (message: AnyMessage) => void) {
+      receive = tell;
+      for (const [type, body] of heard) store.remember(type, body);
+    },
+    remember(type: MessageType, body: BodyOf<MessageType>) {
+      receive({ v: 1, id: `earlier:${count++}`, type, source: "s@m", at: START_AT, cause: null, body } as AnyMessage);
+    },
+    keep() {},
+    forget() {},
+    ready: () => true,
+    close() {},
+  };
+  return store satisfies LedgerStore;
+}

@@ -5,6 +5,9 @@
 import { type BoundPod, type Kube, type Log, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { apiTime } from "../runtime/api-time.ts";
 
+/** Name and image of a hollow pod's only container. */
+const CONTAINER = "hollow";
+
 /** What a live node owes one of its pods. */
 type PodDuty = "run" | "finalise" | null;
 
@@ -26,7 +29,7 @@ export function hollowPod(nodeName: string, index: number): { readonly ref: Obje
     spec: {
       nodeName,
       automountServiceAccountToken: false,
-      containers: [{ name: "hollow", image: "hollow" }],
+      containers: [{ name: CONTAINER, image: CONTAINER }],
     },
   };
   return { ref, body };
@@ -95,12 +98,17 @@ function keyOf({ pod }: BoundPod): string {
   return `${pod.namespace}/${pod.name}`;
 }
 
-/** The status of a pod that runs and is ready; `uid` keeps it from reaching another pod of the same name. */
+/**
+ * The status of a pod that runs and is ready, with its one container, which kubectl counts; `uid` keeps it from reaching
+ * another pod of the same name.
+ */
 function runningStatus(uid: string, now: string): unknown {
   const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
     type,
     status: "True",
     lastTransitionTime: now,
   }));
-  return { metadata: { uid }, status: { phase: "Running", startTime: now, conditions } };
+  const running = { state: { running: { startedAt: now } }, ready: true, started: true, restartCount: 0 };
+  const containerStatuses = [{ name: CONTAINER, image: CONTAINER, imageID: "", ...running }];
+  return { metadata: { uid }, status: { phase: "Running", startTime: now, conditions, containerStatuses } };
 }

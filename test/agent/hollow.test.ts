@@ -222,14 +222,18 @@ describe("a hollow node deleted underneath", () => {
 });
 
 describe("pods of hollow nodes", () => {
-  const pod = (name: string) => api.get(`${PODS}/${name}`) as { status?: { phase?: string } } | undefined;
+  interface ShownPod {
+    readonly status?: { readonly phase?: string; readonly containerStatuses?: readonly { readonly ready: boolean }[] };
+  }
+  const pod = (name: string) => api.get(`${PODS}/${name}`) as ShownPod | undefined;
   const ready = (name: string) =>
     api.get(`${PODS}/${name}`)?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
-  it("are created and run", () => {
+  it("are created and run, with their container ready, as kubectl counts it", () => {
     start(3, { pods: 2 });
     expect(hollow.summary()).toMatchObject({ pods: 6, podsCreated: 6 });
     expect([pod("n-2-pod-1")?.status?.phase, ready("n-2-pod-1")]).toEqual(["Running", "True"]);
+    expect(pod("n-2-pod-1")?.status?.containerStatuses).toMatchObject([{ ready: true }]);
   });
 
   it("that are being deleted are gone at once from a live node, and stay on a stopped one until it resumes", () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { metricsIn, ROOT, read, unknownMetrics } from "./documented-metrics.ts";
+import { metricsIn, ROOT, read, rowsOf, unknownMetrics } from "./documented-metrics.ts";
 
 /** What prom-client adds of the process itself. */
 const PROCESS_METRIC = /\b(?:process|nodejs)_/;
@@ -31,6 +31,11 @@ describe("alert rules", () => {
       expect(annotations.description.length).toBeGreaterThan(40);
     },
   );
+
+  test("are answered in docs/alerts.md, each in its place", () => {
+    const answered = rowsOf("docs/alerts.md").map(([alert]) => alert);
+    expect(answered).toEqual(rules.map(({ alert }) => alert));
+  });
 
   test("fire when they should and are silent when they should be, as promtool sees it", ({ skip }) => {
     const promtool = (process.env.PATH ?? "")

@@ -76,12 +76,12 @@ export class InstalledCluster {
     return use();
   }
 
-  /** Applies as a user does; a server older than 1.21 knows disruption budgets under their first name only. */
+  /** Applies as a user does; a server older than 1.21 knows disruption budgets under their first name and shape only. */
   async #apply(overlay: string, { text }: Manifests): Promise<void> {
     const { stdout: versions } = await this.api.kubectl("api-versions");
     const known = versions.split("\n").includes("policy/v1")
       ? text
-      : text.replaceAll("policy/v1\n", "policy/v1beta1\n");
+      : text.replaceAll("policy/v1\n", "policy/v1beta1\n").replaceAll(/^ *unhealthyPodEvictionPolicy: .*\n/gm, "");
     const file = join(this.#folder, `${overlay}.yaml`);
     writeFileSync(file, known);
     const { code, stderr } = await this.api.kubectl("apply", "-f", file);

@@ -60,5 +60,15 @@ describeWithKube("every pod", () => {
         expect(policies).toContain(labels["app.kubernetes.io/name"]);
       }
     });
+
+    test("can be reached by everyone at Vigil's console alone", () => {
+      const open = manifests.openPorts();
+      expect(open).toEqual([{ policy: "vigil", port: 8080 }]);
+    });
+
+    test("of Vigil that cannot see does not keep a node from being drained", () => {
+      const policies = manifests.drainPolicies();
+      expect(policies).toMatchObject({ "vigil-reader": "AlwaysAllow", "vigil-writer": "AlwaysAllow" });
+    });
   });
 }, ["kubectl"]);

@@ -72,6 +72,19 @@ interface WorkloadManifest extends Manifest {
   readonly spec: { readonly template: { readonly metadata: PodMetadata; readonly spec: PodTemplate } };
 }
 
+interface NetworkPolicyManifest extends Manifest {
+  readonly spec: {
+    readonly ingress: readonly {
+      readonly from?: readonly object[];
+      readonly ports: readonly { readonly port: number }[];
+    }[];
+  };
+}
+
+interface BudgetManifest extends Manifest {
+  readonly spec: { readonly unhealthyPodEvictionPolicy?: string };
+}
+
 interface SelectingManifest extends Manifest {
   readonly spec: { readonly [field in "selector" | "podSelector"]?: { readonly matchLabels: Labels } };
 }
@@ -106,6 +119,20 @@ export class Manifests {
   selectorsOf(kind: "PodDisruptionBudget" | "NetworkPolicy"): Labels[] {
     const all = this.#ofKind<SelectingManifest>(kind);
     return all.map(({ spec }) => (spec.selector ?? spec.podSelector)?.matchLabels ?? {});
+  }
+
+  /** The ports that network policies open to everyone, whoever he is. */
+  openPorts(): { readonly policy: string; readonly port: number }[] {
+    return this.#ofKind<NetworkPolicyManifest>("NetworkPolicy").flatMap(({ metadata, spec }) => {
+      const open = spec.ingress.filter(({ from = [] }) => from.length === 0);
+      return open.flatMap(({ ports }) => ports.map(({ port }) => ({ policy: metadata.name, port })));
+    });
+  }
+
+  /** When pods that are not ready may be evicted from a node that is drained, by disruption budget. */
+  drainPolicies(): Readonly<Record<string, string | undefined>> {
+    const budgets = this.#ofKind<BudgetManifest>("PodDisruptionBudget");
+    return Object.fromEntries(budgets.map(({ metadata, spec }) => [metadata.name, spec.unhealthyPodEvictionPolicy]));
   }
 
   /** Every right that is given to someone. */

@@ -69,7 +69,9 @@ describeWithEachNats("the first connection", () => {
     say(transport, "vigil.v1.c.asked.eviction.1.ns.pod", "not mine");
     say(transport, "vigil.v1.c.judged.zone.1.a", "mine");
     await until("the zone hears itself", () => heard.length > 0);
-    expect(await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" })).toBe(1);
+    const refused = () => metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" });
+    await until("the other publish is refused", async () => (await refused()) > 0);
+    expect(await refused()).toBe(1);
   });
 });
 

@@ -50,6 +50,8 @@ async function natsWorld(): Promise<TransportWorld> {
     async mend() {
       await server.start();
       await until("every connection is back", all(true));
+      // A link is back before the server has read its subscriptions.
+      for (const link of links) await link.flush();
     },
     async close() {
       for (const link of links) await link.close();

@@ -13,6 +13,8 @@ import { freePort, type NatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
+/** Longer than everything that the test waits for one after the other. */
+const LONG_TEST_MS = 180_000;
 const deployed = (file: string): string => readFileSync(join(DEPLOYED, file), "utf8");
 
 interface Container {
@@ -69,7 +71,9 @@ describeWithEachNats("the StatefulSet's servers", () => {
     delete process.env.ROUTE_PASSWORD;
   });
 
-  test("are one bus that keeps history, which the loss of one leaves whole, and which a server without the password cannot join", async () => {
+  test("are one bus that keeps history, which the loss of one leaves whole, and which a server without the password cannot join", {
+    timeout: LONG_TEST_MS,
+  }, async () => {
     const keys = folder();
     makeKeys(keys);
     const password = readFileSync(join(keys, "route-password"), "utf8");

@@ -114,6 +114,10 @@ describeWithEachNats("under the deployed roles", () => {
       atEnd(() => transport.close());
       return { role, metrics, transport };
     };
+    // It listens before anything is judged: a judgement that stays the same is told once.
+    const inspector = await connectAs("inspector");
+    const judged = hear(inspector.transport, "vigil.v1.prod.judged.node.*.node-1");
+    await inspector.transport.flush();
     const links = await Promise.all(Object.keys(processes).map(connectAs));
     for (const { role, metrics, transport } of links) {
       const common = { clock, random, log, metrics, profile: PROFILE, kube: kubeOf(metrics), transport };
@@ -127,8 +131,6 @@ describeWithEachNats("under the deployed roles", () => {
       const controller = startController({ ...common, ...place, fatal: (problem) => log.error(problem) });
       atEnd(() => controller.stop());
     }
-    const inspector = await connectAs("inspector");
-    const judged = hear(inspector.transport, "vigil.v1.prod.judged.node.*.node-1");
     await untilShown("node-1 is at the API", async () => (await read("Node", "node-1")) !== null);
     createPod(kube, "web", "node-1");
     await untilShown("node-1 is well", async () => taintsOf(await read("Node", "node-1")).length === 0);

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { until } from "./until.ts";
 
 /** What a test prints when there is no Chromium. */
 const CHROMIUM_MISSING = "chromium not found: apt-get install chromium";
@@ -74,8 +75,14 @@ async function debuggerOf(browser: ChildProcess): Promise<string> {
       resolve(found);
     });
   });
-  const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Record<string, string>[];
-  return targets.find(({ type }) => type === "page")?.webSocketDebuggerUrl ?? "";
+  // The browser listens before its first page is there.
+  let address: string | undefined;
+  await until("chromium has a page", async () => {
+    const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Record<string, string>[];
+    address = targets.find(({ type }) => type === "page")?.webSocketDebuggerUrl;
+    return address !== undefined;
+  });
+  return address ?? "";
 }
 
 type Reply = Readonly<Record<string, unknown>>;

@@ -43,13 +43,20 @@ export interface NatsServer {
 
 /** Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. */
 const PORTS = { first: 20_000, end: 32_000 };
+/** Test processes beside each other take from ranges of their own: a server may start late, or be away for a while. */
+const RANGES = 4;
+const given = new Set<number>();
 
-/** A port that nothing listens on at the moment. */
+/** A port that nothing listens on at the moment, and that is given to nobody else in this run of the tests. */
 export async function freePort(): Promise<number> {
-  let port = 0;
-  do port = randomInt(PORTS.first, PORTS.end);
-  while (!(await isFree(port)));
-  return port;
+  const size = (PORTS.end - PORTS.first) / RANGES;
+  const first = PORTS.first + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * size;
+  for (;;) {
+    const port = randomInt(first, first + size);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { until } from "./until.ts";
 
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
-const ROOM_TO_START_MS = 30_000;
+const ROOM_TO_START_MS = 60_000;
 
 /** A running `vigil`, started with a clean environment, so that no kubeconfig of the machine gets in. */
 export class VigilProcess {
@@ -21,11 +21,11 @@ export class VigilProcess {
   constructor(argv: readonly string[], nodeFlags: readonly string[] = []) {
     const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
     this.#child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
-    this.#child.stdout?.on("data", (chunk: Buffer) => {
-      this.#out += chunk.toString();
+    this.#child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#out += chunk;
     });
-    this.#child.stderr?.on("data", (chunk: Buffer) => {
-      this.#err += chunk.toString();
+    this.#child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      this.#err += chunk;
     });
     this.#exit = once(this.#child, "close").then(([code]) => code);
     process.once("exit", this.#endWithTest);
@@ -47,17 +47,19 @@ export class VigilProcess {
     return this.#err;
   }
 
-  /** Log lines so far, opened; lines that are no JSON are left out. */
+  /** Log lines so far, opened; lines that are no JSON are left out, and the last while it is not whole. */
   get logged(): { readonly level: string; readonly message: string; readonly [field: string]: unknown }[] {
     return this.#err
       .split("\n")
+      .slice(0, -1)
       .flatMap((line) => (line.startsWith("{") && line.endsWith("}") ? [JSON.parse(line)] : []));
   }
 
   /** Waits for a log line that contains a text. */
   async says(text: string): Promise<void> {
     const said = () => this.logged.some(({ message }) => message.includes(text));
-    await until(`vigil says ${JSON.stringify(text)}; it said ${this.#err}`, said, { withinMs: ROOM_TO_START_MS });
+    const what = () => `vigil says ${JSON.stringify(text)}; it said ${this.#err}`;
+    await until(what, said, { withinMs: ROOM_TO_START_MS });
   }
 
   /** Sends a signal. */

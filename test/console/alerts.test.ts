@@ -74,6 +74,22 @@ describe("the Grafana dashboard", () => {
     expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
+  test("shows of the processes in Prometheus Vigil's alone", () => {
+    const exprs = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const ofProcesses = exprs.filter((expr) => PROCESS_METRIC.test(expr));
+    expect(ofProcesses.length).toBeGreaterThan(0);
+    for (const expr of ofProcesses) expect(expr).toMatch(/ and on \(job, instance\) vigil_\w+$/);
+  });
+
+  test("looks back far enough for a Prometheus that scrapes once a minute, as the alerts do", () => {
+    const exprs = [...rules, ...panels.flatMap(({ targets = [] }) => targets)].map(({ expr }) => expr);
+    const seconds = { s: 1, m: 60, h: 3600 };
+    const windows = exprs.flatMap((expr) => [...expr.matchAll(/\[(\d+)([smh])\]/g)]);
+    const spans = windows.map(([, count, unit]) => Number(count) * seconds[unit as keyof typeof seconds]);
+    expect(spans.length).toBeGreaterThan(10);
+    expect(Math.min(...spans)).toBeGreaterThanOrEqual(120);
+  });
+
   test("has panels that are told apart by their ids", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   });

@@ -27,7 +27,7 @@ export function makeKeys(folder: string): void {
 if (import.meta.main) {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {
-    process.stderr.write("name the folder to write to: node deploy/nats/make-keys.ts <folder>\n");
+    process.stderr.write("name the folder to write to: npx node deploy/nats/make-keys.ts <folder>\n");
     process.exit(2);
   }
   makeKeys(folder);

@@ -9,7 +9,7 @@ import { VERBS } from "./verbs.ts";
 /** Runs one command line to its end and gives the exit code. Problems are printed, never thrown. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const [word, ...rest] = argv;
-  if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest[0], host);
+  if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest, host);
   const verb = VERBS.find(({ name }) => name === word);
   if (verb === undefined) return usageProblem(unknownVerb(word), host);
   if (asksForHelp(rest)) {
@@ -26,7 +26,9 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
   }
 }
 
-function help(word: string | undefined, host: Host): number {
+function help(words: readonly string[], host: Host): number {
+  const [word, more] = words;
+  if (more !== undefined) return usageProblem(`help ${words.join(" ")}: ${more} is too much`, host);
   const verb = VERBS.find(({ name }) => name === word);
   if (word !== undefined && verb === undefined) return usageProblem(unknownVerb(word), host);
   host.print(verb === undefined ? overview(VERBS) : verbHelp(verb, host.columns));

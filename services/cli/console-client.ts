@@ -1,6 +1,6 @@
 /** Asks the console of a running process over HTTP. What it answers is decided in services/console. */
 import type { Setting } from "../runtime/config.value.ts";
-import { Failure } from "./verb.ts";
+import { Failure, type Host } from "./verb.ts";
 
 /** Where the console is. */
 export const CONSOLE_SETTINGS = {
@@ -15,11 +15,13 @@ export const CONSOLE_SETTINGS = {
 
 const ANSWER_MS_MAX = 10_000;
 
-/** The JSON under a path of the console. Throws a Failure of one line. */
-export async function askConsole<T>(server: string, path: string): Promise<T> {
+/** The JSON under a path of the console. Throws a Failure of one line, also when the process is asked to end. */
+export async function askConsole<T>(server: string, path: string, { stopped }: Pick<Host, "stopped">): Promise<T> {
   const url = URL.parse(path, server);
   if (url === null) throw new Failure(`--server=${server}: not a URL; write it as http://127.0.0.1:8080`);
-  const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).catch((error: Error) => {
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(ANSWER_MS_MAX)]);
+  const response = await fetch(url, { signal }).catch((error: Error) => {
+    if (stopped.aborted) throw new Failure("interrupted before the console answered");
     const why = error.cause instanceof Error ? error.cause.message : error.message;
     throw new Failure(`no console at ${server}: ${why}; start vigil run with --listen, or name another with --server`);
   });

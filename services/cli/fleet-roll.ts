@@ -13,7 +13,7 @@ import { silentLog } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { natsOptionsOf } from "./nats-options.ts";
 import { tableText } from "./table.ts";
-import { Failure } from "./verb.ts";
+import { Failure, type Host, untilStopped } from "./verb.ts";
 
 /** One member as its pulses tell. */
 export interface MemberReport {
@@ -28,8 +28,21 @@ export interface MemberReport {
 /** Every member is heard within two pulses. */
 const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
 
-/** Listens to the pulses of a fleet. Throws a Failure when NATS cannot be reached, or does not let us listen. */
-export async function hearFleet(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promise<MemberReport[]> {
+/**
+ * Listens to the pulses of a fleet. Throws a Failure when NATS cannot be reached, or does not let us listen, or the
+ * process is asked to end.
+ */
+export async function hearFleet(
+  values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
+  host: Pick<Host, "stopped">,
+): Promise<MemberReport[]> {
+  const interrupted = untilStopped(host).then(() => {
+    throw new Failure("interrupted before the fleet was heard");
+  });
+  return Promise.race([interrupted, heardOn(values)]);
+}
+
+async function heardOn(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promise<MemberReport[]> {
   if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
   const refusals: string[] = [];
   const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };

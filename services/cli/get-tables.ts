@@ -30,7 +30,8 @@ export function nodesTable(nodes: readonly NodeReport[], nowMs: number): string 
         name,
         readiness,
         spanText(nowMs - since),
-        heartbeatAt === null ? "" : `${spanText(nowMs - heartbeatAt)} ago`,
+        // Of a node that lives only the sign before its last judgement is told: many have followed it.
+        heartbeatAt === null || readiness !== "unknown" ? "" : `${spanText(nowMs - heartbeatAt)} ago`,
         eviction,
         zoneTitleOf(zone),
       ]),

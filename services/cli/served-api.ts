@@ -33,10 +33,13 @@ export async function serveApi(
   host: Host,
 ): Promise<HttpFront> {
   const { host: bound, port } = parseAddress(address, "listen");
-  const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch((error: Error) => {
-    throw new Failure(`--listen=${address}: ${error.message}`);
-  });
-  writeNamedFile(host, writeKubeconfig, kubeconfigOf("vigil", front.url));
+  const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch(
+    (error: NodeJS.ErrnoException) => {
+      const reason = error.code === "EADDRINUSE" ? "the port is taken, choose another" : error.message;
+      throw new Failure(`--listen=${address}: ${reason}`);
+    },
+  );
+  writeNamedFile(host, "write-kubeconfig", writeKubeconfig, kubeconfigOf("vigil", front.url));
   return front;
 }
 

@@ -6,21 +6,25 @@ import type { ProcessPort } from "../runtime/process.ts";
 /** The world as a verb sees it: where it prints, what it may read, and when it should end. */
 export type Host = ProcessPort;
 
-/** Reads a file that a flag names. Throws a Failure of one line. */
-export function readNamedFile(host: Host, path: string): string {
-  return naming(path, () => host.readFile(path));
+/** Reads the file that a flag, named without its dashes, was given. Throws a Failure of one line. */
+export function readNamedFile(host: Host, flag: string, path: string): string {
+  return naming(flag, path, () => host.readFile(path));
 }
 
-/** Writes a file that a flag names. Throws a Failure of one line. */
-export function writeNamedFile(host: Host, path: string, text: string): void {
-  naming(path, () => host.writeFile(path, text));
+/** Writes the file that a flag, named without its dashes, was given. Throws a Failure of one line. */
+export function writeNamedFile(host: Host, flag: string, path: string, text: string): void {
+  naming(flag, path, () => host.writeFile(path, text));
 }
 
-function naming<V>(path: string, act: () => V): V {
+/** The file system's words without its code and its call, which name nothing that the line does not. */
+const CODE_AND_CALL = /^E[A-Z]+: |, \w+( '.*')?$/g;
+
+function naming<V>(flag: string, path: string, act: () => V): V {
   try {
     return act();
   } catch (error) {
-    throw new Failure(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure(`--${flag}=${path}: ${reason.replace(CODE_AND_CALL, "")}`);
   }
 }
 
@@ -28,7 +32,7 @@ function naming<V>(path: string, act: () => V): V {
 export class Failure extends Error {}
 
 /** Resolves when the process is asked to end. */
-export function untilStopped({ stopped }: Host): Promise<void> {
+export function untilStopped({ stopped }: Pick<Host, "stopped">): Promise<void> {
   return new Promise((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve(), { once: true });
@@ -69,6 +73,8 @@ export interface VerbDefinition<T extends SettingTable> {
   readonly summary: string;
   readonly words?: string;
   readonly firstWords?: readonly string[];
+  /** How many words it takes at most; when not given, it looks at them itself. */
+  readonly wordsMax?: number;
   readonly settings: T;
   readonly examples: readonly Example[];
   /** Runs with a value for every setting and the words that are no flags. Gives the exit code. */
@@ -77,7 +83,7 @@ export interface VerbDefinition<T extends SettingTable> {
 
 /** Makes a verb whose flags are one table. */
 export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>): Verb {
-  const { name, summary, words = "", firstWords = [], settings, examples } = definition;
+  const { name, summary, words = "", firstWords = [], wordsMax, settings, examples } = definition;
   return {
     name,
     summary,
@@ -89,8 +95,14 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
     start: async (argv, host) => {
       const { given, words: said } = parseFlags(argv, settings);
       if (words === "" && said[0] !== undefined) throw new ConfigProblem(`${said[0]}: vigil ${name} takes flags only`);
+      if (wordsMax !== undefined) refuseMore([name, ...said], 1 + wordsMax);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
       return definition.run(Object.fromEntries(values) as ValuesOf<T>, said, host);
     },
   };
+}
+
+/** Throws a ConfigProblem when there are more words than so many. */
+function refuseMore(words: readonly string[], wordsMax: number): void {
+  if (words.length > wordsMax) throw new ConfigProblem(`${words.join(" ")}: ${words[wordsMax]} is too much`);
 }

@@ -21,6 +21,8 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+const STREAM_HEADERS = { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" };
+
 /** The files of the page by the path they are served under. */
 const PAGE: ReadonlyMap<string, Answer> = new Map(
   (
@@ -130,8 +132,9 @@ function answer(request: IncomingMessage, response: ServerResponse, { options, s
     send(response, problem(400, `${target}: not a path`));
   } else if (url.pathname === "/metrics") {
     sendMetrics(response, options);
-  } else if (url.pathname === "/api/stream" && stream !== null && method === "GET") {
-    follow(response, stream);
+  } else if (url.pathname === "/api/stream" && stream !== null) {
+    if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
+    else follow(response, stream);
   } else {
     send(response, PAGE.get(url.pathname) ?? answerTo(url, sources) ?? problem(404, `${url.pathname}: not here`));
   }
@@ -148,7 +151,7 @@ function sendMetrics(response: ServerResponse, { metricsText, log }: ConsoleOpti
 }
 
 function follow(response: ServerResponse, stream: Stream): void {
-  response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" });
+  response.writeHead(200, STREAM_HEADERS);
   const follower: Follower = {
     send(text) {
       response.write(text);

@@ -86,7 +86,7 @@ export class History {
 
   /** The latest decisions, newest first. */
   latest(limit: number): readonly Decision[] {
-    return this.#latest.slice(-Math.min(limit, LATEST_MAX)).reverse();
+    return this.#latest.slice(this.#latest.length - Math.min(limit, LATEST_MAX, this.#latest.length)).reverse();
   }
 
   #append(entries: Entry[], entry: Entry): void {

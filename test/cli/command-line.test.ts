@@ -70,6 +70,15 @@ describe("a mistake is one line and exit code 2:", () => {
       'vigil: --readiness=unkown: "unkown" is none of any, starting, ready, notReady, unknown; did you mean unknown?\n',
     ],
     [["get", "fleet"], "vigil: get fleet: name the NATS it talks on, with --nats\n"],
+    [["get", "zones", "eu"], "vigil: get zones eu: eu is too much\n"],
+    [["machine", "node", "pod"], "vigil: machine node pod: pod is too much\n"],
+    [["completion", "bash", "zsh"], "vigil: completion bash zsh: zsh is too much\n"],
+    [["help", "run", "get"], "vigil: help run get: get is too much\n"],
+    [
+      ["run", "--kubeconfig=/no/such", "--listen=99"],
+      "vigil: --listen=99: not an address; write it as :8080 or 127.0.0.1:8080\n",
+    ],
+    [["playground", "--console=99"], "vigil: --console=99: not an address; write it as :8080 or 127.0.0.1:8080\n"],
     [["explain", "node"], "vigil: explain node: write it as explain node worker-7 or explain pod shop/cart-0\n"],
     [["explain", "pod", "x"], "vigil: explain pod x: write it as explain node worker-7 or explain pod shop/cart-0\n"],
   ])("%j", async (argv, err) => {
@@ -79,9 +88,10 @@ describe("a mistake is one line and exit code 2:", () => {
 
 describe("what was asked for properly but cannot be done is one line and exit code 1:", () => {
   test.each([
-    [["run", "--config=missing.yaml"], "vigil: missing.yaml: no such file\n"],
+    [["run", "--config=missing.yaml"], "vigil: --config=missing.yaml: no such file\n"],
     [["run", "--kubeconfig=/no/such/file"], /^vigil: kubeconfig \/no\/such\/file: .*no such file.*\n$/],
     [["get", "zones", "--server=http://127.0.0.1:1"], /^vigil: no console at http:\/\/127\.0\.0\.1:1: .*--listen.*\n$/],
+    [["apiserver", "--listen=127.0.0.1:0", "--write-kubeconfig="], "vigil: --write-kubeconfig=: no such file\n"],
     [["get", "zones", "--server=nowhere"], /^vigil: --server=nowhere: not a URL; .*\n$/],
     [["get", "fleet", "--nats=nats://127.0.0.1:1"], /^vigil: NATS at .* cannot be reached: .*\n$/],
   ])("%j", async (argv, err) => {

@@ -31,7 +31,10 @@ export function fakeHost(files: Readonly<Record<string, string>> = {}): FakeHost
       if (text === undefined) throw new Error("no such file");
       return text;
     },
-    writeFile: (path, text) => held.set(path, text),
+    writeFile(path, text) {
+      if (path === "") throw new Error("ENOENT: no such file, open ''");
+      held.set(path, text);
+    },
     stopped: stop.signal,
     out: () => printed.join(""),
     err: () => warned.join(""),

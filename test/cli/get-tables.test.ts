@@ -32,15 +32,17 @@ test("zones tell their state and their pace", () => {
   );
 });
 
-test("nodes tell by name their readiness and their last sign of life", () => {
+test("nodes tell by name their readiness, and their last sign of life where no other followed", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
   const unheard = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
-  expect(nodesTable([unheard, silent], NOW)).toBe(
+  const beating = { ...node, name: "n3", readiness: "ready", zone: "" } as const;
+  expect(nodesTable([unheard, beating, silent], NOW)).toBe(
     [
       "NODE   READINESS   FOR   LAST SIGN   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",
-      "n2     starting    1 s   -           evicted    (no zone)\n",
+      "n2     starting    1 s   -           evicted    (no zone)",
+      "n3     ready       1 s   -           evicted    (no zone)\n",
     ].join("\n"),
   );
 });
@@ -81,16 +83,29 @@ describe("the fleet", () => {
   });
 });
 
-test("an explanation is its sentences and, after them, what led there", () => {
+test("an explanation is its sentences and, after them, what led there and to which object it happened", () => {
   const decision = {
     id: "1",
     cause: null,
     type: "judged.node",
     object: { kind: "Node" as const, namespace: "", name: "n1" },
   };
-  const timeline = [{ ...decision, at: NOW, text: "judged Unknown", times: 2 } as const];
+  const zone = { kind: "Zone" as const, namespace: "", name: "eu:\u0000:a" };
+  const pod = { kind: "Pod" as const, namespace: "shop", name: "cart-0" };
+  const timeline = [
+    { ...decision, at: NOW, text: "judged Unknown", times: 2 },
+    { ...decision, at: NOW, object: zone, text: "is Normal", times: 1 },
+    { ...decision, at: NOW, object: pod, text: "must go", times: 1 },
+  ];
   expect(explanationText({ sentences: ["n1 is Unknown."], timeline })).toBe(
-    "n1 is Unknown.\n\nWhat led there:\n  2026-11-20 12:00:00  judged Unknown (2 times)\n",
+    [
+      "n1 is Unknown.",
+      "",
+      "What led there:",
+      "  2026-11-20T12:00:00Z  node n1 judged Unknown (2 times)",
+      "  2026-11-20T12:00:00Z  zone eu/a is Normal",
+      "  2026-11-20T12:00:00Z  pod shop/cart-0 must go\n",
+    ].join("\n"),
   );
   expect(explanationText({ sentences: ["All is well."], timeline: [] })).toBe("All is well.\n");
 });

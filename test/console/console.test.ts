@@ -170,6 +170,18 @@ describe("the API", () => {
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
+  test("answers HEAD of the event stream as its GET begins, and lets nobody wait", async () => {
+    const response = await (await setup()).get("/api/stream", { method: "HEAD" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  });
+
+  test("tells no decision to who asks for none", async () => {
+    const { json, world } = await setup();
+    world.tell("judged.zone", judgedZone(), null);
+    expect(await json("/api/decisions?limit=1")).toHaveLength(1);
+    expect(await json("/api/decisions?limit=0")).toEqual([]);
+  });
+
   test("survives a target that is no path", async () => {
     const { url, get } = await setup();
     const { port } = new URL(url);

@@ -6,15 +6,18 @@ import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 
-/** Serves probes, metrics and the dashboard on --listen; null without one. Throws a Failure when it cannot be had. */
+/**
+ * Serves probes, metrics and the dashboard on the address that a flag was given; null without one. Throws a Failure when
+ * it cannot be had.
+ */
 export async function openConsole(
-  { listen, shadow }: Pick<ProcessSettings, "listen" | "shadow">,
+  { listen, shadow, flag = "listen" }: Pick<ProcessSettings, "listen" | "shadow"> & { readonly flag?: string },
   parts: ControllerParts,
   { ledger }: Controller,
   { stopped }: Host,
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
-  const { host, port } = parseAddress(listen, "listen");
+  const { host, port } = parseAddress(listen, flag);
   const { cluster, member, services, metrics, profile, clock, log } = parts;
   const running = await startConsole({
     host: host === "" ? "::" : host,
@@ -28,7 +31,7 @@ export async function openConsole(
     metricsText: () => metrics.text(),
     ownChecks: () => [{ name: "running", problem: stopped.aborted ? "the process is ending" : null }],
   }).catch((error: Error) => {
-    throw new Failure(`--listen=${listen}: ${error.message}`);
+    throw new Failure(`--${flag}=${listen}: ${error.message}`);
   });
   log.info("console is listening", { url: running.url });
   return running;

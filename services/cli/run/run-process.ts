@@ -1,6 +1,7 @@
 /** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
+import { parseAddress } from "../../runtime/config.address.ts";
 import type { Config } from "../../runtime/config.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
 import { createKube } from "../../runtime/kube.ts";
@@ -24,6 +25,8 @@ const STARTED_MS = 20_000;
 /** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
+  // Now, and not when the API server has answered, which may be long from now.
+  if (settings.listen !== "") parseAddress(settings.listen, "listen");
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });

@@ -10,6 +10,7 @@ export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
     summary: "print a completion script for a shell",
     words: "<bash|zsh>",
     firstWords: SHELLS,
+    wordsMax: 1,
     settings: {},
     examples: [
       { command: "source <(vigil completion bash)", does: "completes vigil in this shell" },

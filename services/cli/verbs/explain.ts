@@ -1,6 +1,8 @@
 /** `vigil explain`: why a node or a pod is as it is, and what led there. */
-import type { Explanation } from "../../../protocols/status.ts";
+import type { Explanation, Subject } from "../../../protocols/status.ts";
+import { apiTime } from "../../runtime/api-time.ts";
 import { ConfigProblem } from "../../runtime/config.value.ts";
+import { zoneTitleOf } from "../../runtime/zone-key.ts";
 import { askConsole, CONSOLE_SETTINGS } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
@@ -16,18 +18,23 @@ export const explainVerb: Verb = defineVerb({
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
   run: async ({ server }, words, host) => {
-    host.print(explanationText(await askConsole<Explanation>(server, pathOf(words))));
+    host.print(explanationText(await askConsole<Explanation>(server, pathOf(words), host)));
     return 0;
   },
 });
 
-/** An explanation as text: the sentences, then the story with its instants. */
+/** An explanation as text: the sentences, then the story with its instants and whom each concerns. */
 export function explanationText({ sentences, timeline }: Explanation): string {
-  const story = timeline.map(({ at, text, times }) => {
-    const instant = new Date(at).toISOString().slice(0, 19).replace("T", " ");
-    return `  ${instant}  ${text}${times > 1 ? ` (${times} times)` : ""}`;
-  });
+  const story = timeline.map(
+    ({ at, object, text, times }) =>
+      `  ${apiTime(at)}  ${nameOf(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,
+  );
   return [...sentences, ...(story.length === 0 ? [] : ["", "What led there:", ...story]), ""].join("\n");
+}
+
+function nameOf({ kind, namespace, name }: Subject): string {
+  const title = kind === "Zone" ? zoneTitleOf(name) : name;
+  return `${kind.toLowerCase()} ${namespace === "" ? title : `${namespace}/${title}`}`;
 }
 
 function pathOf([kind = "", name = "", ...more]: readonly string[]): string {

@@ -37,40 +37,56 @@ const SETTINGS = {
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
-/** What can be got: the answer, and the answer as a table. */
-interface Topic<A> {
-  ask(values: Values): Promise<A>;
-  table(answer: A, nowMs: number): string;
+/** What can be got: the answer and how much there is, and the answer as a table. */
+interface Topic<R> {
+  ask(values: Values, host: Host): Promise<{ readonly rows: readonly R[]; readonly total: number }>;
+  table(rows: readonly R[], nowMs: number): string;
 }
 
-const topic = <A>(definition: Topic<A>): { show(values: Values, nowMs: number): Promise<string> } => ({
-  show: async (values, nowMs) => {
-    const answer = await definition.ask(values);
-    return values.output === "json" ? `${JSON.stringify(answer, null, 2)}\n` : definition.table(answer, nowMs);
+/** More than so many are not answered at once. */
+const LIMIT_MAX = 10_000;
+
+const topic = <R>(name: string, { ask, table }: Topic<R>): { show(values: Values, host: Host): Promise<void> } => ({
+  show: async (values, host) => {
+    const { rows, total } = await ask(values, host);
+    host.print(values.output === "json" ? `${JSON.stringify(rows, null, 2)}\n` : table(rows, host.wallMs()));
+    if (rows.length >= total) return;
+    const more = total > LIMIT_MAX ? `--limit=${LIMIT_MAX} shows the most` : `--limit=${total} shows all`;
+    host.warn(`vigil: ${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown; ${more}\n`);
   },
 });
 
+const whole = <R>(rows: readonly R[]) => ({ rows, total: rows.length });
+
+async function askNodes({ server, limit, readiness }: Values, host: Host) {
+  const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
+  const path = `/api/nodes?limit=${limit}${judged}`;
+  const { counts, nodes } = await askConsole<{ counts: Record<string, number>; nodes: NodeReport[] }>(
+    server,
+    path,
+    host,
+  );
+  const counted = Object.entries(counts).filter(([name]) => readiness === ANY || readiness === name);
+  return { rows: nodes, total: counted.reduce((sum, [, count]) => sum + count, 0) };
+}
+
+async function askTimers({ server, limit }: Values, host: Host) {
+  const path = `/api/evictions?limit=${limit}`;
+  const { count, next } = await askConsole<{ count: number; next: PendingEviction[] }>(server, path, host);
+  return { rows: next, total: count };
+}
+
 const TOPICS = new Map([
-  ["zones", topic({ ask: ({ server }) => askConsole<ZoneReport[]>(server, "/api/zones"), table: zonesTable })],
   [
-    "nodes",
-    topic({
-      ask: async ({ server, limit, readiness }) => {
-        const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
-        return (await askConsole<{ nodes: NodeReport[] }>(server, `/api/nodes?limit=${limit}${judged}`)).nodes;
-      },
-      table: nodesTable,
+    "zones",
+    topic("zones", {
+      ask: async ({ server }, host) => whole(await askConsole<ZoneReport[]>(server, "/api/zones", host)),
+      table: zonesTable,
     }),
   ],
-  [
-    "timers",
-    topic({
-      ask: async ({ server, limit }) =>
-        (await askConsole<{ next: PendingEviction[] }>(server, `/api/evictions?limit=${limit}`)).next,
-      table: timersTable,
-    }),
-  ],
-  ["fleet", topic({ ask: hearFleet, table: fleetTable })],
+  ["nodes", topic("nodes", { ask: askNodes, table: nodesTable })],
+  ["timers", topic("timers", { ask: askTimers, table: timersTable })],
+  ["fleet", topic("members", { ask: async (values, host) => whole(await hearFleet(values, host)), table: fleetTable })],
 ]);
 
 /** The verb that shows what is known. */
@@ -79,6 +95,7 @@ export const getVerb: Verb = defineVerb({
   summary: "show zones, nodes, running countdowns, or the members of the fleet",
   words: `<${[...TOPICS.keys()].join("|")}>`,
   firstWords: [...TOPICS.keys()],
+  wordsMax: 1,
   settings: SETTINGS,
   examples: [
     { command: "vigil get zones", does: "state, pace and queue of every zone" },
@@ -93,7 +110,7 @@ export const getVerb: Verb = defineVerb({
     const found = TOPICS.get(name);
     if (found === undefined)
       throw new ConfigProblem(`${`get ${name}`.trim()}: name one of ${[...TOPICS.keys()].join(", ")}`);
-    host.print(await found.show(values, host.wallMs()));
+    await found.show(values, host);
     return 0;
   },
 });

@@ -17,6 +17,7 @@ export const machineVerb: Verb = defineVerb({
   summary: "draw the life of a node or a zone as a Mermaid diagram",
   words: `<${[...MACHINES.keys()].join("|")}>`,
   firstWords: [...MACHINES.keys()],
+  wordsMax: 1,
   settings: {},
   examples: [{ command: "vigil machine node", does: "prints the states of a node, for any page that renders Mermaid" }],
   run: async (_values, [name = ""], host) => {

@@ -1,6 +1,7 @@
 /** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a story told as it happens. */
 import type { Clock } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
+import { parseAddress } from "../../runtime/config.address.ts";
 import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
 import { createLog } from "../../runtime/log.ts";
 import { systemRandom } from "../../runtime/random.ts";
@@ -48,12 +49,14 @@ export const playgroundVerb: Verb = defineVerb({
     { command: "vigil playground --serve", does: "keeps the cluster up afterwards, for kubectl" },
   ],
   run: async (values, _words, host) => {
+    if (values.console !== "") parseAddress(values.console, "console");
     const clock = realClock();
     const log = createLog({ level: "error", format: "auto" });
     const playground = startPlayground({ clock, random: systemRandom, log });
     const front = await serveApi(playground.apiserver, values, host);
     const { parts, controller } = playground;
-    const dashboard = await openConsole({ listen: values.console, shadow: false }, parts, controller, host);
+    const address = { listen: values.console, shadow: false, flag: "console" };
+    const dashboard = await openConsole(address, parts, controller, host);
     host.print(introduction(values.writeKubeconfig, dashboard?.url ?? null));
     const missing = await tell(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {

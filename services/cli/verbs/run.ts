@@ -28,7 +28,7 @@ export const runVerb: Verb = {
     },
   ],
   start: async (argv, host) => {
-    const { config, printConfig: printOnly } = parseRun(argv, (path) => readNamedFile(host, path));
+    const { config, printConfig: printOnly } = parseRun(argv, (path) => readNamedFile(host, "config", path));
     if (!printOnly) return runProcess(config, host);
     host.print(printConfig(config));
     return 0;

@@ -1,0 +1,57 @@
+/** Shows how `vigil get` and `vigil explain` ask a console: what is left out, who is silent, and an interruption. */
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { runCommandLine } from "../../services/cli/command-line.ts";
+import { fakeHost } from "./fake-host.ts";
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+async function consoleThat(answers: RequestListener): Promise<string> {
+  const server = createServer(answers);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `--server=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("an answer that leaves something out says so on standard error", () => {
+  const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
+  const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
+  const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: null, taint: null };
+
+  test.each([
+    [["nodes", "--limit=1"], { counts, nodes: [node] }, "1 of 6 nodes is shown; --limit=6 shows all"],
+    [["nodes", "--readiness=unknown"], { counts, nodes: [node] }, "1 of 2 nodes is shown; --limit=2 shows all"],
+    [["timers"], { count: 20_000, next: [pod, pod] }, "2 of 20000 timers are shown; --limit=10000 shows the most"],
+    [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
+    [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
+  ])("get %j", async (words, answer, note) => {
+    const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
+    const host = fakeHost();
+    expect(await runCommandLine(["get", ...words, server], host)).toBe(0);
+    expect(host.err()).toBe(note === "" ? "" : `vigil: ${note}\n`);
+  });
+});
+
+test.each([
+  ["get", "zones"],
+  ["explain", "node", "n1"],
+])("%s %s, interrupted while nobody answers, ends at once with one line and 1", async (...words) => {
+  const host = fakeHost();
+  const server = await consoleThat(() => host.stop());
+  expect(await runCommandLine([...words, server], host)).toBe(1);
+  expect(host.err()).toBe("vigil: interrupted before the console answered\n");
+});
+
+test("get fleet, interrupted while NATS does not answer, ends at once with one line and 1", async () => {
+  const host = fakeHost();
+  host.stop();
+  expect(await runCommandLine(["get", "fleet", "--nats=nats://127.0.0.1:1"], host)).toBe(1);
+  expect(host.err()).toBe("vigil: interrupted before the fleet was heard\n");
+});

@@ -7,8 +7,8 @@ import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 
 /**
- * Serves probes, metrics and the dashboard on the address that a flag was given; null without one. Throws a Failure when
- * it cannot be had.
+ * Serves probes, metrics and the dashboard on the address that a flag was given; null without one. Throws a Failure
+ * when it cannot be had.
  */
 export async function openConsole(
   { listen, shadow, flag = "listen" }: Pick<ProcessSettings, "listen" | "shadow"> & { readonly flag?: string },

@@ -39,8 +39,8 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
 /** What can be got: the answer and how much there is, and the answer as a table. */
 interface Topic<R> {
-  ask(values: Values, host: Host): Promise<{ readonly rows: readonly R[]; readonly total: number }>;
-  table(rows: readonly R[], nowMs: number): string;
+  readonly ask: (values: Values, host: Host) => Promise<{ readonly rows: readonly R[]; readonly total: number }>;
+  readonly table: (rows: readonly R[], nowMs: number) => string;
 }
 
 /** More than so many are not answered at once. */

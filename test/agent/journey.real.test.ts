@@ -4,6 +4,7 @@ import { cpus } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import { startHollowNodes } from "../../services/agent/hollow.service.ts";
+import type { NodeObject } from "../../services/agent/node-object.ts";
 import { nodeRef } from "../../services/agent/registration.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
@@ -13,6 +14,8 @@ import { VigilProcess } from "../support/vigil-process.ts";
 import { AgentScene } from "./journey.scene.ts";
 import { FIGURES, GIBIBYTE, MACHINE } from "./node-fixtures.ts";
 
+/** Of the one test that itself waits for half a minute. */
+const LONG = { timeout: 120_000 };
 const CMAD = "volumes.kubernetes.io/controller-managed-attach-detach";
 const leaseRef = (name: string) => ({ kind: "Lease", namespace: LEASE_NAMESPACE, name }) as const;
 
@@ -27,14 +30,18 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     await scene.close();
   });
 
+  /** Waits until a node's lease names this node as its owner; lease and node are written apart from each other. */
+  const leaseIsOf = (name: string, node: NodeObject | null): Promise<void> => {
+    const owned = { object: { metadata: { ownerReferences: [{ uid: node?.metadata.uid }] } } };
+    return expect.poll(() => read(scene.kube, leaseRef(name)), { timeout: 30_000 }).toMatchObject(owned);
+  };
+
   test("registers a fresh node with lease and Events, and Vigil takes the admission's taint off", async () => {
     scene.start("fresh", { zone: "z" });
-    await scene.shows("fresh", "Ready=True", []);
-    const node = await scene.node("fresh");
+    const node = await scene.shows("fresh", "Ready=True", []);
     expect(node?.status?.capacity).toMatchObject({ cpu: "4", memory: "8Gi", pods: "110" });
     expect(node?.metadata.labels).toMatchObject({ "topology.kubernetes.io/zone": "z" });
-    const lease = await read(scene.kube, leaseRef("fresh"));
-    expect(lease).toMatchObject({ object: { metadata: { ownerReferences: [{ uid: node?.metadata.uid }] } } });
+    await leaseIsOf("fresh", node);
     await until("the Events are there", async () => (await scene.events("fresh")).length >= 4, { everyMs: 200 });
     expect(await scene.events("fresh")).toEqual(
       expect.arrayContaining(["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]),
@@ -53,13 +60,13 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     const { figures } = scene.start("known", { providerId: "other://1" });
     const machine = { ...MACHINE, hugePages: { "2Mi": GIBIBYTE } };
     figures.current = { ...FIGURES, machine, resetExtendedResources: true };
-    await scene.shows("known", "Ready=True", ["unschedulable"]);
-    expect(await scene.node("known")).toMatchObject({
+    const node = await scene.shows("known", "Ready=True", ["unschedulable"]);
+    expect(node).toMatchObject({
       metadata: { labels: { "kubernetes.io/os": "linux", mine: "1" }, annotations: { [CMAD]: "true" } },
       spec: { providerID: "mine://1", unschedulable: true },
       status: { capacity: { "example.com/gpu": "0", "hugepages-2Mi": "1Gi" }, allocatable: { memory: "7068Mi" } },
     });
-    expect((await scene.node("known"))?.status?.capacity).not.toHaveProperty("hugepages-1Gi");
+    expect(node?.status?.capacity).not.toHaveProperty("hugepages-1Gi");
   });
 
   test("that may not create its node takes over one that is there, once it may read and patch it (9.5)", async () => {
@@ -79,16 +86,11 @@ describeWithKube("an agent on a real kube-apiserver", () => {
 
   test("registers again when its node is deleted, with a lease of the new one (better than R9.4)", async () => {
     scene.start("deleted");
-    await scene.shows("deleted", "Ready=True", []);
-    const before = (await scene.node("deleted"))?.metadata.uid;
+    const before = (await scene.shows("deleted", "Ready=True", []))?.metadata.uid;
     await scene.remove(nodeRef("deleted"));
     const back = async () => ![before, undefined].includes((await scene.node("deleted"))?.metadata.uid);
     await until("the node is there again", back);
-    await scene.shows("deleted", "Ready=True", []);
-    const uid = (await scene.node("deleted"))?.metadata.uid;
-    await until("the lease has its new owner", async () =>
-      JSON.stringify(await read(scene.kube, leaseRef("deleted"))).includes(String(uid)),
-    );
+    await leaseIsOf("deleted", await scene.shows("deleted", "Ready=True", []));
   });
 
   test("under pressure says so, Vigil taints it, and both end with the pressure", async () => {
@@ -102,10 +104,10 @@ describeWithKube("an agent on a real kube-apiserver", () => {
 
   test("that stops gracefully says so, gives its lease back when so set, and Vigil taints the node", async () => {
     const { agent } = scene.start("stopping", { deleteLeaseOnStop: true });
-    await scene.shows("stopping", "Ready=True", []);
+    await leaseIsOf("stopping", await scene.shows("stopping", "Ready=True", []));
     await new Promise<void>((resolve) => agent.stop(resolve));
-    await scene.shows("stopping", "Ready=False", ["not-ready"]);
-    const ready = (await scene.node("stopping"))?.status?.conditions?.find(({ type }) => type === "Ready");
+    const node = await scene.shows("stopping", "Ready=False", ["not-ready"]);
+    const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
     expect(ready?.message).toBe("node is shutting down");
     expect((await read(scene.kube, leaseRef("stopping"))).outcome).toBe("gone");
   });
@@ -115,10 +117,11 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     const times = { leaseSeconds: 2, statusReportMs: 300_000 };
     const nodes = [{ name: "hollow-1", pods: 1 }, { name: "hollow-2" }];
     const hollow = startHollowNodes({ clock, kube, log, random: systemRandom, nodes, times });
+    const pod = { kind: "Pod", namespace: "default", name: "hollow-1-pod-0" } as const;
     await scene.shows("hollow-1", "Ready=True", []);
+    await until("its pod is there", async () => (await read(kube, pod)).outcome === "ok");
     hollow.stop({ names: ["hollow-1"] });
     await scene.shows("hollow-1", "Ready=Unknown", ["unreachable"]);
-    const pod = { kind: "Pod", namespace: "default", name: "hollow-1-pod-0" } as const;
     await scene.remove(pod);
     expect((await read(kube, pod)).outcome).toBe("ok");
     hollow.resume({});
@@ -136,7 +139,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
       "--node-name=machine",
       "--log-format=json",
     ]);
-    await scene.shows("machine", "Ready=True", ["vigil/runs-no-pods"]);
+    await leaseIsOf("machine", await scene.shows("machine", "Ready=True", ["vigil/runs-no-pods"]));
     const { stdout } = await scene.server.kubectl("describe", "node", "machine");
     const fact = (name: string) => new RegExp(`^ *${name}: +(.+)$`, "m").exec(stdout)?.[1];
     const memory = /MemTotal: +(\d+) kB/.exec(readFileSync("/proc/meminfo", "utf8"))?.[1];
@@ -150,7 +153,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
   });
 
   // The last one, because nobody else can go on without the server.
-  test("started while the API server is down for 30 s registers when that comes up", async () => {
+  test("started while the API server is down for 30 s registers when that comes up", LONG, async () => {
     await scene.server.kill();
     const downMs = performance.now();
     const { agent } = scene.start("early");
@@ -160,7 +163,6 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     await until("the server has been down for 30 s", isLong, { withinMs: 60_000, everyMs: 500 });
     expect(agent.registered()).toBe(false);
     await scene.server.start();
-    await scene.shows("early", "Ready=True", []);
-    expect((await read(scene.kube, leaseRef("early"))).outcome).toBe("ok");
+    await leaseIsOf("early", await scene.shows("early", "Ready=True", []));
   });
 });

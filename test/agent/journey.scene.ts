@@ -99,11 +99,12 @@ export class AgentScene {
     await write(this.kube, { verb: "delete", ref, urgency: 0 });
   }
 
-  /** Waits until a node has this condition and taints of these keys, whatever their effect. */
-  async shows(name: string, condition: string, taints: readonly string[]): Promise<void> {
+  /** Waits until a node has this condition and taints of these keys, whatever their effect; gives it as it is then. */
+  async shows(name: string, condition: string, taints: readonly string[]): Promise<NodeObject | null> {
     let shown = "";
+    let node: NodeObject | null = null;
     const holds = async () => {
-      const node = await this.node(name);
+      node = await this.node(name);
       const has = (node?.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
       const keys = (node?.spec?.taints ?? []).map(({ key }) => key.replace("node.kubernetes.io/", ""));
       const distinct = [...new Set(keys)].toSorted().join();
@@ -113,6 +114,7 @@ export class AgentScene {
     await until(`${name} shows ${condition} and ${taints.join()}`, holds, { everyMs: 50 }).catch((error: Error) => {
       throw new Error(`${error.message}; it shows ${shown}`);
     });
+    return node;
   }
 
   /** Reasons of the kubelet's Events about a node. */

@@ -125,7 +125,7 @@ const WRITES = [
   "label node n-1 a-",
   "annotate node n-1 x=y --dry-run=server",
   "annotate node n-1 x=y",
-  "drain n-1 --ignore-daemonsets --force --grace-period=7 --timeout=1s",
+  "drain n-1 --ignore-daemonsets --force --grace-period=7 --timeout=5s",
   "get pods",
   "get pod bound -o jsonpath={.metadata.deletionGracePeriodSeconds}",
   "delete pod bound --now --wait=false",

@@ -41,17 +41,16 @@ async function followed(kubeconfig: string): Promise<string> {
   child.stdout.on("data", (chunk: Buffer) => {
     stdout += chunk.toString();
   });
-  const seen = (words: string): Promise<void> =>
-    until(`kubectl has printed ${words}`, () => stdout.includes(words), { withinMs: 20_000 });
+  const seen = (line: RegExp): Promise<void> => until(`kubectl has printed ${line}`, () => line.test(stdout));
   try {
     const file = join(folder, "followed.json");
     writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "followed" } }));
     await kubectl(kubeconfig, ["create", "-f", file]);
-    await seen("followed");
+    await seen(/followed/);
     await kubectl(kubeconfig, ["cordon", "followed"]);
-    await seen("SchedulingDisabled");
+    await seen(/SchedulingDisabled/);
     await kubectl(kubeconfig, ["delete", "node", "followed"]);
-    await seen("DELETED");
+    await seen(/DELETED.*\n/);
   } finally {
     child.kill();
   }

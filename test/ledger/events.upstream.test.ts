@@ -11,6 +11,7 @@ import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserve
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type ControllerManager, startControllerManager } from "../support/kube-controller-manager.ts";
 import { observedNode } from "../support/observed-objects.ts";
+import { TestKubelet } from "../support/test-kubelet.ts";
 import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld } from "./ledger-world.ts";
 
 interface ApiEvent {
@@ -43,6 +44,11 @@ async function kubectl(...args: string[]): Promise<string> {
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }
+
+const kubeOfApi = () => {
+  const { random, log, metrics, profile } = ledgerWorld().io;
+  return createKube({ wire: api.wire(), clock: realClock(), random, log, metrics, profile });
+};
 
 const events = async (): Promise<ApiEvent[]> =>
   (JSON.parse(await kubectl("get", "events", "-A", "-o", "json")) as { items: ApiEvent[] }).items;
@@ -81,14 +87,18 @@ const setStatus = (kind: string, name: string, condition: object) =>
 async function theirStory(): Promise<void> {
   const { node, pods } = THEIRS;
   const [marked, spared] = pods;
+  const kubelet = new TestKubelet(kubeOfApi(), realClock(), { name: node, leasePeriodMs: 1000, statusPeriodMs: null });
+  kubelet.resume();
   await untilTold(`Node ${node} event: Registered Node ${node} in Controller`);
   await setStatus("node", node, { type: "Ready", status: "True", lastHeartbeatTime: new Date().toISOString() });
   await setStatus("pod", spared, { type: "Ready", status: "True" });
   await kubectl("taint", "node", node, TAINT);
   await untilTold(`Marking for deletion Pod default/${marked}`);
   await kubectl("taint", "node", node, `${TAINT}-`);
-  const silence = [`Node ${node} status is now: NodeNotReady`, "Node is not ready"];
-  await untilTold(`Cancelling deletion of Pod default/${spared}`, ...silence);
+  await untilTold(`Cancelling deletion of Pod default/${spared}`);
+  // Alive until here, however long that took: a silent node would be tainted, and its pods not be spared.
+  kubelet.stop();
+  await untilTold(`Node ${node} status is now: NodeNotReady`, "Node is not ready");
   await kubectl("delete", "node", node);
   await untilTold(`Node ${node} event: Removing Node ${node} from Controller`);
 }
@@ -98,8 +108,7 @@ async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { node, pods } = OURS;
   const [marked, spared] = pods;
   const { ledger, io, clock, tell } = ledgerWorld();
-  const { random, log, metrics, profile } = io;
-  const kube = createKube({ wire: api.wire(), clock: realClock(), random, log, metrics, profile });
+  const kube = kubeOfApi();
   ledger.stop();
   const dated: Clock = {
     monotonicMs: () => clock.monotonicMs(),

@@ -1,6 +1,7 @@
 /** What the API server of a journey showed of taints and pods, and when. It asserts nothing. */
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { Kube } from "../../protocols/ports.ts";
+import { epochMsOf } from "../../services/runtime/api-time.ts";
 
 const isPaced = ({ key, effect }: Taint): boolean =>
   effect === "NoExecute" && (key.endsWith("/not-ready") || key.endsWith("/unreachable"));
@@ -10,8 +11,10 @@ export class EvictionRecord {
   readonly nodes = new Map<string, ObservedNode>();
   /** Our NoExecute taints on each node, as `not-ready` and `unreachable`, each time they changed. */
   readonly taints = new Map<string, string[]>();
-  /** When each node first carried one. */
+  /** When each node was first seen to carry one. */
   readonly taintedAt = new Map<string, number>();
+  /** When that one was put on, as it says itself: in whole seconds, and not later for a watch that lags. */
+  readonly stampedAt = new Map<string, number>();
   /** When each pod was first seen terminating or gone. */
   readonly deletedAt = new Map<string, number>();
   readonly pods = new Set<string>();
@@ -45,23 +48,23 @@ export class EvictionRecord {
     return this.nodes.get(name)?.conditions.find(({ type }) => type === "Ready")?.status;
   }
 
-  /** Seconds between a node's NoExecute taint, by its timeAdded, and the end of a pod. */
-  waitedSeconds(node: string, pod: string): number {
-    const taint = this.nodes.get(node)?.taints.find(isPaced);
-    return ((this.deletedAt.get(pod) ?? Number.NaN) - Date.parse(taint?.timeAdded ?? "")) / 1000;
-  }
-
-  /** Seconds between the turns of a zone's nodes, in order. */
+  /** Seconds between the turns of a zone's nodes, in order, by the stamps of their taints. */
   pauses(nodes: readonly string[]): number[] {
-    const at = nodes.flatMap((name) => this.taintedAt.get(name) ?? []).toSorted((left, right) => left - right);
+    const at = nodes.flatMap((name) => this.stampedAt.get(name) ?? []).toSorted((left, right) => left - right);
     return at.slice(1).map((atMs, index) => (atMs - (at[index] ?? 0)) / 1000);
   }
 
   #note(node: ObservedNode, atMs: number): void {
     const { node: name } = node;
     this.nodes.set(name, node);
-    const now = node.taints.filter(isPaced).map(({ key }) => key.split("/").at(-1) ?? key);
-    if (now.length > 0 && !this.taintedAt.has(name)) this.taintedAt.set(name, atMs);
+    const paced = node.taints.filter(isPaced);
+    const [first] = paced;
+    if (first !== undefined && !this.taintedAt.has(name)) {
+      this.taintedAt.set(name, atMs);
+      const stampMs = epochMsOf(first.timeAdded ?? null);
+      if (stampMs !== null) this.stampedAt.set(name, stampMs);
+    }
+    const now = paced.map(({ key }) => key.split("/").at(-1) ?? key);
     const story = this.taints.get(name) ?? [];
     const word = now.toSorted().join("+");
     if (story.at(-1) !== word) this.taints.set(name, [...story, word]);

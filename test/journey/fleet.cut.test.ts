@@ -1,6 +1,6 @@
 /** A fleet of two processes when one of them dies, or its way to NATS is cut in both directions or in one. */
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
@@ -8,9 +8,7 @@ import { FleetWorld } from "./fleet-world.ts";
 import { expectRecovery } from "./outage.ts";
 
 const GRACE_MS = 6_000;
-/** How much later than its grace a silent node may be found because a process of two is gone. */
-const TAKEOVER_MS = 10_000;
-const LONG_TEST_MS = 60_000;
+const LONG_TEST_MS = 180_000;
 const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
 
 describeWithNats("a fleet of two processes, the observer's behind a way to NATS that can be cut", () => {
@@ -39,16 +37,19 @@ describeWithNats("a fleet of two processes, the observer's behind a way to NATS 
     await nats.stop();
   });
 
-  test("one of which, the observer, is killed: the other sees and finds in its place", {
-    timeout: LONG_TEST_MS,
-  }, async () => {
-    const latenessMs = await expectRecovery(world, GRACE_MS, {
-      told: { [other]: SILENT },
-      begin: () => world.stop(observer, "SIGKILL"),
-      end: () => world.start(observer, urlOf(observer)),
-    });
-    expect(latenessMs).toBeLessThan(TAKEOVER_MS);
-  });
+  test(
+    "one of which, the observer, is killed: the other sees and finds in its place",
+    {
+      timeout: LONG_TEST_MS,
+    },
+    () =>
+      expectRecovery(world, GRACE_MS, {
+        told: { [other]: SILENT },
+        leavesSomebody: true,
+        begin: () => world.stop(observer, "SIGKILL"),
+        end: () => world.start(observer, urlOf(observer)),
+      }),
+  );
 
   test.for([
     ["hears nothing and is not heard", [CUT_OFF, SILENT], () => way.cut(), () => way.mend()],
@@ -57,13 +58,12 @@ describeWithNats("a fleet of two processes, the observer's behind a way to NATS 
   ] as const)(
     "one of which, the observer, %s: nothing false, and the other has all of it",
     { timeout: LONG_TEST_MS },
-    async ([, [ofItself, ofIt], begin, end]) => {
-      const latenessMs = await expectRecovery(world, GRACE_MS, {
+    ([, [ofItself, ofIt], begin, end]) =>
+      expectRecovery(world, GRACE_MS, {
         told: { [observer]: ofItself, ...(ofIt === undefined ? {} : { [other]: ofIt }) },
+        leavesSomebody: true,
         begin: () => Promise.resolve(begin()),
         end: () => Promise.resolve(end()),
-      });
-      expect(latenessMs).toBeLessThan(TAKEOVER_MS);
-    },
+      }),
   );
 });

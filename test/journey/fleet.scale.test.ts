@@ -7,11 +7,11 @@ import { FleetWorld } from "./fleet-world.ts";
 
 const GRACE_MS = 6_000;
 const TAINTS_PER_SECOND = 3;
-const TOLERATION_SECONDS = 6;
-/** How late a pod may be evicted while shards change hands. */
-const LATE_MS_MAX = 5_000;
+const TOLERATION_SECONDS = 12;
+/** How late a pod may be evicted while shards change hands; one whose countdown began anew would be later. */
+const LATE_MS_MAX = 8_000;
 const [FIRST, LAST] = ["a", "d"];
-const LONG_TEST_MS = 90_000;
+const LONG_TEST_MS = 180_000;
 
 describeWithNats("a fleet of one process, then four, then one of those that came", () => {
   const world = new FleetWorld({
@@ -31,17 +31,13 @@ describeWithNats("a fleet of one process, then four, then one of those that came
     await nats.stop();
   });
 
-  const untilTainted = (count: number) =>
-    until(`${count} nodes are tainted`, () => record.taints.length >= count, { withinMs: 45_000 });
-
   test("loses no countdown and starts none anew: every pod of the dark zone is evicted once and in time", {
     timeout: LONG_TEST_MS,
   }, async () => {
     world.fall(world.standing("dark"));
-    await untilTainted(6);
+    await until("some nodes are tainted", () => record.taints.length >= 6, { withinMs: 45_000 });
     await Promise.all(["b", "c", LAST].map((member) => world.start(member, nats.url)));
-    await untilTainted(30);
-    expect(record.deletedAt.size).toBeGreaterThan(0);
+    await until("the first pods are evicted", () => record.deletedAt.size > 0, { withinMs: 45_000 });
     const leave = [...world.members.keys()].filter((member) => member !== LAST);
     expect(await Promise.all(leave.map((member) => world.stop(member, "SIGTERM")))).toEqual(leave.map(() => 0));
     expect(record.deletedAt.size).toBeLessThan(world.fallen.length);

@@ -23,7 +23,7 @@ export function journey(
   });
 
   test("nodes that are well lose the taint of their admission and are left in peace", async () => {
-    await world.shows(ALL_WELL, []);
+    await world.allWell();
     await world.expectSteadyWell();
   });
 

@@ -1,5 +1,5 @@
 /** `vigil run` killed with SIGKILL in the middle of its work on a real kube-apiserver, and started again. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Watch } from "../../protocols/ports.ts";
 import { epochMsOf } from "../../services/runtime/api-time.ts";
@@ -11,13 +11,16 @@ import { until } from "../support/until.ts";
 /** One turn each 5 s: longer than a start takes, so that a pace begun anew would be seen. */
 const TURNS_PER_SECOND = 0.2;
 const TOLERATED_SECONDS = 15;
-const LATE_SECONDS_MAX = 1.5;
+/** How much later than its deadline, or than Vigil is there again, a pod may go. */
+const LATE_SECONDS_MAX = 5;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const FLAGS: Readonly<Record<string, string>> = {
   "node-monitor-grace-period": "8s",
   "node-eviction-rate": String(TURNS_PER_SECOND),
 };
 const WITHIN = { withinMs: 60_000, everyMs: 20 };
+
+vi.setConfig({ testTimeout: 180_000 });
 
 let stage: Stage;
 let nodes: Seen<"nodes">;
@@ -111,12 +114,13 @@ describeWithKube("vigil run, killed in the middle", () => {
     await stage.kill();
     await pause(3_000);
     await stage.restart();
+    const restartedAt = Date.now() / 1000;
     await until("the pod is deleted", () => leftAt.has("patient"), WITHIN);
     const [taintedAt = Number.NaN] = stampsOf(["silent"]);
     const [deletedAt = Number.NaN] = leftAt.get("patient")?.values() ?? [];
-    const waited = deletedAt / 1000 - taintedAt;
-    expect(waited).toBeGreaterThanOrEqual(TOLERATED_SECONDS);
-    expect(waited).toBeLessThanOrEqual(TOLERATED_SECONDS + LATE_SECONDS_MAX);
+    const dueAt = taintedAt + TOLERATED_SECONDS;
+    expect(deletedAt / 1000).toBeGreaterThanOrEqual(dueAt);
+    expect(deletedAt / 1000).toBeLessThanOrEqual(Math.max(dueAt, restartedAt) + LATE_SECONDS_MAX);
   });
 
   test("of tainting a zone keeps the pace over the restart, and taints every dead node (P5)", async () => {

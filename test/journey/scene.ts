@@ -125,14 +125,19 @@ export class JourneyScene {
     await this.api.stop();
   }
 
-  /** Waits until the actor's conditions and taints are these. */
-  async shows(conditions: readonly string[], taints: readonly string[]): Promise<void> {
+  /** Waits until no node shows anything but that it is well. */
+  async allWell(): Promise<void> {
+    for (const { name } of this.#kubelets) await this.shows(ALL_WELL, [], name);
+  }
+
+  /** Waits until a node's conditions and taints are these; the actor's when none is named. */
+  async shows(conditions: readonly string[], taints: readonly string[], name = "actor"): Promise<void> {
     let shown = "";
     const wanted = JSON.stringify([conditions, taints.toSorted()]);
     await until(
-      `the node shows ${wanted}`,
+      `node ${name} shows ${wanted}`,
       async () => {
-        const node = (await this.read({ kind: "Node", namespace: "", name: "actor" })) as Shown | null;
+        const node = (await this.read({ kind: "Node", namespace: "", name })) as Shown | null;
         const has = (node?.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).toSorted();
         const carries = (node?.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`).toSorted();
         shown = JSON.stringify([has, carries]);

@@ -21,7 +21,7 @@ interface Actor {
   log(): string;
 }
 
-/** Starts a controller on the cluster of a kubeconfig. */
+/** Starts a controller on the cluster of a kubeconfig; resolves when it runs. */
 export type StartActor = (kubeconfig: string) => Promise<Actor>;
 
 /** A pod of the stage. */
@@ -36,16 +36,17 @@ const IO = { clock: realClock(), random: systemRandom, log: silentLog };
 /** Renewed each second, which is often enough for a grace of some seconds. */
 const TIMES = { leaseSeconds: 4, statusReportMs: 300_000 };
 
-/** Starts `vigil run` with these flags, by name without dashes. */
+/** Starts `vigil run` with these flags, by name without dashes, and waits until it says that it runs. */
 export function vigilWith(flags: Readonly<Record<string, string>>): StartActor {
   const argv = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-  return (kubeconfig) => {
+  return async (kubeconfig) => {
     const child = new VigilProcess(["run", "--log-format=json", `--kubeconfig=${kubeconfig}`, ...argv]);
     const kill = async () => {
       child.signal("SIGKILL");
       await child.exited();
     };
-    return Promise.resolve({ kill, log: () => child.err });
+    await child.says("running");
+    return { kill, log: () => child.err };
   };
 }
 
@@ -99,7 +100,7 @@ export class Stage {
     this.#actor = null;
   }
 
-  /** Starts the controller; kills the one that runs first. */
+  /** Starts the controller and waits until it runs; kills the one that runs first. */
   async restart(): Promise<void> {
     await this.kill();
     this.#actor = await this.#start(this.#server.kubeconfig);

@@ -11,6 +11,8 @@ import { silentLog } from "../../services/runtime/log.ts";
 import { seededRandom } from "../../services/runtime/random.ts";
 import { fakeHost } from "./fake-host.ts";
 
+/** The story takes half a minute where nothing else goes on. */
+const LONG = { timeout: 180_000 };
 const STEP_MS = 100;
 const STORY_MS_MAX = 300_000;
 
@@ -101,7 +103,7 @@ test("the cluster has as many nodes as it says", () => {
   expect(ZONES.flatMap(nodesOf)).toHaveLength(ZONES.length * NODES_PER_ZONE);
 });
 
-test("the verb plays it for real: narrated, with a kubeconfig, to a table and exit code 0", async () => {
+test("the verb plays it for real: narrated, with a kubeconfig, to a table and exit code 0", LONG, async () => {
   const host = fakeHost();
   const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig"];
   expect(await playgroundVerb.start(argv, host)).toBe(0);

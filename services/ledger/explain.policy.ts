@@ -126,9 +126,9 @@ function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }
       ? "It waits for its turn, and no turn comes while so much of a zone so small is not ready."
       : "It waits for its turn, and no turn comes: its zone's eviction rate is 0.";
   }
+  if (queueLength === 0) return "It waits for its turn, and is not in its zone's queue at present.";
   const nextMs = Math.max(0, (1 - tokens) / taintsPerSecond) * 1000;
-  const others = Math.max(0, queueLength - 1);
-  return `It waits for its turn with ${countText(others, "other")}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
+  return `It waits for its turn with ${countText(queueLength - 1, "other")}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
 }
 
 function podSentence(
@@ -140,7 +140,8 @@ function podSentence(
   const pod = `Pod ${namespace}/${name}`;
   if (outcome === "gone") return `${pod} was gone before it could be deleted.`;
   if (order === "done") return `${pod} was deleted; its grace period decides when it is gone.`;
-  const deadlineAt = asked?.deadlineAt ?? judged?.deadlineAt ?? null;
+  // What must go at once is asked for with another deadline each time, and is due since it was judged so.
+  const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const why = judged === null ? askText(asked) : tolerationText(judged);
   if (outcome === "shadowed") {
     const when = deadlineAt === null ? "" : ` at ${apiTime(deadlineAt)}`;

@@ -43,6 +43,14 @@ describe("a pod", () => {
     expect(waiting(world)).toEqual([]);
   });
 
+  test("that must go at once is due since it was judged so, however often its deletion is asked for", () => {
+    const world = ledgerWorld();
+    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: START_AT, tolerationSeconds: null }), null);
+    world.clock.advance(60_000);
+    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT + 60_000 }), null);
+    expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due at 2026-01-01T00:00:00Z, 60 s ago: /);
+  });
+
   test("whose deletion was held back is not said to be on its way out", () => {
     expect(podSentences(askedWorld("refused"))[0]).toMatch(/; its deletion was held back after a second look\.$/);
   });
@@ -129,6 +137,13 @@ describe("a node", () => {
     expect(nodeSentences(world)).toEqual([
       "Node n-1 has not been told of since this ledger began: no pulse from the observer.",
     ]);
+  });
+
+  test("that is to be tainted while nobody is queued is not promised a turn", () => {
+    const world = ledgerWorld();
+    world.tell("judged.zone", judgedZone({ notReady: 1, queueLength: 0 }), null);
+    world.tell("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
+    expect(nodeSentences(world)).toContain("It waits for its turn, and is not in its zone's queue at present.");
   });
 
   test.each<[BodyOf<"judged.zone">["state"], number, string]>([

@@ -2,7 +2,7 @@
  * The manifests on a real API server: each overlay is applied, its processes run under their accounts, and every right
  * that is used was given, and every right that was given is used.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
@@ -20,6 +20,8 @@ const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 /** Longer than the lease watch may be quiet, so that the observer looks at a lease itself. */
 const LEASE_PERIOD_MS = 2_500;
 const WITHIN = { withinMs: 40_000, everyMs: 200 };
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 300_000 });
 
 describeWithKube("on a real kube-apiserver with RBAC", () => {
   describeWithNats("and NATS with its roles", () => {
@@ -80,13 +82,14 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
 
     test("in place of taint eviction alone it evicts what others taint, and needs no right on nodes but to read", async () => {
       joins("marked");
-      const use = await cluster.run("taint-eviction-only", async () => {
+      const use = await cluster.run("taint-eviction-only", async ({ writer }) => {
         await runsPod("restless", "marked", 0);
         await runsPod("patient", "marked", 300);
         const taint = "node.kubernetes.io/unreachable:NoExecute";
         for (const _ of [1, 2]) {
           await ask("taint", "node", "marked", taint);
           await isLeaving("restless");
+          await until("the countdown of the other runs", () => countsDown(writer, "patient"), WITHIN);
           await ask("taint", "node", "marked", `${taint}-`);
           await shows(["events"], /Cancelling deletion of Pod default\/patient/);
         }
@@ -94,6 +97,10 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       });
       expect(mismatches(use)).toEqual([]);
     });
+    const countsDown = async ({ url }: Installed, pod: string): Promise<boolean> => {
+      const { next } = (await (await fetch(`${url}/api/evictions`)).json()) as { next: { name: string }[] };
+      return next.some(({ name }) => name === pod);
+    };
     const cancellations = () => ask("get", "events", "-o=jsonpath={.items[?(@.involvedObject.name=='patient')].count}");
 
     const wouldWrite = async ({ url }: Installed, wish: string): Promise<boolean> => {

@@ -1,6 +1,5 @@
 /** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { Call } from "../../services/apiserver/routes.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
@@ -9,9 +8,12 @@ import { FleetWorld } from "./fleet-world.ts";
 
 const GRACE_MS = 15_000;
 const TAINTS_PER_SECOND = 4;
-const TOLERATION_SECONDS = 5;
-/** How late a takeover may make what falls due meanwhile. */
-const TAKEOVER_MS = 5_000;
+const TOLERATION_SECONDS = 16;
+/**
+ * How late a takeover may make what falls due meanwhile, on a machine that has much else to do. A grace or a countdown
+ * that began anew with it would be later.
+ */
+const TAKEOVER_MS = 12_000;
 const LEASE_SECONDS = 20;
 /** By so much the last heartbeats of nodes that fall at once differ. */
 const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
@@ -64,16 +66,27 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     return world.record.latenessMs(fallen, GRACE_MS);
   }
 
+  /** What the others say of a member from now on. */
+  function toldOf(member: string): () => string[] {
+    const others = [...world.members].filter(([name]) => name !== member);
+    const before = new Map(others.map(([name, { logged }]) => [name, logged.length]));
+    const lines = () => others.flatMap(([name, { logged }]) => logged.slice(before.get(name)));
+    return () => lines().flatMap((line) => (line.member === member ? [line.message] : []));
+  }
+
   test.for(MEMBERS)(
-    "%s is killed: what falls due meanwhile in any shard is judged within five seconds, and nothing too early",
+    "%s is killed: what falls due meanwhile in any shard is judged by the others, and nothing too early",
     { timeout: LONG_TEST_MS },
     async (member) => {
+      const told = toldOf(member);
       const lateness = await latenessWithout(member, async () => {
         expect(await world.stop(member, "SIGKILL")).toBeNull();
       });
+      await world.start(member, nats.url);
+      const joins = () => told().filter((message) => message === "a member joined the fleet");
+      await until("both others know it again", () => joins().length === 2);
       expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
       expect(Math.max(...lateness)).toBeLessThan(TAKEOVER_MS);
-      await world.start(member, nats.url);
     },
   );
 
@@ -94,10 +107,13 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
   test("one that is asked to end finishes its writes, exits with 0, and nobody waits for its shards", {
     timeout: LONG_TEST_MS,
   }, async () => {
-    const lateness = await latenessWithout(world.ownerOf("observer", 0), endInOrder);
+    const member = world.ownerOf("observer", 0);
+    const told = toldOf(member);
+    const lateness = await latenessWithout(member, endInOrder);
     expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-    // Sooner than the others would notice a member that just falls silent.
-    expect(Math.max(...lateness)).toBeLessThan(STANDARD_PROFILE.memberTimeoutMs);
+    expect(Math.max(...lateness)).toBeLessThan(TAKEOVER_MS);
+    // Each other knew it as it left, and did not have to notice its silence.
+    expect(told()).toEqual(["a member left the fleet", "a member left the fleet"]);
   });
 
   test("every pod of a silent node is evicted once, neither early nor late, and no other", {

@@ -1,7 +1,10 @@
 /** One journey through the whole product, the same in every world: a node falls silent, and all around it fails. */
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, test, vi } from "vitest";
 import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
 import type { JourneyApi, JourneyBus } from "./worlds.ts";
+
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 180_000 });
 
 /** The tests of the journey, in the world these two make. */
 export function journey(

@@ -2,6 +2,7 @@
  * All that is wished for a node at one moment, given what is known of it. Sending and repeating are the actor's work.
  */
 import type { EvictionStatus } from "../../protocols/judged.ts";
+import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { podsToEvict, podsToMarkUnready } from "./eviction.policy.ts";
@@ -41,8 +42,14 @@ export function wishesOf({ node, pods, isSilent, eviction, evictionMode }: Situa
 
 /** What of the wishes may be asked for while blind: healing and labels. The rest waits until eyes are open. */
 export function harmlessOf(wishes: Wishes): Wishes {
-  const taints = wishes.taints?.why === "healing" ? wishes.taints : null;
-  return { ...wishes, conditions: [], taints, unready: [], evictions: [] };
+  return { ...wishes, conditions: [], taints: healingOf(wishes.taints), unready: [], evictions: [] };
+}
+
+/** What of a change of taints heals: what a Ready node is freed from does not wait for what else it is to carry. */
+function healingOf(taints: TaintChange | null): TaintChange | null {
+  if (taints?.why !== "conditions") return taints?.why === "healing" ? taints : null;
+  const remove = taints.remove.filter(({ effect }) => effect === TaintEffect.noExecute);
+  return remove.length === 0 ? null : { add: [], remove, why: "healing" };
 }
 
 /** Whether anything had to be left out. */

@@ -206,10 +206,19 @@ export class Observer {
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs);
     this.#pulseDueMs = clock.monotonicMs() + pauseMs;
     return clock.after(pauseMs, () => {
+      const lateMs = clock.monotonicMs() - this.#pulseDueMs;
+      if (lateMs > profile.watchBlindMs) this.#beginSightAnew(lateMs);
       this.#pulseTimer = this.#armPulse();
       this.#flush();
       this.#tellPulses();
     });
+  }
+
+  /** This process stood still, and what came meanwhile lies unread: nobody's silence counts from before. */
+  #beginSightAnew(lateMs: number): void {
+    const { clock, log } = this.#io;
+    log.warn("this process stood still: silence counts from now", { lateMs: Math.round(lateMs) });
+    for (const sight of Object.values(this.#sight)) if (sight.sinceMs !== null) sight.sinceMs = clock.monotonicMs();
   }
 
   #tellPulses(): void {

@@ -3,9 +3,10 @@
  * nodes.
  */
 import { expect, test } from "vitest";
-import { EvictionWorld } from "../support/eviction-world.ts";
+import { EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 
 const S = 1000;
+const NODE_A = { kind: "Node", namespace: "", name: "a-0" } as const;
 const EXCLUDED = { "node.kubernetes.io/exclude-disruption": "" };
 
 test("a cluster that is wholly down when Vigil starts is halted at once: nobody is tainted NoExecute (R6.13)", () => {
@@ -79,3 +80,31 @@ test("labels are reconciled though the taints of the node cannot be written (R4.
   expect(world.taints("a-0")).toContain("node.kubernetes.io/not-ready:NoSchedule");
   expect(world.node("a-0").metadata.labels).toMatchObject({ "beta.kubernetes.io/os": "linux" });
 });
+
+test.each([
+  ["reports MemoryPressure", (world: EvictionWorld) => world.kubelet("a-0").report("MemoryPressure", "True")],
+  ["is cordoned", (world: EvictionWorld) => world.patch(NODE_A, { spec: { unschedulable: true } })],
+] as const)(
+  "a node that comes back and %s is freed of its NoExecute taint though leases cannot be watched (R4.33)",
+  (_what, happens) => {
+    const world = new EvictionWorld();
+    world.addZone("a", 3);
+    world.addTolerantPod("a-0", "web");
+    world.run();
+    world.advance(10 * S);
+    world.silence(["a-0"]);
+    world.advance(60 * S);
+    expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
+    world.api.faults.add({
+      fault: { kind: "status", code: 500 },
+      when: (call) => "resource" in call && call.resource.storage === "leases",
+    });
+    world.api.faults.cutWatches({ storage: "leases" });
+    world.advance(20 * S);
+    happens(world);
+    world.kubelet("a-0").report("Ready", "True");
+    world.advance(400 * S);
+    expect(world.taints("a-0").filter((taint) => taint.endsWith(":NoExecute"))).toEqual([]);
+    expect(world.deleted).toEqual([]);
+  },
+);

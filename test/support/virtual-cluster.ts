@@ -3,7 +3,19 @@
  */
 import { inspect } from "node:util";
 import { MESSAGES, type Message, type MessageType } from "../../protocols/messages.ts";
-import type { Bus, Fleet, Io, Log, Metrics, Service, ServiceName, Stop, Transport } from "../../protocols/ports.ts";
+import type {
+  Bus,
+  Clock,
+  Fleet,
+  Io,
+  Log,
+  Metrics,
+  Service,
+  ServiceName,
+  Stop,
+  Transport,
+  Wire,
+} from "../../protocols/ports.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { aloneFleet } from "../../services/runtime/fleet.ts";
@@ -11,6 +23,7 @@ import { createMetrics, type ReadableMetrics } from "../../services/runtime/metr
 import { supervise } from "../../services/runtime/supervisor.ts";
 import { cuttable } from "./cuttable-transport.ts";
 import { recordingLog } from "./recording-log.ts";
+import type { Standstill } from "./standstill.ts";
 import { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.ts";
 
 /** What runs in one process: services by name. */
@@ -28,6 +41,22 @@ export interface VirtualProcess {
   cutBus(): Stop;
   /** Ends the process without a word, as a kill would. */
   kill: Stop;
+}
+
+/** How a process is started; alone in its fleet and never standing still where nothing else is given. */
+export interface StartOptions {
+  readonly member?: string;
+  readonly fleet?: Fleet;
+  readonly standstill?: Standstill;
+}
+
+/** Who has a bus. */
+interface BusUser {
+  readonly service: string;
+  readonly member: string;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
 }
 
 /** The world with Vigil in it. */
@@ -56,19 +85,20 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** Starts a process with these services, alone in its fleet unless another one is given. */
-  start(services: Services, { member, fleet }: { member?: string; fleet?: Fleet } = {}): VirtualProcess {
+  start(services: Services, { member, fleet, standstill }: StartOptions = {}): VirtualProcess {
     this.#started += 1;
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
     const { transport, cut } = cuttable(this.transport);
-    const kube = this.createKube(`${name}/${this.#started}`, log, metrics);
-    const { clock, profile } = this;
+    const { clock, wire } = this.#surroundingsOf(standstill);
+    const kube = this.createKube(`${name}/${this.#started}`, log, metrics, { clock, wire });
+    const { profile } = this;
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
       ioOf: (service): Io => {
-        const bus = this.#createBus(transport, { service, member: name, log, metrics });
+        const bus = this.#createBus(transport, { service, member: name, log, metrics, clock });
         return { ...shared, bus, random: this.random(`${name}/${service}`) };
       },
       clock,
@@ -101,9 +131,16 @@ export class VirtualCluster extends VirtualWorld {
     return this.heard.filter((message): message is Heard<T> => message.type === type);
   }
 
-  #createBus(transport: Transport, who: { service: string; member: string; log: Log; metrics: Metrics }): Bus {
+  #surroundingsOf(standstill: Standstill | undefined): { readonly clock: Clock; readonly wire: Wire } {
+    const { wire } = this.api;
+    return standstill === undefined
+      ? { clock: this.clock, wire }
+      : { clock: standstill.clock, wire: standstill.wire(wire) };
+  }
+
+  #createBus(transport: Transport, who: BusUser): Bus {
     const { mailboxMessagesMax } = this.profile;
-    return typedBus({ transport, clock: this.clock, cluster: "test", mailboxMessagesMax, ...who });
+    return typedBus({ transport, cluster: "test", mailboxMessagesMax, ...who });
   }
 
   #tap(): void {
@@ -112,6 +149,7 @@ export class VirtualCluster extends VirtualWorld {
       member: "test",
       log: recordingLog(),
       metrics: createMetrics(),
+      clock: this.clock,
     });
     for (const type of Object.keys(MESSAGES) as MessageType[]) {
       bus.subscribe(type, "all", (message) => {

@@ -1,11 +1,13 @@
 /** A world without Vigil on virtual time: the embedded API, kubelets and pods. Nothing happens but within `advance`. */
 import type {
+  Clock,
   Kube,
   KubeObject,
   Log,
   Metrics,
   ObjectRef,
   Random,
+  Wire,
   WriteReply,
   WriteRequest,
 } from "../../protocols/ports.ts";
@@ -164,10 +166,11 @@ export class VirtualWorld {
     return conditions.find(({ type }) => type === "Ready")?.status ?? null;
   }
 
-  /** A client of the API. */
-  createKube(name: string, log: Log, metrics: Metrics): Kube {
+  /** A client of the API, with a clock and a wire of its own where they are given. */
+  createKube(name: string, log: Log, metrics: Metrics, own: { clock?: Clock; wire?: Wire } = {}): Kube {
+    const { clock = this.clock, wire = this.api.wire } = own;
     const random = this.random(`kube/${name}`);
-    return createKube({ wire: this.api.wire, clock: this.clock, random, log, metrics, profile: this.profile });
+    return createKube({ wire, clock, random, log, metrics, profile: this.profile });
   }
 
   /** A stream of chance of its own for a name. */

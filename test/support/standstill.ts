@@ -1,0 +1,68 @@
+/** A process that stands still and goes on, as by SIGSTOP and SIGCONT. What runs in the process it does not know. */
+import type { Clock, Wire } from "../../protocols/ports.ts";
+
+type Run = () => void;
+
+/**
+ * Keeps back what would have happened in a process meanwhile. When it goes on, all of it happens at once and in Node's
+ * order: timers that are due, then what sockets hold, then immediates.
+ */
+export class Standstill {
+  readonly clock: Clock;
+  readonly #timers: Run[] = [];
+  readonly #sockets: Run[] = [];
+  readonly #immediates: Run[] = [];
+  #isStill = false;
+
+  constructor(clock: Clock) {
+    this.clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs(),
+      after: (delayMs, fire) => {
+        let isCancelled = false;
+        const timer = clock.after(delayMs, () =>
+          this.#pass(this.#timers, () => {
+            if (!isCancelled) fire();
+          }),
+        );
+        const cancel = (): void => {
+          isCancelled = true;
+          timer.cancel();
+        };
+        return { cancel };
+      },
+      soon: (run) => clock.soon(() => this.#pass(this.#immediates, run)),
+    };
+  }
+
+  /** The wire as the process has it. */
+  wire(wire: Wire): Wire {
+    const pass = (run: Run) => this.#pass(this.#sockets, run);
+    return {
+      send: (request, { response, data, end, failed }) =>
+        wire.send(request, {
+          response: (status, headers) => pass(() => response(status, headers)),
+          data: (chunk) => {
+            const kept = chunk.slice();
+            pass(() => data(kept));
+          },
+          end: () => pass(end),
+          failed: (failure) => pass(() => failed(failure)),
+        }),
+    };
+  }
+
+  begin(): void {
+    this.#isStill = true;
+  }
+
+  end(): void {
+    this.#isStill = false;
+    for (const line of [this.#timers, this.#sockets, this.#immediates]) for (const run of line.splice(0)) run();
+  }
+
+  #pass(line: Run[], run: Run): void {
+    if (this.#isStill) line.push(run);
+    else run();
+  }
+}

@@ -12,6 +12,8 @@ import { type Check, readinessOf } from "./readiness.policy.ts";
 
 /** Bytes that may wait for a page that reads slowly, before it is let go. */
 const FOLLOWER_BACKLOG_BYTES_MAX = 1024 * 1024;
+/** Requests answered on one connection: they may be sent all at once, and their answers never read. */
+export const REQUESTS_PER_SOCKET_MAX = 100;
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Headers of every answer: nothing is cached, nothing is loaded from elsewhere. */
@@ -85,6 +87,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       }),
   };
   const server = createServer((request, response) => serve(request, response, { options, sources, stream }));
+  server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   const stop = () => {
     pulses.stop();
     stream?.stop();

@@ -1,8 +1,14 @@
 /** The console over real HTTP: probes, metrics, the API, the event stream and the page. */
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Bus } from "../../protocols/ports.ts";
-import { type ConsoleOptions, type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import {
+  type ConsoleOptions,
+  REQUESTS_PER_SOCKET_MAX,
+  type RunningConsole,
+  startConsole,
+} from "../../services/console/console.http.ts";
 import { FOLLOWERS_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import {
@@ -275,6 +281,24 @@ describe("the page", () => {
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((id) => !ids.has(id))).toEqual([]);
   });
+});
+
+test("who asks again and again without reading is answered only so often on one connection", async () => {
+  let asked = 0;
+  const { url } = await setup({ metricsText: async () => `${asked++}` });
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  const refused = new Promise<string>((resolve) => {
+    let text = "";
+    socket.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+      const status = /HTTP\/1\.1 (?!200)\d+/.exec(text);
+      if (status !== null) resolve(status[0]);
+    });
+  });
+  socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(REQUESTS_PER_SOCKET_MAX + 50));
+  expect(await refused).toBe("HTTP/1.1 503");
+  expect(asked).toBe(REQUESTS_PER_SOCKET_MAX);
+  socket.destroy();
 });
 
 test("a port that is taken is told in one line", async () => {

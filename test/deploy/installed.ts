@@ -77,7 +77,7 @@ export class InstalledCluster {
     return use();
   }
 
-  /** Applies as a user does; a server older than 1.21 knows disruption budgets under their first name and shape only. */
+  /** Applies as a user does; a server older than 1.21 knows disruption budgets by their first name and shape only. */
   async #apply(overlay: string, { text }: Manifests): Promise<void> {
     const { stdout: versions } = await this.api.kubectl("api-versions");
     const known = versions.split("\n").includes("policy/v1")

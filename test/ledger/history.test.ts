@@ -23,6 +23,7 @@ describe("what happened to an object", () => {
     history.add(judged("3"), POD, "other");
     expect(texts(history.of(NODE))).toEqual(["one", "two"]);
     expect(texts(history.latest(2))).toEqual(["other", "two"]);
+    expect(history.latest(0)).toEqual([]);
   });
 
   test("is told once with a count when it happens again and again", () => {

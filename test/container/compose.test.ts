@@ -1,7 +1,7 @@
 /** compose.yaml: what its profiles hold, and each of them brought up; of the watch what there is an image of. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
@@ -11,6 +11,8 @@ import { ComposeProject } from "./compose.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WITHIN = { withinMs: 60_000, everyMs: 250 };
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 300_000 });
 /** Panels that show nothing until something goes wrong. */
 const EMPTY_IN_CALM = ["Messages dropped"];
 
@@ -138,8 +140,16 @@ describeWithCompose("profile split", () => {
   test("comes up as one fleet that has an owner for every shard and sees its sixty nodes", async () => {
     await seesItsNodes(project);
     const get = ["node", "services/main.ts", "get", "fleet", "--nats=nats://nats:4222", "--output=json"];
-    const members = JSON.parse(project.run("exec", "-T", "ledger", ...get)) as { services: string[]; shards: number }[];
-    expect(members.map((member) => member.services.join()).toSorted()).toEqual([...SERVICE_NAMES, "node"].toSorted());
+    let members: { services: string[]; shards: number }[] = [];
+    const wanted = JSON.stringify([...SERVICE_NAMES, "node"].toSorted());
+    await until(
+      () => `each process minds shards of its service: ${JSON.stringify(members)}`,
+      () => {
+        members = JSON.parse(project.run("exec", "-T", "ledger", ...get));
+        return JSON.stringify(members.map((member) => member.services.join()).toSorted()) === wanted;
+      },
+      WITHIN,
+    );
     expect(members.every(({ shards }) => shards > 0)).toBe(true);
     expect(members.reduce((sum, { shards }) => sum + shards, 0)).toBe(SERVICE_NAMES.length * SHARD_COUNT);
   });

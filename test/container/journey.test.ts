@@ -1,5 +1,5 @@
 /** One journey through the shipped image and NATS in containers. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { describeWithDocker, docker, IMAGES } from "../support/docker.ts";
 import { until } from "../support/until.ts";
 import { Containers } from "./containers.ts";
@@ -7,6 +7,8 @@ import { Containers } from "./containers.ts";
 /** Hollow nodes renew each ten seconds. */
 const IN_A_HURRY = ["--node-monitor-grace-period=16s", "--node-eviction-rate=10"];
 const WITHIN = { withinMs: 45_000, everyMs: 250 };
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 300_000 });
 /** Everything that the image holds of the product, asked inside it. */
 const LOOK_AROUND = `
   const { existsSync, readdirSync } = require("node:fs");

@@ -13,6 +13,7 @@ export interface Difference {
 }
 
 const RESTART = "the controller is killed and starts again";
+const AFTER_RESTART = "a node is taken away";
 
 /** All of them. */
 export const DIFFERENCES: readonly Difference[] = [
@@ -31,6 +32,14 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   { rows: ["R8.20", "L3"], shownBy: "theirs", line: /Cancelling deletion of Pod/, step: RESTART, sometimes: true },
   { rows: ["R8.25", "L31"], shownBy: "theirs", line: /Marking for deletion Pod/, step: RESTART, sometimes: true },
+  {
+    // Counted anew from the restart, the five seconds may be over in the next step only.
+    rows: ["R8.20", "L3", "R8.25", "L31"],
+    shownBy: "theirs",
+    line: /Marking for deletion Pod default\/for-five-seconds$/,
+    step: AFTER_RESTART,
+    sometimes: true,
+  },
 ];
 
 /**

@@ -32,6 +32,8 @@ export interface ApiObject {
 interface Facts {
   readonly title: string;
   readonly facts: ReadonlyMap<string, string>;
+  /** Since when a matter is so by the object's own stamps, in wall milliseconds; only of matters that have a stamp. */
+  readonly stamps: ReadonlyMap<string, number>;
 }
 
 /** The matter of a taint. */
@@ -42,7 +44,18 @@ export function factsOf(object: ApiObject): Facts {
   const { kind, metadata } = object;
   if (kind === "Event") return eventFacts(object);
   const title = `${kind} ${metadata.name}`;
-  return { title, facts: new Map(kind === "Node" ? nodeFacts(object) : podFacts(object)) };
+  const facts = new Map(kind === "Node" ? nodeFacts(object) : podFacts(object));
+  return { title, facts, stamps: new Map(stampsOf(object)) };
+}
+
+/** When taints were set and when deletions were asked for. */
+function stampsOf({ metadata, spec: { taints = [] } = {} }: ApiObject): [string, number][] {
+  const stamps = taints.flatMap(({ key, effect, timeAdded }): [string, number][] =>
+    timeAdded === undefined ? [] : [[taintMatter(key, effect), Date.parse(timeAdded)]],
+  );
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp === undefined) return stamps;
+  return [...stamps, ["deletion", Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000]];
 }
 
 function nodeFacts({ spec = {}, status = {} }: ApiObject): [string, string][] {
@@ -78,5 +91,6 @@ function eventFacts({ type, reason, message, source, involvedObject }: ApiObject
   return {
     title: `Event ${type} ${reason} of ${source?.component} about ${whose}`,
     facts: new Map([["says", message ?? ""]]),
+    stamps: new Map(),
   };
 }

@@ -4,8 +4,8 @@ import { until } from "../support/until.ts";
 import { Timeline } from "./timeline.ts";
 
 const WITHIN_MS = 60_000;
-/** A step is over when nothing new has been seen for so long. */
-const QUIET_MS = 1_500;
+/** A step is over when nothing new has been seen for so long: two passes of a controller that looks each second. */
+const QUIET_MS = 2_500;
 
 /** One telling; begun with `open`, ended with `close`. */
 export class Telling {

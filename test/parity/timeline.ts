@@ -14,8 +14,8 @@ const WATCHED = ["nodes", "pods", "events"];
 export class Timeline {
   /** The lines of each step, each once. */
   readonly steps = new Map<string, Set<string>>();
-  /** When a line was first seen in its step, in wall milliseconds; by `step: line`. */
-  readonly seenAt = new Map<string, number>();
+  /** Since when a matter was so when it first was in its step, by the API's own stamps; by `step: object matter`. */
+  readonly stamps = new Map<string, number>();
   readonly #facts = new Map<string, ReadonlyMap<string, string>>();
   readonly #stops: readonly Stop[];
   #step = "";
@@ -66,7 +66,8 @@ export class Timeline {
   }
 
   #read({ type, object }: WatchLine): void {
-    const { title, facts } = factsOf(object);
+    const { title, facts, stamps } = factsOf(object);
+    for (const [matter, stamp] of stamps) this.#stamp(`${this.#step}: ${title} ${matter}`, stamp);
     const before = this.#facts.get(title) ?? new Map<string, string>();
     const after = type === "DELETED" ? new Map([["", "is gone"]]) : facts;
     this.#facts.set(title, after);
@@ -76,9 +77,11 @@ export class Timeline {
     }
   }
 
+  #stamp(key: string, stamp: number): void {
+    if (!this.stamps.has(key)) this.stamps.set(key, stamp);
+  }
+
   #tell(line: string): void {
-    const key = `${this.#step}: ${line}`;
-    if (!this.seenAt.has(key)) this.seenAt.set(key, Date.now());
     this.steps.get(this.#step)?.add(line);
     this.#lastAt = Date.now();
   }

@@ -13,7 +13,7 @@ export function kubectlContract(server: () => AddressedServer): void {
     };
     await client.post("/api/v1/nodes", nodeNamed("t-kubectl"));
     expect(await run("get", "nodes", "t-kubectl", "--no-headers")).toMatch(/^t-kubectl\s+Unknown\s+<none>\s+\S+\s*$/);
-    const watched = await run("get", "node", "t-kubectl", "-w", "--output-watch-events", "--request-timeout=1s");
+    const watched = await run("get", "node", "t-kubectl", "-w", "--output-watch-events", "--request-timeout=3s");
     expect(watched).toMatch(/^EVENT\s+NAME\s+STATUS.*\nADDED\s+t-kubectl\s+Unknown/);
     expect(await run("get", "node", "t-kubectl", "-o", "jsonpath={.metadata.name}")).toBe("t-kubectl");
     expect(await run("taint", "nodes", "t-kubectl", "t=v:NoExecute")).toBe("node/t-kubectl tainted\n");

@@ -72,7 +72,7 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   }
   const before = live === null ? ask.taints : live.taints;
   const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)));
-  const added = ask.add.filter((id) => !kept.some((taint) => isSame(id, taint)));
+  const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
   if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
   const removed = before.filter((taint) => !kept.includes(taint));
   const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: timeAddedOf(id, removed, wallMs) }))];
@@ -115,6 +115,13 @@ function restsOnReady({ conditions }: BodyOf<"asked.condition">): boolean {
 function wordsOf(what: string, entries: readonly (readonly [string, string | null])[]): string[] {
   if (entries.length === 0) return [];
   return [`${what}: ${entries.map(([name, value]) => (value === null ? `-${name}` : `${name}=${value}`)).join(" ")}`];
+}
+
+/** What to add: when the taint is gone that one was to take the place of, its node has to wait for its turn (P5). */
+function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly Taint[]): readonly TaintId[] {
+  const isEviction = ({ effect }: TaintId) => effect === TaintEffect.noExecute;
+  const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
+  return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
 
 /**

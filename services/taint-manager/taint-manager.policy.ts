@@ -35,10 +35,21 @@ export interface KnownTaint extends StandingTaint {
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
     const same = known.find((before) => isSame(before.taint, taint));
-    if (same !== undefined) return { ...same, taint };
+    if (same !== undefined) return withLaterSight({ ...same, taint }, node);
     const sinceAt = startOf(taint, node, now);
     return { taint, since: onMonotonic(sinceAt, now), sinceAt };
   });
+}
+
+/**
+ * A node without what is written down about taints that it did not carry before: that is left of earlier ones of their
+ * names, and would have the new ones begin too early.
+ */
+export function withoutEarlierSights(node: ObservedNode, previous: ObservedNode): ObservedNode {
+  if (node.taintsSeenAt === undefined) return node;
+  const stood = new Set(previous.taints.map(taintName));
+  const sights = Object.entries(node.taintsSeenAt).filter(([name]) => stood.has(name));
+  return { ...node, taintsSeenAt: Object.fromEntries(sights) };
 }
 
 /** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
@@ -48,7 +59,7 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 
 /**
  * What should be written down about a node: the first sight of every taint without `timeAdded` that a countdown rests
- * on, or that is written down already and still stands. Null when that is what the API shows.
+ * on, or that is written down already and still stands, by what we count from. Null when that is what the API shows.
  */
 export function firstSightsToWrite(
   node: ObservedNode,
@@ -57,20 +68,26 @@ export function firstSightsToWrite(
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
   const bare = known.filter(({ taint }) => epochMsOf(taint.timeAdded) === null);
-  const isWritten = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
+  const isNamed = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
+  const isWritten = ({ taint, sinceAt }: KnownTaint) => written[taintName(taint)] === sinceAt;
   // To know what counts, every sentence on the node is looked at: only when something may be left to write.
-  const counted = bare.every(isWritten) ? new Set<Taint>() : countedTaints();
-  const wanted = bare.filter((known) => counted.has(known.taint) || isWritten(known));
-  const isAllWritten = wanted.every(isWritten);
-  if (isAllWritten && wanted.length === Object.keys(written).length) return null;
-  return Object.fromEntries(
-    wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(written[taintName(taint)] ?? sinceAt)]),
-  );
+  const counted = bare.every(isNamed) ? new Set<Taint>() : countedTaints();
+  const wanted = bare.filter((known) => counted.has(known.taint) || isNamed(known));
+  if (wanted.every(isWritten) && wanted.length === Object.keys(written).length) return null;
+  return Object.fromEntries(wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(sinceAt)]));
 }
 
 /** Whether two evictions have the same cause; when that is so and both are overdue, nothing has changed. */
 export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">, right: Eviction): boolean {
   return isSame(left.taint, right.taint) && left.tolerationSeconds === right.tolerationSeconds;
+}
+
+/** Of two first sights of a taint without `timeAdded` the later one counts: it is what the writer goes by. */
+function withLaterSight(known: KnownTaint, { taintsSeenAt }: ObservedNode): KnownTaint {
+  const { taint, since, sinceAt } = known;
+  if (epochMsOf(taint.timeAdded) !== null) return known;
+  const laterMs = Math.max(0, (taintsSeenAt?.[taintName(taint)] ?? sinceAt) - sinceAt);
+  return { taint, since: since + laterMs, sinceAt: sinceAt + laterMs };
 }
 
 /** A first sight is a whole millisecond: finer than it is written down, it would never be read again as the same. */

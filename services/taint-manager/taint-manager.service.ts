@@ -9,7 +9,7 @@ import { Deadlines } from "../runtime/deadlines.ts";
 import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
 import { noExecuteTaints } from "../runtime/toleration.ts";
-import { firstSightsToWrite } from "./taint-manager.policy.ts";
+import { firstSightsToWrite, withoutEarlierSights } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
 
 /** What a writer tells when there is nothing left for it to do about a pod, or when it only rehearsed. */
@@ -50,6 +50,8 @@ class TaintShard {
   /** Sentences that came due while nothing could be seen. */
   readonly #held = new Set<Sentence>();
   readonly #writings: Repetition<string>;
+  /** Nodes on which first sights are written down, which has to be taken away with their taints. */
+  readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
 
   constructor(io: Io, shard: number, deadlines: Deadlines<Sentence>) {
@@ -62,7 +64,7 @@ class TaintShard {
       reader: {
         node: (node, previous, cause) => this.#review(node, previous, cause),
         pods: (node, _pods, cause) => this.#review(node, node, cause),
-        gone: (node, cause) => this.#end(node.node, cause),
+        gone: (node, cause) => this.#forget(node.node, cause),
         pulse: (cause) => this.#pulse(cause),
       },
     });
@@ -88,8 +90,12 @@ class TaintShard {
     return this.#feed.view.blindness(this.#io.clock.monotonicMs()) !== null;
   }
 
-  #review(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
-    if (previous !== null && previous.uid !== node.uid) this.#end(node.node, cause);
+  #review(observed: ObservedNode, previous: ObservedNode | null, cause: string): void {
+    const isSame = previous?.uid === observed.uid;
+    const node = isSame ? withoutEarlierSights(observed, previous) : observed;
+    if (observed.taintsSeenAt === undefined) this.#annotated.delete(node.node);
+    else this.#annotated.add(node.node);
+    if (previous !== null && !isSame) this.#end(node.node, cause);
     if (noExecuteTaints(node.taints).length === 0) {
       this.#end(node.node, cause);
     } else {
@@ -97,8 +103,14 @@ class TaintShard {
       this.#nodes.set(node.node, tainted);
       tainted.review(node, this.#feed.view.pods(node.node)?.pods ?? [], cause);
     }
-    this.#writeDown(node, cause);
+    this.#writeDown(observed, cause);
     this.#release();
+  }
+
+  #forget(name: string, cause: string): void {
+    this.#end(name, cause);
+    this.#annotated.delete(name);
+    this.#writings.forget(name);
   }
 
   #end(name: string, cause: string): void {
@@ -107,7 +119,7 @@ class TaintShard {
   }
 
   #pulse(cause: string): void {
-    for (const name of this.#nodes.keys()) {
+    for (const name of new Set([...this.#nodes.keys(), ...this.#annotated])) {
       const node = this.#feed.view.node(name);
       if (node !== null) this.#writeDown(node, cause);
     }

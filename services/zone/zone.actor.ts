@@ -55,6 +55,8 @@ export class ZoneActor {
   #bucket: Bucket | null = null;
   #zone: Zone | null = null;
   #announced = "";
+  /** Id of the ask that the last turn led to. */
+  #lastTurn: string | null = null;
   #timer: Timer | null = null;
 
   constructor(options: ZoneActorOptions) {
@@ -103,11 +105,14 @@ export class ZoneActor {
     this.#announce(true, null);
   }
 
-  /** Takes what came of an ask. A turn that changed nothing, its node being well or gone, gives its token back. */
+  /**
+   * Takes what came of an ask. A turn that changed nothing, its node being well or gone, gives its token back, unless
+   * another was granted since: then the next would follow that one too soon.
+   */
   settle({ node, outcome }: BodyOf<"done.write">, ask: string): void {
     if (outcome === "shadowed") this.#queue.rest(node, ask);
     if (this.#bucket === null || (outcome !== "refused" && outcome !== "gone")) return;
-    if (!this.#queue.takeBack(node, ask)) return;
+    if (!this.#queue.takeBack(node, ask) || ask !== this.#lastTurn) return;
     this.#bucket = withTokenBack(this.#bucket, this.#options.io.clock.monotonicMs());
     this.#options.wake();
   }
@@ -169,7 +174,10 @@ export class ZoneActor {
     if (head !== null && hasToken(this.#bucket, now)) {
       const ask = this.#askFor(head.node);
       this.#queue.granted(head.node, ask, now + pauseMs(head.turns + 1, this.#options.io.profile));
-      if (ask !== null) this.#bucket = withoutToken(this.#bucket, now);
+      if (ask !== null) {
+        this.#bucket = withoutToken(this.#bucket, now);
+        this.#lastTurn = ask;
+      }
     }
     const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
     if (againAt === Number.POSITIVE_INFINITY) return;

@@ -164,6 +164,13 @@ describe("asked.taint", () => {
     });
   });
 
+  test("adds no NoExecute taint in a swap whose opposite is gone by now: its node has to wait for its turn (P5)", () => {
+    const ask = taintAsk({ taints: [unreachable], add: [notReady], remove: [unreachable], why: "swap" });
+    const node = live({ conditions: [condition("Ready", "False")], taints: [] });
+    expect(decideTaints(ask, node, NOW).kind).toBe("so already");
+    expect(taintsOf(decideTaints(ask, { ...node, taints: [unreachable] }, NOW))).toMatchObject([notReady]);
+  });
+
   test("writes null where no taint is left (4.4)", () => {
     expect(taintsOf(decideTaints(taintAsk({ taints: [notReady], remove: [notReady] }), null, NOW))).toBeNull();
   });

@@ -6,6 +6,7 @@ import {
   knownTaints,
   onApiTime,
   onMonotonic,
+  withoutEarlierSights,
 } from "../../services/taint-manager/taint-manager.policy.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
@@ -55,6 +56,21 @@ describe("from when a taint counts", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
     const known = knownTaints(node, [], now);
     expect(sinceOf(node, known, later)).toEqual([5000]);
+  });
+
+  test("without timeAdded from the later of two first sights, ours and the one written down", () => {
+    const node = observedNode("a", { taints: [noExecute("bare")] });
+    const written = (sightAt: number) => observedNode("a", { ...node, taintsSeenAt: { "bare:NoExecute": sightAt } });
+    const known = knownTaints(node, [], now);
+    expect(sinceOf(written(WALL + 100), known, later)).toEqual([5100]);
+    expect(sinceOf(written(WALL - 100), known, later)).toEqual([5000]);
+  });
+
+  test("without timeAdded from now, when what is written down is left of a taint that stood before", () => {
+    const taintsSeenAt = { "bare:NoExecute": WALL - 100_000 };
+    const again = observedNode("a", { taints: [noExecute("bare")], taintsSeenAt });
+    expect(sinceOf(withoutEarlierSights(again, observedNode("a", { taintsSeenAt })), [], now)).toEqual([5000]);
+    expect(sinceOf(withoutEarlierSights(again, again), [], now)).toEqual([-95_000]);
   });
 
   test("without timeAdded from a whole millisecond, so that what is written down is what is counted by", () => {

@@ -78,3 +78,24 @@ test("in shadow mode each node is granted one turn, in the zone's pace, and noth
   expect(turns.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([0, 10, 20]);
   expect(world.tainted).toEqual([]);
 });
+
+test("a turn that came to nothing late does not have the next follow the one between too soon (P5)", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
+  world.addZone("a", 8);
+  world.run();
+  world.advance(10_000);
+  world.api.faults.add({
+    fault: { kind: "latency", requestMs: 1500 },
+    when: ({ verb, name, body }) => verb === "patch" && name === "a-0" && body?.includes("NoExecute") === true,
+    times: 1,
+  });
+  for (const name of ["a-0", "a-1", "a-2"]) world.kubelet(name).report("Ready", "False");
+  world.advance(500);
+  world.kubelet("a-0").report("Ready", "Unknown");
+  world.advance(10_000);
+  const taintedMs = world.tainted.map(({ atMs }) => atMs);
+  expect(taintedMs).toHaveLength(3);
+  for (const [index, atMs] of taintedMs.slice(1).entries()) {
+    expect(atMs - (taintedMs[index] ?? 0)).toBeGreaterThanOrEqual(999);
+  }
+});

@@ -15,8 +15,8 @@ import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./
 import type { WatchedResource } from "./kube.watched.ts";
 
 /**
- * Why a list began: the first one, one after a list that failed, one after the server forgot what a watch needed, or one
- * that the caller asked for because it doubts the watch.
+ * Why a list began: the first one, one after a list that failed, one after the server forgot what a watch needed, or
+ * one that the caller asked for because it doubts the watch.
  */
 export type ListReason = "start" | "retry" | "expired" | "doubted";
 

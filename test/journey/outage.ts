@@ -4,8 +4,8 @@ import { expect } from "vitest";
 import { until } from "../support/until.ts";
 import type { FleetWorld } from "./fleet-world.ts";
 
-/** How soon whoever is left has found what fell, or everyone after an outage, on a machine that has much else to do. */
-const FOUND_MS = 20_000;
+/** How soon, past its grace, whoever is left has found what fell, or everyone after an outage. */
+const RECOVERY_MS = 10_000;
 /** Long enough for the others to take over what a process minded. */
 const OUTAGE_MS = 8_000;
 
@@ -32,10 +32,10 @@ export async function expectRecovery(world: FleetWorld, graceMs: number, outage:
     const lines = () => world.members.get(name)?.logged.slice(heard.get(name)) ?? [];
     await until(`${name} says ${message}`, () => lines().some((line) => line.message.includes(message)));
   }
-  if (outage.leavesSomebody) await world.condemned(within, FOUND_MS);
+  if (outage.leavesSomebody) await world.condemned(within, RECOVERY_MS + graceMs);
   await outage.end();
   const fallen = [...within, ...world.fallInEachShard("two")];
-  await world.condemned(fallen, FOUND_MS);
+  await world.condemned(fallen, RECOVERY_MS + graceMs);
   expect(Math.min(...world.record.latenessMs(fallen, graceMs))).toBeGreaterThanOrEqual(0);
   expect(fallen.map((node) => world.record.unknownAt.get(node)?.length)).toEqual(fallen.map(() => 1));
   expect(world.wronged()).toEqual([]);

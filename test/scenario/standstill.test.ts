@@ -1,4 +1,4 @@
-/** Scenarios on virtual time: the process of Vigil stands still, and what came meanwhile lies unread when it goes on. */
+/** Scenarios on virtual time: Vigil's process stands still, and what came meanwhile lies unread when it goes on. */
 import { expect, test } from "vitest";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 import { Standstill } from "../support/standstill.ts";

@@ -39,15 +39,15 @@ export class Standstill {
   wire(wire: Wire): Wire {
     const pass = (run: Run) => this.#pass(this.#sockets, run);
     return {
-      send: (request, { response, data, end, failed }) =>
+      send: (request, exchange) =>
         wire.send(request, {
-          response: (status, headers) => pass(() => response(status, headers)),
+          response: (status, headers) => pass(() => exchange.response(status, headers)),
           data: (chunk) => {
             const kept = chunk.slice();
-            pass(() => data(kept));
+            pass(() => exchange.data(kept));
           },
-          end: () => pass(end),
-          failed: (failure) => pass(() => failed(failure)),
+          end: () => pass(() => exchange.end()),
+          failed: (failure) => pass(() => exchange.failed(failure)),
         }),
     };
   }

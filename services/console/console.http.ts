@@ -100,7 +100,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    url: `http://${urlHostOf(host)}:${bound}`,
     async close() {
       stop();
       const closed = new Promise((resolve) => server.close(resolve));
@@ -177,6 +177,12 @@ function listening(server: Server, host: string, port: number): Promise<void> {
       const reason = error.code === "EADDRINUSE" ? "the port is taken, choose another" : error.message;
       reject(new Error(`listen: ${host}:${port} cannot be had: ${reason}`, { cause: error }));
     });
-    server.listen(port, host, resolve);
+    // Without a host Node takes every address that there is, also on a machine without IPv6.
+    server.listen({ port, ...(host === "" ? {} : { host }) }, resolve);
   });
+}
+
+function urlHostOf(host: string): string {
+  if (host === "") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
 }

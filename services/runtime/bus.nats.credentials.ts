@@ -1,5 +1,5 @@
-/** Proves to NATS who we are, from files that may be renewed while we run. It opens no connection. */
-import { readFileSync } from "node:fs";
+/** What proves to NATS who we are and who it is, from files that may be renewed while we run. It opens no connection. */
+import { accessSync, constants, readFileSync } from "node:fs";
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 
 /** Where the credentials lie; each file is read again for every connection. */
@@ -17,6 +17,26 @@ export function authenticatorOf({ credsFile, nkeyFile }: NatsCredentialFiles): A
   if (credsFile !== undefined) return authenticatorFrom(credsFile, credsAuthenticator);
   if (nkeyFile !== undefined) return authenticatorFrom(nkeyFile, (seed) => nkeyAuthenticator(trimmed(seed)));
   return null;
+}
+
+/** Files of TLS, in PEM: the authority that vouches for servers, and our own certificate with its key. */
+export interface NatsTlsFiles {
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+}
+
+/** The same files, for the client that reads them. Throws an Error of one line for one that cannot be read. */
+export function tlsOf(files: NatsTlsFiles): NatsTlsFiles {
+  for (const file of Object.values(files)) {
+    try {
+      accessSync(file, constants.R_OK);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`NATS TLS file ${file}: ${why}`, { cause: error });
+    }
+  }
+  return { ...files };
 }
 
 /** While the file cannot be read or used, its last good contents stand in: the client ends for good on an exception. */

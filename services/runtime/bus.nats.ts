@@ -12,7 +12,7 @@ import {
 } from "@nats-io/transport-node";
 import type { Clock, Log, Metrics, Stop, Transport } from "../../protocols/ports.ts";
 import { readNatsAddresses } from "./bus.nats.address.ts";
-import { authenticatorOf, type NatsCredentialFiles } from "./bus.nats.credentials.ts";
+import { authenticatorOf, type NatsCredentialFiles, type NatsTlsFiles, tlsOf } from "./bus.nats.credentials.ts";
 import { type LimitedWarn, limitedWarn } from "./log.limited.ts";
 
 /** Two pings without an answer, this many milliseconds apart, and a silent server is left for another. */
@@ -47,7 +47,7 @@ export interface NatsOptions extends NatsCredentialFiles {
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly tls?: NatsTlsFiles;
   /** Standard 5000; tests shorten it. */
   readonly pingIntervalMs?: number;
 }
@@ -96,7 +96,7 @@ function settingsOf(options: NatsOptions): ConnectionOptions {
     reconnectJitterTLS: REDIAL_JITTER_MS,
     timeout: GREETING_TIMEOUT_MS,
     ignoreAuthErrorAbort: true,
-    ...(wantsTls ? { tls: { ...options.tls } } : {}),
+    ...(wantsTls ? { tls: tlsOf(options.tls ?? {}) } : {}),
     ...(authenticator === null ? {} : { authenticator }),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { pass: password }),

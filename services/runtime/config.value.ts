@@ -75,6 +75,7 @@ export function writeValue(setting: Setting, value: SettingValue): string {
 
 function inRange(setting: Setting, value: number, where: string): number {
   const least = setting.least ?? 0;
+  if (!Number.isFinite(value)) refuse(where, "too large", setting);
   if (value < least) throw new ConfigProblem(`${where}: must be at least ${writeValue(setting, least)}`);
   if (setting.unit === "fraction" && value > 1) throw new ConfigProblem(`${where}: must be between 0 and 1`);
   if (setting.unit === "count" && !Number.isSafeInteger(value)) refuse(where, "not a whole number", setting);

@@ -73,8 +73,8 @@ function openEyes({ clock, tell }: LedgerWorld): void {
 }
 
 describe("probes", () => {
-  test("/livez is ok as long as anybody answers, whatever is seen", async () => {
-    const { get } = await setup();
+  test.each(["127.0.0.1", ""])("/livez is ok as long as anybody answers, whatever is seen, at %j", async (host) => {
+    const { get } = await setup({ host });
     const response = await get("/livez");
     expect([response.status, await response.text()]).toEqual([200, "ok"]);
     expect(await (await get("/livez?verbose")).text()).toBe("[+]ping ok\nlivez check passed\n");

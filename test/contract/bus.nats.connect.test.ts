@@ -40,6 +40,7 @@ describeWithEachNats("the first connection", () => {
   test.each([
     ["http://host", {}, 'NATS server "http://host": write it as nats://host:4222 or tls://host:4222'],
     ["nats://h", { credsFile: "/none.creds" }, "NATS credentials /none.creds: ENOENT"],
+    ["nats://h", { tls: { caFile: "/none.pem" } }, "NATS TLS file /none.pem: ENOENT"],
     ["nats://h", { nkeyFile: "/dev/null" }, "NATS credentials /dev/null: "],
   ])("to %s with %o fails with a line that names the fault", async (url, options, problem) => {
     await expect(link(url, { ...options, waitOnFirstConnect: true })).rejects.toThrow(problem);

@@ -20,7 +20,7 @@ export async function openConsole(
   const { host, port } = parseAddress(listen, flag);
   const { cluster, member, services, metrics, profile, clock, log } = parts;
   const running = await startConsole({
-    host: host === "" ? "::" : host,
+    host,
     port,
     clock,
     bus: busOf(parts, "console"),

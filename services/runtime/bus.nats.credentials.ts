@@ -1,4 +1,4 @@
-/** What proves to NATS who we are and who it is, from files that may be renewed while we run. It opens no connection. */
+/** What proves to NATS who we are and who it is, from files that may be renewed meanwhile. It opens no connection. */
 import { accessSync, constants, readFileSync } from "node:fs";
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 

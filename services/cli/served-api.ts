@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import type { ApiServer } from "../apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../apiserver/http-front.ts";
-import { parseAddress } from "../runtime/config.address.ts";
+import { listenProblem, parseAddress } from "../runtime/config.address.ts";
 import type { Setting, ValuesOf } from "../runtime/config.value.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
 
@@ -33,12 +33,9 @@ export async function serveApi(
   host: Host,
 ): Promise<HttpFront> {
   const { host: bound, port } = parseAddress(address, "listen");
-  const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch(
-    (error: NodeJS.ErrnoException) => {
-      const reason = error.code === "EADDRINUSE" ? "the port is taken, choose another" : error.message;
-      throw new Failure(`--listen=${address}: ${reason}`);
-    },
-  );
+  const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch((error: Error) => {
+    throw new Failure(`--listen=${address}: ${listenProblem(error)}`);
+  });
   writeNamedFile(host, "write-kubeconfig", writeKubeconfig, kubeconfigOf("vigil", front.url));
   return front;
 }

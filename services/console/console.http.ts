@@ -6,6 +6,7 @@ import type { Bus, Clock, Log } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
 import { ClusterSight } from "../runtime/cluster-sight.ts";
+import { listenProblem } from "../runtime/config.address.ts";
 import { type About, type Answer, answerTo, problem, type Sources } from "./console.routes.ts";
 import { type Follower, Stream } from "./console.stream.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
@@ -174,8 +175,7 @@ function send(response: ServerResponse, { status, contentType, body }: Answer): 
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const reason = error.code === "EADDRINUSE" ? "the port is taken, choose another" : error.message;
-      reject(new Error(`listen: ${host}:${port} cannot be had: ${reason}`, { cause: error }));
+      reject(new Error(`listen: ${host}:${port} cannot be had: ${listenProblem(error)}`, { cause: error }));
     });
     // Without a host Node takes every address that there is, also on a machine without IPv6.
     server.listen({ port, ...(host === "" ? {} : { host }) }, resolve);

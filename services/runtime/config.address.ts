@@ -1,4 +1,4 @@
-/** Addresses to listen on, as `:8080`, `127.0.0.1:0` or `[::1]:8080`. */
+/** Addresses to listen on, as `:8080`, `127.0.0.1:0` or `[::1]:8080`. It listens on none. */
 import { ConfigProblem } from "./config.value.ts";
 
 /** A parsed address; an empty host means every one of the machine. */
@@ -10,6 +10,11 @@ export interface ListenAddress {
 
 const ADDRESS = /^(?:\[(?<six>[0-9a-f:.]+)\]|(?<host>[^:[\]]*)):(?<port>\d{1,5})$/i;
 const PORT_MAX = 65_535;
+
+/** Why an address could not be listened on, in words for whoever chose it. */
+export function listenProblem({ code, message }: NodeJS.ErrnoException): string {
+  return code === "EADDRINUSE" ? "the port is taken, choose another" : message;
+}
 
 /** Reads an address; `flag` names it in problems. Throws a ConfigProblem. */
 export function parseAddress(text: string, flag: string): ListenAddress {

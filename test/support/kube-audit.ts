@@ -28,7 +28,7 @@ const logIn = (folder: string): string => join(folder, "audit.log");
 export function auditArgs(folder: string, group: string | undefined): string[] {
   if (group === undefined) return [];
   const policy = join(folder, "audit-policy.json");
-  // A watch is recorded when it is answered, not only when it ends.
+  // With its answer, not when it is received; a watch only when it ends, by a server of 1.20.
   const rules = [{ level: "Metadata", userGroups: [group], omitStages: ["RequestReceived"] }, { level: "None" }];
   writeFileSync(policy, JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }));
   return [`--audit-policy-file=${policy}`, `--audit-log-path=${logIn(folder)}`];

@@ -29,8 +29,8 @@ export interface KnownTaint extends StandingTaint {
 
 /**
  * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a
- * step of the wall clock moves no countdown, unless a later first sight of it is written down. A new one counts from its
- * `timeAdded`; without one from its first sight, as it was written down by whoever saw it first, else from now.
+ * step of the wall clock moves no countdown, unless a later first sight of it is written down. A new one counts from
+ * its `timeAdded`; without one from its first sight, as it was written down by whoever saw it first, else from now.
  */
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {

@@ -19,11 +19,16 @@ import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
 /** What a projection needs besides the object. */
 export interface ProjectionIo {
   readonly interner: Interner;
-  /** Told the name of each field that had to be dropped or replaced by a neutral value. */
-  readonly problem: (field: string) => void;
+  /**
+   * Told the name of each field that had to be dropped or replaced by a neutral value, with a line for the log where
+   * somebody should look at the object.
+   */
+  readonly problem: (field: string, line?: string) => void;
 }
 
 const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
+/** How much of a value that cannot be read is shown. */
+const SHOWN_CHARACTERS_MAX = 40;
 /** A toleration that cannot be read tolerates everything: in doubt no pod is evicted. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
 /** Neutral for an instant that decides nothing by being early: every rule takes the latest of several instants. */
@@ -42,7 +47,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
     labels: observedLabels(recordOf(metadata.labels)),
     unschedulable: spec.unschedulable === true,
     taints: projected(spec.taints, (taint) => projectTaint(taint, io)),
-    conditions: projected(status.conditions, (condition) => projectCondition(condition, io)),
+    conditions: projected(status.conditions, (condition) => projectCondition(condition, metadata, io)),
     ...taintsSeen(recordOf(metadata.annotations), io),
   };
 }
@@ -69,7 +74,7 @@ export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
     name: identity.name,
     uid: identity.uid,
     phase: io.interner.text(textOf(status.phase) ?? ""),
-    ready: readyStatus(conditions, io),
+    ready: readyStatus(conditions, metadata, io),
     tolerations: io.interner.tolerations(spec.tolerations, (list) => projectTolerations(list, io)),
     owner: controllerKind(metadata, io),
     createdAt,
@@ -160,28 +165,48 @@ function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
   };
 }
 
-function projectCondition(raw: JsonRecord, io: ProjectionIo): Condition | null {
+function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionIo): Condition | null {
   const type = textOf(raw.type);
   if (type === null) return dropped("status.conditions", io);
+  const status = statusOf(raw, metadata, io);
+  if (status === null) return null;
   const reason = textOf(raw.reason);
   return {
     type: io.interner.text(type),
-    status: statusOf(raw.status, io),
+    status,
     ...(reason === null ? {} : { reason: io.interner.text(reason) }),
     heartbeatAt: instantIn(raw, "lastHeartbeatTime", io),
     transitionAt: instantIn(raw, "lastTransitionTime", io),
   };
 }
 
-function statusOf(value: unknown, io: ProjectionIo): ConditionStatus {
-  if (typeof value === "string" && CONDITION_STATUSES.includes(value)) return value as ConditionStatus;
-  io.problem("status.conditions.status");
-  return "Unknown";
+/**
+ * Null for a status that is no word of Kubernetes: its condition is as good as missing. Read as Unknown it would be a
+ * verdict that nobody passed.
+ */
+function statusOf(
+  { type, status }: JsonRecord,
+  { namespace, name }: JsonRecord,
+  io: ProjectionIo,
+): ConditionStatus | null {
+  if (typeof status === "string" && CONDITION_STATUSES.includes(status)) return status as ConditionStatus;
+  const object = typeof namespace === "string" ? `pod ${namespace}/${name}` : `node ${name}`;
+  const shown = (JSON.stringify(status) ?? "missing").slice(0, SHOWN_CHARACTERS_MAX);
+  const words = CONDITION_STATUSES.join(", ");
+  io.problem(
+    "status.conditions.status",
+    `${object}: status.conditions: ${type} is ${shown}, which is none of ${words}: taken as not posted`,
+  );
+  return null;
 }
 
-function readyStatus(conditions: readonly JsonRecord[], io: ProjectionIo): ConditionStatus | null {
+function readyStatus(
+  conditions: readonly JsonRecord[],
+  metadata: JsonRecord,
+  io: ProjectionIo,
+): ConditionStatus | null {
   const ready = conditions.find((condition) => condition.type === "Ready");
-  return ready === undefined ? null : statusOf(ready.status, io);
+  return ready === undefined ? null : statusOf(ready, metadata, io);
 }
 
 function boundAt(conditions: readonly JsonRecord[], status: JsonRecord, io: ProjectionIo): number | null {

@@ -7,6 +7,7 @@ import { Interner } from "./kube.interner.ts";
 import { Reader } from "./kube.reader.ts";
 import { WATCHED } from "./kube.watched.ts";
 import { type Observed, Writer } from "./kube.writer.ts";
+import { limitedWarn } from "./log.limited.ts";
 
 /** What the Kubernetes port is made of. */
 export interface KubeIo {
@@ -20,10 +21,14 @@ export interface KubeIo {
 
 const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
+/** Who writes what cannot be read writes it again with every heartbeat. */
+const UNREADABLE_PAUSE_MS = 60_000;
+
 /** A client of one API server. Nothing is sent before the first call. */
 export function createKube({ wire, clock, random, log, metrics, profile }: KubeIo): Kube {
   const interner = new Interner();
   const counts = readerMetrics(metrics);
+  const warn = limitedWarn(log, clock, UNREADABLE_PAUSE_MS);
   const observe = writerMetrics(metrics);
   const writer = new Writer({
     wire,
@@ -41,7 +46,13 @@ export function createKube({ wire, clock, random, log, metrics, profile }: KubeI
         random,
         log,
         watchBlindMs: profile.watchBlindMs,
-        projection: { interner, problem: (field) => counts.problems.add(1, what, field) },
+        projection: {
+          interner,
+          problem(field, line) {
+            counts.problems.add(1, what, field);
+            if (line !== undefined) warn(line, {});
+          },
+        },
         count: {
           list: (reason) => counts.lists.add(1, what, reason),
           line: () => counts.lines.add(1, what),

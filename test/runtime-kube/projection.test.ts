@@ -99,12 +99,18 @@ describe("a node", () => {
     const raw = {
       metadata: { ...metadata, creationTimestamp: "long ago" },
       spec: { taints: [{ effect: "NoExecute" }, "taint", { key: "k", effect: "NoExecute", value: 1, timeAdded: 2 }] },
-      status: { conditions: [{ status: "True" }, { type: "Ready", status: "Maybe", lastHeartbeatTime: 5 }] },
+      status: {
+        conditions: [
+          { status: "True" },
+          { type: "Ready", status: "Maybe" },
+          { type: "MemoryPressure", status: "True", lastHeartbeatTime: 5 },
+        ],
+      },
     };
     expect(projectNode(raw, io)).toMatchObject({
       createdAt: 0,
       taints: [{ key: "k", effect: "NoExecute" }],
-      conditions: [{ type: "Ready", status: "Unknown", heartbeatAt: null, transitionAt: null }],
+      conditions: [{ type: "MemoryPressure", status: "True", heartbeatAt: null, transitionAt: null }],
     });
     expect(problems.sort()).toEqual([
       "creationTimestamp",

@@ -1,5 +1,6 @@
 /** What is known of silence when the process that observes dies together with the one that judges. */
 import { expect, test } from "vitest";
+import { type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { SPINE } from "../scenario/spine.ts";
@@ -8,6 +9,7 @@ import { VirtualCluster } from "../support/virtual-cluster.ts";
 
 const GRACE_MS = STANDARD_PROFILE.nodeMonitorGraceMs;
 const SECOND_MS = 1000;
+const NODE: ObjectRef = { kind: "Node", namespace: "", name: "node-1" };
 
 /** Gives a member all that it takes to find a silent node. */
 function giveAll(fleet: HandFleet): void {
@@ -61,6 +63,33 @@ test("after a blindness longer than watchBlindMs every node gets its whole grace
   const pauseMs = STANDARD_PROFILE.watchBlindMs + 2 * SECOND_MS;
   const { cluster, isUnknown } = takenOver({ silentMs: 45 * SECOND_MS, pauseMs });
   cluster.advance(GRACE_MS - SECOND_MS);
+  expect(isUnknown()).toBe(false);
+  cluster.advance(2 * SECOND_MS);
+  expect(isUnknown()).toBe(true);
+});
+
+test("a node deleted while nobody observed is forgotten: made anew, it has its whole grace", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  const [first, second, third] = [new HandFleet("one"), new HandFleet("two"), new HandFleet("three")];
+  giveAll(first);
+  const one = cluster.start(SPINE, { member: "one", fleet: first });
+  const two = cluster.start(SPINE, { member: "two", fleet: second });
+  cluster.start(SPINE, { member: "three", fleet: third });
+  cluster.advance(100 * SECOND_MS);
+  kubelet.stop();
+  const { metadata, ...state } = cluster.node("node-1");
+  one.kill();
+  cluster.write({ verb: "delete", ref: NODE, urgency: Urgency.status, uid: metadata.uid });
+  giveAll(second);
+  cluster.advance(40 * SECOND_MS);
+  const anew = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
+  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: anew });
+  cluster.advance(20 * SECOND_MS);
+  two.kill();
+  giveAll(third);
+  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  cluster.advance(GRACE_MS - 21 * SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
   expect(isUnknown()).toBe(true);

@@ -53,6 +53,11 @@ export const Annotation = {
    * rests on.
    */
   taintsSeen: "vigil.v1/taints-seen",
+  /**
+   * On a node: JSON that tells of a NoExecute taint that took the opposite one's place when it did so, and with which
+   * of the two, and when, their line began.
+   */
+  taintSwap: "vigil.v1/taint-swap",
 } as const;
 
 /** The labels the observer keeps of a node; every other label is dropped while parsing. */

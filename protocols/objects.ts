@@ -66,6 +66,11 @@ export const nodeSchema = z.object({
    * (Annotation.taintsSeen).
    */
   taintsSeenAt: z.record(z.string(), instant).optional(),
+  /**
+   * That the NoExecute taint added at `at` took the place of its opposite, in a line that began with `firstKey` at
+   * `firstAt`; absent when nothing is written down (Annotation.taintSwap). It tells of no taint with another stamp.
+   */
+  taintSwap: z.object({ at: instant, firstKey: z.string(), firstAt: instant }).optional(),
 });
 /** What is observed of a node. */
 export type ObservedNode = z.infer<typeof nodeSchema>;

@@ -9,7 +9,14 @@ import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
 import { unread, unwritten, written } from "../runtime/write-result.ts";
-import { type Decision, decideConditions, decideLabels, decideTaints, refutesSilence } from "./node-writer.policy.ts";
+import {
+  type Decision,
+  decideConditions,
+  decideLabels,
+  decideTaints,
+  isSwap,
+  refutesSilence,
+} from "./node-writer.policy.ts";
 
 type NodeAskType = "asked.condition" | "asked.taint" | "asked.label";
 
@@ -29,8 +36,8 @@ const projection = { interner: new Interner(), problem: () => {} };
 const LOOK_AGE_MAX_MS = 1000;
 
 /**
- * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
- * node as it is read live. Before `Unknown` the lease is read live every time. A node's version is told with its
+ * Tries an ask on the version of the node that it names; after a failure, or for a swap of taints, on the node as it is
+ * read live. Before `Unknown` the lease is read live every time. A node's version is told with its
  * heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is two requests and not three.
  */
 export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
@@ -40,7 +47,8 @@ export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Rep
     if (ask.type !== "asked.condition") settle(live);
     else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
   };
-  if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
+  if (hasFailed || (ask.type === "asked.taint" && isSwap(ask.body)))
+    readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
   else proceed(null);
 }
 

@@ -1,9 +1,11 @@
 /** Whether an ask about a node still holds, and the patch that carries it out. It reads and writes nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { ConditionType, TaintEffect } from "../../protocols/names.ts";
+import { Annotation, ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import { apiTime } from "../runtime/api-time.ts";
+import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
+import { lineOf, taintSwapText } from "../runtime/taint-swap.ts";
+import { taintName } from "../runtime/toleration.ts";
 
 /**
  * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.
@@ -57,14 +59,15 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
 
 /**
  * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added
- * ones stamped (R4.6), one that stands there already left as it is. Another Ready status than the wish rests on refutes
- * it.
+ * ones stamped (R4.6), one that stands there already left as it is. Another Ready status than a harmful wish rests on
+ * refutes it; what heals is refuted only by a node that is not ready after all.
  */
 export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): Decision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
-  if (ready !== ask.ready) {
+  // Taints also go where all zones are down (R6.10): whatever a node that is not ready has become, it is freed of them.
+  if (ask.why === "healing" ? ask.ready === "True" && ready !== "True" : ready !== ask.ready) {
     return {
       kind: "refused",
       detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
@@ -75,14 +78,16 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
   if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
   const removed = before.filter((taint) => !kept.includes(taint));
-  const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: timeAddedOf(id, removed, wallMs) }))];
-  const words = [...added.map((id) => `+${textOf(id)}`), ...removed.map((id) => `-${textOf(id)}`)];
+  const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }))];
+  const words = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
+  const metadata = { ...preconditionOf(live ?? ask), ...swapAnnotation(live, { added, removed }, wallMs) };
   const spec = { taints: taints.length === 0 ? null : taints };
-  return {
-    kind: "write",
-    change: `taints: ${words.join(" ")}`,
-    body: { metadata: preconditionOf(live ?? ask), spec },
-  };
+  return { kind: "write", change: `taints: ${words.join(" ")}`, body: { metadata, spec } };
+}
+
+/** Whether an ask wants one NoExecute taint in the place of another: that is written by what the live node tells. */
+export function isSwap({ add, remove }: BodyOf<"asked.taint">): boolean {
+  return add.some(isEviction) && remove.some(isEviction);
 }
 
 /**
@@ -119,18 +124,30 @@ function wordsOf(what: string, entries: readonly (readonly [string, string | nul
 
 /** What to add: when the taint is gone that one was to take the place of, its node has to wait for its turn (P5). */
 function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly Taint[]): readonly TaintId[] {
-  const isEviction = ({ effect }: TaintId) => effect === TaintEffect.noExecute;
   const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
 
 /**
- * The stamp of an added taint: now, but a NoExecute taint that takes another's place keeps that one's, because the
- * pods' countdown has been running since then (the net effect of R8.18: a swap moves no deadline).
+ * What is written beside a NoExecute taint that goes: when another takes its place, since when the two of them stand
+ * there, because the pods' countdowns run on (R8.18); else that there is no such line any more.
  */
-function timeAddedOf({ effect }: TaintId, removed: readonly Taint[], wallMs: number): string {
-  const replaced = effect === TaintEffect.noExecute ? removed.find((taint) => taint.effect === effect) : undefined;
-  return replaced?.timeAdded ?? apiTime(wallMs);
+function swapAnnotation(
+  live: ObservedNode | null,
+  { added, removed }: { readonly added: readonly TaintId[]; readonly removed: readonly Taint[] },
+  wallMs: number,
+): { readonly annotations?: Readonly<Record<string, string | null>> } {
+  const replaced = removed.find(isEviction);
+  if (replaced === undefined) return {};
+  if (!added.some(isEviction)) return { annotations: { [Annotation.taintSwap]: null } };
+  const line = live === null ? null : lineOf(replaced, live);
+  const sinceAt = epochMsOf(replaced.timeAdded) ?? live?.taintsSeenAt?.[taintName(replaced)] ?? wallMs;
+  const swap = { at: wallMs, firstKey: line?.first.key ?? replaced.key, firstAt: line?.since ?? sinceAt };
+  return { annotations: { [Annotation.taintSwap]: taintSwapText(swap) } };
+}
+
+function isEviction({ effect }: TaintId): boolean {
+  return effect === TaintEffect.noExecute;
 }
 
 function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): Decision | null {
@@ -144,8 +161,4 @@ function preconditionOf({ uid, resourceVersion }: Known): Known {
 
 function isSame(left: TaintId, right: TaintId): boolean {
   return left.key === right.key && left.effect === right.effect;
-}
-
-function textOf({ key, effect }: TaintId): string {
-  return `${key}:${effect}`;
 }

@@ -20,6 +20,7 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     before.unschedulable !== after.unschedulable ||
     !sameRecords(before.labels, after.labels) ||
     !sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) ||
+    !sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) ||
     !sameLists(before.taints, after.taints, sameTaint) ||
     !sameLists(before.conditions, after.conditions, sameCondition)
   ) {

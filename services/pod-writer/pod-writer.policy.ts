@@ -7,6 +7,7 @@ import type { BoundPod, KubeObject } from "../../protocols/ports.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
+import { lineOf } from "../runtime/taint-swap.ts";
 import {
   evictionOf,
   noExecuteTaints,
@@ -107,9 +108,11 @@ function taintVerdict(
 }
 
 /** The taint with the instant it counts from; where the API tells none, we believe the asker that its time has come. */
-function standingTaint(taint: Taint, { taintsSeenAt }: ObservedNode): StandingTaint {
-  const seenAt = taintsSeenAt?.[taintName(taint)];
-  return { taint, since: epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY };
+function standingTaint(taint: Taint, node: ObservedNode): StandingTaint {
+  const seenAt = node.taintsSeenAt?.[taintName(taint)];
+  const line = lineOf(taint, node);
+  const since = epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY;
+  return { taint, since, ...(line === null ? {} : { line }) };
 }
 
 function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {

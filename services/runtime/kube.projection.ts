@@ -14,7 +14,8 @@ import type {
 import type { BoundPod, ObservedLease } from "../../protocols/ports.ts";
 import { epochMsOf } from "./api-time.ts";
 import type { Interner } from "./kube.interner.ts";
-import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
+import { type JsonRecord, listOf, parsed, recordOf, textOf } from "./kube.json.ts";
+import { readTaintSwap } from "./taint-swap.ts";
 
 /** What a projection needs besides the object. */
 export interface ProjectionIo {
@@ -49,6 +50,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
     taints: projected(spec.taints, (taint) => projectTaint(taint, io)),
     conditions: projected(status.conditions, (condition) => projectCondition(condition, metadata, io)),
     ...taintsSeen(recordOf(metadata.annotations), io),
+    ...taintSwap(recordOf(metadata.annotations), io),
   };
 }
 
@@ -146,12 +148,13 @@ function taintsSeen(annotations: JsonRecord, io: ProjectionIo): Pick<ObservedNod
   return { taintsSeenAt: Object.fromEntries(read) };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+/** What is written down about a taint that took another's place; what cannot be read is as good as nothing. */
+function taintSwap(annotations: JsonRecord, io: ProjectionIo): Pick<ObservedNode, "taintSwap"> {
+  const text = textOf(annotations[Annotation.taintSwap]);
+  if (text === null) return {};
+  const written = readTaintSwap(text);
+  if (written === null) io.problem(`metadata.annotations.${Annotation.taintSwap}`);
+  return written === null ? {} : { taintSwap: written };
 }
 
 function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {

@@ -1,10 +1,19 @@
 /** When a pod with these tolerations has to leave a node with these NoExecute taints. It reads no clock. */
 import { TaintEffect } from "../../protocols/names.ts";
-import type { Taint, Toleration } from "../../protocols/objects.ts";
+import type { Taint, TaintId, Toleration } from "../../protocols/objects.ts";
 
 /** A NoExecute taint and the instant from which it counts, in milliseconds on whatever clock the caller keeps. */
 export interface StandingTaint {
   readonly taint: Taint;
+  readonly since: number;
+  /** The line of taints that this one continues; absent when it took no other's place. */
+  readonly line?: TaintLine;
+}
+
+/** Two taints that took each other's place, once or more often, and since when the first of them stood there. */
+export interface TaintLine {
+  readonly first: TaintId;
+  readonly second: TaintId;
   readonly since: number;
 }
 
@@ -50,7 +59,8 @@ export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
 /**
  * When a pod must leave, or null when it may stay for ever. Each taint counts from its own `since`, but not before the
  * pod was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides.
- * A taint without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends.
+ * A taint without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends. A
+ * countdown that was running when a taint took its opposite's place runs on (R8.18).
  */
 export function evictionOf(
   taints: readonly StandingTaint[],
@@ -67,18 +77,40 @@ export function evictionOf(
 }
 
 function evictionBy(
-  { taint, since }: StandingTaint,
+  standing: StandingTaint,
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,
 ): Eviction | null {
-  const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
-  if (first === undefined) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: null };
-  const seconds = first.tolerationSeconds;
-  if (seconds === undefined) return null;
-  if (seconds <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: seconds };
+  const { taint } = standing;
+  const own = secondsFor(taint, tolerations, rules);
+  if (own === null || own <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: own };
+  if (own === Number.POSITIVE_INFINITY) return null;
+  const running = boundAt < standing.since ? runningSeconds(standing.line, tolerations, rules) : null;
+  const seconds = running ?? own;
+  const since = running === null || standing.line === undefined ? standing.since : standing.line.since;
   const at = Math.max(since, boundAt) + seconds * SECOND_MS;
   return at < NEVER_MS ? { at, taint, tolerationSeconds: seconds } : null;
+}
+
+/**
+ * The seconds that began to count with the first taint of a line and have not stopped since, whatever the present one is
+ * tolerated for; null when one of the two is tolerated for ever or not at all, which ended every such countdown.
+ */
+function runningSeconds(
+  line: TaintLine | undefined,
+  tolerations: readonly Toleration[],
+  rules: TolerationRules,
+): number | null {
+  if (line === undefined) return null;
+  const [first, second] = [line.first, line.second].map((taint) => secondsFor(taint, tolerations, rules) ?? Infinity);
+  return first === undefined || !Number.isFinite(first) || second === Infinity ? null : first;
+}
+
+/** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */
+function secondsFor(taint: Taint, tolerations: readonly Toleration[], rules: TolerationRules): number | null {
+  const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
+  return first === undefined ? null : (first.tolerationSeconds ?? Number.POSITIVE_INFINITY);
 }
 
 /** Whether a toleration matches a taint (R8.33). An effect or a key left empty matches every one. */

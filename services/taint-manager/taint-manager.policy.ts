@@ -1,7 +1,14 @@
 /** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { apiMicroTime, epochMsOf } from "../runtime/api-time.ts";
-import { type Eviction, noExecuteTaints, type StandingTaint, taintName } from "../runtime/toleration.ts";
+import { lineOf } from "../runtime/taint-swap.ts";
+import {
+  type Eviction,
+  noExecuteTaints,
+  type StandingTaint,
+  type TaintLine,
+  taintName,
+} from "../runtime/toleration.ts";
 
 /** One instant on both clocks of this process, in milliseconds. */
 export interface Now {
@@ -25,6 +32,7 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
 /** A NoExecute taint with its beginning on the monotonic clock, which decides, and on the API's own time line. */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
+  readonly line?: TaintLine & { readonly sinceAt: number };
 }
 
 /**
@@ -37,8 +45,16 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], no
     const same = known.find((before) => isSame(before.taint, taint));
     if (same !== undefined) return withLaterSight({ ...same, taint }, node);
     const sinceAt = startOf(taint, node, now);
-    return { taint, since: onMonotonic(sinceAt, now), sinceAt };
+    return { taint, since: onMonotonic(sinceAt, now), sinceAt, ...knownLine(lineOf(taint, node), known, now) };
   });
+}
+
+/** A line goes on from where the taint before stood in it, on this process's own clock; else by what is written down. */
+function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: Now): Pick<KnownTaint, "line"> {
+  if (line === null) return {};
+  const sinceAt = line.since;
+  const begun = known.map((before) => before.line ?? before).find((before) => before.sinceAt === sinceAt);
+  return { line: { ...line, since: begun?.since ?? onMonotonic(sinceAt, now), sinceAt } };
 }
 
 /**
@@ -54,7 +70,11 @@ export function withoutEarlierSights(node: ObservedNode, previous: ObservedNode)
 
 /** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
 export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
-  return known.map(({ taint, sinceAt }) => ({ taint, since: sinceAt }));
+  return known.map(({ taint, sinceAt, line }) => ({
+    taint,
+    since: sinceAt,
+    ...(line === undefined ? {} : { line: { ...line, since: line.sinceAt } }),
+  }));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Whether an ask about a node still holds, and the patch that carries it out, as tables. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { ObservedNode, ConditionStatus as ReadyStatus, Taint } from "../../protocols/objects.ts";
 import {
   decideConditions,
   decideLabels,
@@ -12,6 +12,7 @@ import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 0, 0, 5, 999);
 const NOW_TEXT = "2026-01-01T00:00:05Z";
+const SWAP = "vigil.v1/taint-swap";
 const STOPPED = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
 
 function conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}): BodyOf<"asked.condition"> {
@@ -158,10 +159,48 @@ describe("asked.taint", () => {
       kind: "write",
       change: "taints: +node.kubernetes.io/not-ready:NoExecute -node.kubernetes.io/unreachable:NoExecute",
       body: {
-        metadata: { resourceVersion: "1", uid: "uid-1" },
+        metadata: { resourceVersion: "1", uid: "uid-1", annotations: { [SWAP]: expect.any(String) } },
         spec: { taints: [first, last, { ...notReady, timeAdded: NOW_TEXT }] },
       },
     });
+  });
+
+  test("writes down beside a swap when it came, and with which taint and when the two began (R8.18)", () => {
+    const ask = taintAsk({ add: [notReady], remove: [unreachable], why: "swap" });
+    const firstOf = (node: Partial<ObservedNode>): unknown => {
+      const decision = decideTaints(ask, live({ conditions: [condition("Ready", "False")], ...node }), NOW);
+      const { metadata } = (decision as { body: { metadata: { annotations: Record<string, string> } } }).body;
+      const written = JSON.parse(metadata.annotations[SWAP] ?? "");
+      expect(written.timeAdded).toBe(NOW_TEXT);
+      return written.first;
+    };
+    const [at, before] = [Date.UTC(2025, 11, 31), Date.UTC(2025, 11, 30)];
+    const stamped = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
+    const since = "2025-12-31T00:00:00.000000Z";
+    expect(firstOf({ taints: [stamped] })).toEqual({ key: unreachable.key, since });
+    const taintSwap = { at, firstKey: notReady.key, firstAt: before };
+    const longAgo = { key: notReady.key, since: "2025-12-30T00:00:00.000000Z" };
+    expect(firstOf({ taints: [stamped], taintSwap })).toEqual(longAgo);
+    expect(firstOf({ taints: [stamped], taintSwap: { ...taintSwap, at: before } })).toEqual({
+      key: unreachable.key,
+      since,
+    });
+    const taintsSeenAt = { [`${unreachable.key}:NoExecute`]: at };
+    expect(firstOf({ taints: [unreachable], taintsSeenAt })).toEqual({ key: unreachable.key, since });
+  });
+
+  test("takes what is written down about a swap away with the taint", () => {
+    const ask = taintAsk({ taints: [notReady], remove: [notReady], ready: "True", why: "healing" });
+    expect(decideTaints(ask, null, NOW)).toMatchObject({ body: { metadata: { annotations: { [SWAP]: null } } } });
+  });
+
+  test.each<[string, ReadyStatus, ReadyStatus, string]>([
+    ["that was ready and is not", "True", "Unknown", "refused"],
+    ["that was NotReady, and is Unknown now, where all zones are down (R6.10)", "False", "Unknown", "write"],
+    ["that was NotReady, and is ready now", "False", "True", "write"],
+  ])("that heals a node %s", (_what, asked, now, kind) => {
+    const ask = taintAsk({ remove: [notReady], ready: asked, why: "healing" });
+    expect(decideTaints(ask, live({ conditions: [condition("Ready", now)], taints: [notReady] }), NOW).kind).toBe(kind);
   });
 
   test("adds no NoExecute taint in a swap whose opposite is gone by now: its node has to wait for its turn (P5)", () => {

@@ -66,7 +66,6 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     middle(world);
     world.advance(100 * S);
     expect(world.taints("a-0").filter((taint) => taint.endsWith(":NoExecute"))).toEqual([`${UNREACHABLE}:NoExecute`]);
-    expect(world.timeAddedMs("a-0")).toBe(30 * S);
     world.advance(300 * S);
     expect(world.deletedAt("pod")).toBe(330 * S);
   });

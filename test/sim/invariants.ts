@@ -78,7 +78,7 @@ const OURS = new Set([
 /** What identifies a taint, in one word. */
 export const taintName = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): string => `${key}:${effect}`;
 /** Whether a taint is one of the two the zones pace. */
-export const isPaced = (taint: CheckedTaint): boolean =>
+export const isPaced = (taint: Pick<CheckedTaint, "key" | "effect">): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
 
 /** Whether a toleration covers a taint, by R8.33 without Lt and Gt. */
@@ -98,8 +98,16 @@ export interface Surroundings {
   readonly skewMs: number;
   /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
-  /** When a taint came onto a node, on the world's wall clock. */
-  readonly taintedAt: (node: string, taint: Pick<CheckedTaint, "key" | "effect">) => number;
+  /** From when a taint on a node counts. */
+  readonly standing: (node: string, taint: Pick<CheckedTaint, "key" | "effect">) => Standing;
+}
+
+/** From when a taint counts, on the world's wall clock. */
+export interface Standing {
+  /** When it came onto its node. */
+  readonly seenAt: number;
+  /** Where it took the place of the other of our two: with which of them the two began, and when. */
+  readonly line?: { readonly firstKey: string; readonly secondKey: string; readonly firstAt: number };
 }
 
 /** The zone key of a node by R2.1 to R2.3, told anew. */
@@ -156,7 +164,7 @@ export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
 export function checkDeletion(
   pod: CheckedPod,
   node: CheckedNode | null,
-  { swarm, wallMs, skewMs, taintedAt }: Surroundings,
+  { swarm, wallMs, skewMs, standing }: Surroundings,
 ): void {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (swarm.profile.evictionMode === "direct") {
@@ -165,9 +173,7 @@ export function checkDeletion(
   }
   const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
-  const dueAt = Math.min(
-    ...taints.map((taint) => evictionDueAt(pod, taint, taintedAt(pod.spec.nodeName ?? "", taint))),
-  );
+  const dueAt = Math.min(...taints.map((taint) => evictionDueAt(pod, taint, standing(pod.spec.nodeName ?? "", taint))));
   if (wallMs + skewMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
 }
@@ -182,13 +188,22 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
 
 /**
  * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. Its time counts from the
- * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`.
+ * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`. Where our two taints took
+ * each other's place, a countdown that began with the first goes on, unless one of them is tolerated for ever (R8.18).
  */
-export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, seenAt: number): number {
-  const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
-  if (toleration === undefined) return Number.NEGATIVE_INFINITY;
-  if (toleration.tolerationSeconds === undefined) return Number.POSITIVE_INFINITY;
-  if (toleration.tolerationSeconds <= 0) return Number.NEGATIVE_INFINITY;
+export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, { seenAt, line }: Standing): number {
+  const secondsFor = (which: CheckedTaint): number => {
+    const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, which));
+    return toleration === undefined ? Number.NEGATIVE_INFINITY : (toleration.tolerationSeconds ?? Infinity);
+  };
+  const seconds = secondsFor(taint);
+  if (seconds === Infinity) return Infinity;
+  if (seconds <= 0) return Number.NEGATIVE_INFINITY;
+  const cameAt = Date.parse(pod.metadata.creationTimestamp);
   const from = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
-  return Math.max(from, Date.parse(pod.metadata.creationTimestamp)) + toleration.tolerationSeconds * 1000;
+  if (line !== undefined && cameAt < from) {
+    const [first, second] = [line.firstKey, line.secondKey].map((key) => secondsFor({ ...taint, key }));
+    if (Number.isFinite(first) && second !== Infinity) return Math.max(line.firstAt, cameAt) + Number(first) * 1000;
+  }
+  return Math.max(from, cameAt) + seconds * 1000;
 }

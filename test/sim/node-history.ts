@@ -1,6 +1,6 @@
 /** When nodes came into the states that allow harm, as the simulated API had it. It judges nothing. */
 import type { Clock } from "../../protocols/ports.ts";
-import { type CheckedNode, type CheckedTaint, isEvictable, taintName } from "./invariants.ts";
+import { type CheckedNode, type CheckedTaint, isEvictable, isPaced, type Standing, taintName } from "./invariants.ts";
 import type { Swarm } from "./swarm.ts";
 
 /** What every node has been through; all instants are on the world's wall clock. */
@@ -9,6 +9,8 @@ export class NodeHistory {
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
   readonly #evictableAt = new Map<string, number>();
+  /** With which of our two taints, and when, the present one's line began, where it took the other's place. */
+  readonly #lines = new Map<string, NonNullable<Standing["line"]>>();
 
   constructor(swarm: Swarm, clock: Clock) {
     this.#swarm = swarm;
@@ -19,6 +21,7 @@ export class NodeHistory {
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
+    this.#noteSwap(name, pacedOf(before), pacedOf(after));
     const known = this.#taintedAt.get(name);
     const taints = (after?.spec?.taints ?? []).map(taintName);
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? wallMs])));
@@ -29,8 +32,27 @@ export class NodeHistory {
     return this.#taintedAt.get(node)?.get(taintName(taint)) ?? this.#clock.wallMs();
   }
 
+  /** From when a taint on a node counts. */
+  standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
+    const line = isPaced(taint) ? this.#lines.get(node) : undefined;
+    return { seenAt: this.taintedAt(node, taint), ...(line && { line }) };
+  }
+
   /** When a node was last in a state in which its pods may go, and then left it. */
   evictableAt(node: string): number {
     return this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
   }
+
+  #noteSwap(name: string, had: CheckedTaint | undefined, has: CheckedTaint | undefined): void {
+    if (had?.key === has?.key && had?.timeAdded === has?.timeAdded) return;
+    const line = this.#lines.get(name);
+    this.#lines.delete(name);
+    if (had === undefined || has === undefined || had.key === has.key) return;
+    const hadAt = had.timeAdded === undefined ? this.taintedAt(name, had) : Date.parse(had.timeAdded);
+    this.#lines.set(name, line ?? { firstKey: had.key, secondKey: has.key, firstAt: hadAt });
+  }
+}
+
+function pacedOf(node: CheckedNode | null): CheckedTaint | undefined {
+  return node?.spec?.taints?.find(isPaced);
 }

@@ -5,6 +5,7 @@ import {
   conditionOf,
   evictionDueAt,
   isPaced,
+  type Surroundings,
   taintName,
   zoneOf,
 } from "./invariants.ts";
@@ -23,8 +24,14 @@ const MANAGED = new Set(
     (name) => `node.kubernetes.io/${name}:NoSchedule`,
   ),
 );
+
+/** What evictions are held to: from when taints count, and how late one may be. */
+interface Lateness extends Pick<Surroundings, "standing"> {
+  readonly slackMs: number;
+}
+
 /** Everything that is not as it must be, in words; empty when all is right. Evictions may be `slackMs` late. */
-export function wrongs(world: World, slackMs: number): string[] {
+export function wrongs(world: World, { slackMs, standing }: Lateness): string[] {
   const nodes = world.objects<CheckedNode>("nodes");
   const paces = pacesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
@@ -34,7 +41,7 @@ export function wrongs(world: World, slackMs: number): string[] {
     found.push(...wrongConditions(node, world), ...wrongNoSchedule(node), ...wrongNoExecute(node, pace, world));
     for (const pod of pods) {
       if (pod.spec.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp !== undefined) continue;
-      found.push(...wrongPod(pod, node, pace, { world, slackMs }));
+      found.push(...wrongPod(pod, node, pace, { world, slackMs, standing }));
     }
   }
   return found;
@@ -82,7 +89,7 @@ function wrongPod(
   pod: CheckedPod,
   node: CheckedNode,
   pace: Pace,
-  { world, slackMs }: { world: World; slackMs: number },
+  { world, slackMs, standing }: Lateness & { readonly world: World },
 ): string[] {
   const name = `${pod.metadata.name} on ${node.metadata.name}`;
   const found: string[] = [];
@@ -102,7 +109,11 @@ function wrongPod(
   for (const taint of taints) {
     // Nobody here knows when a taint without timeAdded was first seen.
     if (taint.timeAdded === undefined) continue;
-    const dueAt = Math.max(evictionDueAt(pod, taint, nowMs), startedAt, Date.parse(taint.timeAdded));
+    const dueAt = Math.max(
+      evictionDueAt(pod, taint, standing(node.metadata.name, taint)),
+      startedAt,
+      Date.parse(taint.timeAdded),
+    );
     if (dueAt + slackMs < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
   }
   return found;

@@ -45,12 +45,12 @@ export class Promptness {
   }
 
   /** Checks a deletion that was allowed, against the node as the API shows it. */
-  check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, taintedAt }: Surroundings): void {
+  check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, standing }: Surroundings): void {
     if (!this.#isUnhindered || swarm.profile.evictionMode === "direct") return;
     const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
     const dueAts = taints.map((taint) => {
-      const tainted = taintedAt(node.metadata.name, taint);
-      return Math.max(evictionDueAt(pod, taint, tainted), tainted);
+      const stood = standing(node.metadata.name, taint);
+      return Math.max(evictionDueAt(pod, taint, stood), stood.seenAt);
     });
     const dueAt = Math.max(Math.min(...dueAts), Date.parse(pod.metadata.creationTimestamp));
     const lateMs = wallMs - Math.max(dueAt + WAY_MS, this.#disturbedAt + RECOVERY_MS);

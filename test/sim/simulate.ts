@@ -188,7 +188,8 @@ class Run {
 
   /** What is not right yet, in the cluster and in what its zones' owners say of them. */
   #wrongs(): string[] {
-    return [...wrongs(this.#world, this.#promptness.slackMs), ...this.#words.wrongZones()];
+    const { standing } = this.#around();
+    return [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
   }
 
   #staysRight(): string | null {
@@ -278,7 +279,7 @@ class Run {
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
-      taintedAt: (node, taint) => this.#history.taintedAt(node, taint),
+      standing: (node, taint) => this.#history.standing(node, taint),
     };
   }
 }

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import { decideTaints } from "../../services/node-writer/node-writer.policy.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
 import { shadowKube } from "../../services/runtime/kube.shadow.ts";
 import { clearAsk, turnAsk } from "../../services/zone/zone.policy.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
@@ -49,16 +48,6 @@ test("after healing none of ours stands, and foreign ones keep order and content
       expect(after(node, clearAsk(node))).toEqual(before.filter((each) => !isOurs(each)));
     }),
   );
-});
-
-test("a taint that takes the opposite one's place counts from when that was added; every other one from now", () => {
-  const standing = { key: NOT_READY, effect: "NoExecute", timeAdded: "2026-01-01T10:00:00Z" };
-  const stampOf = (node: ObservedNode) => after(node, turnAsk(node)).find(isOurs)?.timeAdded;
-  expect(stampOf(observedNode("a", { ready: "Unknown", taints: [standing] }))).toBe(standing.timeAdded);
-  expect(stampOf(observedNode("a", { ready: "Unknown", taints: [{ ...standing, effect: "NoSchedule" }] }))).toBe(
-    apiTime(NOW),
-  );
-  expect(stampOf(observedNode("a", { ready: "Unknown" }))).toBe(apiTime(NOW));
 });
 
 test("in shadow mode each node is granted one turn, in the zone's pace, and nothing is written", () => {

@@ -1,0 +1,119 @@
+/** Scenarios of a NoExecute taint that takes its opposite's place: which countdowns run on, and which begin. */
+import { expect, test } from "vitest";
+import type { Toleration } from "../../protocols/objects.ts";
+import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
+
+const S = 1000;
+const LATE_MS = 5 * S;
+const NODE = "a-0";
+/** The node's first taint. */
+const FIRST_MS = 10 * S;
+/** When the kubelet falls silent, and by when the node is unreachable. */
+const SILENT_MS = 310 * S;
+const SWAPPED_MS = 360 * S;
+
+/** A pod's tolerations of the two taints, in seconds; null for ever. */
+function tolerating(notReady: number | null, unreachable: number | null): Toleration[] {
+  const one = (key: string, seconds: number | null) => ({
+    key,
+    operator: "Exists",
+    effect: "NoExecute",
+    ...(seconds === null ? {} : { tolerationSeconds: seconds }),
+  });
+  return [one(NOT_READY, notReady), one(UNREACHABLE, unreachable)];
+}
+
+/** A node whose kubelet reports NotReady from the tenth second on and then falls silent; it has been swapped by now. */
+function swapped(pods: Readonly<Record<string, readonly Toleration[]>>): { world: EvictionWorld; swapMs: number } {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  for (const [name, tolerations] of Object.entries(pods)) world.addTolerantPod(NODE, name, tolerations);
+  world.run();
+  world.advance(FIRST_MS);
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(SILENT_MS - FIRST_MS);
+  world.silence([NODE]);
+  world.advance(SWAPPED_MS + LATE_MS - SILENT_MS);
+  expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
+  return { world, swapMs: world.timeAddedMs(NODE) };
+}
+
+/** Asserts that a pod has gone within a few seconds from an instant on, and not before it. */
+function expectGone(world: EvictionWorld, pod: string, dueMs: number): void {
+  expect(world.deletedAt(pod)).toBeGreaterThanOrEqual(dueMs);
+  expect(world.deletedAt(pod)).toBeLessThan(dueMs + LATE_MS);
+}
+
+test("each pod goes when its countdown of the first taint ends; a countdown that had not begun begins (R8.18)", () => {
+  const { world, swapMs } = swapped({
+    both: tolerating(500, 500),
+    kept: tolerating(900, 60),
+    short: tolerating(400, 900),
+    patient: tolerating(null, 60),
+    content: tolerating(600, null),
+  });
+  expect(swapMs).toBeGreaterThanOrEqual(SWAPPED_MS - S);
+  world.advance(1200 * S);
+  expectGone(world, "both", FIRST_MS + 500 * S);
+  expectGone(world, "kept", FIRST_MS + 900 * S);
+  expectGone(world, "short", FIRST_MS + 400 * S);
+  expectGone(world, "patient", swapMs + 60 * S);
+  expect(world.deletedAt("content")).toBeUndefined();
+});
+
+test("a countdown runs on over swaps and restarts, also when the first taint comes back", () => {
+  const { world } = swapped({ both: tolerating(900, 800), patient: tolerating(900, null) });
+  world.crash(10 * S);
+  world.kubelet(NODE).resume();
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(10 * S);
+  expect(world.taints(NODE)).toContain(`${NOT_READY}:NoExecute`);
+  const backMs = world.timeAddedMs(NODE);
+  world.crash(10 * S);
+  world.advance(2000 * S);
+  expectGone(world, "both", FIRST_MS + 900 * S);
+  expectGone(world, "patient", backMs + 900 * S);
+});
+
+test("a pod bound after the swap counts from then, for the taint that stands there", () => {
+  const { world } = swapped({});
+  world.addTolerantPod(NODE, "late", tolerating(30, 60));
+  const boundMs = world.clock.monotonicMs();
+  world.advance(120 * S);
+  expectGone(world, "late", boundMs + 60 * S);
+});
+
+test("what a swap has left written down tells nothing of a taint that somebody sets anew", () => {
+  const { world } = swapped({ both: tolerating(400, 400) });
+  world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute" }]);
+  const againMs = world.clock.monotonicMs();
+  world.advance(600 * S);
+  expectGone(world, "both", againMs + 400 * S);
+});
+
+test("nothing is left written down when the node is ready again", () => {
+  const { world } = swapped({});
+  const annotations = () => world.read({ kind: "Node", namespace: "", name: NODE })?.metadata.annotations ?? {};
+  expect(annotations()).toMatchObject({ "vigil.v1/taint-swap": expect.stringContaining(NOT_READY) });
+  world.kubelet(NODE).report("Ready", "True");
+  world.revive([NODE]);
+  world.advance(10 * S);
+  expect(world.taints(NODE)).toEqual([]);
+  expect(annotations()).not.toHaveProperty("vigil.v1/taint-swap");
+});
+
+test("a swap of a taint without timeAdded begins no countdown anew", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.addTolerantPod(NODE, "both", tolerating(400, 400));
+  world.run();
+  world.advance(FIRST_MS);
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(0);
+  world.taint(NODE, [{ key: NOT_READY, effect: "NoExecute" }]);
+  const seenMs = world.clock.monotonicMs();
+  world.advance(200 * S);
+  world.silence([NODE]);
+  world.advance(600 * S);
+  expectGone(world, "both", seenMs + 400 * S);
+});

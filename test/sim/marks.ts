@@ -34,6 +34,8 @@ export class Marks {
     if (had === 0 && has === 1) this.count("NoExecute taint put on");
     if (had === 1 && has === 0) this.count("NoExecute taint taken off");
     if (had === 1 && has === 1) this.count("taints changed on a tainted node");
+    const [key, newKey] = [before, after].map((node) => node.spec?.taints?.find(isPaced)?.key);
+    if (key !== undefined && newKey !== undefined && key !== newKey) this.count("NoExecute taint swapped");
   }
 
   /** Takes the start of a process that was dead: whether pods were waiting for their deadlines then. */

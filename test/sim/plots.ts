@@ -11,7 +11,13 @@ import type { SimulatedProcess } from "./process.ts";
 import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
 
 /** The names of the plots. A new one goes last, so that the seeds of the others keep theirs. */
-export const PLOT_NAMES = ["tiedZone", "restartsInPace", "restartsInCountdowns", "everyZoneSilent"] as const;
+export const PLOT_NAMES = [
+  "tiedZone",
+  "restartsInPace",
+  "restartsInCountdowns",
+  "everyZoneSilent",
+  "changesOfIllness",
+] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
 
@@ -131,6 +137,41 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
       );
       return () => {
         for (const hasten of returns.flat()) hasten();
+      };
+    },
+  },
+
+  /** Nodes that are not ready, fall silent and come back no better, with pods that bear the one longer than the other. */
+  changesOfIllness: {
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      podsPerNode: 4,
+      toleration: "unequal",
+      processes: swarm.processes.slice(0, 2),
+      profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: 1 },
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 200, 260) * SECOND,
+    }),
+    play: (reach, random) => {
+      const silentSeconds = reach.world.swarm.profile.nodeMonitorGraceMs / SECOND + between(random, 5, 30);
+      const changes = kubeletsOf(reach, 1)
+        .slice(0, 2)
+        .flatMap((kubelet) => {
+          const fallSeconds = between(random, 25, 60);
+          const backSeconds = fallSeconds + silentSeconds;
+          return [
+            later(reach, random, [5, 15], () => kubelet.say("False")),
+            later(reach, random, [fallSeconds, fallSeconds], () => kubelet.stop()),
+            later(reach, random, [backSeconds, backSeconds], () => kubelet.start()),
+            later(reach, random, [backSeconds + 20, backSeconds + 90], () => kubelet.say("True")),
+          ];
+        });
+      const stopDying =
+        random() < 0.5 ? () => {} : dyingAgain(reach, random, { livesSeconds: [15, 45], deadSeconds: [1, 8] });
+      return () => {
+        stopDying();
+        for (const hasten of changes) hasten();
       };
     },
   },

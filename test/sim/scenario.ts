@@ -61,6 +61,7 @@ export function play({
   const swarm = {
     seed: 1,
     plot: null,
+    toleration: "any" as const,
     zones: zones.map((nodes, index) => ({ name: `zone-${index + 1}`, labels: "stable" as const, nodes })),
     podsPerNode: 2,
     processes: [[...SERVICE_NAMES]],

@@ -16,6 +16,7 @@ const EVERYDAY = ["node made Unknown", "NoExecute taint put on", "NoExecute tain
 /** The dangerous situations that the invariants are for. */
 const DANGEROUS = [
   "taints changed on a tainted node",
+  "NoExecute taint swapped",
   "pod status written",
   "pod replaced under its name",
   "node replaced under its name",

@@ -57,6 +57,8 @@ export interface Swarm {
   readonly plot: PlotName | null;
   readonly zones: readonly ZonePlan[];
   readonly podsPerNode: number;
+  /** What pods tolerate: anything there is, or one illness of their node longer than the other. */
+  readonly toleration: "any" | "unequal";
   /** The services of each process. */
   readonly processes: readonly (readonly ServiceName[])[];
   readonly profile: Profile;
@@ -77,6 +79,7 @@ export function drawSwarm(seed: number): Swarm {
     plot: null,
     zones: drawZones(chance),
     podsPerNode: between(chance("pods"), 1, 4),
+    toleration: "any",
     processes: drawProcesses(chance),
     profile: drawProfile(chance),
     faults: new Set(FAULT_CLASSES.filter((name) => chance(`fault/${name}`)() < 0.5)),

@@ -23,21 +23,34 @@ const STALE_MAX_MS = 60_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
 /** What tolerations pods are made with, from none to everything. */
-const TOLERATIONS: readonly (readonly CheckedToleration[])[] = [
-  [],
-  [{ operator: "Exists" }],
-  [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 20 }],
-  [
-    { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
-    { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
+const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly CheckedToleration[])[]>> = {
+  any: [
+    [],
+    [{ operator: "Exists" }],
+    [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 20 }],
+    [
+      { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
+      { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
+    ],
+    [
+      { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
+      { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
+    ],
+    [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
+    [{ key: "example.com/maintenance", operator: "Exists", tolerationSeconds: 15 }],
   ],
-  [
-    { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
-    { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
-  ],
-  [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
-  [{ key: "example.com/maintenance", operator: "Exists", tolerationSeconds: 15 }],
-];
+  unequal: [bearing(null, 20), bearing(200, 20), bearing(40, null), bearing(60, 150), bearing(100, 100)],
+};
+
+/** For how many seconds a pod bears that its node is not ready and that it is unreachable; null for ever. */
+function bearing(notReady: number | null, unreachable: number | null): CheckedToleration[] {
+  return [["not-ready", notReady] as const, ["unreachable", unreachable] as const].map(([illness, seconds]) => ({
+    key: `node.kubernetes.io/${illness}`,
+    operator: "Exists",
+    effect: "NoExecute",
+    ...(seconds === null ? {} : { tolerationSeconds: seconds }),
+  }));
+}
 
 /** The labels of a node in a zone. */
 export function labelsOf({ name, labels }: ZonePlan): Record<string, string> {
@@ -116,7 +129,7 @@ export class World {
       spec: {
         nodeName: node,
         containers: [{ name: "main", image: "none" }],
-        tolerations: oneOf(random, TOLERATIONS).map((toleration) => ({ ...toleration })),
+        tolerations: oneOf(random, TOLERATIONS[this.swarm.toleration]).map((toleration) => ({ ...toleration })),
       },
     };
     const status = {

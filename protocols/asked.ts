@@ -5,7 +5,10 @@
 import { z } from "zod";
 import { conditionStatus, instant, taintIdSchema, taintSchema } from "./objects.ts";
 
-/** Body of `asked.condition`: force these conditions on a node that has been silent for its grace. */
+/**
+ * Body of `asked.condition`: force these conditions on a node that has been silent for its grace. None takes back what
+ * was asked before.
+ */
 export const askedCondition = z.object({
   node: z.string(),
   uid: z.string(),

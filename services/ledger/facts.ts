@@ -57,7 +57,10 @@ export class Facts {
     "judged.node": ({ body }) => this.#judgeNode(body),
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, toldAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
-    "asked.condition": (message) => this.#remember(message, message.body.node),
+    "asked.condition": (message) => {
+      // One for no condition only takes a verdict back: what comes of it is no news about the node.
+      if (message.body.conditions.length > 0) this.#remember(message, message.body.node);
+    },
     "asked.taint": (message) => this.#remember(message, message.body.node),
     "asked.eviction": (message) => {
       this.pods.touch(message.body.uid, { asked: message.body, toldAt: message.at });

@@ -18,7 +18,9 @@ const SENTENCES: ByType<[before: Facts], string | null> = {
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
   "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
   "asked.condition": ({ body }) =>
-    `asked to set ${listText(body.conditions.map(({ type, status }) => `${type}=${status}`))}`,
+    body.conditions.length === 0
+      ? "asked to set no condition after all"
+      : `asked to set ${listText(body.conditions.map(({ type, status }) => `${type}=${status}`))}`,
   "asked.taint": ({ body }) => taintAskText(body),
   "asked.label": ({ body }) =>
     `asked for labels ${listText(Object.entries(body.labels).map((label) => label.join("=")))}`,

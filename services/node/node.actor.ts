@@ -54,6 +54,8 @@ export class NodeActor {
   #transitionMs: number;
   /** Found silent, and the API does not show it yet. */
   #isSilent = false;
+  /** What was last asked about the conditions, while the writer may still be at it; null once that is settled. */
+  #verdict: "asked" | "taken back" | null = null;
   /** The judgement told last. */
   #judgement = "";
   /** Null while nothing is asked for. */
@@ -89,6 +91,7 @@ export class NodeActor {
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
     const isAlive = this.#signs.isStatusKnown && this.#signs.take(heartbeat, nowMs, cause);
     if (isAlive || ready?.status === "Unknown") this.#isSilent = false;
+    if (ready?.status === "Unknown") this.#verdict = null;
     this.review(cause);
   }
 
@@ -126,7 +129,6 @@ export class NodeActor {
     if (!isHalted) {
       this.#signs.rebase(clock.monotonicMs());
       this.#transitionMs = clock.monotonicMs();
-      this.#isSilent = false;
     }
     this.review(cause);
   }
@@ -134,12 +136,13 @@ export class NodeActor {
   /** Takes what came of a write about this node or one of its pods. */
   written(done: BodyOf<"done.write">, cause: string): void {
     const nowMs = this.#around.io.clock.monotonicMs();
+    const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
+    if (isOfVerdict && !done.retrying) this.#verdict = null;
     if (done.outcome === "shadowed" || done.outcome === "denied") {
       this.#asks?.postpone(done.ask.slice("asked.".length) as AskNoun, nowMs);
       this.review(cause);
     }
-    const isRefuted = done.ask === "asked.condition" && done.outcome === "refused" && done.uid === this.#node.uid;
-    if (!isRefuted || !this.#isSilent) return;
+    if (!isOfVerdict || done.outcome !== "refused" || !this.#isSilent) return;
     this.#around.counters.refuted();
     this.#isSilent = false;
     this.#signs.rebase(nowMs);
@@ -191,10 +194,18 @@ export class NodeActor {
       this.#isSilent = true;
       this.#around.counters.verdict(nowMs - fromMs);
     }
-    // A node that loses its Ready condition has the longer grace from then on, whatever was found by the shorter one.
-    if (!isOverdue) this.#isSilent = false;
+    if (!isOverdue) this.#acquit();
     if (isOverdue) this.#around.graces.cancel(this);
     else this.#armGrace();
+  }
+
+  /**
+   * Lets the verdict fall, because the node has its grace anew, or a longer one without its Ready condition. No sign of
+   * life refutes it at the writer, which may still be trying: that has to be told.
+   */
+  #acquit(): void {
+    if (this.#isSilent && this.#verdict === "asked") this.#verdict = "taken back";
+    this.#isSilent = false;
   }
 
   /** Steps both regions. Returns when a direct eviction will be due; null when none is to come. */
@@ -262,10 +273,12 @@ export class NodeActor {
       counters.heldBack();
       this.#around.hold(this);
     }
+    const isTakenBack = this.#verdict === "taken back";
     const asks = this.#asks ?? new AskBook(io.profile);
     const basis = this.#signs.basisFor(this.#node);
-    const asking = { io, node: this.#node, resourceVersion: this.#resourceVersion, basis, asks, nowMs, cause };
-    sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes);
+    const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack };
+    const asking = { io, node: this.#node, ...verdict, asks, nowMs, cause };
+    if (sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes)) this.#verdict = "asked";
     this.#asks = asks.nextDueMs() === null ? null : asks;
   }
 

@@ -14,29 +14,38 @@ export interface Asking {
   readonly resourceVersion: string;
   /** The last signs of life, which a verdict of silence rests on. */
   readonly basis: BodyOf<"asked.condition">["basis"];
+  /** Whether a verdict that was asked for does not hold any more, and its writer does not know yet. */
+  readonly isTakenBack: boolean;
   readonly asks: AskBook;
   readonly nowMs: number;
   readonly cause: string | null;
 }
 
-/** Asks for every wish that is due and forgets the asks of wishes that are gone. */
-export function sendAsks(asking: Asking, wishes: Wishes): void {
-  sendConditions(asking, wishes);
+/**
+ * Asks for every wish that is due and forgets the asks of wishes that are gone. Returns whether a verdict was among
+ * them.
+ */
+export function sendAsks(asking: Asking, wishes: Wishes): boolean {
+  const isVerdict = sendConditions(asking, wishes);
   sendTaints(asking, wishes);
   sendLabels(asking, wishes);
   sendPods(asking, wishes);
+  return isVerdict;
 }
 
 /**
  * Conditions are forced on whatever the node is by now, so the newest version is what they are bound to; a list of
- * taints belongs to the version it was seen in.
+ * taints belongs to the version it was seen in. An ask for none takes the place of the verdict that a writer may still
+ * be trying to write.
  */
-function sendConditions(asking: Asking, { conditions }: Wishes): void {
-  const { io, node, resourceVersion, basis, asks, nowMs, cause } = asking;
-  const endState = conditions.length === 0 ? null : conditions.map(({ type }) => type).join(" ");
-  if (!asks.isDue("condition", endState, nowMs)) return;
+function sendConditions(asking: Asking, { conditions }: Wishes): boolean {
+  const { io, node, resourceVersion, basis, isTakenBack, asks, nowMs, cause } = asking;
+  const isAsked = conditions.length > 0 || isTakenBack;
+  const endState = isAsked ? conditions.map(({ type }) => type).join(" ") : null;
+  if (!asks.isDue("condition", endState, nowMs)) return false;
   const identity = { ...identityOf(node), resourceVersion };
   io.bus.publish("asked.condition", { ...identity, basis, conditions: [...conditions] }, cause);
+  return conditions.length > 0;
 }
 
 function sendTaints({ io, node, asks, nowMs, cause }: Asking, { taints }: Wishes): void {

@@ -107,6 +107,13 @@ describe("NodeNotReady", () => {
     expect(told(silenced("True", "shadowed"), "NodeNotReady")).toEqual([]);
   });
 
+  test("is not told of an ask for no condition: that only takes a verdict back", () => {
+    const world = silenced("True", "refused");
+    const taken = world.tell("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
+    world.tell("done.write", doneNode("asked.condition", "n-1", { change: "" }), taken);
+    expect(told(world, "NodeNotReady")).toEqual([]);
+  });
+
   test("is told once per flip, however often the ask was repeated before the watch showed it", () => {
     const world = silenced("True");
     const again = world.tell("asked.condition", askedCondition("n-1"), null);

@@ -89,6 +89,16 @@ describe("a node that fell silent", () => {
     ]);
   });
 
+  test("says of a verdict that was taken back that nothing is to be set any more", () => {
+    const world = seeingWorld();
+    world.tell("asked.condition", askedCondition("n-1"), null);
+    world.tell("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
+    expect(world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text)).toEqual([
+      "asked to set Ready=Unknown",
+      "asked to set no condition after all",
+    ]);
+  });
+
   const waiting = (zone: Partial<BodyOf<"judged.zone">>) => {
     const world = seeingWorld();
     world.tell("judged.zone", judgedZone(zone), null);

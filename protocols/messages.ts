@@ -149,7 +149,7 @@ export const MESSAGES = {
   "asked.resync": define({
     schema: askedResync,
     ...byShard,
-    from: "any",
+    from: "node, zone, taint-manager, ledger",
     to: "observer, node",
     purpose: "tell everything about a shard again",
   }),

@@ -64,6 +64,11 @@ describe("the roles", () => {
     }
   });
 
+  test("only who keeps what is observed of a shard may have it told again", () => {
+    const keepers = ["node", "zone", "taint-manager", "ledger"];
+    expect(sayers("asked.resync")).toEqual([...keepers, "reader", "writer", "cluster"]);
+  });
+
   test("only a writer may say what was done", () => {
     expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
   });

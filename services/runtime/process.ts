@@ -28,12 +28,17 @@ export interface ProcessPort {
 /** Exit code of a process that was interrupted twice. */
 const INTERRUPTED = 130;
 
+/** Exit code of a process whose output went nowhere. */
+const OUTPUT_LOST = 1;
+
 /** Width of what is no terminal. */
 const COLUMNS = 100;
 
 /** This process. */
 export function thisProcess(): ProcessPort {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", endOnClosedPipe);
+  process.stdout.on("error", endOnLostOutput);
+  // What cannot be written there cannot be told of either.
+  process.stderr.on("error", endOnClosedPipe);
   return {
     print: (text) => process.stdout.write(text),
     warn: (text) => process.stderr.write(text),
@@ -48,10 +53,26 @@ export function thisProcess(): ProcessPort {
   };
 }
 
+/** Ends this process with a code, or with that of a failure when not all that it printed could be written. */
+export function endProcess(code: number): never {
+  const { errored } = process.stdout;
+  if (errored !== null && !isClosedPipe(errored)) endOnLostOutput(errored);
+  process.exit(code);
+}
+
+function endOnLostOutput(error: Error): never {
+  endOnClosedPipe(error);
+  process.stderr.write(`vigil: standard output cannot be written: ${error.message.replace(/, \w+$/, "")}\n`);
+  process.exit(OUTPUT_LOST);
+}
+
 /** A reader that has seen enough, such as `head`, is no failure of ours. */
-function endOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
+function endOnClosedPipe(error: Error): void {
+  if (isClosedPipe(error)) process.exit(0);
+}
+
+function isClosedPipe(error: NodeJS.ErrnoException): boolean {
+  return error.code === "EPIPE";
 }
 
 function stopSignal(): AbortSignal {

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Bus, Clock, Log } from "../../protocols/ports.ts";
+import type { Bus, Clock, Log, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
 import { ClusterSight } from "../runtime/cluster-sight.ts";
 import { listenProblem } from "../runtime/config.address.ts";
-import { type About, type Answer, answerTo, problem, type Sources } from "./console.routes.ts";
+import { type About, type Answer, answerTo, answerWaiting, problem } from "./console.routes.ts";
 import { type Follower, Stream } from "./console.stream.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
 
@@ -41,69 +41,65 @@ const PAGE: ReadonlyMap<string, Answer> = new Map(
   }),
 );
 
-/** What a console is made of. */
-export interface ConsoleOptions {
+/** Where a console listens, and what it has from the beginning. */
+export interface FrontOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  readonly log: Log;
+  readonly metricsText: () => Promise<string>;
+}
+
+/** What a console shows once the process runs. */
+export interface ShownOptions {
   readonly clock: Clock;
   /** The console's own bus: it listens to pulses only. */
   readonly bus: Bus;
   readonly profile: Profile;
-  readonly log: Log;
   readonly about: About;
   /** Null in a process without a ledger: then there are probes and metrics only. */
   readonly ledger: LedgerReader | null;
-  readonly metricsText: () => Promise<string>;
   /** What only the process can tell, such as that it is stopping. */
   readonly ownChecks?: () => readonly Check[];
 }
 
-/** A listening console. */
+/** A listening console. Until there is something to show it tells that the process lives, and what it waits for. */
 export interface RunningConsole {
   /** `http://host:port`, with the port it really got. */
   readonly url: string;
+  /** Names what the process waits for before it can run, such as a server and its address. */
+  waitsFor(what: string): void;
+  /** Shows everything from now on. To be called once. */
+  show(options: ShownOptions): void;
   /** Lets every page go and stops listening. */
   close(): Promise<void>;
 }
 
+/** What is answered at present; a stream is there once there is something to follow. */
+interface Serving {
+  readonly answer: (url: URL) => Answer | null;
+  readonly stream: Stream | null;
+  readonly stop: Stop;
+}
+
 /** Starts to listen. Rejects with an Error of one line when the address cannot be had. */
-export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { bus, clock, host, ledger, port, profile } = options;
-  const pulses = bus.latest("observed.pulse");
-  const sight = new ClusterSight(profile);
-  const look = () => {
-    for (const { message, heardMs } of pulses.take()) sight.hear(message, heardMs);
-    return sight.report(clock.monotonicMs());
-  };
-  const stream = ledger === null ? null : new Stream(clock, ledger);
-  const sources: Sources = {
-    about: options.about,
-    ledger,
-    readiness: () =>
-      readinessOf({
-        busConnected: bus.connected(),
-        sight: look(),
-        own: options.ownChecks?.() ?? [],
-      }),
-  };
-  const server = createServer((request, response) => serve(request, response, { options, sources, stream }));
+export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
+  const { host, port } = front;
+  let serving = waiting("starting");
+  const server = createServer((request, response) => serve(request, response, front, serving));
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
-  const stop = () => {
-    pulses.stop();
-    stream?.stop();
-  };
-  try {
-    await listening(server, host, port);
-  } catch (error) {
-    stop();
-    throw error;
-  }
+  await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${urlHostOf(host)}:${bound}`,
+    waitsFor(what) {
+      serving = waiting(`waiting for ${what}`);
+    },
+    show(options) {
+      serving = showing(options);
+    },
     async close() {
-      stop();
+      serving.stop();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
@@ -111,22 +107,39 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
 }
 
-interface Serving {
-  readonly options: ConsoleOptions;
-  readonly sources: Sources;
-  readonly stream: Stream | null;
+function waiting(why: string): Serving {
+  return { answer: (url) => answerWaiting(url, why), stream: null, stop: () => {} };
 }
 
-function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): void {
+function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions): Serving {
+  const pulses = bus.latest("observed.pulse");
+  const sight = new ClusterSight(profile);
+  const look = () => {
+    for (const { message, heardMs } of pulses.take()) sight.hear(message, heardMs);
+    return sight.report(clock.monotonicMs());
+  };
+  const stream = ledger === null ? null : new Stream(clock, ledger);
+  const readiness = () => readinessOf({ busConnected: bus.connected(), sight: look(), own: ownChecks?.() ?? [] });
+  return {
+    answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, readiness }),
+    stream,
+    stop() {
+      pulses.stop();
+      stream?.stop();
+    },
+  };
+}
+
+function serve(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
   try {
-    answer(request, response, serving);
+    answer(request, response, front, serving);
   } catch (error) {
-    serving.options.log.error("the console failed on a request", { path: request.url, error });
+    front.log.error("the console failed on a request", { path: request.url, error });
     send(response, problem(500, "the console failed on this request, see the log"));
   }
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { options, sources, stream }: Serving): void {
+function answer(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
   const { method = "", url: target = "/" } = request;
   const url = URL.parse(target, "http://console");
   if (method !== "GET" && method !== "HEAD") {
@@ -135,16 +148,16 @@ function answer(request: IncomingMessage, response: ServerResponse, { options, s
   } else if (url === null) {
     send(response, problem(400, `${target}: not a path`));
   } else if (url.pathname === "/metrics") {
-    sendMetrics(response, options);
-  } else if (url.pathname === "/api/stream" && stream !== null) {
+    sendMetrics(response, front);
+  } else if (url.pathname === "/api/stream" && serving.stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
-    else follow(response, stream);
+    else follow(response, serving.stream);
   } else {
-    send(response, PAGE.get(url.pathname) ?? answerTo(url, sources) ?? problem(404, `${url.pathname}: not here`));
+    send(response, serving.answer(url) ?? problem(404, `${url.pathname}: not here`));
   }
 }
 
-function sendMetrics(response: ServerResponse, { metricsText, log }: ConsoleOptions): void {
+function sendMetrics(response: ServerResponse, { metricsText, log }: FrontOptions): void {
   metricsText().then(
     (body) => send(response, { status: 200, contentType: METRICS_TYPE, body }),
     (error) => {

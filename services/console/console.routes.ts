@@ -37,16 +37,27 @@ const EVICTIONS_SHOWN = 100;
 const LIMIT_STANDARD = 100;
 const LIMIT_MAX = 10_000;
 const PING: readonly Check[] = [{ name: "ping", problem: null }];
+const LIVENESS: readonly string[] = ["/livez", "/healthz"];
+const TEXT_TYPE = "text/plain; charset=utf-8";
 
 /** The state that the page follows, as it is now. */
 export function snapshotOf(ledger: LedgerReader): Snapshot {
   return { ...ledger.overview(), evictions: ledger.pendingEvictions(EVICTIONS_SHOWN) };
 }
 
+/**
+ * The answer to a GET of any path while the process cannot run yet, and why not: it lives, and there is nothing else to
+ * tell.
+ */
+export function answerWaiting({ pathname, searchParams }: URL, why: string): Answer {
+  if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
+  return pathname.startsWith("/api/") ? problem(503, why) : { status: 503, contentType: TEXT_TYPE, body: `${why}\n` };
+}
+
 /** The answer to a GET of a path; null when there is nothing under it. */
 export function answerTo(url: URL, sources: Sources): Answer | null {
   const { pathname, searchParams } = url;
-  if (pathname === "/livez" || pathname === "/healthz") return probe(pathname, PING, searchParams);
+  if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   if (pathname === "/readyz") return probe(pathname, sources.readiness(), searchParams);
   if (pathname === "/api/about") return json(200, sources.about);
   if (!pathname.startsWith("/api/")) return null;
@@ -120,7 +131,7 @@ function limitOf(query: URLSearchParams): number | Answer {
 
 function probe(path: string, checks: readonly Check[], query: URLSearchParams): Answer {
   const { status, text } = probeAnswer(path.slice(1), checks, query.has("verbose"));
-  return { status, contentType: "text/plain; charset=utf-8", body: text };
+  return { status, contentType: TEXT_TYPE, body: text };
 }
 
 function json(status: number, value: unknown): Answer {

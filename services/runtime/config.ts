@@ -1,5 +1,6 @@
 /** The configuration of `vigil run`: flags over file over defaults. Reading files is left to the caller. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
+import { readNatsAddresses } from "./bus.nats.address.ts";
 import { fieldOf, parseConfigFile } from "./config.file.ts";
 import { type Alias, parseFlags } from "./config.flags.ts";
 import {
@@ -129,9 +130,20 @@ function checkTogether({ process, profile }: Config): void {
     (name) => process[name] !== "" && process.nats.length === 0,
   );
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
+  checkNats(process.nats);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
   if (process.nats.length === 0 && !process.services.includes("observer")) {
     throw new ConfigProblem(`--services=${process.services.join()}: without --nats the observer must be among them`);
+  }
+}
+
+/** Now, and not when the API server has answered. */
+function checkNats(servers: readonly string[]): void {
+  try {
+    readNatsAddresses(servers);
+  } catch (problem) {
+    const why = problem instanceof Error ? problem.message : String(problem);
+    throw new ConfigProblem(`--${PROCESS_SETTINGS.nats.flag}: ${why}`);
   }
 }
 

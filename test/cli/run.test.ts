@@ -40,6 +40,15 @@ async function ask(path: string, object?: object): Promise<unknown> {
   return response.json();
 }
 
+/** What both probes of a process answer. */
+async function probed(port: number, query = ""): Promise<Record<string, unknown>> {
+  const answers = ["livez", "readyz"].map(async (probe) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/${probe}${query}`);
+    return [probe, [answer.status, await answer.text()]];
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
 /** A node that posted its status a minute ago and has been silent since. */
 const SILENT_NODE = {
   apiVersion: "v1",
@@ -102,6 +111,38 @@ describe("vigil run", () => {
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     await late.close();
+  });
+
+  test("lives while it waits for an API server, says that it is not ready and why, and is ready once it sees", async () => {
+    const [apiPort, port] = [await freePort(), await freePort()];
+    const file = kubeconfig("away", `http://127.0.0.1:${apiPort}`, TOKEN);
+    const vigil = run(`--kubeconfig=${file}`, `--listen=127.0.0.1:${port}`);
+    await vigil.says("trying again");
+    const why = `waiting for the API server at 127.0.0.1:${apiPort}`;
+    expect(await probed(port)).toEqual({ livez: [200, "ok"], readyz: [503, `${why}\n`] });
+    expect((await probed(port, "?verbose")).readyz).toEqual([503, `${why}\n`]);
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toMatch(/^process_/m);
+    const asked = await fetch(`http://127.0.0.1:${port}/api/zones`);
+    expect([asked.status, await asked.json()]).toEqual([503, { error: why }]);
+    const late = await listen(apiserver, { port: apiPort, token: TOKEN });
+    await expect.poll(async () => (await probed(port)).readyz, { timeout: 20_000 }).toEqual([200, "ok"]);
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
+    await late.close();
+  });
+
+  test("lives while it waits for NATS, and says so without the password", async () => {
+    const [natsPort, port] = [await freePort(), await freePort()];
+    const vigil = run(
+      `--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`,
+      `--nats=nats://me:secret@127.0.0.1:${natsPort}`,
+      `--listen=127.0.0.1:${port}`,
+    );
+    await vigil.says("trying again");
+    const readyz = [503, `waiting for NATS at 127.0.0.1:${natsPort}\n`];
+    expect(await probed(port)).toEqual({ livez: [200, "ok"], readyz });
+    vigil.signal("SIGTERM");
+    expect(await vigil.exited()).toBe(0);
   });
 
   test("asked to end before an API server that accepts and says nothing has answered, ends with 0 at once", async () => {

@@ -4,9 +4,10 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Bus } from "../../protocols/ports.ts";
 import {
-  type ConsoleOptions,
+  type FrontOptions,
   REQUESTS_PER_SOCKET_MAX,
   type RunningConsole,
+  type ShownOptions,
   startConsole,
 } from "../../services/console/console.http.ts";
 import { FOLLOWERS_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
@@ -35,19 +36,14 @@ interface Setup {
   readonly json: (path: string) => Promise<unknown>;
 }
 
-async function setup(changes: Partial<ConsoleOptions> = {}): Promise<Setup> {
+async function setup(changes: Partial<FrontOptions & ShownOptions> = {}): Promise<Setup> {
   const world = ledgerWorld();
   const { clock, io, metrics, ledger } = world;
   const about = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
-  const options = { host: "127.0.0.1", port: 0, clock, profile: io.profile, log: io.log, about };
-  const running_ = await startConsole({
-    ...options,
-    bus: consoleBus(world),
-    ledger: ledger.reader,
-    metricsText: () => metrics.text(),
-    ...changes,
-  });
+  const front = { host: "127.0.0.1", port: 0, log: io.log, metricsText: () => metrics.text() };
+  const running_ = await startConsole({ ...front, ...changes });
   running.push(running_);
+  running_.show({ clock, profile: io.profile, about, bus: consoleBus(world), ledger: ledger.reader, ...changes });
   const get = (path: string, init?: RequestInit) => fetch(`${running_.url}${path}`, init);
   return { world, url: running_.url, get, json: async (path) => (await get(path)).json() };
 }

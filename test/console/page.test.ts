@@ -19,16 +19,14 @@ async function open(shadow = false): Promise<LedgerWorld> {
   const world = ledgerWorld();
   const { clock, transport, metrics, io, ledger } = world;
   const identity = { cluster: "test", service: "console", member: "m-0" };
-  served = await startConsole({
-    host: "127.0.0.1",
-    port: 0,
+  const metricsText = () => metrics.text();
+  served = await startConsole({ host: "127.0.0.1", port: 0, log: io.log, metricsText });
+  served.show({
     clock,
     bus: typedBus({ ...identity, transport, clock, log: io.log, metrics, mailboxMessagesMax: 1000 }),
     profile: io.profile,
-    log: io.log,
     about: { cluster: "test", member: "m-0", services: [], shadow, version: "0.0.0" },
     ledger: ledger.reader,
-    metricsText: () => metrics.text(),
   });
   page = await openPage(served.url);
   return world;

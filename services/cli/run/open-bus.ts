@@ -2,6 +2,7 @@
 import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../runtime/bus.memory.ts";
+import { readNatsAddresses } from "../../runtime/bus.nats.address.ts";
 import { connectNats } from "../../runtime/bus.nats.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { natsOptionsOf } from "../nats-options.ts";
@@ -26,6 +27,8 @@ export interface BusIo {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly member: string;
+  /** Told what is waited for. */
+  readonly waitsFor: (what: string) => void;
 }
 
 /** Opens the bus; waits for a NATS that cannot be reached yet. Throws a Failure when NATS refuses us. */
@@ -35,7 +38,8 @@ export async function openBus(settings: ProcessSettings, io: BusIo): Promise<Ope
   return { transport: memoryTransport(io.clock), shared: false, store: null, lost, close: async () => {} };
 }
 
-async function natsBus(settings: ProcessSettings, { clock, log, metrics, member }: BusIo): Promise<OpenBus> {
+async function natsBus(settings: ProcessSettings, { clock, log, metrics, member, waitsFor }: BusIo): Promise<OpenBus> {
+  waitsFor(`NATS at ${readNatsAddresses(settings.nats).servers.join()}`);
   const transport = await connectNats({
     ...natsOptionsOf(settings),
     name: `vigil ${member}`,

@@ -12,6 +12,15 @@ type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
 /** A process without an observer reads single objects at most. */
 type Asker = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
+/** What waiting for the API server takes. */
+export interface ClusterIo {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly host: Host;
+  /** Told what is waited for. */
+  readonly waitsFor?: (what: string) => void;
+}
+
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS_MAX = 10_000;
 
@@ -20,9 +29,10 @@ const PAUSE_MS_MAX = 10_000;
  */
 export async function openCluster(
   settings: Asker,
-  { clock, log, host }: { readonly clock: Clock; readonly log: Log; readonly host: Host },
+  { clock, log, host, waitsFor }: ClusterIo,
 ): Promise<KubeConnection | null> {
   const connection = await findCluster(settings);
+  waitsFor?.(`the API server at ${new URL(connection.server).host}`);
   const look: FirstLook = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
   for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
     const problem = await Promise.race([

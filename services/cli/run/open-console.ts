@@ -1,38 +1,50 @@
 /** Puts the console of a process on its address, when it has one. */
 import packageJson from "../../../package.json" with { type: "json" };
+import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
 import { parseAddress } from "../../runtime/config.address.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import type { ReadableMetrics } from "../../runtime/metrics.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 
+/** The address of a console, and the flag that gave it. */
+type Address = Pick<ProcessSettings, "listen"> & { readonly flag?: string };
+
 /**
- * Serves probes, metrics and the dashboard on the address that a flag was given; null without one. Throws a Failure
- * when it cannot be had.
+ * Serves liveness and metrics on the address that a flag was given, and the rest once it is shown; null without one.
+ * Throws a Failure when it cannot be had.
  */
 export async function openConsole(
-  { listen, shadow, flag = "listen" }: Pick<ProcessSettings, "listen" | "shadow"> & { readonly flag?: string },
-  parts: ControllerParts,
-  { ledger }: Controller,
-  { stopped }: Host,
+  { listen, flag = "listen" }: Address,
+  { log, metrics }: { readonly log: Log; readonly metrics: ReadableMetrics },
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
-  const { host, port } = parseAddress(listen, flag);
-  const { cluster, member, services, metrics, profile, clock, log } = parts;
   const running = await startConsole({
-    host,
-    port,
-    clock,
-    bus: busOf(parts, "console"),
-    profile,
+    ...parseAddress(listen, flag),
     log,
-    about: { cluster, member, services, shadow, version: packageJson.version },
-    ledger,
     metricsText: () => metrics.text(),
-    ownChecks: () => [{ name: "running", problem: stopped.aborted ? "the process is ending" : null }],
   }).catch((error: Error) => {
     throw new Failure(`--${flag}=${listen}: ${error.message}`);
   });
   log.info("console is listening", { url: running.url });
   return running;
+}
+
+/** Shows a controller that has started: readiness, what its ledger knows, and the dashboard. */
+export function showOn(
+  console: RunningConsole | null,
+  shadow: boolean,
+  { parts, controller }: { readonly parts: ControllerParts; readonly controller: Controller },
+  { stopped }: Host,
+): void {
+  const { cluster, member, services, profile, clock } = parts;
+  console?.show({
+    clock,
+    bus: busOf(parts, "console"),
+    profile,
+    about: { cluster, member, services, shadow, version: packageJson.version },
+    ledger: controller.ledger,
+    ownChecks: () => [{ name: "running", problem: stopped.aborted ? "the process is ending" : null }],
+  });
 }

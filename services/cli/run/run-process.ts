@@ -1,7 +1,6 @@
 /** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
-import { parseAddress } from "../../runtime/config.address.ts";
 import type { Config } from "../../runtime/config.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
 import { createKube } from "../../runtime/kube.ts";
@@ -15,7 +14,7 @@ import { ExitCode } from "../exit-code.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 import { openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
-import { openConsole } from "./open-console.ts";
+import { openConsole, showOn } from "./open-console.ts";
 
 /** How long writes under way may take to finish once we were asked to end; all in all it stays under ten seconds. */
 const DRAIN_MS = 6_000;
@@ -25,16 +24,17 @@ const STARTED_MS = 20_000;
 /** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
-  // Now, and not when the API server has answered, which may be long from now.
-  if (settings.listen !== "") parseAddress(settings.listen, "listen");
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });
   const member = settings.member || host.name;
-  const cluster = await openCluster(settings, { clock, log, host });
+  // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
+  const served = await openConsole(settings, { log, metrics });
+  const waitsFor = (what: string) => served?.waitsFor(what);
+  const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
   const bus = await Promise.race([
-    openBus(settings, { clock, log, metrics, member }),
+    openBus(settings, { clock, log, metrics, member, waitsFor }),
     untilStopped(host).then(() => null),
   ]);
   if (bus === null) return ExitCode.ok;
@@ -56,7 +56,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     fatal: crash.resolve,
   };
   const controller = startController(parts);
-  const served = await openConsole(settings, parts, controller, host);
+  showOn(served, settings.shadow, { parts, controller }, host);
   log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {
     server: cluster.describe,
     member,

@@ -9,7 +9,7 @@ import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playgro
 import { play } from "../playground/stage.ts";
 import { storyOf } from "../playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../playground/view.ts";
-import { openConsole } from "../run/open-console.ts";
+import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
 
@@ -54,9 +54,8 @@ export const playgroundVerb: Verb = defineVerb({
     const log = createLog({ level: "error", format: "auto" });
     const playground = startPlayground({ clock, random: systemRandom, log });
     const front = await serveApi(playground.apiserver, values, host);
-    const { parts, controller } = playground;
-    const address = { listen: values.console, shadow: false, flag: "console" };
-    const dashboard = await openConsole(address, parts, controller, host);
+    const dashboard = await openConsole({ listen: values.console, flag: "console" }, playground.parts);
+    showOn(dashboard, false, playground, host);
     host.print(introduction(values.writeKubeconfig, dashboard?.url ?? null));
     const missing = await tell(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {

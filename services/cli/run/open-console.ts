@@ -33,13 +33,13 @@ export async function openConsole(
 
 /** Shows a controller that has started: readiness, what its ledger knows, and the dashboard. */
 export function showOn(
-  console: RunningConsole | null,
+  running: RunningConsole | null,
   shadow: boolean,
   { parts, controller }: { readonly parts: ControllerParts; readonly controller: Controller },
   { stopped }: Host,
 ): void {
   const { cluster, member, services, profile, clock } = parts;
-  console?.show({
+  running?.show({
     clock,
     bus: busOf(parts, "console"),
     profile,

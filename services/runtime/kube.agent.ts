@@ -22,6 +22,8 @@ export interface ProxyEnvironment {
 
 /** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
 export const KEEP_ALIVE_MS = 5_000;
+/** All connections of an agent lead to one server and prove the same, so any may serve any request. */
+const CONNECTION_NAME = "server";
 
 /**
  * Keeps the one agent; another one only when the TLS material has changed, because an agent's connections prove the old
@@ -46,8 +48,11 @@ export class AgentKeeper {
     const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
     const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
     // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
-    this.#agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
-    return this.#agent;
+    const agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
+    // Node tells connections apart by a name that holds all TLS material, made anew several times for each request.
+    agent.getName = () => CONNECTION_NAME;
+    this.#agent = agent;
+    return agent;
   }
 
   close(): void {

@@ -9,6 +9,8 @@ export interface Job {
   readonly lane: string | null;
   /** Lower goes first: a small whole number. */
   readonly urgency: number;
+  /** Beside others only one such job is under way at a time; true for what nobody waits for. */
+  readonly isBackground?: boolean;
   /** Starts it; `ended` is to be called once, later. */
   readonly run: (ended: () => void) => void;
 }
@@ -25,6 +27,7 @@ export class Queue {
   readonly #lines: Line[] = [];
   readonly #admit: () => boolean;
   #underWay = 0;
+  #backgroundUnderWay = 0;
   #waiting = 0;
 
   /** `admit` is asked before each start whether one more may run now. */
@@ -76,9 +79,14 @@ export class Queue {
     for (const line of this.#lines) {
       // A job that was overtaken in its lane since it was offered is passed over; its lane offers it again.
       while (line?.first !== undefined && !this.#isStartable(line.first)) line.shift();
-      if (line?.first !== undefined) return this.#admit() ? line.shift() : undefined;
+      if (line?.first !== undefined) return this.#hasRoomFor(line.first) && this.#admit() ? line.shift() : undefined;
     }
     return undefined;
+  }
+
+  /** What others do may lead to more of it at any moment: a server that is kept busy meanwhile makes that wait. */
+  #hasRoomFor({ isBackground = false }: Job): boolean {
+    return !isBackground || this.#backgroundUnderWay === 0 || this.#backgroundUnderWay === this.#underWay;
   }
 
   #isStartable(job: Job): boolean {
@@ -93,10 +101,13 @@ export class Queue {
       lane.jobs.shift();
       lane.busy = true;
     }
+    const background = job.isBackground === true ? 1 : 0;
     this.#waiting--;
     this.#underWay++;
+    this.#backgroundUnderWay += background;
     job.run(() => {
       this.#underWay--;
+      this.#backgroundUnderWay -= background;
       this.#free(job.lane, lane);
       this.drain();
     });

@@ -100,7 +100,8 @@ export class Writer {
     const { ref, verb, urgency, sendBeforeMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
     const limits = { timeoutMs: WRITE_TIMEOUT_MS, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
-    this.#enqueue({ lane, urgency: rankOf(urgency, 0) }, httpRequestOf(request), limits, (answer, latencyMs) => {
+    const place = { lane, urgency: rankOf(urgency, 0), isBackground: urgency === Urgency.event };
+    this.#enqueue(place, httpRequestOf(request), limits, (answer, latencyMs) => {
       const reply = writeReplyOf(answer, ref);
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -108,7 +109,7 @@ export class Writer {
   }
 
   #enqueue(
-    place: Pick<Job, "lane" | "urgency">,
+    place: Omit<Job, "run">,
     request: HttpRequest,
     { timeoutMs, sendBeforeMs }: { readonly timeoutMs: number; readonly sendBeforeMs: number },
     answered: (answer: Answer, latencyMs: number) => void,

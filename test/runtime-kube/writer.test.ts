@@ -154,6 +154,19 @@ describe("under load", () => {
     expect(order).toEqual(["first", "n-0", "read", "n-1", "n-2", "n-3", "n-4", "n-5"]);
   });
 
+  test("events go one at a time while anything else is under way, and side by side when nothing is", () => {
+    const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
+    patch(node("a"));
+    for (let n = 0; n < 3; n++) kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});
+    const methods = () => wire.requests.map(({ method }) => method);
+    expect(methods()).toEqual(["PATCH", "POST"]);
+    const [other, first] = [wire.next(), wire.next()];
+    first.answer(201, ok);
+    expect(methods()).toEqual(["PATCH", "POST", "POST"]);
+    other.answer(200, ok);
+    expect(methods()).toEqual(["PATCH", "POST", "POST", "POST"]);
+  });
+
   test("of one urgency a write goes before the read that leads to one, and that before the read that leads to it", () => {
     start({ writesInFlightMax: 1 });
     patch(node("first"), Urgency.event);

@@ -99,8 +99,8 @@ function keyOf({ pod }: BoundPod): string {
 }
 
 /**
- * The status of a pod that runs and is ready, with its one container, which kubectl counts; `uid` keeps it from reaching
- * another pod of the same name.
+ * The status of a pod that runs and is ready, with its one container, which kubectl counts; `uid` keeps it from
+ * reaching another pod of the same name.
  */
 function runningStatus(uid: string, now: string): unknown {
   const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({

@@ -41,6 +41,10 @@ const LOOK_AGE_MAX_MS = 1000;
  * heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is two requests and not three.
  */
 export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
+  if (ask.type === "asked.condition" && ask.body.conditions.length === 0) {
+    report(unwritten("ok", "the verdict asked for before is taken back"));
+    return;
+  }
   const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void =>
     write(io, { ask, sendBeforeMs }, decide(ask, live, io.clock.wallMs()), report);
   const proceed = (live: ObservedNode | null): void => {

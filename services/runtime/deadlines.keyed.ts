@@ -14,7 +14,9 @@ interface Entry<K> {
   slot: number;
 }
 
-/** What the deadlines are made of. `dueMs` is when one was due: how late the call comes is how late the event loop runs. */
+/**
+ * What the deadlines are made of. `dueMs` is when one was due: how late the call comes is how late the event loop runs.
+ */
 export interface KeyedDeadlinesOptions<K> extends Pick<DeadlinesOptions<never>, "clock"> {
   readonly fire: (key: K, dueMs: number) => void;
 }

@@ -187,18 +187,15 @@ function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionI
  * Null for a status that is no word of Kubernetes: its condition is as good as missing. Read as Unknown it would be a
  * verdict that nobody passed.
  */
-function statusOf(
-  { type, status }: JsonRecord,
-  { namespace, name }: JsonRecord,
-  io: ProjectionIo,
-): ConditionStatus | null {
+function statusOf({ type, status }: JsonRecord, metadata: JsonRecord, io: ProjectionIo): ConditionStatus | null {
   if (typeof status === "string" && CONDITION_STATUSES.includes(status)) return status as ConditionStatus;
-  const object = typeof namespace === "string" ? `pod ${namespace}/${name}` : `node ${name}`;
+  const [kind, name, namespace] = [textOf(type), textOf(metadata.name), textOf(metadata.namespace)];
+  const object = namespace === null ? `node ${name}` : `pod ${namespace}/${name}`;
   const shown = (JSON.stringify(status) ?? "missing").slice(0, SHOWN_CHARACTERS_MAX);
   const words = CONDITION_STATUSES.join(", ");
   io.problem(
     "status.conditions.status",
-    `${object}: status.conditions: ${type} is ${shown}, which is none of ${words}: taken as not posted`,
+    `${object}: status.conditions: ${kind} is ${shown}, which is none of ${words}: taken as not posted`,
   );
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of a NoExecute taint that took its opposite's place: since when the two, one after the other, have stood
- * there. It decides on no eviction.
+ * What is known of a NoExecute taint that took its opposite's place: since when the two, one after the other, have
+ * stood there. It decides on no eviction.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";

@@ -94,8 +94,8 @@ function evictionBy(
 }
 
 /**
- * The seconds that began to count with the first taint of a line and have not stopped since, whatever the present one is
- * tolerated for; null when one of the two is tolerated for ever or not at all, which ended every such countdown.
+ * The seconds that began to count with the first taint of a line and have not stopped since, whatever the present one
+ * is tolerated for; null when one of the two is tolerated for ever or not at all, which ended every such countdown.
  */
 function runningSeconds(
   line: TaintLine | undefined,

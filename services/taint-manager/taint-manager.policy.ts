@@ -49,7 +49,9 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], no
   });
 }
 
-/** A line goes on from where the taint before stood in it, on this process's own clock; else by what is written down. */
+/**
+ * A line goes on from where the taint before stood in it, on this process's own clock; else by what is written down.
+ */
 function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: Now): Pick<KnownTaint, "line"> {
   if (line === null) return {};
   const sinceAt = line.since;

@@ -1,4 +1,6 @@
-/** Reads growth out of the reports of benchmarks: which figures are points of which curve. Pure but for `drawCurves`. */
+/**
+ * Reads growth out of the reports of benchmarks: which figures are points of which curve. Pure but for `drawCurves`.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BenchReport } from "./figures.ts";

@@ -1,4 +1,6 @@
-/** `vigil run` when one of its services throws: once, and again and again. The fault is put into the running program. */
+/**
+ * `vigil run` when one of its services throws: once, and again and again. The fault is put into the running program.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -90,7 +90,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** The text of a bug's file below `root` with the bug in it; throws when the source has moved on and it has no place. */
+/**
+ * The text of a bug's file below `root` with the bug in it; throws when the source has moved on and it has no place.
+ */
 export function planted({ name, file, from, to }: Mutation, root: string): string {
   const text = readFileSync(join(root, file), "utf8");
   const found = text.split(from).length - 1;

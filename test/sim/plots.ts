@@ -141,7 +141,9 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     },
   },
 
-  /** Nodes that are not ready, fall silent and come back no better, with pods that bear the one longer than the other. */
+  /**
+   * Nodes that are not ready, fall silent and come back no better, with pods that bear the one longer than the other.
+   */
   changesOfIllness: {
     stage: (swarm, random) => ({
       ...swarm,

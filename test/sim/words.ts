@@ -108,7 +108,10 @@ export class Words {
     const shard = tokens[SHARD_AT] ?? "";
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
-    if (is(message, "asked.condition")) this.#checkSight(message.body.node, shard, member);
+    // One without conditions takes a verdict back.
+    if (is(message, "asked.condition") && message.body.conditions.length > 0) {
+      this.#checkSight(message.body.node, shard, member);
+    }
     if (is(message, "asked.eviction")) this.#checkEviction(message, member);
     if (is(message, "done.write")) this.#checkDone(message);
     if (is(message, "judged.zone")) this.#checkZone(message);

@@ -1,6 +1,9 @@
 /** Waiting for something a real server does; tests on virtual time have no use for it. */
 
-/** Resolves as soon as the condition holds, which is asked every `everyMs`; rejects with `what` after `withinMs`, as it is then. */
+/**
+ * Resolves as soon as the condition holds, which is asked every `everyMs`; rejects with `what` after `withinMs`, as it
+ * is then.
+ */
 export async function until(
   what: string | (() => string),
   holds: () => boolean | Promise<boolean>,

@@ -4,8 +4,9 @@ import { SilentReason } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
-import { apiTime } from "../runtime/api-time.ts";
+import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
+import { lineOf } from "../runtime/taint-swap.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 import type { History } from "./history.ts";
@@ -46,7 +47,9 @@ export function explainPod(namespace: string, name: string, grounds: Grounds): E
   if (pod === undefined && timeline.length === 0) return null;
   const node = grounds.facts.nodes.get(pod?.judged?.node ?? pod?.asked?.node ?? "");
   const sentences = [
-    pod === undefined ? `Nothing asks pod ${namespace}/${name} to go.` : podSentence(pod, namespace, name, grounds.now),
+    pod === undefined
+      ? `Nothing asks pod ${namespace}/${name} to go.`
+      : podSentence(pod, `Pod ${namespace}/${name}`, node?.observed ?? null, grounds.now),
     ...(node === undefined ? [] : nodeSentences(node, grounds)),
   ];
   return { sentences, timeline };
@@ -133,16 +136,15 @@ function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }
 
 function podSentence(
   { judged, asked, order, outcome }: PodFacts,
-  namespace: string,
-  name: string,
+  pod: string,
+  node: NodeFacts["observed"],
   now: number,
 ): string {
-  const pod = `Pod ${namespace}/${name}`;
   if (outcome === "gone") return `${pod} was gone before it could be deleted.`;
   if (order === "done") return `${pod} was deleted; its grace period decides when it is gone.`;
   // What must go at once is asked for with another deadline each time, and is due since it was judged so.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
-  const why = judged === null ? askText(asked) : tolerationText(judged);
+  const why = judged === null ? askText(asked) : tolerationText(judged, node);
   if (outcome === "shadowed") {
     const when = deadlineAt === null ? "" : ` at ${apiTime(deadlineAt)}`;
     return `${pod} would have been deleted${when}, but nothing is written in shadow: ${why}.`;
@@ -164,8 +166,22 @@ function askText(asked: PodFacts["asked"]): string {
   return `its node ${asked.node} carries ${asked.taint === null ? "a NoExecute taint" : taintText(asked.taint)}`;
 }
 
-function tolerationText({ node, taint, tolerationSeconds }: BodyOf<"judged.pod">): string {
-  const what = taint === null ? "a NoExecute taint" : taintText(taint);
-  if (tolerationSeconds === null) return `its node ${node} carries ${what}, which it does not tolerate`;
-  return `its node ${node} carries ${what}, which it tolerates for ${tolerationSeconds} s`;
+function tolerationText(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): string {
+  const { taint, tolerationSeconds } = judged;
+  const what = `its node ${judged.node} carries ${taint === null ? "a NoExecute taint" : taintText(taint)}`;
+  if (tolerationSeconds === null) return `${what}, which it does not tolerate`;
+  const begun = begunEarlier(judged, node);
+  if (begun === null) return `${what}, which it tolerates for ${tolerationSeconds} s`;
+  return `${what}, and its countdown of ${tolerationSeconds} s goes on that began with ${begun}`;
+}
+
+/** With which taint a countdown began that has run on over a swap, and when; null when the present one began it. */
+function begunEarlier(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): string | null {
+  const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
+  const standing = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
+  const stampedAt = epochMsOf(standing?.timeAdded);
+  const line = node && standing ? lineOf(standing, node) : null;
+  if (line === null || stampedAt === null || deadlineAt === null || tolerationSeconds === null) return null;
+  const begunAt = deadlineAt - tolerationSeconds * 1000;
+  return begunAt < stampedAt ? `${taintText(line.first)} at ${apiTime(begunAt)}` : null;
 }

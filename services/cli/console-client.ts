@@ -1,5 +1,5 @@
 /** Asks the console of a running process over HTTP. What it answers is decided in services/console. */
-import type { Setting } from "../runtime/config.value.ts";
+import { ConfigProblem, type Setting } from "../runtime/config.value.ts";
 import { Failure, type Host } from "./verb.ts";
 
 /** Where the console is. */
@@ -14,11 +14,17 @@ export const CONSOLE_SETTINGS = {
 } as const;
 
 const ANSWER_MS_MAX = 10_000;
+const SCHEMES: readonly string[] = ["http:", "https:"];
 
-/** The JSON under a path of the console. Throws a Failure of one line, also when the process is asked to end. */
+/**
+ * The JSON under a path of the console. Throws a ConfigProblem when the server is no URL, else a Failure of one line,
+ * also when the process is asked to end.
+ */
 export async function askConsole<T>(server: string, path: string, { stopped }: Pick<Host, "stopped">): Promise<T> {
   const url = URL.parse(path, server);
-  if (url === null) throw new Failure(`--server=${server}: not a URL; write it as http://127.0.0.1:8080`);
+  if (url === null || !SCHEMES.includes(url.protocol)) {
+    throw new ConfigProblem(`--server=${server}: not a URL; write it as ${CONSOLE_SETTINGS.server.example}`);
+  }
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(ANSWER_MS_MAX)]);
   const response = await fetch(url, { signal }).catch((error: Error) => {
     if (stopped.aborted) throw new Failure("interrupted before the console answered");

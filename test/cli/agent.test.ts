@@ -52,6 +52,9 @@ describe("the agent's settings", () => {
     ["--register-with-taints=a:Never", "--register-with-taints=a:Never: write it as"],
     ["--system-reserved=cpu=much", "--system-reserved=cpu=much: not a quantity"],
     ["--eviction-hard=memory<1", "--eviction-hard: memory: not a signal"],
+    ["--node-ip=here", "--node-ip=here: not an IP address; write it as 10.0.0.7"],
+    ["--node-name=Edge_7", "--node-name=Edge_7: not a name for a node; write it as edge-7"],
+    ["--hostname-override=Edge_7", "--hostname-override=Edge_7: not a name for a node; write it as edge-7"],
     ["--node-lease-duration-seconds=0", "--node-lease-duration-seconds=0: must be at least 1"],
   ])("refuse %s in one line", (argument, problem) => {
     expect(() => settings(argument)).toThrow(problem);

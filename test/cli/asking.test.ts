@@ -20,7 +20,7 @@ async function consoleThat(answers: RequestListener): Promise<string> {
   return `--server=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("an answer that leaves something out says so on standard error", () => {
+describe("an answer that leaves something out or is empty says so on standard error", () => {
   const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
   const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: null, taint: null };
@@ -31,6 +31,9 @@ describe("an answer that leaves something out says so on standard error", () => 
     [["timers"], { count: 20_000, next: [pod, pod] }, "2 of 20000 timers are shown; --limit=10000 shows the most"],
     [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
     [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
+    [["zones"], [], "there are no zones"],
+    [["timers"], { count: 0, next: [] }, "there are no timers"],
+    [["nodes", "--readiness=unknown"], { counts: { ...counts, unknown: 0 }, nodes: [] }, "there are no unknown nodes"],
   ])("get %j", async (words, answer, note) => {
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
     const host = fakeHost();

@@ -48,6 +48,12 @@ describeWithNats("vigil run on NATS", () => {
     return JSON.parse(host.out());
   };
 
+  test("a cluster of which nobody is heard is named", async () => {
+    const host = fakeHost();
+    expect(await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--cluster=other"], host)).toBe(0);
+    expect(host.err()).toMatch(/^vigil: there are no members of --cluster=other; .*\n$/);
+  });
+
   test("two processes share every shard; one that ends leaves its share to the other and exits with 0", async () => {
     const [first, second] = await Promise.all([start("a"), start("b")]);
     let shares: (readonly [string, number])[] = [];

@@ -1,9 +1,11 @@
 /** The flags of `vigil agent`, kubelet's own where it has them, as settings of the agent. Pure. */
+import { isIP } from "node:net";
 import type { Taint } from "../../../protocols/objects.ts";
 import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
 import type { ResourceList } from "../../agent/node-object.ts";
 import { parseThresholds } from "../../agent/pressure.policy.ts";
 import { amountOf } from "../../agent/quantity.ts";
+import { dnsSubdomainProblems } from "../../apiserver/names.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
 
 const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
@@ -107,6 +109,13 @@ export const AGENT_SETTINGS = { ...NODE_SETTINGS, ...CAPACITY_SETTINGS, ...HEART
 export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>, hostname: string): AgentSettings {
   const { nodeName, hostnameOverride, leaseSeconds } = values;
   if (leaseSeconds < 1) throw new ConfigProblem("--node-lease-duration-seconds=0: must be at least 1");
+  for (const ip of values.nodeIp) {
+    if (isIP(ip) === 0) throw new ConfigProblem(`--node-ip=${ip}: not an IP address; write it as 10.0.0.7`);
+  }
+  for (const [flag, name] of Object.entries({ "node-name": nodeName, "hostname-override": hostnameOverride })) {
+    if (name === "" || dnsSubdomainProblems(name).length === 0) continue;
+    throw new ConfigProblem(`--${flag}=${name}: not a name for a node; write it as edge-7`);
+  }
   return {
     ...STANDARD_AGENT,
     nodeName: nodeName || hostnameOverride || hostname,

@@ -76,8 +76,11 @@ function selectorOf({ names, match, zone, fraction }: Readonly<ValuesOf<typeof O
 }
 
 function durationOf(order: string, text: string | undefined): number {
-  const durationMs = text === undefined ? null : parseDuration(text);
-  if (durationMs === null) throw new ConfigProblem(`hollow ${order}: say how long, such as vigil hollow ${order} 45s`);
+  if (text === undefined) throw new ConfigProblem(`hollow ${order}: say how long, as in vigil hollow ${order} 45s`);
+  const durationMs = parseDuration(text);
+  if (durationMs === null) {
+    throw new ConfigProblem(`hollow ${order} ${text}: not a duration; write it as vigil hollow ${order} 45s`);
+  }
   return durationMs;
 }
 

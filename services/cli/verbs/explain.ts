@@ -41,7 +41,7 @@ function pathOf([kind = "", name = "", ...more]: readonly string[]): string {
   const parts = name.split("/").map(encodeURIComponent);
   const wanted = kind === "node" ? 1 : 2;
   const known = kind === "node" || kind === "pod";
-  if (!known || name === "" || parts.length !== wanted || more.length > 0) {
+  if (!known || parts.includes("") || parts.length !== wanted || more.length > 0) {
     const asked = ["explain", kind, name, ...more].filter((word) => word !== "").join(" ");
     throw new ConfigProblem(`${asked}: write it as explain node worker-7 or explain pod shop/cart-0`);
   }

@@ -41,15 +41,22 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 interface Topic<R> {
   readonly ask: (values: Values, host: Host) => Promise<{ readonly rows: readonly R[]; readonly total: number }>;
   readonly table: (rows: readonly R[], nowMs: number) => string;
+  /** Where it was looked for, told when there is nothing. */
+  readonly where?: (values: Values) => string;
 }
 
 /** More than so many are not answered at once. */
 const LIMIT_MAX = 10_000;
 
-const topic = <R>(name: string, { ask, table }: Topic<R>): { show(values: Values, host: Host): Promise<void> } => ({
+const topic = <R>(
+  name: string,
+  { ask, table, where }: Topic<R>,
+): { show(values: Values, host: Host): Promise<void> } => ({
   show: async (values, host) => {
     const { rows, total } = await ask(values, host);
     host.print(values.output === "json" ? `${JSON.stringify(rows, null, 2)}\n` : table(rows, host.wallMs()));
+    const kind = values.readiness === ANY ? name : `${values.readiness} ${name}`;
+    if (total === 0) host.warn(`vigil: there are no ${kind}${where?.(values) ?? ""}\n`);
     if (rows.length >= total) return;
     const more = total > LIMIT_MAX ? `--limit=${LIMIT_MAX} shows the most` : `--limit=${total} shows all`;
     host.warn(`vigil: ${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown; ${more}\n`);
@@ -86,8 +93,25 @@ const TOPICS = new Map([
   ],
   ["nodes", topic("nodes", { ask: askNodes, table: nodesTable })],
   ["timers", topic("timers", { ask: askTimers, table: timersTable })],
-  ["fleet", topic("members", { ask: async (values, host) => whole(await hearFleet(values, host)), table: fleetTable })],
+  [
+    "fleet",
+    topic("members", {
+      ask: async (values, host) => whole(await hearFleet(values, host)),
+      table: fleetTable,
+      where: ({ cluster }) => ` of --cluster=${cluster}; start vigil run with the same --nats, or name its --cluster`,
+    }),
+  ],
 ]);
+
+/** Throws a ConfigProblem when a flag was given that would change nothing. */
+function refuseStray(topic: string, { readiness, limit }: Values): void {
+  if (readiness !== ANY && topic !== "nodes") {
+    throw new ConfigProblem(`get ${topic} --readiness=${readiness}: only get nodes takes it`);
+  }
+  if (limit !== SETTINGS.limit.standard && topic !== "nodes" && topic !== "timers") {
+    throw new ConfigProblem(`get ${topic} --limit=${limit}: only get nodes and get timers take it`);
+  }
+}
 
 /** The verb that shows what is known. */
 export const getVerb: Verb = defineVerb({
@@ -110,6 +134,7 @@ export const getVerb: Verb = defineVerb({
     const found = TOPICS.get(name);
     if (found === undefined)
       throw new ConfigProblem(`${`get ${name}`.trim()}: name one of ${[...TOPICS.keys()].join(", ")}`);
+    refuseStray(name, values);
     await found.show(values, host);
     return 0;
   },

@@ -2,8 +2,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../agent/hollow.control.ts";
+import { dnsSubdomainProblems } from "../../apiserver/names.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../runtime/config.settings.ts";
-import type { Setting } from "../../runtime/config.value.ts";
+import { ConfigProblem, type Setting } from "../../runtime/config.value.ts";
 import { askLine } from "../../runtime/line-socket.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
 import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
@@ -40,7 +41,7 @@ export const hollowVerb: Verb = defineVerb({
     { command: "vigil hollow remove", does: "deletes the nodes and their leases from the cluster" },
   ],
   run: async (values, words, host) => {
-    if (words.length === 0) return runHollow(values, host);
+    if (words.length === 0) return runHollow(checked(values), host);
     const answer = await ask(values.socket, orderOf(words, values));
     if ("problem" in answer) throw new Failure(answer.problem);
     const reached = words[0] === "status" ? "" : `${words[0]} reached ${answer.reached} nodes; now `;
@@ -48,6 +49,15 @@ export const hollowVerb: Verb = defineVerb({
     return 0;
   },
 });
+
+/** The settings, when nodes can be named by them: the API server would refuse each node for ever. */
+function checked<V extends { readonly namePrefix: string }>(values: V): V {
+  const { namePrefix } = values;
+  if (dnsSubdomainProblems(`${namePrefix}-0`).length === 0) return values;
+  throw new ConfigProblem(
+    `--name-prefix=${namePrefix}: not what names of nodes can begin with; write it as hollow, in lower case`,
+  );
+}
 
 async function ask(socket: string, order: HollowOrder): Promise<HollowAnswer> {
   const line = await askLine(socket, JSON.stringify(order)).catch((error: Error) => {

@@ -121,11 +121,13 @@ describe("vigil run", () => {
     const why = `waiting for the API server at 127.0.0.1:${apiPort}`;
     expect(await probed(port)).toEqual({ livez: [200, "ok"], readyz: [503, `${why}\n`] });
     expect((await probed(port, "?verbose")).readyz).toEqual([503, `${why}\n`]);
-    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toMatch(/^process_/m);
+    const metrics = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(await metrics()).toMatch(/^vigil_running 0$/m);
     const asked = await fetch(`http://127.0.0.1:${port}/api/zones`);
     expect([asked.status, await asked.json()]).toEqual([503, { error: why }]);
     const late = await listen(apiserver, { port: apiPort, token: TOKEN });
     await expect.poll(async () => (await probed(port)).readyz, { timeout: 20_000 }).toEqual([200, "ok"]);
+    expect(await metrics()).toMatch(/^vigil_running 1$/m);
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
     await late.close();

@@ -1,5 +1,5 @@
 /** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
-import type { Clock, Log } from "../../../protocols/ports.ts";
+import type { Clock, Log, Metrics } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
 import type { Config } from "../../runtime/config.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
@@ -27,6 +27,8 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });
+  const running = runningGauge(metrics);
+  running.set(0);
   const member = settings.member || host.name;
   // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
   const served = await openConsole(settings, { log, metrics });
@@ -56,6 +58,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     fatal: crash.resolve,
   };
   const controller = startController(parts);
+  running.set(1);
   showOn(served, settings.shadow, { parts, controller }, host);
   log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {
     server: cluster.describe,
@@ -72,6 +75,12 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** Who waits tells nothing else, and would be missed by no alert beside others that run. */
+function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
+  const help = "1 while the process runs its services, 0 while it still waits for the API server or NATS.";
+  return metrics.gauge({ name: "vigil_running", help });
 }
 
 /** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */

@@ -170,18 +170,18 @@ function tolerationText(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"
   const { taint, tolerationSeconds } = judged;
   const what = `its node ${judged.node} carries ${taint === null ? "a NoExecute taint" : taintText(taint)}`;
   if (tolerationSeconds === null) return `${what}, which it does not tolerate`;
-  const begun = begunEarlier(judged, node);
-  if (begun === null) return `${what}, which it tolerates for ${tolerationSeconds} s`;
-  return `${what}, and its countdown of ${tolerationSeconds} s goes on that began with ${begun}`;
+  const begunAt = begunBefore(judged, node);
+  if (begunAt === null) return `${what}, which it tolerates for ${tolerationSeconds} s`;
+  return `${what}, and its countdown of ${tolerationSeconds} s goes on that began before that, at ${apiTime(begunAt)}`;
 }
 
-/** With which taint a countdown began that has run on over a swap, and when; null when the present one began it. */
-function begunEarlier(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): string | null {
+/** When a countdown began that has run on over a swap of taints; null when the present taint began it. */
+function begunBefore(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
   const standing = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
   const stampedAt = epochMsOf(standing?.timeAdded);
-  const line = node && standing ? lineOf(standing, node) : null;
-  if (line === null || stampedAt === null || deadlineAt === null || tolerationSeconds === null) return null;
+  const isSwapped = node && standing && lineOf(standing, node) !== null;
+  if (!isSwapped || stampedAt === null || deadlineAt === null || tolerationSeconds === null) return null;
   const begunAt = deadlineAt - tolerationSeconds * 1000;
-  return begunAt < stampedAt ? `${taintText(line.first)} at ${apiTime(begunAt)}` : null;
+  return begunAt < stampedAt ? begunAt : null;
 }

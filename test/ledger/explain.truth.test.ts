@@ -72,12 +72,12 @@ describe("a pod", () => {
   test("whose countdown ran on over a swap of taints is not said to tolerate the present one for so long", () => {
     const world = ledgerWorld();
     const at = START_AT + 100_000;
-    const taintSwap = { at, firstKey: "node.kubernetes.io/not-ready", firstAt: START_AT };
+    const taintSwap = { at, firstKey: "node.kubernetes.io/not-ready", firstAt: START_AT, secondAt: at };
     const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:01:40Z" }];
     world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
     world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
     expect(podSentences(world)[0]).toBe(
-      `Pod default/web is to be deleted at 2026-01-01T00:05:00Z, in 5 min: ${UNTOLERATED}, and its countdown of 300 s goes on that began with node.kubernetes.io/not-ready:NoExecute at 2026-01-01T00:00:00Z.`,
+      `Pod default/web is to be deleted at 2026-01-01T00:05:00Z, in 5 min: ${UNTOLERATED}, and its countdown of 300 s goes on that began before that, at 2026-01-01T00:00:00Z.`,
     );
     world.tell("judged.pod", judgedPod({ deadlineAt: at + 60_000, tolerationSeconds: 60 }), null);
     expect(podSentences(world)[0]).toMatch(/unreachable:NoExecute, which it tolerates for 60 s\.$/);

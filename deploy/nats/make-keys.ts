@@ -30,5 +30,10 @@ if (import.meta.main) {
     process.stderr.write("name the folder to write to: npx node deploy/nats/make-keys.ts <folder>\n");
     process.exit(2);
   }
-  makeKeys(folder);
+  try {
+    makeKeys(folder);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}; name a folder for new keys\n`);
+    process.exit(1);
+  }
 }

@@ -131,7 +131,8 @@ function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }
   }
   if (queueLength === 0) return "It waits for its turn, and is not in its zone's queue at present.";
   const nextMs = Math.max(0, (1 - tokens) / taintsPerSecond) * 1000;
-  return `It waits for its turn with ${countText(queueLength - 1, "other")}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
+  const company = queueLength === 1 ? "alone" : `with ${countText(queueLength - 1, "other")}`;
+  return `It waits for its turn ${company}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
 }
 
 function podSentence(

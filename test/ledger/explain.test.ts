@@ -111,6 +111,9 @@ describe("a node that fell silent", () => {
     expect(waiting({ queueLength: 4, tokens: 0.5 })).toContain(
       "It waits for its turn with 3 others, at one node every 10 s; the next turn comes in about 5 s.",
     );
+    expect(waiting({ queueLength: 1, tokens: 0 })).toContain(
+      "It waits for its turn alone, at one node every 10 s; the next turn comes in about 10 s.",
+    );
   });
 
   test("that no turn comes for is told so", () => {

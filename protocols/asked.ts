@@ -3,7 +3,7 @@
  * be checked and repeated.
  */
 import { z } from "zod";
-import { conditionStatus, instant, taintIdSchema, taintSchema } from "./objects.ts";
+import { conditionStatus, instant, taintIdSchema, taintSchema, taintSwapSchema } from "./objects.ts";
 
 /**
  * Body of `asked.condition`: force these conditions on a node that has been silent for its grace. None takes back what
@@ -32,8 +32,9 @@ export const askedTaint = z.object({
   node: z.string(),
   uid: z.string(),
   resourceVersion: z.string(),
-  /** All taints the node had at that resourceVersion. */
+  /** All taints the node had at that resourceVersion, and what was written down about a swap of them. */
   taints: z.array(taintSchema),
+  taintSwap: taintSwapSchema.optional(),
   add: z.array(taintIdSchema),
   remove: z.array(taintIdSchema),
   /**

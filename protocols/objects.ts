@@ -50,6 +50,15 @@ const conditionSchema = z.object({
 /** A node condition. */
 export type Condition = z.infer<typeof conditionSchema>;
 
+/**
+ * That the NoExecute taint added at `at` took the place of its opposite, in a line that began with `firstKey` at
+ * `firstAt`, and in which the other of the two came first at `secondAt` (Annotation.taintSwap). It tells of no taint
+ * with another stamp.
+ */
+export const taintSwapSchema = z.object({ at: instant, firstKey: z.string(), firstAt: instant, secondAt: instant });
+/** What is written down about a taint that took its opposite's place. */
+export type TaintSwap = z.infer<typeof taintSwapSchema>;
+
 /** What is observed of a node: its body in `observed.node` and its projection at the API. */
 export const nodeSchema = z.object({
   node: z.string(),
@@ -66,11 +75,8 @@ export const nodeSchema = z.object({
    * (Annotation.taintsSeen).
    */
   taintsSeenAt: z.record(z.string(), instant).optional(),
-  /**
-   * That the NoExecute taint added at `at` took the place of its opposite, in a line that began with `firstKey` at
-   * `firstAt`; absent when nothing is written down (Annotation.taintSwap). It tells of no taint with another stamp.
-   */
-  taintSwap: z.object({ at: instant, firstKey: z.string(), firstAt: instant }).optional(),
+  /** What is written down about a taint that took its opposite's place; absent when nothing is. */
+  taintSwap: taintSwapSchema.optional(),
 });
 /** What is observed of a node. */
 export type ObservedNode = z.infer<typeof nodeSchema>;

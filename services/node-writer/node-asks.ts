@@ -9,14 +9,7 @@ import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
 import { unread, unwritten, written } from "../runtime/write-result.ts";
-import {
-  type Decision,
-  decideConditions,
-  decideLabels,
-  decideTaints,
-  isSwap,
-  refutesSilence,
-} from "./node-writer.policy.ts";
+import { type Decision, decideConditions, decideLabels, decideTaints, refutesSilence } from "./node-writer.policy.ts";
 
 type NodeAskType = "asked.condition" | "asked.taint" | "asked.label";
 
@@ -27,6 +20,14 @@ export type NodeAsk = {
 
 type Report = (result: TryResult) => void;
 
+/** One try of an ask. */
+interface Try {
+  readonly ask: NodeAsk;
+  readonly hasFailed: boolean;
+  /** The ask that stands now: it may have come while this one waited for its reads. */
+  readonly newest: () => NodeAsk;
+}
+
 const projection = { interner: new Interner(), problem: () => {} };
 
 /**
@@ -36,24 +37,27 @@ const projection = { interner: new Interner(), problem: () => {} };
 const LOOK_AGE_MAX_MS = 1000;
 
 /**
- * Tries an ask on the version of the node that it names; after a failure, or for a swap of taints, on the node as it is
- * read live. Before `Unknown` the lease is read live every time. A node's version is told with its
+ * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
+ * node as it is read live. Before `Unknown` the lease is read live every time. A node's version is told with its
  * heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is two requests and not three.
  */
-export function tryNodeAsk(io: Io, ask: NodeAsk, hasFailed: boolean, report: Report): void {
-  if (ask.type === "asked.condition" && ask.body.conditions.length === 0) {
-    report(unwritten("ok", "the verdict asked for before is taken back"));
-    return;
-  }
-  const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void =>
-    write(io, { ask, sendBeforeMs }, decide(ask, live, io.clock.wallMs()), report);
+export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Report): void {
+  const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void => {
+    if (isTakenBack(newest())) report(unwritten("ok", "the verdict asked for before is taken back"));
+    else write(io, { ask, sendBeforeMs }, decide(ask, live, io.clock.wallMs()), report);
+  };
   const proceed = (live: ObservedNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
     else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
   };
-  if (hasFailed || (ask.type === "asked.taint" && isSwap(ask.body)))
-    readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
+  if (isTakenBack(newest())) settle(null);
+  else if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
   else proceed(null);
+}
+
+/** Whether an ask for conditions wants none any more. */
+function isTakenBack(ask: NodeAsk): boolean {
+  return ask.type === "asked.condition" && ask.body.conditions.length === 0;
 }
 
 function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decision {

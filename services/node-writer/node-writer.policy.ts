@@ -2,9 +2,9 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import { apiTime, epochMsOf } from "../runtime/api-time.ts";
+import { apiTime } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { lineOf, taintSwapText } from "../runtime/taint-swap.ts";
+import { isSwappable, swapOf, taintSwapText } from "../runtime/taint-swap.ts";
 import { taintName } from "../runtime/toleration.ts";
 
 /**
@@ -80,14 +80,9 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   const removed = before.filter((taint) => !kept.includes(taint));
   const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }))];
   const words = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
-  const metadata = { ...preconditionOf(live ?? ask), ...swapAnnotation(live, { added, removed }, wallMs) };
+  const metadata = { ...preconditionOf(live ?? ask), ...swapAnnotation(live ?? ask, { kept, added, removed }, wallMs) };
   const spec = { taints: taints.length === 0 ? null : taints };
   return { kind: "write", change: `taints: ${words.join(" ")}`, body: { metadata, spec } };
-}
-
-/** Whether an ask wants one NoExecute taint in the place of another: that is written by what the live node tells. */
-export function isSwap({ add, remove }: BodyOf<"asked.taint">): boolean {
-  return add.some(isEviction) && remove.some(isEviction);
 }
 
 /**
@@ -129,21 +124,19 @@ function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly 
 }
 
 /**
- * What is written beside a NoExecute taint that goes: when another takes its place, since when the two of them stand
- * there, because the pods' countdowns run on (R8.18); else that there is no such line any more.
+ * What is written beside a NoExecute taint of ours that goes: when another takes its place, since when the two of them
+ * stand there, because the pods' countdowns run on (R8.18); when none is left, that there is no such line any more.
  */
 function swapAnnotation(
-  live: ObservedNode | null,
-  { added, removed }: { readonly added: readonly TaintId[]; readonly removed: readonly Taint[] },
-  wallMs: number,
+  seen: Pick<ObservedNode, "taintSwap">,
+  { kept, added, removed }: Readonly<Record<"kept" | "added" | "removed", readonly Taint[]>>,
+  at: number,
 ): { readonly annotations?: Readonly<Record<string, string | null>> } {
-  const replaced = removed.find(isEviction);
-  if (replaced === undefined) return {};
-  if (!added.some(isEviction)) return { annotations: { [Annotation.taintSwap]: null } };
-  const line = live === null ? null : lineOf(replaced, live);
-  const sinceAt = epochMsOf(replaced.timeAdded) ?? live?.taintsSeenAt?.[taintName(replaced)] ?? wallMs;
-  const swap = { at: wallMs, firstKey: line?.first.key ?? replaced.key, firstAt: line?.since ?? sinceAt };
-  return { annotations: { [Annotation.taintSwap]: taintSwapText(swap) } };
+  const replaced = removed.find(isSwappable);
+  if (replaced === undefined || kept.some(isSwappable)) return {};
+  const swap = added.some(isSwappable) ? swapOf(replaced, seen, at) : null;
+  if (swap === null && seen.taintSwap === undefined) return {};
+  return { annotations: { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) } };
 }
 
 function isEviction({ effect }: TaintId): boolean {

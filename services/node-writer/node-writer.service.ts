@@ -13,7 +13,7 @@ export const nodeWriterService: Service = (io) => {
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
-    attempt: (ask, hasFailed, report) => tryNodeAsk(io, ask, hasFailed, report),
+    attempt: (ask, hasFailed, report, newest) => tryNodeAsk(io, { ask, hasFailed, newest }, report),
     told: ({ type, id, body: { node, uid } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };

@@ -3,6 +3,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
+import { taintsSeenOn } from "../runtime/taint-swap.ts";
 import type { AskBook } from "./node.asks.ts";
 import type { Wishes } from "./wishes.policy.ts";
 
@@ -51,7 +52,7 @@ function sendConditions(asking: Asking, { conditions }: Wishes): boolean {
 function sendTaints({ io, node, asks, nowMs, cause }: Asking, { taints }: Wishes): void {
   if (!asks.isDue("taint", taints === null ? null : JSON.stringify(taints), nowMs) || taints === null) return;
   const ready = readyConditionOf(node)?.status ?? null;
-  io.bus.publish("asked.taint", { ...identityOf(node), taints: node.taints, ready, ...taints }, cause);
+  io.bus.publish("asked.taint", { ...identityOf(node), ...taintsSeenOn(node), ready, ...taints }, cause);
 }
 
 function sendLabels({ io, node, asks, nowMs, cause }: Asking, { labels }: Wishes): void {

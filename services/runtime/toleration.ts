@@ -10,11 +10,12 @@ export interface StandingTaint {
   readonly line?: TaintLine;
 }
 
-/** Two taints that took each other's place, once or more often, and since when the first of them stood there. */
+/** Two taints that took each other's place, once or more often: since when the first stood there, and the second. */
 export interface TaintLine {
   readonly first: TaintId;
   readonly second: TaintId;
   readonly since: number;
+  readonly secondSince: number;
 }
 
 /** What tolerations are read with. */
@@ -82,29 +83,39 @@ function evictionBy(
   boundAt: number,
   rules: TolerationRules,
 ): Eviction | null {
-  const { taint } = standing;
+  const { taint, since } = standing;
   const own = secondsFor(taint, tolerations, rules);
-  if (own === null || own <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: own };
   if (own === Number.POSITIVE_INFINITY) return null;
-  const running = boundAt < standing.since ? runningSeconds(standing.line, tolerations, rules) : null;
-  const seconds = running ?? own;
-  const since = running === null || standing.line === undefined ? standing.since : standing.line.since;
-  const at = Math.max(since, boundAt) + seconds * SECOND_MS;
+  if (own === null) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: null };
+  const running = runningBy(standing, tolerations, boundAt, rules);
+  if (running === null && own <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: own };
+  const { at, seconds } = running ?? { at: Math.max(since, boundAt) + own * SECOND_MS, seconds: own };
   return at < NEVER_MS ? { at, taint, tolerationSeconds: seconds } : null;
 }
 
 /**
- * The seconds that began to count with the first taint of a line and have not stopped since, whatever the present one
- * is tolerated for; null when one of the two is tolerated for ever or not at all, which ended every such countdown.
+ * The countdown that began with an earlier taint of a line and runs on, whatever the present one is tolerated for; null
+ * when there can be none: one of the two is tolerated for ever or not at all, the pod came after the last swap, or its
+ * end lies before that, at which the pod would have gone (its tolerations are others than they were).
  */
-function runningSeconds(
-  line: TaintLine | undefined,
+function runningBy(
+  { line, since }: StandingTaint,
   tolerations: readonly Toleration[],
+  boundAt: number,
   rules: TolerationRules,
-): number | null {
+): { readonly at: number; readonly seconds: number } | null {
   if (line === undefined) return null;
-  const [first, second] = [line.first, line.second].map((taint) => secondsFor(taint, tolerations, rules) ?? Infinity);
-  return first === undefined || !Number.isFinite(first) || second === Infinity ? null : first;
+  const first = secondsFor(line.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
+  const isOfFirst = boundAt <= line.since || boundAt < line.secondSince;
+  // Stamps of a clock that was set back tell of no order but that with the first.
+  const isBetween = boundAt < since || since < line.since;
+  if (!isOfFirst && !isBetween) return null;
+  // With which of the two it began, when it came between two swaps, nobody knows any more: in doubt later.
+  const seconds = isOfFirst ? first : Math.max(first, second);
+  const at = Math.max(line.since, boundAt) + seconds * SECOND_MS;
+  return at < since ? null : { at, seconds };
 }
 
 /** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */

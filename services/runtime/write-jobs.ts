@@ -33,9 +33,9 @@ export interface WriteJobsOptions<A> {
   readonly isRepeated?: (ask: A, earlier: A) => boolean;
   /**
    * Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be
-   * wrong.
+   * wrong. `newest` gives the ask that stands now, which may have come while the try was under way.
    */
-  readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void) => void;
+  readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void, newest: () => A) => void;
   /** Told of the end of every try. */
   readonly told: (ask: A, result: TryResult, timing: { retrying: boolean; latencyMs: number }) => void;
 }
@@ -99,10 +99,11 @@ export class WriteJobs<A> {
   #try(key: string, job: Job<A>): void {
     job.isTrying = true;
     job.timer = null;
-    this.#options.attempt(job.ask, job.failures > 0, (result) => {
+    const report = (result: TryResult): void => {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
       else this.#tell(job, result, false);
-    });
+    };
+    this.#options.attempt(job.ask, job.failures > 0, report, () => job.next ?? job.ask);
   }
 
   #settle(key: string, job: Job<A>, result: TryResult): void {

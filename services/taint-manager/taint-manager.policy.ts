@@ -32,7 +32,7 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
 /** A NoExecute taint with its beginning on the monotonic clock, which decides, and on the API's own time line. */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
-  readonly line?: TaintLine & { readonly sinceAt: number };
+  readonly line?: TaintLine & { readonly sinceAt: number; readonly secondSinceAt: number };
 }
 
 /**
@@ -43,20 +43,28 @@ export interface KnownTaint extends StandingTaint {
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
     const same = known.find((before) => isSame(before.taint, taint));
-    if (same !== undefined) return withLaterSight({ ...same, taint }, node);
-    const sinceAt = startOf(taint, node, now);
-    return { taint, since: onMonotonic(sinceAt, now), sinceAt, ...knownLine(lineOf(taint, node), known, now) };
+    const standing = same === undefined ? newTaint(taint, node, now) : withLaterSight({ ...same, taint }, node);
+    const { since, sinceAt } = standing;
+    return { taint, since, sinceAt, ...knownLine(lineOf(taint, node), known, now) };
   });
 }
 
-/**
- * A line goes on from where the taint before stood in it, on this process's own clock; else by what is written down.
- */
+function newTaint(taint: Taint, node: ObservedNode, now: Now): KnownTaint {
+  const sinceAt = startOf(taint, node, now);
+  return { taint, since: onMonotonic(sinceAt, now), sinceAt };
+}
+
+/** A line as it is written down now; instants that were known before keep their place on this process's own clock. */
 function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: Now): Pick<KnownTaint, "line"> {
   if (line === null) return {};
-  const sinceAt = line.since;
-  const begun = known.map((before) => before.line ?? before).find((before) => before.sinceAt === sinceAt);
-  return { line: { ...line, since: begun?.since ?? onMonotonic(sinceAt, now), sinceAt } };
+  const instants = known.flatMap(({ since, sinceAt, line: before }) => [
+    [sinceAt, since] as const,
+    ...(before === undefined ? [] : [[before.sinceAt, before.since] as const]),
+    ...(before === undefined ? [] : [[before.secondSinceAt, before.secondSince] as const]),
+  ]);
+  const own = (at: number): number => instants.find(([knownAt]) => knownAt === at)?.[1] ?? onMonotonic(at, now);
+  const [sinceAt, secondSinceAt] = [line.since, line.secondSince];
+  return { line: { ...line, since: own(sinceAt), secondSince: own(secondSinceAt), sinceAt, secondSinceAt } };
 }
 
 /**
@@ -75,7 +83,7 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
   return known.map(({ taint, sinceAt, line }) => ({
     taint,
     since: sinceAt,
-    ...(line === undefined ? {} : { line: { ...line, since: line.sinceAt } }),
+    ...(line === undefined ? {} : { line: { ...line, since: line.sinceAt, secondSince: line.secondSinceAt } }),
   }));
 }
 

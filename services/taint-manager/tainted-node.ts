@@ -42,7 +42,7 @@ export class TaintedNode {
   readonly name: string;
   readonly #around: TaintSurroundings;
   readonly #sentences = new Map<string, Sentence>();
-  /** When pods that came later than some taint were bound, on the monotonic clock; almost always none. */
+  /** When pods that came later than some taint or its line were bound, on the monotonic clock; almost always none. */
   readonly #boundLate = new Map<string, number>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
@@ -158,8 +158,11 @@ export class TaintedNode {
   #boundMs(pod: ObservedPod, now: Now): number {
     const known = this.#boundLate.get(pod.uid);
     if (known !== undefined) return known;
+    // It came before every taint that stood here when it was sentenced, whatever the wall clock says by now.
+    if (this.#sentences.has(pod.uid)) return Number.NEGATIVE_INFINITY;
     const boundMs = onMonotonic(pod.boundAt, now);
-    if (this.#taints.some(({ since }) => boundMs > since)) this.#boundLate.set(pod.uid, boundMs);
+    const isLate = this.#taints.some(({ since, line }) => boundMs > Math.min(since, line?.since ?? since));
+    if (isLate) this.#boundLate.set(pod.uid, boundMs);
     return boundMs;
   }
 

@@ -6,7 +6,7 @@ import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protoc
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { lineOf } from "../runtime/taint-swap.ts";
+import { taintsSeenOn } from "../runtime/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
@@ -156,10 +156,9 @@ const STAMP_RESOLUTION_MS = 1000;
  */
 export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   let newest: number | null = null;
-  for (const node of nodes) {
-    for (const taint of ownTaintsOf(node.taints)) {
-      // Taking another's place costs no turn: its line's first taint did.
-      const addedAt = lineOf(taint, node)?.since ?? epochMsOf(taint.timeAdded);
+  for (const { taints } of nodes) {
+    for (const { timeAdded } of ownTaintsOf(taints)) {
+      const addedAt = epochMsOf(timeAdded);
       if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + STAMP_RESOLUTION_MS);
     }
   }
@@ -167,7 +166,7 @@ export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
 }
 
 function basisOf(node: ObservedNode, ready: ConditionStatus | null) {
-  return { node: node.node, uid: node.uid, resourceVersion: node.resourceVersion, taints: node.taints, ready };
+  return { node: node.node, uid: node.uid, resourceVersion: node.resourceVersion, ...taintsSeenOn(node), ready };
 }
 
 function idOf({ key, effect }: Taint): TaintId {

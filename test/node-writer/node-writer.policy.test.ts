@@ -8,6 +8,7 @@ import {
   decideTaints,
   refutesSilence,
 } from "../../services/node-writer/node-writer.policy.ts";
+import { taintSwapText } from "../../services/runtime/taint-swap.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 0, 0, 5, 999);
@@ -152,9 +153,15 @@ describe("asked.taint", () => {
   const taintsOf = (decision: ReturnType<typeof decideTaints>): Taint[] | null =>
     decision.kind === "write" ? (decision.body as { spec: { taints: Taint[] | null } }).spec.taints : [];
 
+  const annotationsOf = (decision: ReturnType<typeof decideTaints>): Record<string, unknown> | undefined =>
+    decision.kind === "write"
+      ? (decision.body as { metadata: { annotations?: Record<string, unknown> } }).metadata.annotations
+      : undefined;
+
   test("swaps in one patch: foreign taints in their places, the new one stamped at the end (L20, P4)", () => {
     const [first, last] = foreign as [Taint, Taint];
-    const ask = taintAsk({ taints: [first, unreachable, last], add: [notReady], remove: [unreachable] });
+    const standing = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
+    const ask = taintAsk({ taints: [first, standing, last], add: [notReady], remove: [unreachable] });
     expect(decideTaints(ask, null, NOW)).toEqual({
       kind: "write",
       change: "taints: +node.kubernetes.io/not-ready:NoExecute -node.kubernetes.io/unreachable:NoExecute",
@@ -167,31 +174,33 @@ describe("asked.taint", () => {
 
   test("writes down beside a swap when it came, and with which taint and when the two began (R8.18)", () => {
     const ask = taintAsk({ add: [notReady], remove: [unreachable], why: "swap" });
-    const firstOf = (node: Partial<ObservedNode>): unknown => {
+    const writtenOn = (node: Partial<ObservedNode>): unknown => {
       const decision = decideTaints(ask, live({ conditions: [condition("Ready", "False")], ...node }), NOW);
-      const { metadata } = (decision as { body: { metadata: { annotations: Record<string, string> } } }).body;
-      const written = JSON.parse(metadata.annotations[SWAP] ?? "");
-      expect(written.timeAdded).toBe(NOW_TEXT);
-      return written.first;
+      return annotationsOf(decision)?.[SWAP] ?? null;
     };
     const [at, before] = [Date.UTC(2025, 11, 31), Date.UTC(2025, 11, 30)];
     const stamped = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
-    const since = "2025-12-31T00:00:00.000000Z";
-    expect(firstOf({ taints: [stamped] })).toEqual({ key: unreachable.key, since });
-    const taintSwap = { at, firstKey: notReady.key, firstAt: before };
-    const longAgo = { key: notReady.key, since: "2025-12-30T00:00:00.000000Z" };
-    expect(firstOf({ taints: [stamped], taintSwap })).toEqual(longAgo);
-    expect(firstOf({ taints: [stamped], taintSwap: { ...taintSwap, at: before } })).toEqual({
-      key: unreachable.key,
-      since,
-    });
-    const taintsSeenAt = { [`${unreachable.key}:NoExecute`]: at };
-    expect(firstOf({ taints: [unreachable], taintsSeenAt })).toEqual({ key: unreachable.key, since });
+    const text = (key: string, firstAt: number, secondAt: number) =>
+      taintSwapText({ at: NOW, firstKey: key, firstAt, secondAt });
+    const swapAt = Date.parse(NOW_TEXT);
+    expect(writtenOn({ taints: [stamped] })).toBe(text(unreachable.key, at, swapAt));
+    const taintSwap = { at, firstKey: notReady.key, firstAt: before, secondAt: at };
+    expect(writtenOn({ taints: [stamped], taintSwap })).toBe(text(notReady.key, before, at));
+    expect(writtenOn({ taints: [stamped], taintSwap: { ...taintSwap, at: before } })).toBe(
+      text(unreachable.key, at, swapAt),
+    );
+    expect(writtenOn({ taints: [unreachable] })).toBeNull();
   });
 
-  test("takes what is written down about a swap away with the taint", () => {
-    const ask = taintAsk({ taints: [notReady], remove: [notReady], ready: "True", why: "healing" });
-    expect(decideTaints(ask, null, NOW)).toMatchObject({ body: { metadata: { annotations: { [SWAP]: null } } } });
+  test("takes what is written down about a swap away with the last of the two taints, and writes nothing otherwise", () => {
+    const taintSwap = { at: 0, firstKey: notReady.key, firstAt: 0, secondAt: 0 };
+    const healing = (fields: Partial<BodyOf<"asked.taint">>) =>
+      annotationsOf(
+        decideTaints(taintAsk({ remove: [notReady], ready: "True", why: "healing", ...fields }), null, NOW),
+      );
+    expect(healing({ taints: [notReady], taintSwap })).toEqual({ [SWAP]: null });
+    expect(healing({ taints: [notReady, unreachable], taintSwap })).toBeUndefined();
+    expect(healing({ taints: [notReady] })).toBeUndefined();
   });
 
   test.each<[string, ReadyStatus, ReadyStatus, string]>([

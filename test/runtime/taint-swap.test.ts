@@ -5,8 +5,14 @@ import { noExecute } from "../support/observed-objects.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
-const SWAP = { at: Date.UTC(2026, 0, 1), firstKey: NOT_READY, firstAt: Date.UTC(2025, 11, 31) };
+const SWAP = {
+  at: Date.UTC(2026, 0, 1),
+  firstKey: NOT_READY,
+  firstAt: Date.UTC(2025, 11, 31),
+  secondAt: Date.UTC(2025, 11, 31, 12),
+};
 const STAMP = { timeAdded: "2026-01-01T00:00:00Z" };
+const PARTS = JSON.parse(taintSwapText(SWAP)) as Record<string, unknown>;
 
 test("what is written is read again", () => {
   expect(readTaintSwap(taintSwapText(SWAP))).toEqual(SWAP);
@@ -15,16 +21,17 @@ test("what is written is read again", () => {
 test.each([
   ["no JSON", "yesterday"],
   ["another key", taintSwapText({ ...SWAP, firstKey: "maintenance" })],
-  ["no instant of the swap", JSON.stringify({ first: { key: NOT_READY, since: STAMP.timeAdded } })],
-  ["an instant that is none", JSON.stringify({ ...STAMP, first: { key: NOT_READY, since: "yesterday" } })],
-  ["no beginning", JSON.stringify(STAMP)],
+  ["no instant of the swap", JSON.stringify({ ...PARTS, timeAdded: undefined })],
+  ["an instant that is none", JSON.stringify({ ...PARTS, first: { key: NOT_READY, since: "yesterday" } })],
+  ["no beginning", JSON.stringify({ ...PARTS, first: undefined })],
+  ["no beginning of the second", JSON.stringify({ ...PARTS, second: {} })],
 ])("%s is as good as nothing", (_what, text) => {
   expect(readTaintSwap(text)).toBeNull();
 });
 
 test("it tells of the taint with its stamp, and of no other", () => {
   const [notReady, unreachable] = [NOT_READY, UNREACHABLE].map((key) => ({ key, effect: "NoExecute" }));
-  const line = { first: notReady, second: unreachable, since: SWAP.firstAt };
+  const line = { first: notReady, second: unreachable, since: SWAP.firstAt, secondSince: SWAP.secondAt };
   expect(lineOf(noExecute(UNREACHABLE, STAMP), { taintSwap: SWAP })).toEqual(line);
   expect(lineOf(noExecute(NOT_READY, STAMP), { taintSwap: SWAP })).toEqual(line);
   expect(lineOf(noExecute(UNREACHABLE), { taintSwap: SWAP })).toBeNull();

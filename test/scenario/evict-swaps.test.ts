@@ -6,6 +6,7 @@ import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world
 const S = 1000;
 const LATE_MS = 5 * S;
 const NODE = "a-0";
+const SWAP = "vigil.v1/taint-swap";
 /** The node's first taint. */
 const FIRST_MS = 10 * S;
 /** When the kubelet falls silent, and by when the node is unreachable. */
@@ -75,6 +76,62 @@ test("a countdown runs on over swaps and restarts, also when the first taint com
   expectGone(world, "patient", backMs + 900 * S);
 });
 
+test("a countdown runs on that began with one taint though the other is tolerated for no time (R8.18)", () => {
+  const { world, swapMs } = swapped({ zero: tolerating(900, 0) });
+  world.advance(1200 * S);
+  expect(swapMs).toBeLessThan(FIRST_MS + 900 * S);
+  expectGone(world, "zero", FIRST_MS + 900 * S);
+});
+
+test("a pod bound between two swaps has not counted the first taint, and goes no earlier than by either", () => {
+  const { world } = swapped({});
+  world.addTolerantPod(NODE, "between", tolerating(60, 600));
+  const boundMs = world.clock.monotonicMs();
+  world.advance(100 * S);
+  world.kubelet(NODE).resume();
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(1200 * S);
+  expectGone(world, "between", boundMs + 600 * S);
+});
+
+test("a toleration of the first taint that is cut short after the swap does not bring an end that lies before it", () => {
+  const { world, swapMs } = swapped({ patient: tolerating(null, 600) });
+  world.advance(100 * S);
+  world.patch({ kind: "Pod", namespace: "default", name: "patient" }, { spec: { tolerations: tolerating(60, 600) } });
+  world.advance(1200 * S);
+  expectGone(world, "patient", swapMs + 600 * S);
+});
+
+test("a wall clock that was set back before the swap makes no pod one that came after it", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.addTolerantPod(NODE, "kept", tolerating(900, 60));
+  world.run();
+  world.advance(FIRST_MS);
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(190 * S);
+  world.clock.stepWall(-400 * S);
+  world.advance(110 * S);
+  world.silence([NODE]);
+  world.advance(1200 * S);
+  expectGone(world, "kept", FIRST_MS + 900 * S);
+});
+
+test("a pod goes by the present taint when what was written down about the swap is lost, or comes late", () => {
+  const { world, swapMs } = swapped({ both: tolerating(500, 500) });
+  world.patch({ kind: "Node", namespace: "", name: NODE }, { metadata: { annotations: { [SWAP]: null } } });
+  world.advance(1200 * S);
+  expectGone(world, "both", swapMs + 500 * S);
+});
+
+test("a taint that somebody adds beside the present one, and Vigil takes away, leaves the countdown running", () => {
+  const { world } = swapped({ both: tolerating(500, 500) });
+  const taints = world.node(NODE).spec.taints ?? [];
+  world.taint(NODE, [...taints.map((taint) => ({ ...taint })), { key: NOT_READY, effect: "NoExecute" }]);
+  world.advance(1200 * S);
+  expectGone(world, "both", FIRST_MS + 500 * S);
+});
+
 test("a pod bound after the swap counts from then, for the taint that stands there", () => {
   const { world } = swapped({});
   world.addTolerantPod(NODE, "late", tolerating(30, 60));
@@ -94,26 +151,27 @@ test("what a swap has left written down tells nothing of a taint that somebody s
 test("nothing is left written down when the node is ready again", () => {
   const { world } = swapped({});
   const annotations = () => world.read({ kind: "Node", namespace: "", name: NODE })?.metadata.annotations ?? {};
-  expect(annotations()).toMatchObject({ "vigil.v1/taint-swap": expect.stringContaining(NOT_READY) });
+  expect(annotations()).toMatchObject({ [SWAP]: expect.stringContaining(NOT_READY) });
   world.kubelet(NODE).report("Ready", "True");
   world.revive([NODE]);
   world.advance(10 * S);
   expect(world.taints(NODE)).toEqual([]);
-  expect(annotations()).not.toHaveProperty("vigil.v1/taint-swap");
+  expect(annotations()).not.toHaveProperty([SWAP]);
 });
 
-test("a swap of a taint without timeAdded begins no countdown anew", () => {
+test("a pod bound under the first taint counts from then, after a restart and however often its node changes", () => {
   const world = new EvictionWorld();
   world.addZone("a", 5);
-  world.addTolerantPod(NODE, "both", tolerating(400, 400));
   world.run();
   world.advance(FIRST_MS);
   world.kubelet(NODE).report("Ready", "False");
-  world.advance(0);
-  world.taint(NODE, [{ key: NOT_READY, effect: "NoExecute" }]);
-  const seenMs = world.clock.monotonicMs();
-  world.advance(200 * S);
+  world.advance(90 * S);
+  world.addTolerantPod(NODE, "late", tolerating(300, 300));
+  world.advance(160 * S);
   world.silence([NODE]);
+  world.advance(60 * S);
+  world.crash(5 * S);
+  world.patch({ kind: "Node", namespace: "", name: NODE }, { spec: { unschedulable: true } });
   world.advance(600 * S);
-  expectGone(world, "both", seenMs + 400 * S);
+  expectGone(world, "late", 100 * S + 300 * S);
 });

@@ -90,3 +90,24 @@ test("a verdict still unwritten when Vigil gets its sight back waits for the who
   world.advance(20 * S);
   expect(world.conditions("x")).toContain("Ready=Unknown");
 });
+
+test("a verdict whose try still reads the lease when its node is given a whole grace again is not written", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 2);
+  world.register("x", { "node.kubernetes.io/exclude-disruption": "" });
+  world.api.faults.add({
+    fault: { kind: "latency", requestMs: 8 * S },
+    when: ({ verb, name, resource }) => verb === "get" && name === "x" && resource?.storage === "leases",
+  });
+  world.start(JUDGING, { member: "judge" });
+  world.start(WRITING, { member: "writer" });
+  world.advance(30 * S);
+  world.silence(["a-0", "a-1"]);
+  world.advance(5 * S);
+  world.silence(["x"]);
+  world.advance(50 * S);
+  expect(world.said("asked.condition").at(-1)?.body).toMatchObject({ node: "x" });
+  world.revive(["a-0", "a-1"]);
+  world.advance(20 * S);
+  expect(world.conditions("x")).toContain("Ready=True");
+});

@@ -106,8 +106,14 @@ export interface Surroundings {
 export interface Standing {
   /** When it came onto its node. */
   readonly seenAt: number;
-  /** Where it took the place of the other of our two: with which of them the two began, and when. */
-  readonly line?: { readonly firstKey: string; readonly secondKey: string; readonly firstAt: number };
+  /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
+  readonly line?: readonly Segment[];
+}
+
+/** A taint of ours that stood on a node from some instant until the next one took its place. */
+export interface Segment {
+  readonly key: string;
+  readonly at: number;
 }
 
 /** The zone key of a node by R2.1 to R2.3, told anew. */
@@ -189,21 +195,56 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
 /**
  * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. Its time counts from the
  * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`. Where our two taints took
- * each other's place, a countdown that began with the first goes on, unless one of them is tolerated for ever (R8.18).
+ * each other's place, a countdown that began goes on, unless the next one is tolerated for ever (R8.18).
  */
-export function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, { seenAt, line }: Standing): number {
-  const secondsFor = (which: CheckedTaint): number => {
-    const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, which));
-    return toleration === undefined ? Number.NEGATIVE_INFINITY : (toleration.tolerationSeconds ?? Infinity);
-  };
-  const seconds = secondsFor(taint);
-  if (seconds === Infinity) return Infinity;
-  if (seconds <= 0) return Number.NEGATIVE_INFINITY;
+function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const { dueAt, ownDueAt, isEdited } = countdownOf(pod, taint, standing);
+  return isEdited ? Math.min(dueAt, ownDueAt) : dueAt;
+}
+
+/**
+ * When a pod must have gone at the latest for a taint: as before, but where nobody can know which countdown ran, of a
+ * pod that came between two swaps or has other tolerations than it had, all of them must have ended.
+ */
+export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const { dueAt, ownDueAt, isEdited } = countdownOf(pod, taint, standing);
+  const { line = [] } = standing;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
+  if (line.length < 2 || (!isEdited && cameAt < Number(line[1]?.at))) return dueAt;
+  const ends = line.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
+  return Math.max(dueAt, ownDueAt, ...ends.filter(Number.isFinite));
+}
+
+/** The countdown over all taints that took each other's place, and that of the last one alone. */
+function countdownOf(
+  pod: CheckedPod,
+  taint: CheckedTaint,
+  { seenAt, line }: Standing,
+): { readonly dueAt: number; readonly ownDueAt: number; readonly isEdited: boolean } {
   const from = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
-  if (line !== undefined && cameAt < from) {
-    const [first, second] = [line.firstKey, line.secondKey].map((key) => secondsFor({ ...taint, key }));
-    if (Number.isFinite(first) && second !== Infinity) return Math.max(line.firstAt, cameAt) + Number(first) * 1000;
+  const segments = line ?? [{ key: taint.key, at: from }];
+  const cameAt = Date.parse(pod.metadata.creationTimestamp);
+  const endOf = ({ key, at }: Segment): number => {
+    const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
+    return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;
+  };
+  let dueAt = Infinity;
+  let isEdited = false;
+  for (const [index, segment] of segments.entries()) {
+    const untilAt = segments[index + 1]?.at ?? Infinity;
+    if (cameAt >= untilAt) continue;
+    const seconds = secondsFor(pod, { ...taint, key: segment.key });
+    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(segment);
+    // Whom this should have taken away has other tolerations now than it had then: no countdown came of it.
+    if (untilAt === Infinity || dueAt >= untilAt) continue;
+    dueAt = Infinity;
+    isEdited = true;
   }
-  return Math.max(from, cameAt) + seconds * 1000;
+  return { dueAt, ownDueAt: endOf({ key: taint.key, at: from }), isEdited };
+}
+
+/** For how many seconds a pod tolerates a taint; infinitely many for ever, null when it does not. */
+function secondsFor(pod: CheckedPod, taint: CheckedTaint): number | null {
+  const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
+  return toleration === undefined ? null : (toleration.tolerationSeconds ?? Infinity);
 }

@@ -1,6 +1,14 @@
 /** When nodes came into the states that allow harm, as the simulated API had it. It judges nothing. */
 import type { Clock } from "../../protocols/ports.ts";
-import { type CheckedNode, type CheckedTaint, isEvictable, isPaced, type Standing, taintName } from "./invariants.ts";
+import {
+  type CheckedNode,
+  type CheckedTaint,
+  isEvictable,
+  isPaced,
+  type Segment,
+  type Standing,
+  taintName,
+} from "./invariants.ts";
 import type { Swarm } from "./swarm.ts";
 
 /** What every node has been through; all instants are on the world's wall clock. */
@@ -9,8 +17,8 @@ export class NodeHistory {
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
   readonly #evictableAt = new Map<string, number>();
-  /** With which of our two taints, and when, the present one's line began, where it took the other's place. */
-  readonly #lines = new Map<string, NonNullable<Standing["line"]>>();
+  /** Our taints that took each other's place on a node, up to the present one. */
+  readonly #lines = new Map<string, readonly Segment[]>();
 
   constructor(swarm: Swarm, clock: Clock) {
     this.#swarm = swarm;
@@ -48,8 +56,11 @@ export class NodeHistory {
     const line = this.#lines.get(name);
     this.#lines.delete(name);
     if (had === undefined || has === undefined || had.key === has.key) return;
-    const hadAt = had.timeAdded === undefined ? this.taintedAt(name, had) : Date.parse(had.timeAdded);
-    this.#lines.set(name, line ?? { firstKey: had.key, secondKey: has.key, firstAt: hadAt });
+    const segmentOf = (taint: CheckedTaint): Segment => ({
+      key: taint.key,
+      at: taint.timeAdded === undefined ? this.taintedAt(name, taint) : Date.parse(taint.timeAdded),
+    });
+    this.#lines.set(name, [...(line ?? [segmentOf(had)]), segmentOf(has)]);
   }
 }
 

@@ -3,7 +3,7 @@ import {
   type CheckedNode,
   type CheckedPod,
   conditionOf,
-  evictionDueAt,
+  evictionOverdueAt,
   isPaced,
   type Surroundings,
   taintName,
@@ -110,7 +110,7 @@ function wrongPod(
     // Nobody here knows when a taint without timeAdded was first seen.
     if (taint.timeAdded === undefined) continue;
     const dueAt = Math.max(
-      evictionDueAt(pod, taint, standing(node.metadata.name, taint)),
+      evictionOverdueAt(pod, taint, standing(node.metadata.name, taint)),
       startedAt,
       Date.parse(taint.timeAdded),
     );

@@ -2,7 +2,13 @@
  * Whether pods go when their time has come: a countdown that starts anew after a restart evicts nobody wrongly, only
  * late. Told only in runs in which nothing slows down a message, a request or a clock.
  */
-import { BrokenInvariant, type CheckedNode, type CheckedPod, evictionDueAt, type Surroundings } from "./invariants.ts";
+import {
+  BrokenInvariant,
+  type CheckedNode,
+  type CheckedPod,
+  evictionOverdueAt,
+  type Surroundings,
+} from "./invariants.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
 
 /** Faults by which a pod may go late, or a process see late that it has to. */
@@ -50,7 +56,7 @@ export class Promptness {
     const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
     const dueAts = taints.map((taint) => {
       const stood = standing(node.metadata.name, taint);
-      return Math.max(evictionDueAt(pod, taint, stood), stood.seenAt);
+      return Math.max(evictionOverdueAt(pod, taint, stood), stood.seenAt);
     });
     const dueAt = Math.max(Math.min(...dueAts), Date.parse(pod.metadata.creationTimestamp));
     const lateMs = wallMs - Math.max(dueAt + WAY_MS, this.#disturbedAt + RECOVERY_MS);

@@ -188,13 +188,6 @@ describe("taking a zone over", () => {
     expect(newestTaintAt([observedNode("none")])).toBeNull();
   });
 
-  test("a taint that took its opposite's place was paid for when the first of the two was put on", () => {
-    const [firstAt, at] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 1, 1)];
-    const taints = [noExecute(NOT_READY, { timeAdded: "2026-01-01T01:00:00Z" })];
-    const node = observedNode("a", { taints, taintSwap: { at, firstKey: UNREACHABLE, firstAt } });
-    expect(newestTaintAt([node])).toBe(firstAt + 1000);
-  });
-
   test("a judgement that contradicts the API is noticed: another status, another uid, another zone, counted or not", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     const judged = judgedNode("a", { ready: "Unknown" });

@@ -157,9 +157,12 @@ function servicesOfControllers(list: string): string {
   const names = list.split(",").map((name) => name.trim());
   const runs = (...spellings: string[]) =>
     !spellings.some((name) => names.includes(`-${name}`)) && ["*", ...spellings].some((name) => names.includes(name));
-  const stopped = [
-    ...(runs("node-lifecycle-controller", "nodelifecycle") ? [] : ["node", "zone", "node-writer"]),
-    ...(runs("taint-eviction-controller") ? [] : ["taint-manager"]),
-  ];
+  const [judges, evicts] = [runs("node-lifecycle-controller", "nodelifecycle"), runs("taint-eviction-controller")];
+  if (!judges && !evicts) {
+    // What kube-controller-manager is told beside Vigil is easily given to Vigil too.
+    const fix = "name node-lifecycle-controller or taint-eviction-controller, or leave the flag out";
+    throw new ConfigProblem(`--controllers=${list}: leaves Vigil nothing to decide; ${fix}`);
+  }
+  const stopped = [...(judges ? [] : ["node", "zone", "node-writer"]), ...(evicts ? [] : ["taint-manager"])];
   return PROCESS_SETTINGS.services.standard.filter((name) => !stopped.includes(name)).join(",");
 }

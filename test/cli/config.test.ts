@@ -82,6 +82,11 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     ],
     [["--nats", "--shadow"], "--nats: needs a value, such as --nats=nats://127.0.0.1:4222"],
     [["--controllers"], "--controllers: needs a value, such as --controllers=*,-taint-eviction-controller"],
+    [
+      ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"],
+      "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller: leaves Vigil nothing to decide; " +
+        "name node-lifecycle-controller or taint-eviction-controller, or leave the flag out",
+    ],
     [["--node-monitor-grace=1s"], "--node-monitor-grace=1s: no such flag; did you mean --node-monitor-grace-period?"],
     [["--shaddow"], "--shaddow: no such flag; did you mean --shadow?"],
     [["--xyzzy"], "--xyzzy: no such flag; --help lists them"],

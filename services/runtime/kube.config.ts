@@ -123,7 +123,7 @@ function readConfig(file: string): JsonRecord {
     content = parse(readFileSync(file, "utf8"));
   } catch (error) {
     const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new KubeConfigProblem(`kubeconfig ${file}: ${line}`);
+    throw new KubeConfigProblem(`kubeconfig ${file}: ${line?.replace(/:$/, "")}`);
   }
   const config = recordOf(content);
   if (Object.keys(config).length === 0) throw new KubeConfigProblem(`kubeconfig ${file}: it is empty or not a mapping`);
@@ -139,8 +139,9 @@ function collect(entries: unknown, field: string, folder: string, into: Map<stri
 }
 
 function chosen(config: Merged, wanted: string | undefined): KubeTarget {
+  if (config.contexts.size === 0) throw problem(config, "it has no contexts, so it names no cluster to talk to");
   const name = wanted ?? config.currentContext;
-  const names = [...config.contexts.keys()].join(", ") || "none";
+  const names = [...config.contexts.keys()].join(", ");
   if (name === null) throw problem(config, `it has no current-context: give --context, one of ${names}`);
   const context = config.contexts.get(name)?.content;
   if (context === undefined) throw problem(config, `there is no context "${name}": there are ${names}`);

@@ -129,10 +129,13 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
 
   test("that names the file and the fault", async () => {
     expect(await problemOf({ kubeconfig: join(folder, "none") })).toMatch(/^kubeconfig \/none: ENOENT/);
-    expect(await problemOf({ kubeconfig: written("a: [") })).toMatch(/^kubeconfig \/config: .*line 1/);
+    expect(await problemOf({ kubeconfig: written("a: [") })).toMatch(/^kubeconfig \/config: .*line 1.*[^:]$/);
     expect(await problemOf({ kubeconfig: written("") })).toBe("kubeconfig /config: it is empty or not a mapping");
     expect(await problemOf({ kubeconfig: written("clusters: []") })).toBe(
-      "kubeconfig /config: it has no current-context: give --context, one of none",
+      "kubeconfig /config: it has no contexts, so it names no cluster to talk to",
+    );
+    expect(await problemOf({ kubeconfig: written("contexts: [{ name: c }, { name: d }]") })).toBe(
+      "kubeconfig /config: it has no current-context: give --context, one of c, d",
     );
   });
 

@@ -95,8 +95,7 @@ function evictionBy(
 
 /**
  * The countdown that began with an earlier taint of a line and runs on, whatever the present one is tolerated for; null
- * when there can be none: one of the two is tolerated for ever or not at all, the pod came after the last swap, or its
- * end lies before that, at which the pod would have gone (its tolerations are others than they were).
+ * when there can be none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
  */
 function runningBy(
   { line, since }: StandingTaint,
@@ -108,14 +107,12 @@ function runningBy(
   const first = secondsFor(line.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
-  const isOfFirst = boundAt <= line.since || boundAt < line.secondSince;
-  // Stamps of a clock that was set back tell of no order but that with the first.
-  const isBetween = boundAt < since || since < line.since;
-  if (!isOfFirst && !isBetween) return null;
-  // With which of the two it began, when it came between two swaps, nobody knows any more: in doubt later.
-  const seconds = isOfFirst ? first : Math.max(first, second);
-  const at = Math.max(line.since, boundAt) + seconds * SECOND_MS;
-  return at < since ? null : { at, seconds };
+  // Stamps of a clock that was set back tell of no order.
+  const isOrdered = line.since <= line.secondSince && line.secondSince <= since;
+  if (isOrdered && boundAt >= since) return null;
+  // With which of the two it began, for a pod that came between two swaps, nobody knows any more: in doubt later.
+  const seconds = isOrdered && boundAt < line.secondSince ? first : Math.max(first, second);
+  return { at: Math.max(line.since, boundAt) + seconds * SECOND_MS, seconds };
 }
 
 /** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */

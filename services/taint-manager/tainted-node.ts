@@ -20,6 +20,8 @@ import {
 export interface Sentence {
   readonly node: TaintedNode;
   pod: ObservedPod;
+  /** When the pod was bound, on the monotonic clock as it was then: a step of the wall clock moves no countdown. */
+  readonly boundMs: number;
   slot: number;
   /** The taint that decides, and the seconds it is tolerated; null when it is not. */
   taint: Taint;
@@ -42,7 +44,7 @@ export class TaintedNode {
   readonly name: string;
   readonly #around: TaintSurroundings;
   readonly #sentences = new Map<string, Sentence>();
-  /** When pods that came later than some taint or its line were bound, on the monotonic clock; almost always none. */
+  /** When pods without a sentence were bound that came later than some taint, or had one; almost always none. */
   readonly #boundLate = new Map<string, number>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
@@ -156,10 +158,8 @@ export class TaintedNode {
   }
 
   #boundMs(pod: ObservedPod, now: Now): number {
-    const known = this.#boundLate.get(pod.uid);
+    const known = this.#sentences.get(pod.uid)?.boundMs ?? this.#boundLate.get(pod.uid);
     if (known !== undefined) return known;
-    // It came before every taint that stood here when it was sentenced, whatever the wall clock says by now.
-    if (this.#sentences.has(pod.uid)) return Number.NEGATIVE_INFINITY;
     const boundMs = onMonotonic(pod.boundAt, now);
     const isLate = this.#taints.some(({ since, line }) => boundMs > Math.min(since, line?.since ?? since));
     if (isLate) this.#boundLate.set(pod.uid, boundMs);
@@ -167,7 +167,8 @@ export class TaintedNode {
   }
 
   #pass(pod: ObservedPod, { at, taint, tolerationSeconds }: Eviction, now: Now): void {
-    const sentence: Sentence = { node: this, pod, slot: 0, taint, tolerationSeconds, asked: 0 };
+    const boundMs = this.#boundMs(pod, now);
+    const sentence: Sentence = { node: this, pod, boundMs, slot: 0, taint, tolerationSeconds, asked: 0 };
     sentence.slot = this.#around.deadlines.add(sentence);
     this.#sentences.set(pod.uid, sentence);
     this.#schedule(sentence, at, now);
@@ -201,7 +202,7 @@ export class TaintedNode {
     const { uid } = sentence.pod;
     this.#around.deadlines.remove(sentence.slot);
     this.#sentences.delete(uid);
-    this.#boundLate.delete(uid);
+    this.#boundLate.set(uid, sentence.boundMs);
     if (sentence.asked !== SETTLED) this.#tell(sentence, "none", now);
   }
 

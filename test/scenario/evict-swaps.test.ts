@@ -94,12 +94,47 @@ test("a pod bound between two swaps has not counted the first taint, and goes no
   expectGone(world, "between", boundMs + 600 * S);
 });
 
-test("a toleration of the first taint that is cut short after the swap does not bring an end that lies before it", () => {
-  const { world, swapMs } = swapped({ patient: tolerating(null, 600) });
-  world.advance(100 * S);
-  world.patch({ kind: "Pod", namespace: "default", name: "patient" }, { spec: { tolerations: tolerating(60, 600) } });
-  world.advance(1200 * S);
-  expectGone(world, "patient", swapMs + 600 * S);
+test.each([
+  [300, 3600],
+  [300, 300],
+])("an eviction that is due and refused when a swap comes goes on, tolerated for %i and then %i s", (first, second) => {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.addTolerantPod(NODE, "pod", tolerating(first, second));
+  world.run();
+  world.advance(FIRST_MS);
+  const mend = world.api.faults.add({
+    fault: { kind: "status", code: 429 },
+    when: ({ verb, name }) => verb === "delete" && name === "pod",
+  });
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(SILENT_MS - FIRST_MS);
+  world.silence([NODE]);
+  world.advance(80 * S);
+  expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
+  mend();
+  const mendedMs = world.clock.monotonicMs();
+  world.advance(120 * S);
+  expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(mendedMs);
+});
+
+test("a pod that came after a swap under a clock that had been set back is not taken for one of the first taint", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.run();
+  world.advance(FIRST_MS);
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(190 * S);
+  world.clock.stepWall(-400 * S);
+  world.advance(110 * S);
+  world.silence([NODE]);
+  world.advance(70 * S);
+  world.addTolerantPod(NODE, "late", tolerating(60, 900));
+  const boundMs = world.clock.monotonicMs();
+  world.advance(10 * S);
+  world.crash(10 * S);
+  world.advance(2000 * S);
+  expect(world.deletedAt("late")).toBeGreaterThanOrEqual(boundMs + 900 * S);
 });
 
 test("a wall clock that was set back before the swap makes no pod one that came after it", () => {

@@ -197,50 +197,41 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
  * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`. Where our two taints took
  * each other's place, a countdown that began goes on, unless the next one is tolerated for ever (R8.18).
  */
-function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const { dueAt, ownDueAt, isEdited } = countdownOf(pod, taint, standing);
-  return isEdited ? Math.min(dueAt, ownDueAt) : dueAt;
+function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, { seenAt, line }: Standing): number {
+  const segments = line ?? [{ key: taint.key, at: stampOf(taint, seenAt) }];
+  const cameAt = Date.parse(pod.metadata.creationTimestamp);
+  let dueAt = Infinity;
+  for (const [index, segment] of segments.entries()) {
+    if (cameAt >= (segments[index + 1]?.at ?? Infinity)) continue;
+    const seconds = secondsFor(pod, { ...taint, key: segment.key });
+    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(pod, taint, segment);
+  }
+  return dueAt;
 }
 
 /**
  * When a pod must have gone at the latest for a taint: as before, but where nobody can know which countdown ran, of a
- * pod that came between two swaps or has other tolerations than it had, all of them must have ended.
+ * pod that came between two swaps or tolerates more than it did, all of them must have ended.
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const { dueAt, ownDueAt, isEdited } = countdownOf(pod, taint, standing);
-  const { line = [] } = standing;
+  const dueAt = evictionDueAt(pod, taint, standing);
+  const { line = [], seenAt } = standing;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
-  if (line.length < 2 || (!isEdited && cameAt < Number(line[1]?.at))) return dueAt;
+  if (line.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(line[1]?.at))) return dueAt;
+  const own = endOf(pod, taint, { key: taint.key, at: stampOf(taint, seenAt) });
   const ends = line.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
-  return Math.max(dueAt, ownDueAt, ...ends.filter(Number.isFinite));
+  return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 
-/** The countdown over all taints that took each other's place, and that of the last one alone. */
-function countdownOf(
-  pod: CheckedPod,
-  taint: CheckedTaint,
-  { seenAt, line }: Standing,
-): { readonly dueAt: number; readonly ownDueAt: number; readonly isEdited: boolean } {
-  const from = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
-  const segments = line ?? [{ key: taint.key, at: from }];
+function stampOf({ timeAdded }: CheckedTaint, seenAt: number): number {
+  return timeAdded === undefined ? seenAt : Date.parse(timeAdded);
+}
+
+/** When the countdown of one taint alone ends. */
+function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment): number {
+  const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
-  const endOf = ({ key, at }: Segment): number => {
-    const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
-    return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;
-  };
-  let dueAt = Infinity;
-  let isEdited = false;
-  for (const [index, segment] of segments.entries()) {
-    const untilAt = segments[index + 1]?.at ?? Infinity;
-    if (cameAt >= untilAt) continue;
-    const seconds = secondsFor(pod, { ...taint, key: segment.key });
-    if (seconds === null || seconds === Infinity || dueAt === Infinity) dueAt = endOf(segment);
-    // Whom this should have taken away has other tolerations now than it had then: no countdown came of it.
-    if (untilAt === Infinity || dueAt >= untilAt) continue;
-    dueAt = Infinity;
-    isEdited = true;
-  }
-  return { dueAt, ownDueAt: endOf({ key: taint.key, at: from }), isEdited };
+  return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;
 }
 
 /** For how many seconds a pod tolerates a taint; infinitely many for ever, null when it does not. */

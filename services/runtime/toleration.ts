@@ -107,12 +107,12 @@ function runningBy(
   const first = secondsFor(line.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
-  // Stamps of a clock that was set back tell of no order.
+  // Stamps of a clock that was set back tell of no order: the last of them is the one that can be trusted.
   const isOrdered = line.since <= line.secondSince && line.secondSince <= since;
   if (isOrdered && boundAt >= since) return null;
   // With which of the two it began, for a pod that came between two swaps, nobody knows any more: in doubt later.
   const seconds = isOrdered && boundAt < line.secondSince ? first : Math.max(first, second);
-  return { at: Math.max(line.since, boundAt) + seconds * SECOND_MS, seconds };
+  return { at: Math.max(isOrdered ? line.since : since, boundAt) + seconds * SECOND_MS, seconds };
 }
 
 /** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */

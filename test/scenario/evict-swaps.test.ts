@@ -9,6 +9,8 @@ const NODE = "a-0";
 const SWAP = "vigil.v1/taint-swap";
 /** The node's first taint. */
 const FIRST_MS = 10 * S;
+/** When the wall clock may be stepped. */
+const STEP_MS = 200 * S;
 /** When the kubelet falls silent, and by when the node is unreachable. */
 const SILENT_MS = 310 * S;
 const SWAPPED_MS = 360 * S;
@@ -24,15 +26,25 @@ function tolerating(notReady: number | null, unreachable: number | null): Tolera
   return [one(NOT_READY, notReady), one(UNREACHABLE, unreachable)];
 }
 
-/** A node whose kubelet reports NotReady from the tenth second on and then falls silent; it has been swapped by now. */
-function swapped(pods: Readonly<Record<string, readonly Toleration[]>>): { world: EvictionWorld; swapMs: number } {
+type Pods = Readonly<Record<string, readonly Toleration[]>>;
+
+/** A node whose kubelet has just reported NotReady, in the tenth second. */
+function ill(pods: Pods): EvictionWorld {
   const world = new EvictionWorld();
   world.addZone("a", 5);
   for (const [name, tolerations] of Object.entries(pods)) world.addTolerantPod(NODE, name, tolerations);
   world.run();
   world.advance(FIRST_MS);
   world.kubelet(NODE).report("Ready", "False");
-  world.advance(SILENT_MS - FIRST_MS);
+  return world;
+}
+
+/** The same, silent since; it has been swapped by now. The wall clock may have been stepped in between. */
+function swapped(pods: Pods, stepMs = 0): { world: EvictionWorld; swapMs: number } {
+  const world = ill(pods);
+  world.advance(STEP_MS - FIRST_MS);
+  world.clock.stepWall(stepMs);
+  world.advance(SILENT_MS - STEP_MS);
   world.silence([NODE]);
   world.advance(SWAPPED_MS + LATE_MS - SILENT_MS);
   expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
@@ -98,16 +110,11 @@ test.each([
   [300, 3600],
   [300, 300],
 ])("an eviction that is due and refused when a swap comes goes on, tolerated for %i and then %i s", (first, second) => {
-  const world = new EvictionWorld();
-  world.addZone("a", 5);
-  world.addTolerantPod(NODE, "pod", tolerating(first, second));
-  world.run();
-  world.advance(FIRST_MS);
+  const world = ill({ pod: tolerating(first, second) });
   const mend = world.api.faults.add({
     fault: { kind: "status", code: 429 },
     when: ({ verb, name }) => verb === "delete" && name === "pod",
   });
-  world.kubelet(NODE).report("Ready", "False");
   world.advance(SILENT_MS - FIRST_MS);
   world.silence([NODE]);
   world.advance(80 * S);
@@ -119,16 +126,7 @@ test.each([
 });
 
 test("a pod that came after a swap under a clock that had been set back is not taken for one of the first taint", () => {
-  const world = new EvictionWorld();
-  world.addZone("a", 5);
-  world.run();
-  world.advance(FIRST_MS);
-  world.kubelet(NODE).report("Ready", "False");
-  world.advance(190 * S);
-  world.clock.stepWall(-400 * S);
-  world.advance(110 * S);
-  world.silence([NODE]);
-  world.advance(70 * S);
+  const { world } = swapped({}, -400 * S);
   world.addTolerantPod(NODE, "late", tolerating(60, 900));
   const boundMs = world.clock.monotonicMs();
   world.advance(10 * S);
@@ -138,16 +136,7 @@ test("a pod that came after a swap under a clock that had been set back is not t
 });
 
 test("a wall clock that was set back before the swap makes no pod one that came after it", () => {
-  const world = new EvictionWorld();
-  world.addZone("a", 5);
-  world.addTolerantPod(NODE, "kept", tolerating(900, 60));
-  world.run();
-  world.advance(FIRST_MS);
-  world.kubelet(NODE).report("Ready", "False");
-  world.advance(190 * S);
-  world.clock.stepWall(-400 * S);
-  world.advance(110 * S);
-  world.silence([NODE]);
+  const { world } = swapped({ kept: tolerating(900, 60) }, -400 * S);
   world.advance(1200 * S);
   expectGone(world, "kept", FIRST_MS + 900 * S);
 });
@@ -195,11 +184,7 @@ test("nothing is left written down when the node is ready again", () => {
 });
 
 test("a pod bound under the first taint counts from then, after a restart and however often its node changes", () => {
-  const world = new EvictionWorld();
-  world.addZone("a", 5);
-  world.run();
-  world.advance(FIRST_MS);
-  world.kubelet(NODE).report("Ready", "False");
+  const world = ill({});
   world.advance(90 * S);
   world.addTolerantPod(NODE, "late", tolerating(300, 300));
   world.advance(160 * S);

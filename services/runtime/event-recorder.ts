@@ -7,7 +7,7 @@ import { EventCorrelator, type EventWrite, type Occurrence } from "./event-corre
 
 /** Events that may wait, as in upstream's broadcaster (R12.2); further ones are dropped. */
 export const WAITING_MAX = 1000;
-/** Event writes under way at once; each waits behind every more urgent write. */
+/** Event writes asked for at once; each waits behind every more urgent write, and beside others they go one by one. */
 const UNDER_WAY_MAX = 8;
 /** Tries of one Event (R12.2). */
 export const TRIES_MAX = 12;

@@ -108,11 +108,20 @@ function runningBy(
   const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
   // Stamps of a clock that was set back tell of no order: the last of them is the one that can be trusted.
-  const isOrdered = line.since <= line.secondSince && line.secondSince <= since;
-  if (isOrdered && boundAt >= since) return null;
-  // With which of the two it began, for a pod that came between two swaps, nobody knows any more: in doubt later.
-  const seconds = isOrdered && boundAt < line.secondSince ? first : Math.max(first, second);
+  const isOrdered = !isBefore(line.secondSince, line.since) && !isBefore(since, line.secondSince);
+  if (isOrdered && isBefore(since, boundAt)) return null;
+  // With which of the two it began, for a pod that came between two swaps or in the second of one, nobody knows any
+  // more: in doubt later.
+  const seconds = isOrdered && isBefore(boundAt, line.secondSince) ? first : Math.max(first, second);
   return { at: Math.max(isOrdered ? line.since : since, boundAt) + seconds * SECOND_MS, seconds };
+}
+
+/**
+ * Whether one instant lies before another as the API stamps them, in whole seconds. On the caller's clock equal stamps
+ * may lie a little apart, because that clock was slewed, or rounded, between the readings of the one and the other.
+ */
+function isBefore(left: number, right: number): boolean {
+  return left < right - SECOND_MS / 2;
 }
 
 /** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */

@@ -124,6 +124,27 @@ describe("when a pod has to leave (17.4)", () => {
   });
 });
 
+describe("a pod bound in the second of a swap of its node's taints, to the stamps as two readings of a clock have them", () => {
+  const AT = SINCE + 69 * S;
+  const line = { first: k1, second: k2, since: SINCE, secondSince: AT };
+  const noises = [-0.01, 0, 0.01];
+
+  test.each(noises)("leaves no earlier than by either, %d ms apart", (apartMs) => {
+    const swapped = [{ taint: k2, since: AT, line }];
+    const ends = [
+      [exists("k1", 60), exists("k2", 150)],
+      [exists("k1", 150), exists("k2", 60)],
+    ].map((tolerations) => evictionOf(swapped, tolerations, AT + apartMs, PLAIN)?.at);
+    for (const end of ends) expect(end).toBeCloseTo(AT + 150 * S, 1);
+  });
+
+  test.each(noises)("leaves no earlier than by either when the first is back, %d ms apart", (apartMs) => {
+    const back = [{ taint: k1, since: AT + 29 * S, line }];
+    const end = evictionOf(back, [exists("k1", 60), exists("k2", 150)], AT + apartMs, PLAIN)?.at;
+    expect(end).toBeCloseTo(AT + 150 * S, 1);
+  });
+});
+
 const key = fc.constantFrom("k1", "k2", "k3");
 const taint = key.map((name) => noExecute(name));
 const toleration = fc.record(

@@ -92,7 +92,7 @@ export const TUNABLES = {
   largeClusterSizeThreshold: count(
     "large-cluster-size-threshold",
     50,
-    "A zone is large when it has more nodes than this; compared per zone (L45).",
+    "A zone is large when it has more nodes than this; compared per zone.",
     true,
   ),
   unhealthyZoneThreshold: {

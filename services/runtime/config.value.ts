@@ -42,7 +42,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 /** What a value of this setting looks like. */
 export function exampleOf(setting: Setting): string {
-  if (setting.unit === "choice") return (setting.choices ?? []).join("|");
+  if (setting.unit === "choice") return (setting.choices ?? []).filter((choice) => choice !== "").join("|");
   return setting.example ?? EXAMPLES[setting.unit] ?? writeValue(setting, setting.standard);
 }
 
@@ -87,7 +87,8 @@ function chosen(setting: Setting, text: string, where: string): string {
   if (choices === undefined || choices.includes(text)) return text;
   const meant = nearest(text, choices);
   const hint = meant === null ? "" : `; did you mean ${meant}?`;
-  throw new ConfigProblem(`${where}: ${JSON.stringify(text)} is none of ${choices.join(", ")}${hint}`);
+  const shown = choices.map((choice) => choice || '""').join(", ");
+  throw new ConfigProblem(`${where}: ${JSON.stringify(text)} is none of ${shown}${hint}`);
 }
 
 function refuse(where: string, fault: string, setting: Setting): never {

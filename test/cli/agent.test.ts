@@ -55,6 +55,7 @@ describe("the agent's settings", () => {
     ["--node-ip=here", "--node-ip=here: not an IP address; write it as 10.0.0.7"],
     ["--node-name=Edge_7", "--node-name=Edge_7: not a name for a node; write it as edge-7"],
     ["--hostname-override=Edge_7", "--hostname-override=Edge_7: not a name for a node; write it as edge-7"],
+    ["--cloud-provider=aws", '--cloud-provider=aws: "aws" is none of "", external'],
     ["--node-lease-duration-seconds=0", "--node-lease-duration-seconds=0: must be at least 1"],
   ])("refuse %s in one line", (argument, problem) => {
     expect(() => settings(argument)).toThrow(problem);

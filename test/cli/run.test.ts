@@ -216,6 +216,13 @@ describe("vigil run ends with 1 and one line that says why, when", () => {
     expect(await refused(`--kubeconfig=${file}`, "--context=other")).toContain('there is no context "other"');
   });
 
+  test("a file about NATS is not there, though the API server does not answer either", async () => {
+    const file = kubeconfig("away", "http://127.0.0.1:1", TOKEN);
+    const nats = [`--kubeconfig=${file}`, "--nats=tls://127.0.0.1:1"];
+    expect(await refused(...nats, "--nats-tls-ca=/none.pem")).toContain("NATS TLS file /none.pem: ENOENT");
+    expect(await refused(...nats, "--nats-creds=/none.creds")).toContain("NATS credentials /none.creds: ENOENT");
+  });
+
   test("the address of the console is taken", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));

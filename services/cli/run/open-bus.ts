@@ -3,6 +3,7 @@ import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../runtime/bus.memory.ts";
 import { readNatsAddresses } from "../../runtime/bus.nats.address.ts";
+import { authenticatorOf, tlsOf } from "../../runtime/bus.nats.credentials.ts";
 import { connectNats } from "../../runtime/bus.nats.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { natsOptionsOf } from "../nats-options.ts";
@@ -31,6 +32,20 @@ export interface BusIo {
   readonly waitsFor: (what: string) => void;
 }
 
+/**
+ * Reads the files that prove who we and NATS are, so that a missing one is told before anything is waited for. Throws a
+ * Failure that names the file.
+ */
+export function checkBusFiles(settings: ProcessSettings): void {
+  const { tls, ...credentials } = natsOptionsOf(settings);
+  try {
+    authenticatorOf(credentials);
+    tlsOf(tls ?? {});
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
 /** Opens the bus; waits for a NATS that cannot be reached yet. Throws a Failure when NATS refuses us. */
 export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   if (settings.nats.length > 0) return natsBus(settings, io);
@@ -48,7 +63,7 @@ async function natsBus(settings: ProcessSettings, { clock, log, metrics, member,
     metrics,
     waitOnFirstConnect: true,
   }).catch((error: unknown) => {
-    throw new Failure(error instanceof Error ? error.message : String(error));
+    throw failureOf(error);
   });
   const store = settings.services.includes("ledger")
     ? openLedgerStore({ connection: transport.connection, cluster: settings.cluster, clock, log, metrics })
@@ -63,4 +78,8 @@ async function natsBus(settings: ProcessSettings, { clock, log, metrics, member,
       await transport.close();
     },
   };
+}
+
+function failureOf(error: unknown): Failure {
+  return new Failure(error instanceof Error ? error.message : String(error));
 }

@@ -12,7 +12,7 @@ import { systemRandom } from "../../runtime/random.ts";
 import { type Controller, type ControllerParts, startController } from "../controller.ts";
 import { ExitCode } from "../exit-code.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
-import { openBus } from "./open-bus.ts";
+import { checkBusFiles, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
 
@@ -24,6 +24,7 @@ const STARTED_MS = 20_000;
 /** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
+  checkBusFiles(settings);
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });

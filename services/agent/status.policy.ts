@@ -6,7 +6,14 @@ import { isDeepStrictEqual } from "node:util";
 import { Label } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
 import type { Figures } from "./figures.ts";
-import { type NodeCondition, type NodeObject, type NodeStatus, withMetadata } from "./node-object.ts";
+import {
+  type NodeCondition,
+  type NodeObject,
+  type NodeStatus,
+  type ResourceList,
+  withMetadata,
+} from "./node-object.ts";
+import { amountOf } from "./quantity.ts";
 import type { SetterInput } from "./setters/setter.ts";
 import { type ComputedStatus, computeStatus } from "./setters.ts";
 
@@ -37,14 +44,25 @@ export function withPlatformLabels(node: NodeObject, figures: Figures): NodeObje
   return right ? node : withMetadata(node, { labels: wanted });
 }
 
-/** Whether two statuses differ in more than heartbeat times and the order of conditions. */
+/** Whether two statuses differ in more than heartbeat times, the order of conditions and how quantities are written. */
 export function nodeStatusHasChanged(before: NodeStatus | undefined, after: NodeStatus | undefined): boolean {
   if (before === undefined || after === undefined) return before !== after;
   const { conditions: conditionsBefore = [], ...restBefore } = before;
   const { conditions: conditionsAfter = [], ...restAfter } = after;
   return (
     !isDeepStrictEqual(timeless(conditionsBefore), timeless(conditionsAfter)) ||
-    !isDeepStrictEqual(restBefore, restAfter)
+    !isDeepStrictEqual(measured(restBefore), measured(restAfter))
+  );
+}
+
+/** The status with its resources as amounts: the API writes quantities in a form of its own, `1k` for `1000`. */
+function measured({ capacity, allocatable, ...rest }: NodeStatus): unknown {
+  return { ...rest, capacity: amountsOf(capacity), allocatable: amountsOf(allocatable) };
+}
+
+function amountsOf(resources: ResourceList = {}): unknown {
+  return Object.fromEntries(
+    Object.entries(resources).map(([resource, quantity]) => [resource, amountOf(quantity) ?? quantity]),
   );
 }
 

@@ -29,6 +29,10 @@ describe("a changed status", () => {
     ["a message", { conditions: [a] }, { conditions: [{ ...a, message: "new" }] }, true],
     ["a condition more", { conditions: [a] }, { conditions: [a, b] }, true],
     ["a capacity", { capacity: { cpu: "1" } }, { capacity: { cpu: "2" } }, true],
+    ["a capacity in the API's form", { capacity: { pods: "1k" } }, { capacity: { pods: "1000" } }, false],
+    ["an allocatable in another form", { allocatable: { cpu: "2" } }, { allocatable: { cpu: "2000m" } }, false],
+    ["an allocatable", { allocatable: { cpu: "2" } }, { allocatable: { cpu: "2001m" } }, true],
+    ["a resource more", { capacity: { cpu: "1" } }, { capacity: { cpu: "1", "example.com/gpu": "0" } }, true],
     ["another order of fields", { x: { p: 1, q: 2 } }, { x: { q: 2, p: 1 } }, false],
   ])("is told from %s: %s (R9.17)", (_, before, after, changed) => {
     expect(nodeStatusHasChanged(before, after)).toBe(changed);

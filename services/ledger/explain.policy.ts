@@ -28,7 +28,7 @@ export interface Grounds {
 
 /** Explains a node; null when nothing is known of it. */
 export function explainNode(name: string, grounds: Grounds): Explanation | null {
-  const node = grounds.facts.nodes.get(name);
+  const node = presentNode(name, grounds);
   const subject = { kind: "Node", namespace: "", name } as const;
   const timeline = timelineOf(subject, grounds.history);
   if (node !== undefined) return { sentences: nodeSentences(node, grounds), timeline };
@@ -45,7 +45,7 @@ export function explainPod(namespace: string, name: string, grounds: Grounds): E
   const timeline = timelineOf({ kind: "Pod", namespace, name }, grounds.history);
   const pod = grounds.facts.pods.named(namespace, name);
   if (pod === undefined && timeline.length === 0) return null;
-  const node = grounds.facts.nodes.get(pod?.judged?.node ?? pod?.asked?.node ?? "");
+  const node = presentNode(pod?.judged?.node ?? pod?.asked?.node ?? "", grounds);
   const sentences = [
     pod === undefined
       ? `Nothing asks pod ${namespace}/${name} to go.`
@@ -53,6 +53,12 @@ export function explainPod(namespace: string, name: string, grounds: Grounds): E
     ...(node === undefined ? [] : nodeSentences(node, grounds)),
   ];
   return { sentences, timeline };
+}
+
+/** The node of that name; none where a judgement came after it had left, and it can be known that it is not there. */
+function presentNode(name: string, { facts, ignorance }: Grounds): NodeFacts | undefined {
+  const node = facts.nodes.get(name);
+  return node?.observed === null && ignorance(name) === null ? undefined : node;
 }
 
 function timelineOf(subject: Subject, history: History): readonly Decision[] {

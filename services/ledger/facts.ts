@@ -85,6 +85,11 @@ export class Facts {
     if (node !== undefined) node[what] = true;
   }
 
+  /** Forgets judgements of nodes that nobody observes; only of those of which everything observed has been told. */
+  forgetStrangers(isToldOf: (node: string) => boolean): void {
+    for (const [name, { observed }] of this.nodes) if (observed === null && isToldOf(name)) this.nodes.delete(name);
+  }
+
   #observe(body: ObservedNode): void {
     const node = this.#node(body.node, body.uid);
     if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;

@@ -24,7 +24,7 @@ import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
-/** How often pods that became moot are looked for. */
+/** How often pods that became moot, and nodes that left without a word, are looked for. */
 const SWEEP_MS = 60_000;
 
 /**
@@ -102,7 +102,7 @@ class RunningLedger {
       io.bus.subscribe("observed.pulse", "all", (message) => this.#feelPulse(message)),
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
-      this.#repeating(SWEEP_MS, () => this.#facts.pods.forgetMoot(io.clock.wallMs())),
+      this.#repeating(SWEEP_MS, () => this.#sweep()),
     ];
   }
 
@@ -204,6 +204,13 @@ class RunningLedger {
   #refresh(): void {
     const now = this.#io.clock.monotonicMs();
     this.#metrics.refresh(this.#facts, this.#ages, this.#sight.report(now), this.#history.size, now);
+  }
+
+  #sweep(): void {
+    const { clock } = this.#io;
+    const nowMs = clock.monotonicMs();
+    this.#facts.pods.forgetMoot(clock.wallMs());
+    this.#facts.forgetStrangers((node) => this.#census.ignorance(node, nowMs) === null);
   }
 
   #repeating(periodMs: number, run: () => void): Stop {

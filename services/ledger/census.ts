@@ -42,6 +42,11 @@ export class Census {
     return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
   }
 
+  /** Whether every node there is can be known now. */
+  isWhole(nowMs: number): boolean {
+    return this.#views.every((view) => view.blindness(nowMs) === null);
+  }
+
   takePulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
     const departed = view?.takePulse(message, nowMs) ?? [];

@@ -90,6 +90,16 @@ export class Facts {
     for (const [name, { observed }] of this.nodes) if (observed === null && isToldOf(name)) this.nodes.delete(name);
   }
 
+  /** Forgets and returns the zones that nobody has spoken of since an instant and that no known node is in. */
+  takeVanished(toldBefore: number): BodyOf<"judged.zone">[] {
+    const silent = [...this.zones.values()].filter(({ toldAt }) => toldAt <= toldBefore);
+    if (silent.length === 0) return [];
+    const inhabited = new Set([...this.nodes.values()].map(({ judged }) => judged?.zone));
+    const vanished = silent.map(({ judged }) => judged).filter(({ zone }) => !inhabited.has(zone));
+    for (const { zone } of vanished) this.zones.delete(zone);
+    return vanished;
+  }
+
   #observe(body: ObservedNode): void {
     const node = this.#node(body.node, body.uid);
     if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;

@@ -133,6 +133,11 @@ export class LedgerMetrics {
     this.#own.zoneQueue.set(body.queueLength, zone);
   }
 
+  /** Shows a zone as empty that nobody minds any more: what was last told of it holds no longer (R13.1). */
+  vanished(zone: BodyOf<"judged.zone">): void {
+    this.zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
+  }
+
   /** Adds what a message counts for, given the facts before it. */
   count(message: AnyMessage, before: Facts, mode: string): void {
     if (message.type === "done.write") this.#countWrite(message, before);

@@ -13,7 +13,7 @@ import type { History } from "./history.ts";
 import type { PodFacts } from "./pods.ts";
 
 /** An empty zone that has been silent for so long is not shown any more; a zone that exists speaks every second. */
-const VANISHED_MS = 60_000;
+export const VANISHED_MS = 60_000;
 
 /** What the answers are drawn from. */
 export interface Sources {

@@ -17,14 +17,14 @@ import { HeartbeatAges } from "./heartbeat-ages.ts";
 import { History } from "./history.ts";
 import { lastStateOf } from "./last-state.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
-import { ledgerReader } from "./ledger.reader.ts";
+import { ledgerReader, VANISHED_MS } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 import { RecalledPods } from "./recalled-pods.ts";
 import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
-/** How often pods that became moot, and nodes that left without a word, are looked for. */
+/** How often pods that became moot, and nodes and zones that left without a word, are looked for. */
 const SWEEP_MS = 60_000;
 
 /**
@@ -208,9 +208,11 @@ class RunningLedger {
 
   #sweep(): void {
     const { clock } = this.#io;
-    const nowMs = clock.monotonicMs();
-    this.#facts.pods.forgetMoot(clock.wallMs());
+    const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
+    this.#facts.pods.forgetMoot(wallMs);
     this.#facts.forgetStrangers((node) => this.#census.ignorance(node, nowMs) === null);
+    if (!this.#census.isWhole(nowMs)) return;
+    for (const zone of this.#facts.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);
   }
 
   #repeating(periodMs: number, run: () => void): Stop {

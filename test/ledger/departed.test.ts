@@ -1,13 +1,24 @@
-/** What the ledger says of nodes that have left, when word of it came late or never. */
+/** What the ledger says of nodes and zones that have left, when word of it came late or never. */
 import { describe, expect, test } from "vitest";
+import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { metricValue } from "../support/metric-value.ts";
 import { observedNode } from "../support/observed-objects.ts";
-import { judgedNode, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "./ledger-world.ts";
+import { judgedNode, judgedZone, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "./ledger-world.ts";
 
 const SWEEP_MS = 60_000;
+const ZONE = { zone: ":\u0000:a" };
 
 /** An observer tells that there is no node. */
 function seeNone({ tell }: LedgerWorld): void {
   for (const shard of SHARDS) tell("observed.pulse", pulse(shard), "ask");
+}
+
+/** An observer tells that there is node n-1 and no other. */
+function seeOne({ tell }: LedgerWorld): void {
+  const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion("uid-n-1", "1"));
+  for (const shard of SHARDS) tell("observed.pulse", pulse(shard, shard === shardOf("n-1") ? { nodes } : {}), "ask");
 }
 
 describe("a node that was judged after it had left", () => {
@@ -39,5 +50,51 @@ describe("a node that was judged after it had left", () => {
     world.clock.advance(1);
     world.tell("observed.node", observedNode("n-1"), null);
     expect(world.ledger.reader.overview().nodes).toEqual({ starting: 0, ready: 0, notReady: 0, unknown: 0 });
+  });
+});
+
+describe("a zone that lost its nodes while nobody minded it", () => {
+  const DOWN: Partial<BodyOf<"judged.zone">> = { state: "FullDisruption", notReady: 10, queueLength: 3, halted: true };
+
+  function abandoned(): LedgerWorld {
+    const world = ledgerWorld();
+    world.tell("observed.node", observedNode("n-1"), null);
+    world.tell("judged.node", judgedNode("n-1"), null);
+    world.tell("judged.zone", judgedZone(DOWN), null);
+    return world;
+  }
+
+  /** Time goes by, and at its end every shard is seen, whatever is held of it. */
+  function sweep(world: LedgerWorld, see: (world: LedgerWorld) => void): LedgerWorld {
+    world.clock.advance(SWEEP_MS - 1);
+    see(world);
+    world.clock.advance(1);
+    return world;
+  }
+
+  test("is not shown any more, and no gauge calls it disrupted", async () => {
+    const world = abandoned();
+    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    sweep(world, seeNone);
+    expect(world.ledger.reader.overview().zones).toEqual([]);
+    const value = (name: string, labels = {}) => metricValue(world.metrics, name, { ...ZONE, ...labels });
+    expect(await value("vigil_zone_state", { state: "FullDisruption" })).toBe(0);
+    expect(await value("vigil_zone_halted")).toBe(0);
+    expect(await value("vigil_zone_queue_length")).toBe(0);
+    expect(await value("node_collector_zone_size")).toBe(0);
+    expect(await value("node_collector_zone_health")).toBe(100);
+    expect(await value("node_collector_unhealthy_nodes_in_zone")).toBe(0);
+  });
+
+  test("is shown as it was last told while not every shard can be seen", () => {
+    const world = abandoned();
+    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    sweep(world, ({ tell }) => tell("observed.pulse", pulse(0), "ask"));
+    expect(world.ledger.reader.overview().zones).toHaveLength(1);
+  });
+
+  test("is shown as long as a node of it is there", () => {
+    const world = sweep(abandoned(), seeOne);
+    expect(world.ledger.reader.overview().zones).toHaveLength(1);
   });
 });

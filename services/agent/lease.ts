@@ -8,7 +8,15 @@ import {
   Urgency,
   type WriteReply,
 } from "../../protocols/ports.ts";
-import { ensurePauseMs, type Lease, lacksOwner, leaseOf, leaseRef, renewedLease } from "./lease.policy.ts";
+import {
+  ensurePauseMs,
+  type Lease,
+  lacksOwner,
+  leaseOf,
+  leaseRef,
+  renewedLease,
+  renewPeriodMs,
+} from "./lease.policy.ts";
 
 /** kubelet's maxUpdateRetries. */
 const UPDATE_TRIES = 5;
@@ -152,17 +160,22 @@ export class LeaseKeeper {
   }
 
   /**
-   * Up to five tries at once, a conflict or a missing lease fetches a fresh one; then once more from a fresh one
-   * (R9.29, R9.32).
+   * Up to five tries, at once unless the API has no room; a conflict or a missing lease fetches a fresh one; then once
+   * more from a fresh one (R9.29, R9.32).
    */
-  #updateFailed(round: Round, { outcome, detail }: Exclude<WriteReply, { outcome: "ok" }>): void {
-    const { log, nodeName, onRepeatedFailure } = this.#options;
+  #updateFailed(round: Round, reply: Exclude<WriteReply, { outcome: "ok" }>): void {
+    const { clock, leaseSeconds, log, nodeName, onRepeatedFailure } = this.#options;
+    const { outcome, detail } = reply;
     const stale = outcome === "conflict" || outcome === "gone";
     if (!stale && round.updates > 0) onRepeatedFailure?.();
     round.updates++;
     if (round.updates < UPDATE_TRIES) {
       if (stale) this.#ensure(round);
-      else this.#update(round);
+      else if (outcome === "throttled") {
+        // However long the API wants us silent, a lease that is not renewed condemns its node.
+        const pauseMs = Math.min(reply.retryAfterMs, renewPeriodMs(leaseSeconds));
+        this.#pause = clock.after(pauseMs, () => this.#update(round));
+      } else this.#update(round);
       return;
     }
     log.error("lease not renewed", { node: nodeName, tries: round.updates, detail });

@@ -1,6 +1,14 @@
 /** Computes a node's status and posts it when it is worth it (9.6, 9.11). When to do so is the agent's decision. */
 import { ConditionType } from "../../protocols/names.ts";
-import { type Clock, type Kube, type Log, type Random, Urgency } from "../../protocols/ports.ts";
+import {
+  type Clock,
+  type Kube,
+  type Log,
+  type Random,
+  type ReadReply,
+  Urgency,
+  type WriteReply,
+} from "../../protocols/ports.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import type { Figures, FiguresSource } from "./figures.ts";
 import { asNode, conditionOf, type NodeObject } from "./node-object.ts";
@@ -38,6 +46,9 @@ export interface StatusSyncOptions {
 
 /** What came of a sync: the status is as it should be, the node is not at the API, or it could not be posted. */
 export type SyncOutcome = "posted" | "unchanged" | "gone" | "failed";
+
+/** What the API answers instead of the node. */
+type Refusal = Exclude<ReadReply | WriteReply, { outcome: "ok" }>;
 
 /** Computes and posts a node's status; one at a time, a second request waits for the first. */
 export class StatusSync {
@@ -104,8 +115,8 @@ export class StatusSync {
         return;
       }
       this.#options.log.info("node just became ready, posting its status", { node: known.metadata.name });
-      this.#post(known, updated, (posted) => {
-        if (posted === "posted") finish(true);
+      this.#post(known, updated, (refusal) => {
+        if (refusal === null) finish(true);
         else {
           release();
           this.sync(() => done(true));
@@ -115,25 +126,30 @@ export class StatusSync {
   }
 
   #try(tried: number, done: (outcome: SyncOutcome) => void): void {
-    const { kube, log, settings, onRepeatedFailure } = this.#options;
+    const { clock, kube, log, settings, onRepeatedFailure } = this.#options;
     if (tried === TRIES) {
       log.error("node status not posted, trying again at the next round", { node: settings.nodeName, tries: TRIES });
       done("failed");
       return;
     }
-    const failed = (detail: string) => {
+    const failed = (refusal: Refusal) => {
+      if (refusal.outcome === "gone") {
+        done("gone");
+        return;
+      }
       if (tried > 0) onRepeatedFailure();
-      log.warn("node status not posted", { node: settings.nodeName, attempt: tried + 1, detail });
-      this.#try(tried + 1, done);
+      log.warn("node status not posted", { node: settings.nodeName, attempt: tried + 1, detail: refusal.detail });
+      const again = () => this.#try(tried + 1, done);
+      if (refusal.outcome === "throttled") clock.after(Math.min(refusal.retryAfterMs, settings.statusComputeMs), again);
+      else again();
     };
     kube.read(nodeRef(settings.nodeName), (reply) => {
-      if (reply.outcome === "gone") done("gone");
-      else if (reply.outcome !== "ok") failed(reply.detail);
-      else this.#update(asNode(reply.object), failed, done);
+      if (reply.outcome === "ok") this.#update(asNode(reply.object), failed, done);
+      else failed(reply);
     });
   }
 
-  #update(node: NodeObject, failed: (detail: string) => void, done: (outcome: SyncOutcome) => void): void {
+  #update(node: NodeObject, failed: (refusal: Refusal) => void, done: (outcome: SyncOutcome) => void): void {
     this.#known = node;
     this.look((input) => {
       const { clock, log, settings } = this.#options;
@@ -144,18 +160,14 @@ export class StatusSync {
         done("unchanged");
         return;
       }
-      this.#post(node, updated, (posted, detail) => {
-        if (posted === "failed") failed(detail);
-        else done(posted);
+      this.#post(node, updated, (refusal) => {
+        if (refusal === null) done("posted");
+        else failed(refusal);
       });
     });
   }
 
-  #post(
-    node: NodeObject,
-    updated: UpdatedNode,
-    done: (outcome: "posted" | "gone" | "failed", detail: string) => void,
-  ): void {
+  #post(node: NodeObject, updated: UpdatedNode, done: (refusal: Refusal | null) => void): void {
     const { clock, kube, random, settings } = this.#options;
     const { statusReportMs } = settings;
     const delayMs = extraDelayMs(this.#last, updated.changed, statusReportMs, random);
@@ -163,14 +175,14 @@ export class StatusSync {
     const request = { ref: nodeRef(settings.nodeName), urgency: Urgency.status, subresource: "status" } as const;
     kube.write({ ...request, verb: "patch", patch: "strategic", body }, (reply) => {
       if (reply.outcome !== "ok") {
-        done(reply.outcome === "gone" ? "gone" : "failed", reply.detail);
+        done(reply);
         return;
       }
       this.#last = { atMs: clock.monotonicMs(), extraDelayMs: delayMs };
       this.#known = asNode(reply.object);
       this.#podCidrs = podCidrsOf(node);
       this.#tell(this.#known, updated.events);
-      done("posted", "");
+      done(null);
     });
   }
 

@@ -148,6 +148,23 @@ describe("the status", () => {
     },
   );
 
+  it.each([
+    ["patch", `PATCH ${STATUS}`],
+    ["get", `GET ${NODE}`],
+  ])("for whose %s the API has no room for 2 s is posted then", (refused, request) => {
+    api.start();
+    api.clock.advance(1_000);
+    api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    const fault = { kind: "status", code: 429, retryAfterSeconds: 2 } as const;
+    api.server.faults.add({ fault, when: ({ verb }) => verb === refused, times: 2 });
+    api.forget();
+    api.clock.advance(15_000);
+    const sent = api.requests.filter(({ method, path }) => `${method} ${path}` === request).map(({ atMs }) => atMs);
+    const [first = 0] = sent;
+    expect(sent).toEqual([first, first + 2_000, first + 4_000]);
+    expect(api.condition("MemoryPressure")?.status).toBe("True");
+  });
+
   it("says that a machine rebooted, once (9.8.1)", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" }, status: { nodeInfo: { bootID: "boot-0" } } });
     api.start();

@@ -123,6 +123,23 @@ describe("a lease", () => {
     expect([results, failures]).toEqual([[true, true], calls]);
   });
 
+  it.each([
+    [2, 2_000],
+    [60, 10_000],
+  ])("for which the API has no room for %d s is renewed after %d ms", (seconds, pauseMs) => {
+    renew();
+    api.forget();
+    const fault = { kind: "status", code: 429, retryAfterSeconds: seconds } as const;
+    api.server.faults.add({ fault, when: ({ verb }) => verb === "update", times: 2 });
+    renew(2 * pauseMs);
+    expect(api.requests.map(({ method, atMs }) => [method, atMs])).toEqual([
+      ["PUT", 0],
+      ["PUT", pauseMs],
+      ["PUT", 2 * pauseMs],
+    ]);
+    expect(results).toEqual([true, true]);
+  });
+
   it("is read afresh after five failed updates, and given up for this time after five more (R9.29, R9.32)", () => {
     renew();
     api.forget();

@@ -55,8 +55,9 @@ async function heardOn(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promis
   const heard = new Map<string, Omit<MemberReport, "shards">>();
   const names = { service: "cli", member: "cli", cluster: values.cluster };
   const bus = typedBus({ ...io, ...names, transport, mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax });
-  bus.subscribe("pulse.member", "all", ({ body: { member, services, since, lagMs = null } }) => {
-    heard.set(member, { member, services, since, lagMs });
+  bus.subscribe("pulse.member", "all", ({ body: { member, services, since, leaving, lagMs = null } }) => {
+    if (leaving) heard.delete(member);
+    else heard.set(member, { member, services, since, lagMs });
   });
   await new Promise<void>((resolve) => io.clock.after(LISTEN_MS, resolve));
   await transport.close();

@@ -10,7 +10,11 @@ import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
 import { runCommandLine } from "../../services/cli/command-line.ts";
 import type { MemberReport } from "../../services/cli/fleet-roll.ts";
 import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { connectNats } from "../../services/runtime/bus.nats.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
@@ -72,6 +76,24 @@ describeWithNats("vigil run on NATS", () => {
     second.signal("SIGTERM");
     expect(await second.exited()).toBe(0);
     expect(await fleet()).toEqual([]);
+  });
+
+  test("who says goodbye is not shown, and the others mind its shards", async () => {
+    const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
+    const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
+    const names = { service: "fleet", member: "a", cluster: "default" };
+    const bus = typedBus({ transport, ...names, clock, log, metrics, mailboxMessagesMax: 100 });
+    const pulse = (member: string, leaving: boolean) =>
+      bus.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving }, null);
+    const talk = setInterval(() => {
+      pulse("stays", false);
+      pulse("leaves", false);
+      pulse("leaves", true);
+    }, 50);
+    const members = await fleet();
+    clearInterval(talk);
+    await transport.close();
+    expect(members.map(({ member, shards }) => [member, shards])).toEqual([["stays", ALL_SHARDS]]);
   });
 
   test("who may not hear the members is told so, and is not shown a fleet of none", async () => {

@@ -26,14 +26,31 @@ export async function askConsole<T>(server: string, path: string, { stopped }: P
     throw new ConfigProblem(`--server=${server}: not a URL; write it as ${CONSOLE_SETTINGS.server.example}`);
   }
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(ANSWER_MS_MAX)]);
+  const failure = (error: Error, told: (why: string) => string) =>
+    new Failure(stopped.aborted ? "interrupted before the console answered" : told(reasonOf(error)));
   const response = await fetch(url, { signal }).catch((error: Error) => {
-    if (stopped.aborted) throw new Failure("interrupted before the console answered");
-    const why = error.cause instanceof Error ? error.cause.message : error.message;
-    throw new Failure(`no console at ${server}: ${why}; start vigil run with --listen, or name another with --server`);
+    const hint = "start vigil run with --listen, or name another with --server";
+    throw failure(error, (why) => `no console at ${server}: ${why}; ${hint}`);
   });
-  const answer: unknown = await response.json().catch(() => null);
+  const text = await response.text().catch((error: Error) => {
+    throw failure(error, (why) => `${url.href} broke off its answer: ${why}`);
+  });
+  const answer = parsed(text);
   if (response.ok && answer !== null) return answer as T;
   throw new Failure(errorIn(answer) ?? `${url.href} answers ${response.status}: not a console of Vigil`);
+}
+
+function reasonOf({ cause, message }: Error): string {
+  return cause instanceof Error ? cause.message : message;
+}
+
+/** What a text of JSON says; null when it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function errorIn(answer: unknown): string | null {

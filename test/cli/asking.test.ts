@@ -52,6 +52,15 @@ test.each([
   expect(host.err()).toBe("vigil: interrupted before the console answered\n");
 });
 
+test("get zones, whose answer breaks off, says so and does not call the console a stranger", async () => {
+  const host = fakeHost();
+  const server = await consoleThat((_, response) => {
+    response.write("[", () => response.destroy());
+  });
+  expect(await runCommandLine(["get", "zones", server], host)).toBe(1);
+  expect(host.err()).toMatch(/^vigil: http:\S+\/api\/zones broke off its answer: .+\n$/);
+});
+
 test("get fleet, interrupted while NATS does not answer, ends at once with one line and 1", async () => {
   const host = fakeHost();
   host.stop();

@@ -37,6 +37,7 @@ describe("the agent's settings", () => {
     ],
     [["--zone=z", "--region=r", "--instance-type=t"], { zone: "z", region: "r", instanceType: "t" }],
     [["--cloud-provider=external", "--provider-id=p://1"], { externalCloudProvider: true, providerId: "p://1" }],
+    [["--node-ip=10.0.0.7,2001:DB8:0::7"], { nodeIps: ["10.0.0.7", "2001:db8::7"] }],
     [["--system-reserved=cpu=500m,memory=1Gi"], { reserved: { cpu: "500m", memory: "1Gi" } }],
     [["--eviction-hard=memory.available<5%"], { thresholds: [{ signal: "memory.available", belowFraction: 0.05 }] }],
     [["--node-lease-duration-seconds=8", "--delete-lease-on-stop"], { leaseSeconds: 8, deleteLeaseOnStop: true }],
@@ -49,14 +50,30 @@ describe("the agent's settings", () => {
   it.each([
     ["--node-labels=a", "--node-labels=a: write it as key=value"],
     ["--register-with-taints=a", "--register-with-taints=a: write it as key=value:NoSchedule"],
+    ["--node-labels=a=b c", "--node-labels=a=b c: not a label; write it as rack=a"],
+    ["--node-labels=a/b/c=d", "--node-labels=a/b/c=d: not a label; write it as rack=a"],
+    ["--zone=zone a", "--zone=zone a: not the value of a label; write it as zone-a"],
+    ["--region=-", "--region=-: not the value of a label; write it as eu"],
+    ["--instance-type=a,b", "--instance-type=a,b: not the value of a label; write it as large"],
+    ["--register-with-taints=a b:NoSchedule", "--register-with-taints=a b:NoSchedule: not a taint; write it as key="],
+    ["--register-with-taints=a=b c:NoSchedule", "--register-with-taints=a=b c:NoSchedule: not a taint; write it as"],
+    ["--register-with-taints=a:NoSchedule,a=b:NoSchedule", "--register-with-taints: a:NoSchedule is there twice"],
     ["--register-with-taints=a:Never", "--register-with-taints=a:Never: write it as"],
     ["--system-reserved=cpu=much", "--system-reserved=cpu=much: not a quantity"],
+    ["--system-reserved=cpu=-1", "--system-reserved=cpu=-1: must be at least 0"],
+    ["--system-reserved=mem=1Gi", "--system-reserved=mem=1Gi: must be one of cpu, memory, ephemeral-storage, pid"],
     ["--eviction-hard=memory<1", "--eviction-hard: memory: not a signal"],
     ["--node-ip=here", "--node-ip=here: not an IP address; write it as 10.0.0.7"],
+    ["--node-ip=10.0.0.1,10.0.0.2", "--node-ip=10.0.0.1,10.0.0.2: must be one address, or one of each family"],
     ["--node-name=Edge_7", "--node-name=Edge_7: not a name for a node; write it as edge-7"],
     ["--hostname-override=Edge_7", "--hostname-override=Edge_7: not a name for a node; write it as edge-7"],
     ["--cloud-provider=aws", '--cloud-provider=aws: "aws" is none of "", external'],
     ["--node-lease-duration-seconds=0", "--node-lease-duration-seconds=0: must be at least 1"],
+    [
+      "--node-lease-duration-seconds=2147483648",
+      "--node-lease-duration-seconds=2147483648: must be at most 2147483647",
+    ],
+    ["--node-status-update-frequency=0s", "--node-status-update-frequency=0s: must be at least 1ms"],
   ])("refuse %s in one line", (argument, problem) => {
     expect(() => settings(argument)).toThrow(problem);
   });

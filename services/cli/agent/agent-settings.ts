@@ -1,11 +1,11 @@
 /** The flags of `vigil agent`, kubelet's own where it has them, as settings of the agent. Pure. */
-import { isIP } from "node:net";
+import { isIP, SocketAddress } from "node:net";
 import type { Taint } from "../../../protocols/objects.ts";
 import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
 import type { ResourceList } from "../../agent/node-object.ts";
 import { parseThresholds } from "../../agent/pressure.policy.ts";
 import { amountOf } from "../../agent/quantity.ts";
-import { dnsSubdomainProblems } from "../../apiserver/names.ts";
+import { dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "../../apiserver/names.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
 
 const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
@@ -28,11 +28,12 @@ const count = (flag: string, standard: number, meaning: string): Setting<number>
   meaning,
   least: flag === "node-status-max-images" ? -1 : 0,
 });
-const durationMs = (flag: string, standard: number, meaning: string): Setting<number> => ({
+const durationMs = (flag: string, standard: number, meaning: string, least = 0): Setting<number> => ({
   unit: "duration",
   flag,
   standard,
   meaning,
+  least,
 });
 const onOff = (flag: string, standard: boolean, meaning: string): Setting<boolean> => ({
   unit: "switch",
@@ -92,6 +93,7 @@ const HEARTBEAT_SETTINGS = {
     "node-status-update-frequency",
     STANDARD_AGENT.statusComputeMs,
     "How often the status is computed, and posted when it changed.",
+    1,
   ),
   statusReport: durationMs(
     "node-status-report-frequency",
@@ -105,24 +107,22 @@ const HEARTBEAT_SETTINGS = {
 /** Every flag that settles what the agent does. */
 export const AGENT_SETTINGS = { ...NODE_SETTINGS, ...CAPACITY_SETTINGS, ...HEARTBEAT_SETTINGS } as const;
 
+/** What the API has room for in the seconds of a lease. */
+const INT32_MAX = 2 ** 31 - 1;
+/** What kubelet's --system-reserved can name. */
+const RESERVABLE: readonly string[] = ["cpu", "memory", "ephemeral-storage", "pid"];
+
 /** The agent's settings from its flags; `hostname` is the machine's own. Throws a ConfigProblem. */
 export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>, hostname: string): AgentSettings {
   const { nodeName, hostnameOverride, leaseSeconds } = values;
-  if (leaseSeconds < 1) throw new ConfigProblem("--node-lease-duration-seconds=0: must be at least 1");
-  for (const ip of values.nodeIp) {
-    if (isIP(ip) === 0) throw new ConfigProblem(`--node-ip=${ip}: not an IP address; write it as 10.0.0.7`);
-  }
-  for (const [flag, name] of Object.entries({ "node-name": nodeName, "hostname-override": hostnameOverride })) {
-    if (name === "" || dnsSubdomainProblems(name).length === 0) continue;
-    throw new ConfigProblem(`--${flag}=${name}: not a name for a node; write it as edge-7`);
-  }
+  refuseUnfit(values);
   return {
     ...STANDARD_AGENT,
     nodeName: nodeName || hostnameOverride || hostname,
     hostname: hostnameOverride || null,
-    nodeIps: values.nodeIp,
-    labels: Object.fromEntries(values.nodeLabels.map((item) => pair("node-labels", item))),
-    taints: values.registerWithTaints.map(taintOf),
+    nodeIps: nodeIpsOf(values.nodeIp),
+    labels: Object.fromEntries(values.nodeLabels.map(labelOf)),
+    taints: taintsOf(values.registerWithTaints),
     zone: values.nodeZone || null,
     region: values.region || null,
     instanceType: values.instanceType || null,
@@ -141,6 +141,35 @@ export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>,
   };
 }
 
+/** Refuses what the API would refuse for ever. */
+function refuseUnfit(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>): void {
+  const { nodeName, hostnameOverride, leaseSeconds, nodeZone, region, instanceType } = values;
+  const lease = `--node-lease-duration-seconds=${leaseSeconds}`;
+  if (leaseSeconds < 1) throw new ConfigProblem(`${lease}: must be at least 1`);
+  if (leaseSeconds > INT32_MAX) throw new ConfigProblem(`${lease}: must be at most ${INT32_MAX}`);
+  for (const [flag, name] of Object.entries({ "node-name": nodeName, "hostname-override": hostnameOverride })) {
+    if (name === "" || dnsSubdomainProblems(name).length === 0) continue;
+    throw new ConfigProblem(`--${flag}=${name}: not a name for a node; write it as edge-7`);
+  }
+  const told = { nodeZone, region, instanceType } as const;
+  for (const [name, value] of Object.entries(told)) {
+    if (labelValueProblems(value).length === 0) continue;
+    const { flag, example } = NODE_SETTINGS[name as keyof typeof told];
+    throw new ConfigProblem(`--${flag}=${value}: not the value of a label; write it as ${example}`);
+  }
+}
+
+/** The addresses as the operating system writes its own, so that they are found among those. */
+function nodeIpsOf(ips: readonly string[]): readonly string[] {
+  for (const ip of ips) {
+    if (isIP(ip) === 0) throw new ConfigProblem(`--node-ip=${ip}: not an IP address; write it as 10.0.0.7`);
+  }
+  if (new Set(ips.map(isIP)).size < ips.length) {
+    throw new ConfigProblem(`--node-ip=${ips.join(",")}: must be one address, or one of each family`);
+  }
+  return ips.map((ip) => (isIP(ip) === 6 ? new SocketAddress({ address: ip, family: "ipv6" }).address : ip));
+}
+
 /** Who asks for another pace of updates wants to see them posted. */
 function reportMsFor(statusUpdateMs: number): number {
   return statusUpdateMs === STANDARD_AGENT.statusComputeMs ? STANDARD_AGENT.statusReportMs : statusUpdateMs;
@@ -152,21 +181,46 @@ function pair(flag: string, item: string): [string, string] {
   return [item.slice(0, equals), item.slice(equals + 1)];
 }
 
+function labelOf(item: string): [string, string] {
+  const [key, value] = pair("node-labels", item);
+  if (isLabel(key, value)) return [key, value];
+  throw new ConfigProblem(`--node-labels=${item}: not a label; write it as rack=a`);
+}
+
+function isLabel(key: string, value: string): boolean {
+  return qualifiedNameProblems(key).length === 0 && labelValueProblems(value).length === 0;
+}
+
+function taintsOf(items: readonly string[]): readonly Taint[] {
+  const taints = items.map(taintOf);
+  const names = taints.map(({ key, effect }) => `${key}:${effect}`);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return taints;
+  throw new ConfigProblem(`--register-with-taints: ${twice} is there twice; give each key one value for an effect`);
+}
+
 function taintOf(item: string): Taint {
-  const [, key, value, effect] = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(item) ?? [];
+  const [, key, value = "", effect] =
+    /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(item) ?? [];
   if (key === undefined || effect === undefined) {
     throw new ConfigProblem(
       `--register-with-taints=${item}: write it as key=value:NoSchedule, PreferNoSchedule or NoExecute`,
     );
   }
-  return { key, effect, ...(value !== undefined && value !== "" && { value }) };
+  if (!isLabel(key, value)) {
+    throw new ConfigProblem(`--register-with-taints=${item}: not a taint; write it as key=value:${effect}`);
+  }
+  return { key, effect, ...(value !== "" && { value }) };
 }
 
 function reservedOf(items: readonly string[]): ResourceList {
   const reserved = Object.fromEntries(items.map((item) => pair("system-reserved", item)));
   for (const [resource, quantity] of Object.entries(reserved)) {
-    if (amountOf(quantity) !== null) continue;
-    throw new ConfigProblem(`--system-reserved=${resource}=${quantity}: not a quantity; write it as 500m or 1Gi`);
+    const where = `--system-reserved=${resource}=${quantity}`;
+    if (!RESERVABLE.includes(resource)) throw new ConfigProblem(`${where}: must be one of ${RESERVABLE.join(", ")}`);
+    const amount = amountOf(quantity);
+    if (amount === null) throw new ConfigProblem(`${where}: not a quantity; write it as 500m or 1Gi`);
+    if (amount < 0) throw new ConfigProblem(`${where}: must be at least 0`);
   }
   return reserved;
 }

@@ -53,15 +53,16 @@ export class History {
       if (last !== undefined) this.#name(last, id);
       return null;
     }
-    const again = last !== undefined && last === entries.at(-1) && last.decision.text === text ? last : null;
+    const again = last !== undefined && last === entries.at(-1) && isAgain(last.decision, text, at) ? last : null;
     const times = (again?.decision.times ?? 0) + 1;
     const decision: Decision = { id, cause: this.#causeOf(message), at, type, object: subject, text, times };
-    if (again === null) this.#append(entries, { decision, ids: [] });
-    else again.decision = decision;
-    this.#name(entries.at(-1) as Entry, id);
+    const entry = again ?? { decision, ids: [] };
+    entry.decision = decision;
+    this.#name(entry, id);
+    if (again === null) this.#place(entries, entry);
     this.#objects.set(keyOf(subject), entries);
     while (this.#size > this.#entriesMax) this.#objects.dropOldest();
-    this.#latest.push(decision);
+    insert(this.#latest, decision, (told) => told.at);
     if (this.#latest.length > 2 * LATEST_MAX) this.#latest.splice(0, LATEST_MAX);
     return decision;
   }
@@ -89,8 +90,8 @@ export class History {
     return this.#latest.slice(this.#latest.length - Math.min(limit, LATEST_MAX, this.#latest.length)).reverse();
   }
 
-  #append(entries: Entry[], entry: Entry): void {
-    entries.push(entry);
+  #place(entries: Entry[], entry: Entry): void {
+    insert(entries, entry, ({ decision }) => decision.at);
     this.#size++;
     if (entries.length > ENTRIES_PER_OBJECT_MAX) this.#forget(entries.splice(0, 1));
   }
@@ -117,6 +118,24 @@ export class History {
     this.#size -= entries.length;
     for (const { ids } of entries) for (const id of ids) this.#byId.delete(id);
   }
+}
+
+/** Whether the same happened once more; what is told late happened before and is no repetition. */
+function isAgain(last: Decision, text: string, at: number): boolean {
+  return last.text === text && last.at <= at;
+}
+
+/** Puts an item into a row by time, behind its equals: nearly always at the end. */
+function insert<T>(row: T[], item: T, atOf: (item: T) => number): void {
+  let [low, high] = [0, row.length];
+  const last = row.at(-1);
+  if (last === undefined || atOf(last) <= atOf(item)) low = high;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (atOf(row[middle] as T) <= atOf(item)) low = middle + 1;
+    else high = middle;
+  }
+  row.splice(low, 0, item);
 }
 
 function keyOf({ kind, namespace, name }: Subject): string {

@@ -60,6 +60,47 @@ describe("what happened to an object", () => {
   });
 });
 
+describe("what is told long after it happened", () => {
+  const at = (instant: number, id: string) => ({ ...judged(id), at: instant });
+  const late = () => {
+    const history = new History();
+    history.add(at(1000, "now"), NODE, "written");
+    return history;
+  };
+
+  test("takes its place among the latest decisions by its instant", () => {
+    const history = late();
+    history.add(at(20, "second"), POD, "second");
+    history.add(at(10, "first"), POD, "first");
+    expect(texts(history.latest(10))).toEqual(["written", "second", "first"]);
+    expect(texts(history.latest(1))).toEqual(["written"]);
+  });
+
+  test("takes its place in the story of its object", () => {
+    const history = late();
+    history.add(at(10, "first"), NODE, "first");
+    expect(texts(history.of(NODE))).toEqual(["first", "written"]);
+  });
+
+  test("does not take the place of the same that happened since", () => {
+    const history = late();
+    history.add(at(10, "once"), NODE, "written");
+    expect(history.of(NODE)).toMatchObject([
+      { id: "once", at: 10 },
+      { id: "now", at: 1000 },
+    ]);
+  });
+
+  test("makes nothing newer be forgotten for want of room", () => {
+    const history = new History();
+    for (let index = 0; index < ENTRIES_PER_OBJECT_MAX; index++) history.add(judged(`${index}`), NODE, `${index}`);
+    history.add(at(10, "late"), NODE, "late");
+    expect(texts(history.of(NODE))).not.toContain("late");
+    expect(history.of(NODE)).toHaveLength(ENTRIES_PER_OBJECT_MAX);
+    expect(history.size).toBe(ENTRIES_PER_OBJECT_MAX);
+  });
+});
+
 describe("causes", () => {
   test("are followed back across objects, the nearest first", () => {
     const history = new History();

@@ -8,7 +8,7 @@ import { arch, cpus, freemem, hostname, networkInterfaces, platform, release, to
 import type { Clock } from "../../protocols/ports.ts";
 import type { AddressFigures, Figures, FiguresSource, Machine, Problem, Signal } from "./figures.ts";
 import {
-  defaultRouteInterface,
+  defaultRouteAddress,
   hugePageSize,
   type MemoryFigures,
   meminfoBytes,
@@ -138,10 +138,10 @@ async function readAddresses(resolved: readonly string[]): Promise<AddressFigure
   const usable = Object.entries(interfaces).flatMap(([name, entries = []]) =>
     entries.filter(({ internal }) => !internal).map(({ address, family }) => ({ name, address, family })),
   );
-  const routed = defaultRouteInterface(await textOf("/proc/net/route"));
-  const candidates = usable.filter(({ name }) => routed === null || name === routed);
-  const preferred = candidates.find(({ family }) => family === "IPv4") ?? candidates[0];
-  return { local: usable.map(({ address }) => address), resolved, defaultRoute: preferred?.address ?? null };
+  const routes = await Promise.all(["/proc/net/route", "/proc/net/ipv6_route"].map(textOf));
+  const [ipv4Routes = "", ipv6Routes = ""] = routes;
+  const defaultRoute = defaultRouteAddress(usable, ipv4Routes, ipv6Routes);
+  return { local: usable.map(({ address }) => address), resolved, defaultRoute };
 }
 
 /** Asks the name service, at most once a minute; a name without an answer has no addresses. */

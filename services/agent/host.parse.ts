@@ -40,12 +40,45 @@ export function pidHeadroom(pidMax: string, threadsMax: string, loadavg: string)
   return { available: capacity - Number(tasks), capacity };
 }
 
+/** An address of an interface, as the operating system tells it. */
+export interface InterfaceAddress {
+  readonly name: string;
+  readonly address: string;
+  readonly family: string;
+}
+
+/**
+ * The address through which the machine reaches the world, from /proc/net/route and /proc/net/ipv6_route: one of the
+ * interface with the default route and of that route's family, IPv4 before IPv6; null when there is none. Where no
+ * route is told any interface will do. Link-local addresses lead nowhere.
+ */
+export function defaultRouteAddress(
+  addresses: readonly InterfaceAddress[],
+  routes: string,
+  ipv6Routes: string,
+): string | null {
+  const byIpv4 = defaultRouteInterface(routes);
+  const routed = byIpv4 ?? defaultIpv6RouteInterface(ipv6Routes);
+  const usable = addresses.filter(
+    ({ name, address }) => (routed === null || name === routed) && !/^(169\.254\.|fe[89ab])/i.test(address),
+  );
+  const family = byIpv4 === null && routed !== null ? "IPv6" : "IPv4";
+  return (usable.find((each) => each.family === family) ?? usable[0])?.address ?? null;
+}
+
 /** The interface with the default route in /proc/net/route; null when there is none. */
-export function defaultRouteInterface(text: string): string | null {
+function defaultRouteInterface(text: string): string | null {
   const routes = text.split("\n").map((line) => line.trim().split(/\s+/));
   return (
     routes.find(([, destination, , , , , , mask]) => destination === "00000000" && mask === "00000000")?.[0] ?? null
   );
+}
+
+/** The same in /proc/net/ipv6_route, where the loopback interface stands for routes that refuse. */
+function defaultIpv6RouteInterface(text: string): string | null {
+  const routes = text.split("\n").map((line) => line.trim().split(/\s+/));
+  const isDefault = ([destination, prefix]: readonly string[]) => /^0{32}$/.test(destination ?? "") && prefix === "00";
+  return routes.find((route) => isDefault(route) && route[9] !== "lo")?.[9] ?? null;
 }
 
 /** The name an operating system gives itself in /etc/os-release; null when it gives none. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { isProblem } from "../../services/agent/figures.ts";
 import { hostFigures } from "../../services/agent/host.figures.ts";
 import {
-  defaultRouteInterface,
+  defaultRouteAddress,
   hugePageSize,
   meminfoBytes,
   osImageOf,
@@ -34,12 +34,30 @@ describe("texts of Linux", () => {
     expect([pidHeadroom("", "", loadavg), pidHeadroom("1", "1", "")]).toEqual([null, null]);
   });
 
-  it("tell of the interface with the default route", () => {
+  describe("about routes", () => {
     const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
-    const local = "eth1\t0000A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
-    const route = "eth0\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
-    expect(defaultRouteInterface(head + local + route)).toBe("eth0");
-    expect(defaultRouteInterface(head + local)).toBeNull();
+    const local = "docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n";
+    const ipv4 = "eth0\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+    const zeros = "0".repeat(32);
+    const ipv6Route = (name: string) =>
+      `${zeros} 00 ${zeros} 00 fd000000000000000000000000000001 00000400 00000003 00000000 00000003 ${name}\n`;
+    const refusing = ipv6Route("lo");
+    const bridge = { name: "docker0", address: "172.17.0.1", family: "IPv4" };
+    const link = { name: "eth0", address: "fe80::fc:ff:fe00:1", family: "IPv6" };
+    const selfGiven = { name: "eth0", address: "169.254.7.7", family: "IPv4" };
+    const ipv6 = { name: "eth0", address: "fd00::2", family: "IPv6" };
+    const wide = { name: "eth0", address: "192.0.2.2", family: "IPv4" };
+
+    it.each([
+      ["both families", [bridge, link, ipv6, wide], head + local + ipv4, ipv6Route("eth0"), "192.0.2.2"],
+      ["IPv6 alone", [bridge, link, ipv6], head + local, refusing + ipv6Route("eth0"), "fd00::2"],
+      ["IPv6 beside an address that the machine gave itself", [selfGiven, link, ipv6], head + ipv4, "", "fd00::2"],
+      ["neither, on a machine that tells of none", [link, ipv6, wide], "", "", "192.0.2.2"],
+      ["an interface with a link-local address only", [link], "", ipv6Route("eth0"), null],
+      ["an interface without addresses", [bridge], "", ipv6Route("eth0"), null],
+    ])("tell of the address of the default route by %s", (_, addresses, routes, ipv6Routes, address) => {
+      expect(defaultRouteAddress(addresses, routes, ipv6Routes)).toBe(address);
+    });
   });
 
   it("tell of the operating system", () => {

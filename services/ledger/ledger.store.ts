@@ -138,25 +138,44 @@ class JetStreamStore implements LedgerStore {
   }
 
   async #open(): Promise<void> {
-    const { connection, cluster, log } = this.#options;
-    const names = storeNames(cluster);
+    const { cluster, log } = this.#options;
     try {
-      await this.#ensureStream(await jetstreamManager(connection), names.stream);
-      const bucket = await new Kvm(connection).create(names.bucket, {
-        history: 1,
-        ttl: this.#limits.ageMs,
-        max_bytes: this.#limits.statesBytes,
-      });
+      const bucket = await this.#ensureAll();
       if (this.#closed) return;
       this.#bucket = bucket;
       this.#absent = false;
       this.#ready.set(1);
-      log.info("JetStream keeps the ledger's history", names);
+      log.info("JetStream keeps the ledger's history", storeNames(cluster));
       this.#flush();
       if (this.#receive !== null) await this.#replayAll();
     } catch (error) {
       this.#lookAgain(error);
     }
+  }
+
+  async #ensureAll(): Promise<KV> {
+    const { connection, cluster } = this.#options;
+    const names = storeNames(cluster);
+    await this.#ensureStream(await jetstreamManager(connection), names.stream);
+    return new Kvm(connection).create(names.bucket, {
+      history: 1,
+      ttl: this.#limits.ageMs,
+      max_bytes: this.#limits.statesBytes,
+    });
+  }
+
+  /** After a write that failed: a server that came back without its storage knows neither stream nor bucket. */
+  #mend(): void {
+    if (this.#retry !== null || this.#bucket === null) return;
+    this.#retry = this.#options.clock.after(RETRY_MS, () => {
+      this.#retry = null;
+    });
+    this.#ensureAll().then(
+      (bucket) => {
+        if (!this.#closed) this.#bucket = bucket;
+      },
+      (error) => this.#options.log.debug("stream and bucket could not be looked after", { error }),
+    );
   }
 
   /** The history last: where both tell of the same message, its place in the stream is the true one. */
@@ -183,7 +202,10 @@ class JetStreamStore implements LedgerStore {
     if (this.#closed || this.#options.connection.isClosed()) return;
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.log.info(`history is kept in memory only, JetStream is not to be had: ${reason}`);
-    this.#retry = this.#options.clock.after(RETRY_MS, () => void this.#open());
+    this.#retry = this.#options.clock.after(RETRY_MS, () => {
+      this.#retry = null;
+      void this.#open();
+    });
   }
 
   async #ensureStream(streams: JetStreamManager, name: string): Promise<void> {
@@ -250,6 +272,7 @@ class JetStreamStore implements LedgerStore {
     } catch (error) {
       this.#count("failed");
       this.#options.log.debug("a last state was not kept", { key, error });
+      this.#mend();
     }
     this.#underWay--;
     this.#flush();

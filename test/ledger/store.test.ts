@@ -210,4 +210,28 @@ describeWithEachNats("the ledger's store", () => {
       return member.store.ready();
     });
   });
+
+  test("makes anew what a NATS that came back without its storage has forgotten", async () => {
+    const server = await serve(true);
+    const storeClock = new VirtualClock();
+    const member = await join(server, {}, storeClock);
+    await until("the store is ready", () => member.store.ready());
+    await server.stop();
+    const later = await startNatsServer({ jetstream: true, port: Number(new URL(server.url).port) });
+    running.push(later);
+    await until("the bus is back", () => member.transport.connected());
+    const streams = await jetstreamManager(member.transport.connection);
+    const names = async () => (await streams.streams.names().next()).toSorted();
+    let since = 0;
+    await until("both are there", async () => {
+      member.judge.publish("judged.node", unknown("n-1", since++), null);
+      member.judge.publish("judged.node", judgedNode("n-1", { since: since++ }), null);
+      storeClock.advance(60_000);
+      return (await names()).join() === [`KV_${bucket}`, stream].toSorted().join();
+    });
+    const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", { result: "written" });
+    const before = await written();
+    member.judge.publish("judged.node", unknown("n-1", since), null);
+    await until("a last state is kept again", async () => (await written()) > before);
+  });
 });

@@ -10,9 +10,13 @@ import type { ValuesOf } from "../../services/runtime/config.value.ts";
 import { fakeHost } from "./fake-host.ts";
 
 function settings(...argv: string[]) {
+  return settingsOn("machine", ...argv);
+}
+
+function settingsOn(machine: string, ...argv: string[]) {
   const { given } = parseFlags(argv, AGENT_SETTINGS);
   const values = Object.entries(AGENT_SETTINGS).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
-  return agentSettings(Object.fromEntries(values) as ValuesOf<typeof AGENT_SETTINGS>, "machine");
+  return agentSettings(Object.fromEntries(values) as ValuesOf<typeof AGENT_SETTINGS>, machine);
 }
 
 describe("the agent's settings", () => {
@@ -76,6 +80,17 @@ describe("the agent's settings", () => {
     ["--node-status-update-frequency=0s", "--node-status-update-frequency=0s: must be at least 1ms"],
   ])("refuse %s in one line", (argument, problem) => {
     expect(() => settings(argument)).toThrow(problem);
+  });
+});
+
+describe("a machine whose host name no node can have", () => {
+  it("is refused in one line that says how to name the node", () => {
+    const problem = "host name my_machine: not a name for a node; name it with --node-name=edge-7";
+    expect(() => settingsOn("my_machine")).toThrow(problem);
+  });
+
+  it("is a node under the name it is given", () => {
+    expect(settingsOn("my_machine", "--node-name=edge-7")).toMatchObject({ nodeName: "edge-7" });
   });
 });
 

@@ -116,6 +116,9 @@ const RESERVABLE: readonly string[] = ["cpu", "memory", "ephemeral-storage", "pi
 export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>, hostname: string): AgentSettings {
   const { nodeName, hostnameOverride, leaseSeconds } = values;
   refuseUnfit(values);
+  if (nodeName === "" && hostnameOverride === "" && dnsSubdomainProblems(hostname).length > 0) {
+    throw new ConfigProblem(`host name ${hostname}: not a name for a node; name it with --node-name=edge-7`);
+  }
   return {
     ...STANDARD_AGENT,
     nodeName: nodeName || hostnameOverride || hostname,

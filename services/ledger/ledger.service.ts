@@ -12,7 +12,7 @@ import { EventRecorder } from "../runtime/event-recorder.ts";
 import { translated } from "../runtime/shard-sight.ts";
 import { Census } from "./census.ts";
 import { eventsOf } from "./events.policy.ts";
-import { Facts } from "./facts.ts";
+import { Facts, wasOrdered } from "./facts.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 import { History } from "./history.ts";
 import { lastStateOf } from "./last-state.policy.ts";
@@ -169,8 +169,14 @@ class RunningLedger {
   /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
   #recall(message: AnyMessage): void {
     if (message.type === "judged.pod") this.#recalled.take(message);
-    if (message.type === "done.write") this.#facts.apply(message);
+    if (message.type === "done.write" && !this.#isOutdated(message)) this.#facts.apply(message);
     this.#noteOf(message, NOTHING_KNOWN)();
+  }
+
+  /** Whether a recalled try gave no order, and its pod was spoken of since: it says nothing about the next try. */
+  #isOutdated({ at, body }: Message<"done.write">): boolean {
+    const pod = this.#facts.pods.get(body.uid);
+    return pod !== undefined && pod.toldAt > at && !wasOrdered(body.outcome) && body.outcome !== "gone";
   }
 
   #keepLastState(message: AnyMessage): void {

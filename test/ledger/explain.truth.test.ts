@@ -209,6 +209,16 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toEqual([]);
   });
 
+  test("waits on for what was heard since, though an earlier try to delete it was only rehearsed", () => {
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    world.clock.advance(1000);
+    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
+    store.remember("done.write", donePod("asked.eviction", { outcome: "shadowed" }));
+    expect(waiting(world)).toHaveLength(1);
+    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is to be deleted at 2026-01-01T00:05:00Z, /);
+  });
+
   test("is not recalled when its node is known to be well", () => {
     const store = remembering();
     const world = ledgerWorld({ store });

@@ -85,6 +85,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "--server=nowhere"], "vigil: --server=nowhere: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
+    [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
     [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes and get timers take it\n"],
     [["hollow", "--name-prefix=A_B"], /^vigil: --name-prefix=A_B: not what names of nodes can begin with; .*\n$/],
   ])("%j", async (argv, err) => {

@@ -103,7 +103,7 @@ const TOPICS = new Map([
   ],
 ]);
 
-/** Throws a ConfigProblem when a flag was given that would change nothing. */
+/** Throws a ConfigProblem when a flag was given that would change nothing, or more was asked for than is answered. */
 function refuseStray(topic: string, { readiness, limit }: Values): void {
   if (readiness !== ANY && topic !== "nodes") {
     throw new ConfigProblem(`get ${topic} --readiness=${readiness}: only get nodes takes it`);
@@ -111,6 +111,7 @@ function refuseStray(topic: string, { readiness, limit }: Values): void {
   if (limit !== SETTINGS.limit.standard && topic !== "nodes" && topic !== "timers") {
     throw new ConfigProblem(`get ${topic} --limit=${limit}: only get nodes and get timers take it`);
   }
+  if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
 }
 
 /** The verb that shows what is known. */

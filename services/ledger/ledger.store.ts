@@ -178,7 +178,7 @@ class JetStreamStore implements LedgerStore {
     );
   }
 
-  /** The history last: where both tell of the same message, its place in the stream is the true one. */
+  /** Last states and history: what both tell of is taken once, by the id of its message. */
   async #replayAll(): Promise<void> {
     const { connection, cluster, log } = this.#options;
     const { stream, bucket } = storeNames(cluster);

@@ -1,5 +1,6 @@
 /** Asks the console of a running process over HTTP. What it answers is decided in services/console. */
 import { ConfigProblem, type Setting } from "../runtime/config.value.ts";
+import { parsed } from "../runtime/kube.json.ts";
 import { Failure, type Host } from "./verb.ts";
 
 /** Where the console is. */
@@ -35,22 +36,13 @@ export async function askConsole<T>(server: string, path: string, { stopped }: P
   const text = await response.text().catch((error: Error) => {
     throw failure(error, (why) => `${url.href} broke off its answer: ${why}`);
   });
-  const answer = parsed(text);
+  const answer = parsed(text) ?? null;
   if (response.ok && answer !== null) return answer as T;
   throw new Failure(errorIn(answer) ?? `${url.href} answers ${response.status}: not a console of Vigil`);
 }
 
 function reasonOf({ cause, message }: Error): string {
   return cause instanceof Error ? cause.message : message;
-}
-
-/** What a text of JSON says; null when it is none. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function errorIn(answer: unknown): string | null {

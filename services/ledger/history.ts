@@ -127,15 +127,7 @@ function isAgain(last: Decision, text: string, at: number): boolean {
 
 /** Puts an item into a row by time, behind its equals: nearly always at the end. */
 function insert<T>(row: T[], item: T, atOf: (item: T) => number): void {
-  let [low, high] = [0, row.length];
-  const last = row.at(-1);
-  if (last === undefined || atOf(last) <= atOf(item)) low = high;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (atOf(row[middle] as T) <= atOf(item)) low = middle + 1;
-    else high = middle;
-  }
-  row.splice(low, 0, item);
+  row.splice(row.findLastIndex((other) => atOf(other) <= atOf(item)) + 1, 0, item);
 }
 
 function keyOf({ kind, namespace, name }: Subject): string {

@@ -63,6 +63,14 @@ test("different services of the same members are spread differently", () => {
   expect(ownersOf("node", both)).not.toEqual(ownersOf("taint-manager", both));
 });
 
+test("processes of this version and of earlier ones agree on every owner, so that an upgrade in steps splits nothing", () => {
+  const three = "ccbaccccbcacccbaabacaacabcbccbcbacbbaabbbcabcacccacaaaaacccaacaa";
+  expect(ownersOf("node", new Set(["a", "b", "c"])).join("")).toBe(three);
+  const two = "0101100010110110101110111001111010011101011111010110000111111000";
+  const owners = ownersOf("zone", new Set(["vigil-0", "vigil-1"]));
+  expect(owners.map((owner) => owner.replace("vigil-", "")).join("")).toBe(two);
+});
+
 test("without members no shard has an owner", () => {
   expect(ownersOf("node", new Set())).toEqual([]);
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObjectRef } from "../../protocols/ports.ts";
 import type { Answer } from "../../services/runtime/kube.call.ts";
-import { readReplyOf, refusalOf, writeReplyOf } from "../../services/runtime/kube.outcome.policy.ts";
+import { isExpired, readReplyOf, refusalOf, writeReplyOf } from "../../services/runtime/kube.outcome.policy.ts";
 
 const ref: ObjectRef = { kind: "Pod", namespace: "ns", name: "p" };
 
@@ -51,6 +51,10 @@ describe("a write", () => {
     expect(writeReplyOf(given, ref).outcome).toBe(outcome);
   });
 
+  test("that is ok brings the object as the server has it now", () => {
+    expect(writeReplyOf(answer(200, object), ref)).toEqual({ outcome: "ok", object });
+  });
+
   test("that deleted for good is ok with the name that was asked for", () => {
     const status = answer(200, { kind: "Status", metadata: {}, status: "Success" });
     expect(writeReplyOf(status, ref)).toEqual({ outcome: "ok", object: { metadata: { name: "p", namespace: "ns" } } });
@@ -95,11 +99,23 @@ describe("how long to wait", () => {
   });
 
   test("is a second for nonsense, and a minute at most", () => {
-    for (const nonsense of ["soon", "-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT"]) {
+    for (const nonsense of ["soon", "-1", "NaN", "", " ", "Wed, 21 Oct 2026 07:28:00 GMT"]) {
       expect(retryAfterMs(nonsense)).toMatchObject({ retryAfterMs: 1000 });
     }
     expect(retryAfterMs("86400")).toMatchObject({ retryAfterMs: 60_000 });
   });
+});
+
+test.each([
+  ["410 with its reason", true, failure(410, "Expired")],
+  ["410 with the reason of older servers", true, failure(410, "Gone")],
+  ["410 of something before the API", true, answer(410, "<html>")],
+  ["an expired token under another code", true, failure(400, "Expired")],
+  ["a version that is gone under another code", true, failure(400, "Gone")],
+  ["any other refusal", false, failure(400, "BadRequest")],
+  ["an overload", false, failure(429, "TooManyRequests")],
+] as const)("on %s it is %s that the version or token asked for is no longer kept", (_what, expired, given) => {
+  expect(isExpired(refusalOf(given))).toBe(expired);
 });
 
 test("no answer makes it throw", () => {

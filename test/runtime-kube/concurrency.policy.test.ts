@@ -80,6 +80,16 @@ describe("the limit", () => {
     expect(learned({ ...halved, limit: 8 }, long).limit).toBe(8);
   });
 
+  test("is not lowered by one slow answer among quick ones, and by half a request at most by one that hardly came", () => {
+    const aimMs = 2 * 2 + 10;
+    const quick = learned(
+      concurrencyAtStart(LIMIT_MAX),
+      times(16, () => took(2, 100)),
+    );
+    expect(learned(quick, [took(3 * aimMs, 200)]).limit).toBe(quick.limit + 1);
+    expect(learned(quick, [took(300 * aimMs, 5000)]).limit).toBe(quick.limit - 0.5);
+  });
+
   test("takes no write for slow because reads are quicker", () => {
     const mixed = times(1000, (i) => (i % 2 === 0 ? took(1, 100, { method: "GET" }) : took(30, 100)));
     expect(learned(concurrencyAtStart(LIMIT_MAX), mixed).limit).toBe(LIMIT_MAX);

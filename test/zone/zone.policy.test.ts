@@ -6,6 +6,7 @@ import {
   clearAsk,
   type Damage,
   damageOf,
+  damageOfState,
   inOrderOfWaiting,
   isAtOdds,
   newestTaintAt,
@@ -79,6 +80,7 @@ describe("the damage of a zone and its rate (17.1)", () => {
 describe("the outlook over all zones (R6.7–R6.12)", () => {
   test.each<[string, (Damage | null)[], string]>([
     ["no zone at all (R6.9)", [], "spared"],
+    ["no zone with nodes that count", ["empty"], "spared"],
     ["one healthy zone among lost ones", ["full", "normal", null], "spared"],
     ["one partially disrupted zone", ["full", "partial"], "spared"],
     ["every zone lost (R6.10)", ["full", "full"], "disrupted"],
@@ -87,6 +89,15 @@ describe("the outlook over all zones (R6.7–R6.12)", () => {
     ["nothing but an unknown zone", [null], "unclear"],
   ])("%s: %j is %s", (_what, damages, outlook) => {
     expect(outlookOf(damages)).toBe(outlook);
+  });
+
+  test.each([
+    ["Initial", null],
+    ["Normal", "normal"],
+    ["PartialDisruption", "partial"],
+    ["FullDisruption", "full"],
+  ] as const)("takes a zone that another process calls %s for %s", (state, damage) => {
+    expect(damageOfState(state)).toBe(damage);
   });
 
   test("an unknown zone never lets a grant pass, and never takes a taint back", () => {
@@ -172,8 +183,11 @@ describe("taking a zone over", () => {
       observed: observedNode(node),
       judged: judgedNode(node, { since }),
     });
-    const order = [member("c", 5), member("b", 9), member("a", 9), member("d", 1)].sort(inOrderOfWaiting);
-    expect(order.map(({ observed }) => observed.node)).toEqual(["d", "c", "a", "b"]);
+    const members = [member("c", 5), member("b", 9), member("a", 9), member("d", 1)];
+    for (const waiting of [members, members.toReversed()]) {
+      const order = waiting.toSorted(inOrderOfWaiting).map(({ observed }) => observed.node);
+      expect(order).toEqual(["d", "c", "a", "b"]);
+    }
   });
 
   test("the newest of our stamps counts, as the last instant of the second it names; foreign ones do not", () => {

@@ -91,7 +91,8 @@ describe("pods to mark unready", () => {
   });
 
   test.each([["True"], [null]] as const)("are none while Ready is %s (R2.29)", (ready) => {
-    expect(podsToMarkUnready(nodeWith(ready), pods)).toEqual([]);
+    const later = pods.map((pod) => ({ ...pod, boundAt: 5_000 }));
+    expect(podsToMarkUnready(nodeWith(ready), later)).toEqual([]);
   });
 
   test("on a node whose kubelet says False are only those bound later than that (R3.11)", () => {

@@ -11,19 +11,25 @@ const WALL = 1_000_000_000;
 
 interface Pulse {
   readonly since?: number;
+  /** Where the leases have not been seen for as long as the rest. */
+  readonly leasesSince?: number;
   readonly publisher?: string;
   readonly lateMs?: number;
   readonly unsynced?: WatchName;
+  /** A watch lost for a moment, which keeps the start of its sight. */
+  readonly lost?: WatchName;
 }
 
 /** Lets a reader hear a pulse at an instant of its own clock; `since` is on that clock too. */
 function hear(
   sight: ShardSight,
   nowMs: number,
-  { since = 0, publisher = "observer@a", lateMs = 0, unsynced }: Pulse = {},
+  { since = 0, leasesSince = since, publisher = "observer@a", lateMs = 0, unsynced, lost }: Pulse = {},
 ): void {
-  const state = (name: WatchName): WatchState =>
-    name === unsynced ? { synced: false, since: null } : { synced: true, since: WALL + since };
+  const state = (name: WatchName): WatchState => {
+    const sightSince = WALL + (name === "leases" ? leasesSince : since);
+    return name === unsynced ? { synced: false, since: null } : { synced: name !== lost, since: sightSince };
+  };
   const watches = { nodes: state("nodes"), leases: state("leases"), pods: state("pods") };
   const digest = { count: 0, sum: 0 };
   const body = { shard: 0, watches, nodes: digest, pods: digest, resyncs: 1 };
@@ -53,6 +59,13 @@ describe("eyes", () => {
     hear(seen, 0, { unsynced: "pods" });
     expect(seen.blindness(0)).toBeNull();
   });
+
+  test("are closed while a needed watch is lost, though it may go on where it was", () => {
+    const seen = sight();
+    hear(seen, 0, { lost: "nodes" });
+    expect(seen.blindness(0)).toBe("the watch of nodes is not synced");
+    expect(seen.since).toBeNull();
+  });
 });
 
 describe("sight began", () => {
@@ -61,6 +74,12 @@ describe("sight began", () => {
     expect(seen.since).toBeNull();
     hear(seen, 5_000, { since: 2_000 });
     expect(seen.since).toBe(2_000);
+  });
+
+  test("when the last of the needed watches did", () => {
+    const seen = sight();
+    hear(seen, 5_000, { since: 1_000, leasesSince: 3_000 });
+    expect(seen.since).toBe(3_000);
   });
 
   test("at the same instant still when pulses are late, or were missed for a while", () => {
@@ -76,7 +95,15 @@ describe("sight began", () => {
     hear(seen, 60_000, { since: 2_000 });
     hear(seen, 61_000, { unsynced: "leases" });
     hear(seen, 75_000, { since: 74_000 });
-    hear(seen, 90_000, { since: 74_000 });
+    hear(seen, 90_000, { since: 74_000, lateMs: 300 });
+    expect(seen.since).toBe(74_000);
+  });
+
+  test("anew when the observer finds out only afterwards that it had been blind for so long", () => {
+    const seen = sight();
+    hear(seen, 60_000, { since: 2_000 });
+    hear(seen, 72_000, { since: 2_000 });
+    hear(seen, 75_000, { since: 74_000 });
     expect(seen.since).toBe(74_000);
   });
 

@@ -17,6 +17,7 @@ describe("a node's change", () => {
     ["nothing but the resourceVersion", { resourceVersion: "2" }, "none"],
     ["a heartbeat", { resourceVersion: "2", conditions: [{ ...ready, heartbeatAt: 9 }, ...rest] }, "heartbeat"],
     ["a transition time", { conditions: [{ ...ready, transitionAt: 9 }, ...rest] }, "state"],
+    ["a condition's type", { conditions: [{ ...ready, type: "Reddy" }, ...rest] }, "state"],
     ["a status", { conditions: [{ ...ready, status: "False" }, ...rest] }, "state"],
     ["a reason", { conditions: [{ ...ready, reason: "s" }, ...rest] }, "state"],
     ["a condition more", { conditions: [ready, ...rest, condition("PIDPressure", "False")] }, "state"],
@@ -25,15 +26,18 @@ describe("a node's change", () => {
     ["a label", { labels: { zone: "b" } }, "state"],
     ["a label more", { labels: { zone: "a", region: "r" } }, "state"],
     ["the cordon", { unschedulable: true }, "state"],
+    ["a taint's key", { taints: [taint("l", "NoSchedule", { value: "v", timeAdded: "t" })] }, "state"],
+    ["a taint's effect", { taints: [taint("k", "NoExecute", { value: "v", timeAdded: "t" })] }, "state"],
     ["a taint's value", { taints: [taint("k", "NoSchedule", { value: "w", timeAdded: "t" })] }, "state"],
     ["a taint's time", { taints: [taint("k", "NoSchedule", { value: "v", timeAdded: "u" })] }, "state"],
     ["no taint any more", { taints: [] }, "state"],
     ["what is written down about its taints", { taintsSeenAt: { "k:NoExecute": 5 } }, "state"],
+    ["what is written down about a swap", { taintSwap: { at: 1, firstKey: "k", firstAt: 0, secondAt: 1 } }, "state"],
     ["another uid", { uid: "uid-2" }, "state"],
     ["the creation time", { createdAt: 7 }, "state"],
   ];
   test.each(cases)("of %s", (_what, fields, change) => {
-    expect(nodeChange(before, { ...before, ...fields })).toBe(change);
+    expect(nodeChange(before, { ...structuredClone(before), ...fields })).toBe(change);
   });
 });
 
@@ -56,6 +60,12 @@ describe("chunks of pods", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  test("are filled one after the other, so that a full node takes few messages", () => {
+    const third = { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX / 3 - 300) }] };
+    const pods = Array.from({ length: 7 }, (_, index) => observedPod(`p-${index}`, third));
+    expect(podChunks(pods).map(({ length }) => length)).toEqual([3, 3, 1]);
   });
 
   test("leave out a pod that no message can hold", () => {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import {
   firstSightsToWrite,
   isEvictable,
+  isSameCause,
   knownTaints,
   onApiTime,
   onMonotonic,
@@ -62,8 +63,20 @@ describe("from when a taint counts", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
     const written = (sightAt: number) => observedNode("a", { ...node, taintsSeenAt: { "bare:NoExecute": sightAt } });
     const known = knownTaints(node, [], now);
-    expect(sinceOf(written(WALL + 100), known, later)).toEqual([5100]);
+    expect(knownTaints(written(WALL + 100), known, later)).toMatchObject([{ since: 5100, sinceAt: WALL + 100 }]);
     expect(sinceOf(written(WALL - 100), known, later)).toEqual([5000]);
+  });
+
+  test("with timeAdded from that, whatever is written down under its name", () => {
+    const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")], taintsSeenAt: { "k:NoExecute": WALL } });
+    expect(sinceOf(node, [], now)).toEqual([-5000]);
+    expect(sinceOf(node, knownTaints(node, [], now), later)).toEqual([-5000]);
+  });
+
+  test("without timeAdded each from its own first sight", () => {
+    const known = knownTaints(observedNode("a", { taints: [noExecute("first")] }), [], now);
+    const both = observedNode("a", { taints: [noExecute("first"), noExecute("second")] });
+    expect(sinceOf(both, known, later)).toEqual([5000, 65_000]);
   });
 
   test("without timeAdded from now, when what is written down is left of a taint that stood before", () => {
@@ -128,6 +141,14 @@ describe("what is written down about first sights", () => {
     expect(countedTaints).not.toHaveBeenCalled();
   });
 
+  test("an earlier instant that somebody wrote is put right by the one we count from", () => {
+    const known = knownTaints(observedNode("a", { taints: [bare] }), [], now);
+    const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL - 5000 } });
+    expect(firstSightsToWrite(node, knownTaints(node, known, later), () => new Set())).toEqual({
+      "bare:NoExecute": "2026-01-01T00:00:00.000000Z",
+    });
+  });
+
   test("what is written of a taint that is gone is taken away", () => {
     expect(sights([], { "bare:NoExecute": WALL })).toEqual({});
   });
@@ -141,4 +162,42 @@ test("a taint is told by the API's own time, whatever our clocks do", () => {
   const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z"), noExecute("bare")] }), [], now);
   expect(onApiTime(known).map(({ since }) => since)).toEqual([WALL - 10_000, WALL]);
   expect(onMonotonic(WALL - 300_000, now)).toBe(-295_000);
+});
+
+describe("a taint that took its opposite's place", () => {
+  const [first, second] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
+  const swapAt = WALL - 10_000;
+  const taintSwap = { at: swapAt, firstKey: first, firstAt: WALL - 30_000, secondAt: swapAt };
+  const swapped = observedNode("a", {
+    taints: [noExecute(second, { timeAdded: new Date(swapAt).toISOString() })],
+    taintSwap,
+  });
+  const line = { first: { key: first }, second: { key: second }, since: -25_000, secondSince: -5000 };
+
+  test("continues the line of both, from when the first stood there", () => {
+    expect(knownTaints(swapped, [], now)).toMatchObject([{ since: -5000, line }]);
+  });
+
+  test("keeps the beginnings that were known, whatever the wall clock does", () => {
+    const stepped = { monotonicMs: 6000, wallMs: WALL + 3_600_000 };
+    expect(knownTaints(swapped, knownTaints(swapped, [], now), stepped)).toMatchObject([{ since: -5000, line }]);
+    const before = observedNode("a", { taints: [noExecute(first, { timeAdded: "2025-12-31T23:59:30Z" })] });
+    const [known] = knownTaints(swapped, knownTaints(before, [], now), stepped);
+    expect(known?.line).toMatchObject({ since: -25_000 });
+  });
+
+  test("is told with its line on the API's own time", () => {
+    const [told] = onApiTime(knownTaints(swapped, [], now));
+    expect(told).toMatchObject({ since: swapAt, line: { since: WALL - 30_000, secondSince: swapAt } });
+  });
+});
+
+test.each([
+  ["the same taint and the same seconds have the same cause", {}, true],
+  ["other seconds have another", { tolerationSeconds: 60 }, false],
+  ["another taint has another", { taint: noExecute("other") }, false],
+  ["a taint put on anew has another", { taint: at("2026-01-01T00:00:00Z") }, false],
+])("of two evictions, %s", (_what, fields, isSame) => {
+  const eviction = { at: 0, taint: noExecute("k"), tolerationSeconds: 30 };
+  expect(isSameCause(eviction, { ...eviction, ...fields })).toBe(isSame);
 });

@@ -91,6 +91,13 @@ describe("a planted breach is caught", () => {
     expect(layoutBreaches([path]).map(({ problem }) => problem)).toEqual([expect.stringContaining(caught)]);
   });
 
+  test("a text that names what lies outside the repository", () => {
+    const text = `# Design\n\nSee ${"../"}shared/design.md.\n`;
+    expect(surroundingsNamed("docs/design.md", text).map(told)).toEqual([
+      "docs/design.md:3 names what lies outside the repository",
+    ]);
+  });
+
   test("the taint-manager keeps its name", () => {
     expect(layoutBreaches(["services/taint-manager/taint-manager.service.ts"])).toEqual([]);
   });

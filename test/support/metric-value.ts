@@ -1,7 +1,10 @@
 /** Reads one figure out of a registry of metrics, as a scrape would. */
 import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 
-/** The sum over all series of a metric whose labels include those given; 0 when there is none. */
+/**
+ * The sum over all series of a metric whose labels include those given; 0 when there is none. Throws where nobody
+ * registered such a metric, so that a misspelt name is not taken for a figure that stands at 0.
+ */
 export async function metricValue(
   metrics: ReadableMetrics,
   name: string,
@@ -9,6 +12,8 @@ export async function metricValue(
 ): Promise<number> {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   const text = await metrics.text();
+  const families = [name, name.replace(/_(?:bucket|count|sum)$/, "")];
+  if (!families.some((family) => text.includes(`# TYPE ${family} `))) throw new Error(`there is no metric ${name}`);
   return text
     .split("\n")
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))

@@ -10,6 +10,7 @@ import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { aloneFleet, type BusFleet, busFleet } from "../../services/runtime/fleet.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { type CuttableTransport, cuttableTransport } from "../support/cuttable-transport.ts";
+import { metricValue } from "../support/metric-value.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
 const { memberPulseMs, memberTimeoutMs } = STANDARD_PROFILE;
@@ -23,6 +24,8 @@ interface Member {
   /** The shards its node service has gained and not lost. */
   readonly shards: Set<number>;
   readonly changes: string[];
+  /** What its metrics tell: members heard, shards of its node service minded. */
+  figures(): Promise<[members: number, shards: number]>;
   /** Ends it without a goodbye. */
   kill(): void;
 }
@@ -51,9 +54,14 @@ function world() {
       link.sends = false;
       link.receives = false;
     };
-    return { fleet, link, shards, changes, kill };
+    const figures = () =>
+      Promise.all([
+        metricValue(metrics, "vigil_fleet_members"),
+        metricValue(metrics, "vigil_fleet_shards", { service: "node" }),
+      ]);
+    return { fleet, link, shards, changes, figures, kill };
   };
-  return { clock, log, join };
+  return { clock, network, log, join };
 }
 
 /** The shards of the node service by the number of members that mind them. */
@@ -93,16 +101,11 @@ test("a joiner takes over its share at one instant: before it every shard has on
 });
 
 test("members that came at different moments pulse at the same ones, so that who hears them is woken once", () => {
-  const clock = new VirtualClock();
-  const network = memoryTransport(clock);
+  const { clock, network, join } = world();
   const pulsedAt: number[] = [];
   network.subscribe("vigil.v1.c.pulse.member.>", () => pulsedAt.push(clock.wallMs() % memberPulseMs));
-  const log = recordingLog();
   for (const member of ["a", "b", "c"]) {
-    const metrics = createMetrics();
-    const identity = { cluster: "c", service: "fleet", member };
-    const bus = typedBus({ transport: network, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
-    busFleet({ bus, clock, member, services: ["node"], profile: STANDARD_PROFILE, log, metrics });
+    join(member);
     clock.advance(270);
   }
   clock.advance(10_000);
@@ -139,6 +142,18 @@ test("a member that dies is gone after the time-out, and no sooner", () => {
   expect(second.shards.size).toBeLessThan(SHARD_COUNT);
   clock.advance(memberPulseMs);
   expect(second.shards.size).toBe(SHARD_COUNT);
+});
+
+test("the metrics of each member tell how many it hears and how many shards it minds, none while it is cut off", async () => {
+  const { clock, join } = world();
+  const [first, second] = [join("a"), join("b")];
+  clock.advance(LISTENING_MS + memberPulseMs);
+  expect(await first.figures()).toEqual([2, first.shards.size]);
+  expect(await second.figures()).toEqual([2, SHARD_COUNT - first.shards.size]);
+  second.kill();
+  clock.advance(memberTimeoutMs + memberPulseMs);
+  expect(await first.figures()).toEqual([1, SHARD_COUNT]);
+  expect(await second.figures()).toEqual([0, 0]);
 });
 
 test("scaling from one to four and back moves hardly a shard but those of who comes and goes", () => {

@@ -194,13 +194,14 @@ describe("asked.taint", () => {
 
   test("takes what is written down about a swap away with the last of the two taints, and writes nothing otherwise", () => {
     const taintSwap = { at: 0, firstKey: notReady.key, firstAt: 0, secondAt: 0 };
+    const stamped = { ...notReady, timeAdded: "2025-12-31T00:00:00Z" };
     const healing = (fields: Partial<BodyOf<"asked.taint">>) =>
       annotationsOf(
         decideTaints(taintAsk({ remove: [notReady], ready: "True", why: "healing", ...fields }), null, NOW),
       );
-    expect(healing({ taints: [notReady], taintSwap })).toEqual({ [SWAP]: null });
-    expect(healing({ taints: [notReady, unreachable], taintSwap })).toBeUndefined();
-    expect(healing({ taints: [notReady] })).toBeUndefined();
+    expect(healing({ taints: [stamped], taintSwap })).toEqual({ [SWAP]: null });
+    expect(healing({ taints: [stamped, unreachable], taintSwap })).toBeUndefined();
+    expect(healing({ taints: [stamped] })).toBeUndefined();
   });
 
   test.each<[string, ReadyStatus, ReadyStatus, string]>([
@@ -217,6 +218,18 @@ describe("asked.taint", () => {
     const node = live({ conditions: [condition("Ready", "False")], taints: [] });
     expect(decideTaints(ask, node, NOW).kind).toBe("so already");
     expect(taintsOf(decideTaints(ask, { ...node, taints: [unreachable] }, NOW))).toMatchObject([notReady]);
+  });
+
+  test("swaps what keeps pods away whether or not the taint that evicts them is there to be swapped too", () => {
+    const both = ({ key }: { key: string }) => ["NoExecute", "NoSchedule"].map((effect) => ({ key, effect }));
+    const ask = taintAsk({ add: both(notReady), remove: both(unreachable), why: "swap" });
+    const conditions = [condition("Ready", "False")];
+    const swapped = (...taints: Taint[]) => taintsOf(decideTaints(ask, live({ conditions, taints }), NOW));
+    const [maintained, repels] = [taint("maintenance", "NoExecute"), { ...unreachable, effect: "NoSchedule" }];
+    expect(swapped(maintained, repels)).toMatchObject([maintained, { ...notReady, effect: "NoSchedule" }]);
+    expect(swapped(unreachable, repels)).toMatchObject(both(notReady));
+    const ofOneKey = taintAsk({ taints: [unreachable, repels], remove: [repels] });
+    expect(taintsOf(decideTaints(ofOneKey, null, NOW))).toEqual([unreachable]);
   });
 
   test("writes null where no taint is left (4.4)", () => {
@@ -274,5 +287,12 @@ describe("asked.label", () => {
     });
     expect(decideLabels(ask, live({ labels: { a: "1", b: "2" } })).kind).toBe("so already");
     expect(decideLabels(ask, live({ uid: "uid-2" })).kind).toBe("gone");
+  });
+
+  test("writes annotations, or takes them away, with labels or without any", () => {
+    const annotations = { c: "3", d: null };
+    const body = { metadata: { uid: "uid-1", annotations } };
+    const decision = decideLabels({ ...ask, labels: {}, annotations }, null);
+    expect(decision).toEqual({ kind: "write", change: "annotations: c=3 -d", body });
   });
 });

@@ -109,9 +109,14 @@ test("a zone's health is the percentage of its nodes that are not unhealthy (P13
 test("direct mode never asks for a NoExecute taint (P14)", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 12 }), (happenings) => {
-      const { cluster } = after([...happenings, { name: "n-0", what: "silence", seconds: 100 }], "direct");
+      const name = "n-0";
+      const falls = [
+        { name, what: "come", seconds: 5 },
+        { name, what: "silence", seconds: 100 },
+      ];
+      const { cluster } = after([...happenings, ...falls], "direct");
       const asked = cluster.said("asked.taint").flatMap(({ body }) => body.add);
-      expect(asked.filter(({ effect }) => effect === "NoExecute")).toEqual([]);
+      expect(new Set(asked.map(({ effect }) => effect))).toEqual(new Set(["NoSchedule"]));
     }),
     RUNS,
   );
@@ -123,10 +128,10 @@ interface NodeEvent {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-test("RegisteredNode and RemovingNode alternate for each name (P15)", () => {
+test("RegisteredNode and RemovingNode alternate for each name, and the last says whether it is there (P15)", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 16 }), (happenings) => {
-      const { cluster } = after(happenings);
+      const { cluster, names } = after(happenings);
       const stored = cluster.api.store.collection("events").sorted("");
       const events = stored
         .map(({ json }) => JSON.parse(json) as NodeEvent)
@@ -136,6 +141,7 @@ test("RegisteredNode and RemovingNode alternate for each name (P15)", () => {
           .filter(({ reason, involvedObject }) => involvedObject.name === name && /^(Registered|Removing)/.test(reason))
           .map(({ reason }) => reason);
         expect(reasons).toEqual(reasons.map((_, index) => (index % 2 === 0 ? "RegisteredNode" : "RemovingNode")));
+        expect(reasons.length % 2).toBe(names.includes(name) ? 1 : 0);
       }
     }),
     RUNS,

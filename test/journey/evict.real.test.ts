@@ -2,6 +2,7 @@
  * Evictions by `vigil run` on a real kube-apiserver, in one life of the process and with `kill -9` in the middle. All
  * zones of a cluster fall ill together, because a zone's rules hold for it alone.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
@@ -42,7 +43,6 @@ const tolerating = (key: string, tolerationSeconds?: number) => ({
 });
 const both = (seconds: number) =>
   ["not-ready", "unreachable"].map((name) => tolerating(`node.kubernetes.io/${name}`, seconds));
-const seconds = (count: number) => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
 const EXCLUDED = { "node.kubernetes.io/exclude-disruption": "" };
 const NODES = [
@@ -113,7 +113,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       stage.silence(...DEAD, ...EXCLUDED_DEAD);
       await until("the first nodes are tainted", () => record.taintedAt.has("single-0"), WITHIN);
       stage.silence("swap-0");
-      await seconds(2);
+      await pause(2_000);
       await middle();
       await until("the swap came", () => record.taints.get("swap-0")?.includes("unreachable") === true, WITHIN);
       stage.resume("back-0");
@@ -209,7 +209,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       const noneTainted = () => NODES.every(({ name }) => (record.taints.get(name)?.at(-1) ?? "") === "");
       await until("no taint of ours is left", noneTainted, WITHIN);
       const stories = JSON.stringify([...record.taints]);
-      await seconds(4);
+      await pause(4_000);
       expect(JSON.stringify([...record.taints])).toBe(stories);
     }, 120_000);
   });

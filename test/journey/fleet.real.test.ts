@@ -1,4 +1,5 @@
 /** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../../services/apiserver/routes.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
@@ -26,8 +27,6 @@ const END_MS = 10_000;
 const ANSWER_MS = 200;
 const MEMBERS = ["a", "b", "c"];
 const LONG_TEST_MS = 120_000;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describeWithNats("a fleet of three processes with 500 nodes, one zone of which goes down", () => {
   const world = new FleetWorld({

@@ -1,4 +1,5 @@
 /** One journey through the whole product, the same in every world: a node falls silent, and all around it fails. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
 import type { JourneyApi, JourneyBus } from "./worlds.ts";
@@ -51,7 +52,7 @@ export function journey(
 
   test("the API server is killed and comes back: nobody is condemned for it, and silence is found again", async () => {
     await world.api.kill();
-    await new Promise((resolve) => setTimeout(resolve, PROFILE.nodeMonitorGraceMs * 2));
+    await pause(PROFILE.nodeMonitorGraceMs * 2);
     await world.api.start();
     await world.falls();
   });

@@ -1,4 +1,5 @@
 /** `vigil run` killed with SIGKILL in the middle of its work on a real kube-apiserver, and started again. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Watch } from "../../protocols/ports.ts";
@@ -30,7 +31,6 @@ const leftAt = new Map<string, Map<string, number>>();
 /** The uids of all pods that are there and stay, by name. */
 const staying = new Map<string, string>();
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const named = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 const inZone = (zone: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, zone]));
 

@@ -1,4 +1,5 @@
 /** The worlds a journey is made in: an API server and a bus, embedded or real, each of which can be restarted. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Clock, Log, Metrics, Transport, Wire } from "../../protocols/ports.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { listen } from "../../services/apiserver/http-front.ts";
@@ -80,7 +81,7 @@ export async function natsBus(): Promise<JourneyBus> {
     connect: (member) => connectNats({ servers: [server.url], name: member, ...io }),
     restart: async (awayMs) => {
       await server.kill();
-      await new Promise((resolve) => setTimeout(resolve, awayMs));
+      await pause(awayMs);
       await server.start();
     },
     stop: () => server.stop(),

@@ -12,6 +12,7 @@ import { describeWithKube } from "../support/kube-assets.ts";
 import { type ControllerManager, startControllerManager } from "../support/kube-controller-manager.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
+import { until } from "../support/until.ts";
 import { askedCondition, askedEviction, doneNode, donePod, judgedPod, ledgerWorld } from "./ledger-world.ts";
 
 interface ApiEvent {
@@ -53,12 +54,9 @@ const kubeOfApi = () => {
 const events = async (): Promise<ApiEvent[]> =>
   (JSON.parse(await kubectl("get", "events", "-A", "-o", "json")) as { items: ApiEvent[] }).items;
 
-async function eventually(what: string, holds: (all: readonly ApiEvent[]) => boolean): Promise<void> {
-  for (let tries = 0; tries < 120; tries++) {
-    if (holds(await events())) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  throw new Error(`not within a minute: ${what}\n${upstream.log()}`);
+function eventually(what: string, holds: (all: readonly ApiEvent[]) => boolean): Promise<void> {
+  const told = () => `${what}\n${upstream.log()}`;
+  return until(told, async () => holds(await events()), { withinMs: 60_000, everyMs: 500 });
 }
 
 function untilTold(...messages: readonly string[]): Promise<void> {

@@ -134,9 +134,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the store is ready", () => member.store.ready());
     const states = await new Kvm(member.transport.connection).open(bucket);
     const written = () => metricValue(member.metrics, "vigil_ledger_store_writes_total", { result: "written" });
-    const untilWritten = async (count: number) => {
-      while ((await written()) < count) await new Promise((resolve) => setTimeout(resolve, 5));
-    };
+    const untilWritten = (count: number) => until(`${count} are written`, async () => (await written()) >= count);
     for (const since of [1, 2]) member.judge.publish("judged.node", unknown("n.1", since), null);
     const taintManager = member.busOf("taint-manager");
     taintManager.publish("judged.pod", judgedPod(), null);

@@ -97,7 +97,14 @@ function ofKind(resource: Resource, object: JsonObject): JsonObject {
 function checkPlace(call: Call, { metadata }: ApiObject): void {
   const { namespace = "", name } = metadata;
   if (call.resource.namespaced && namespace !== "" && namespace !== call.namespace) {
-    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+    throw badRequest(
+      call.verb === "create"
+        ? "the namespace of the provided object does not match the namespace sent on the request"
+        : `the namespace of the object (${namespace}) does not match the namespace on the request (${call.namespace})`,
+    );
+  }
+  if (call.verb === "update" && name === "") {
+    throw badRequest(`the name of the object (${call.name} based on URL) was undeterminable: name must be provided`);
   }
   if (call.name !== "" && name !== "" && name !== call.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`);

@@ -4,6 +4,7 @@
  */
 import { apiMicroTime, apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { isObject, type Json, type JsonObject } from "./objects.ts";
+import { canonicalQuantity } from "./quantity.ts";
 
 /** What one object, or each item of a list, is to look like. What it does not name stays as it is, behind the rest. */
 export interface Shape {
@@ -17,6 +18,8 @@ export interface Shape {
   readonly times?: readonly string[];
   /** Fields that hold instants to the microsecond. */
   readonly microTimes?: readonly string[];
+  /** Fields that hold quantities by the names of resources. */
+  readonly quantities?: readonly string[];
   /** What fields must be; nothing at all is always allowed. */
   readonly types?: Readonly<Record<string, FieldType>>;
   /** Shapes of objects, or of the items of lists, in fields. */
@@ -24,7 +27,7 @@ export interface Shape {
 }
 
 /** What a field must be; `texts` is an object of texts, such as labels. */
-export type FieldType = "text" | "integer" | "boolean" | "object" | "texts" | "list";
+export type FieldType = "text" | "integer" | "int32" | "boolean" | "object" | "texts" | "list";
 
 /** A field that is not what its kind demands: its words go into the answer. */
 export class UnreadableField extends Error {}
@@ -54,6 +57,7 @@ function put(shaped: JsonObject, field: string, given: Json | undefined, shape: 
 const IS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
   text: (value) => typeof value === "string",
   integer: (value) => Number.isInteger(value),
+  int32: (value) => Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31,
   boolean: (value) => typeof value === "boolean",
   object: isObject,
   texts: (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
@@ -67,8 +71,20 @@ function valueIn(field: string, value: Json, shape: Shape): Json {
     return isObject(value) ? canonical(value, inner) : value;
   }
   if (value === null) return value;
+  if (shape.quantities?.includes(field) && isObject(value)) return quantitiesIn(value);
   if (shape.times?.includes(field)) return apiTime(instantOf(value, SECONDS));
   return shape.microTimes?.includes(field) ? apiMicroTime(instantOf(value, MICROSECONDS)) : value;
+}
+
+function quantitiesIn(amounts: JsonObject): JsonObject {
+  const shaped: JsonObject = {};
+  for (const [resource, amount] of Object.entries(amounts)) {
+    const text = typeof amount === "number" ? String(amount) : amount;
+    const quantity = typeof text === "string" ? canonicalQuantity(text) : null;
+    if (quantity === null) throw new UnreadableField(`${resource}: ${QUANTITY_WORDS}`);
+    shaped[resource] = quantity;
+  }
+  return shaped;
 }
 
 function isEmpty(value: Json): boolean {
@@ -76,6 +92,7 @@ function isEmpty(value: Json): boolean {
   return Array.isArray(value) ? value.length === 0 : !value;
 }
 
+const QUANTITY_WORDS = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** Upstream reads an instant in microseconds only with all six digits. */
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;

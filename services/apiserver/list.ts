@@ -31,7 +31,9 @@ export class Lists {
 
   /** One page of what a query selects. Throws 410 for a token whose snapshot is gone and 504 for a future revision. */
   page(selection: Selection, query: URLSearchParams): Page {
-    const limit = limitOf(query);
+    const limit = integerIn(query, "limit");
+    // A list takes no time here, but no nonsense either.
+    integerIn(query, "timeoutSeconds");
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
     const version = versionIn(query);
@@ -84,10 +86,12 @@ export function versionIn(query: URLSearchParams): string {
   return version;
 }
 
-function limitOf(query: URLSearchParams): number {
-  const text = query.get("limit") ?? "";
-  const limit = Number(text);
-  if (!Number.isSafeInteger(limit))
+/** A whole number of a query, 0 when it names none. Throws a 400. */
+export function integerIn(query: URLSearchParams, field: string): number {
+  const text = query.get(field) ?? "";
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return limit;
+  }
+  return value;
 }

@@ -1,6 +1,7 @@
 /** The two things that can be posted to a pod: its binding to a node and its eviction. */
 import { apiTime } from "../runtime/api-time.ts";
 import { deleteOptionsOf, objectBody } from "./bodies.ts";
+import { saysDryRun } from "./dry-run.ts";
 import { type ApiObject, childList, childObject, type JsonObject, textOf } from "./objects.ts";
 import type { Place, Registry } from "./registry.ts";
 import { badRequest, conflict } from "./status.ts";
@@ -38,5 +39,7 @@ export function evictPod(registry: Registry, place: Place, body: string | null):
   if (textOf(childObject(eviction, "metadata"), "name") !== place.name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
-  registry.delete(place, deleteOptionsOf(childObject(eviction, "deleteOptions")));
+  const options = childObject(eviction, "deleteOptions");
+  const target = saysDryRun(options.dryRun, "DeleteOptions") ? registry.dry() : registry;
+  target.delete(place, deleteOptionsOf(options));
 }

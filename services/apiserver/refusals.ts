@@ -4,7 +4,7 @@ import type { ApiObject, ObjectMeta } from "./objects.ts";
 import { required, wrong } from "./problems.ts";
 import type { Place } from "./registry.ts";
 import type { Resource } from "./resources.ts";
-import { badRequest, conflict, invalid, STALE_VERSION } from "./status.ts";
+import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "./status.ts";
 import type { Stored } from "./stored.ts";
 import { STRATEGIES } from "./strategy.ts";
 import { problemsOf } from "./validation.ts";
@@ -17,14 +17,7 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
   const { uid = "", resourceVersion = "" } = meta;
   const { resource, name } = place;
   const otherUid = uid !== "" && uid !== stored.uid;
-  if (otherUid && verb === "update") {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.uid}`;
-    throw conflict(
-      resource,
-      name,
-      `StorageError: invalid object, Code: 4, ${keyWords(place)}, AdditionalErrorMsg: ${why}`,
-    );
-  }
+  if (otherUid && verb === "update") throw otherObject(place, uid, stored.uid);
   if (resourceVersion !== "" && resourceVersion !== String(stored.revision)) {
     throw conflict(resource, name, STALE_VERSION);
   }
@@ -36,6 +29,17 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
     const problem = { type: "FieldValueInvalid", field: "metadata.resourceVersion", message } as const;
     throw invalid({ ...resource, kind: resource.plural }, name, [problem]);
   }
+}
+
+/** Refuses an update that means an object which is not there any more: whoever names a uid never wants a new one. */
+export function checkAbsent(place: Place, { uid = "" }: ObjectMeta): void {
+  if (uid !== "") throw otherObject(place, uid, "");
+}
+
+function otherObject(place: Place, uid: string, present: string): ApiFailure {
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${present}`;
+  const error = `StorageError: invalid object, Code: 4, ${keyWords(place)}, AdditionalErrorMsg: ${why}`;
+  return conflict(place.resource, place.name, error);
 }
 
 /** Where the real server would keep the object; nodes are still minions there. */

@@ -98,7 +98,8 @@ const node: Shape = {
         "volumesInUse",
         "volumesAttached",
       ],
-      types: { conditions: "list", addresses: "list", capacity: "object", nodeInfo: "object" },
+      types: { conditions: "list", addresses: "list", capacity: "object", allocatable: "object", nodeInfo: "object" },
+      quantities: ["capacity", "allocatable"],
       always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
       fields: {
         conditions: conditionShape(["lastHeartbeatTime", "lastTransitionTime"]),
@@ -129,6 +130,11 @@ const podSpec: Shape = {
     initContainers: "list",
     restartPolicy: "text",
     terminationGracePeriodSeconds: "integer",
+  },
+  fields: {
+    tolerations: {
+      types: { key: "text", operator: "text", value: "text", effect: "text", tolerationSeconds: "integer" },
+    },
   },
   omitEmpty: [
     "nodeName",
@@ -178,7 +184,7 @@ const lease: Shape = {
     metadata: METADATA,
     spec: {
       order: ["holderIdentity", "leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions"],
-      types: { holderIdentity: "text", leaseDurationSeconds: "integer", leaseTransitions: "integer" },
+      types: { holderIdentity: "text", leaseDurationSeconds: "int32", leaseTransitions: "int32" },
       microTimes: ["acquireTime", "renewTime"],
     },
   },
@@ -235,7 +241,7 @@ const event: Shape = {
     reportingComponent: "",
     reportingInstance: "",
   },
-  types: { involvedObject: "object", reason: "text", message: "text", type: "text", count: "integer" },
+  types: { involvedObject: "object", reason: "text", message: "text", type: "text", count: "int32" },
   times: ["firstTimestamp", "lastTimestamp"],
   microTimes: ["eventTime"],
   fields: { metadata: METADATA, series: { microTimes: ["lastObservedTime"] } },

@@ -4,22 +4,9 @@ import { type ApiObject, childList, childObject, isObject, type JsonObject, text
 import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
 import type { StorageName } from "./resources.ts";
 import { eventProblems } from "./validation.event.ts";
+import { metadataProblems } from "./validation.metadata.ts";
+import { TAINT_EFFECTS, tolerationProblems } from "./validation.toleration.ts";
 import { updateProblems } from "./validation.update.ts";
-
-function metadataProblems(storage: StorageName, { metadata }: ApiObject): FieldProblem[] {
-  const { name } = metadata;
-  if (name === "") return [required("metadata.name", "name or generateName is required")];
-  const words = storage === "namespaces" ? dnsLabelProblems(name) : dnsSubdomainProblems(name);
-  const ofName = words.map((why) => wrong("metadata.name", name, why));
-  const labels = childObject(metadata, "labels");
-  const ofLabels = Object.keys(labels).flatMap((key) => [
-    ...qualifiedNameProblems(key).map((why) => wrong("metadata.labels", key, why)),
-    ...labelValueProblems(textOf(labels, key)).map((why) => wrong("metadata.labels", textOf(labels, key), why)),
-  ]);
-  return [...ofName, ...ofLabels];
-}
-
-const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
   const taints = childList(childObject(object, "spec"), "taints");
@@ -48,19 +35,32 @@ function podSpecProblems(spec: JsonObject, at: string): FieldProblem[] {
   const ofRestart = RESTART_POLICIES.includes(restart)
     ? []
     : [unsupported(`${at}.restartPolicy`, restart, RESTART_POLICIES)];
+  const node = textOf(spec, "nodeName");
+  const ofNode = node === "" ? [] : dnsSubdomainProblems(node).map((why) => wrong(`${at}.nodeName`, node, why));
+  const tolerations = childList(spec, "tolerations");
   return [
-    ...containers.flatMap((container, index) => containerProblems(container, `${at}.containers[${index}]`)),
+    ...containers.flatMap((one, index) =>
+      containerProblems(one, `${at}.containers[${index}]`, containers.slice(0, index)),
+    ),
     ...ofRestart,
+    ...ofNode,
+    ...tolerations.flatMap((one, index) => tolerationProblems(one, `${at}.tolerations[${index}]`)),
   ];
 }
 
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 
-function containerProblems(container: JsonObject, at: string): FieldProblem[] {
+function containerProblems(container: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
   const name = textOf(container, "name");
   const ofName =
     name === "" ? [required(`${at}.name`)] : dnsLabelProblems(name).map((why) => wrong(`${at}.name`, name, why));
-  return [...ofName, ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : [])];
+  const twice = earlier.some((other) => other.name === name);
+  const message = `Duplicate value: ${JSON.stringify(name)}`;
+  return [
+    ...ofName,
+    ...(twice ? [{ type: "FieldValueDuplicate", field: `${at}.name`, message } as const] : []),
+    ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : []),
+  ];
 }
 
 function daemonSetProblems(object: ApiObject): FieldProblem[] {

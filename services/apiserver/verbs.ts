@@ -2,11 +2,13 @@
 import type { Clock, Random } from "../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "./answer.ts";
 import { deleteOptionsIn, objectIn } from "./bodies.ts";
-import { type Lists, versionIn } from "./list.ts";
+import { isDryRun } from "./dry-run.ts";
+import { integerIn, type Lists, versionIn } from "./list.ts";
 import { rendererFor } from "./negotiation.ts";
 import type { ApiObject } from "./objects.ts";
 import { isApply, patchIn } from "./patches.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
+import { checkAbsent } from "./refusals.ts";
 import type { Place, Registry } from "./registry.ts";
 import type { Renderer } from "./render.ts";
 import type { StorageName } from "./resources.ts";
@@ -54,7 +56,7 @@ class Verbs {
     this.#call = call;
     this.#place = { resource: call.resource, namespace: call.namespace, name: call.name };
     // kubectl --dry-run=server wants to know what would happen.
-    this.#registry = call.query.get("dryRun") === "All" ? parts.registry.dry() : parts.registry;
+    this.#registry = isDryRun(call) ? parts.registry.dry() : parts.registry;
     this.#renderer = rendererFor(call, () => parts.clock.wallMs());
   }
 
@@ -62,6 +64,7 @@ class Verbs {
     const { subresource, resource, verb } = this.#call;
     if (subresource !== "" && subresource !== "status") return this.#postToPod();
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
+    if (subresource === "status" && verb === "delete") throw methodNotAllowed();
     switch (verb) {
       case "get":
         this.#parts.lists.checkVersion(versionIn(this.#call.query));
@@ -105,7 +108,10 @@ class Verbs {
 
   #update(): Answer {
     const object = objectIn(this.#call);
-    if (STRATEGIES[this.#call.resource.storage].createsOnUpdate && !this.#exists()) return this.#createNamed(object);
+    if (!this.#exists()) {
+      checkAbsent(this.#place, object.metadata);
+      if (STRATEGIES[this.#call.resource.storage].createsOnUpdate) return this.#createNamed(object);
+    }
     return this.#shown(this.#registry.replace(this.#place, this.#part(), object), 200);
   }
 
@@ -138,6 +144,9 @@ class Verbs {
   }
 
   #deleteAll(): Answer {
+    const { resource, namespace } = this.#call;
+    // Nothing is deleted in all namespaces at once, and no namespaces are.
+    if (resource.namespaced ? namespace === "" : resource.storage === "namespaces") throw methodNotAllowed();
     const options = deleteOptionsIn(this.#call);
     const page = this.#parts.lists.page(this.#selection(), new URLSearchParams());
     for (const { namespace, name } of page.items) {
@@ -172,7 +181,7 @@ class Verbs {
 
   #watchOptions(): WatchOptions {
     const { query } = this.#call;
-    const seconds = Number(query.get("timeoutSeconds") ?? 0) || 0;
+    const seconds = integerIn(query, "timeoutSeconds");
     return {
       resourceVersion: versionIn(query),
       bookmarks: ["true", "1"].includes(query.get("allowWatchBookmarks") ?? ""),

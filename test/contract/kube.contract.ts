@@ -10,6 +10,7 @@ import { objectsContract } from "./kube.objects.ts";
 import { patchesContract } from "./kube.patches.ts";
 import { portContract } from "./kube.port.ts";
 import { type AddressedServer, type ProvidedServer, RawClient } from "./kube.provided.ts";
+import { refusalsContract } from "./kube.refusals.ts";
 import { tablesContract } from "./kube.tables.ts";
 import { watchesContract } from "./kube.watches.ts";
 
@@ -30,6 +31,7 @@ export function kubeContract<S extends ProvidedServer>(
   describe("objects", () => objectsContract(() => client));
   describe("patches", () => patchesContract(() => client));
   describe("deletes", () => deletesContract(() => client));
+  describe("refusals", () => refusalsContract(() => client));
   describe("events", () => eventsContract(() => client));
   describe("tables", () => tablesContract(() => client));
   describe("the port", () => portContract(() => server));

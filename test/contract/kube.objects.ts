@@ -3,6 +3,10 @@ import { expect, test } from "vitest";
 import { nodeNamed, nodePath, podNamed, type RawClient } from "./kube.provided.ts";
 
 const PODS = "/api/v1/namespaces/default/pods";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const EVENTS = "/api/v1/namespaces/default/events";
+const NEW_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events";
+const FOREIGN_UID = "00000000-0000-4000-8000-000000000000";
 
 /** Registers the tests; `client` gives the client of the server under contract. */
 export function objectsContract(client: () => RawClient): void {
@@ -111,6 +115,49 @@ export function objectsContract(client: () => RawClient): void {
     });
   });
 
+  test.each([
+    ["leases", LEASES, "coordination.k8s.io/v1", "Lease", "leases.coordination.k8s.io", "leases/kube-node-lease/"],
+    ["events", EVENTS, "v1", "Event", "events", "events/default/"],
+    ["events.k8s.io", NEW_EVENTS, "events.k8s.io/v1", "Event", "events.events.k8s.io", "events/default/"],
+    ["nodes", "/api/v1/nodes", "v1", "Node", "nodes", "minions/"],
+    ["pods", PODS, "v1", "Pod", "pods", "pods/default/"],
+  ])("an update with a uid never makes anew what was deleted: %s", async (_, path, apiVersion, kind, named, key) => {
+    const gone = { apiVersion, kind, metadata: { name: "o-gone", uid: FOREIGN_UID, resourceVersion: "1" } };
+    const { status, object } = await client().put(`${path}/o-gone`, gone);
+    expect(status).toBe(409);
+    expect(object).toMatchObject({
+      reason: "Conflict",
+      message:
+        `Operation cannot be fulfilled on ${named} "o-gone": StorageError: invalid object, Code: 4, ` +
+        `Key: /registry/${key}o-gone, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ` +
+        `UID in precondition: ${FOREIGN_UID}, UID in object meta: `,
+    });
+    expect((await client().get(`${path}/o-gone`)).status).toBe(404);
+  });
+
+  test.each([
+    ["its resourceVersion", (version: string | undefined) => version],
+    ["an old resourceVersion", () => "1"],
+    ["none", () => undefined],
+  ])("an update that names another uid and %s is 409 Conflict about the uid", async (_, versionFrom) => {
+    const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", spec: { leaseDurationSeconds: 40 } };
+    const { object } = await client().post(LEASES, { ...body, metadata: { generateName: "o-other-" } });
+    const { name, uid, resourceVersion } = object.metadata;
+    const other = { name, uid: FOREIGN_UID, resourceVersion: versionFrom(resourceVersion) };
+    const { status, object: refusal } = await client().put(`${LEASES}/${name}`, { ...body, metadata: other });
+    expect(status).toBe(409);
+    expect(refusal).toMatchObject({
+      reason: "Conflict",
+      message: expect.stringContaining(`UID in precondition: ${FOREIGN_UID}, UID in object meta: ${uid}`),
+    });
+  });
+
+  test("an update without a uid makes a lease that is not there, and no node", async () => {
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "o-made" } };
+    expect((await client().put(`${LEASES}/o-made`, lease)).status).toBe(201);
+    expect((await client().put(nodePath("o-made"), nodeNamed("o-made"))).status).toBe(404);
+  });
+
   test("an update that changes nothing keeps the resourceVersion", async () => {
     const { object } = await client().post("/api/v1/nodes", nodeNamed("o-same"));
     const again = await client().put(nodePath("o-same"), object);
@@ -137,6 +184,15 @@ export function objectsContract(client: () => RawClient): void {
     };
     const viaMain = await client().put(nodePath("o-status"), main);
     expect(viaMain.object).toMatchObject({ spec: { unschedulable: true }, status: { phase: "Running" } });
+  });
+
+  test("a node's quantities are written in their shortest form, and what is none is 400", async () => {
+    const capacity = { cpu: "4000m", memory: "1024Mi", pods: "1000", a: "0.5", b: "0.5Ki", c: "1e3", d: "1500Mi" };
+    const { object } = await client().post("/api/v1/nodes", nodeNamed("o-quantities", { status: { capacity } }));
+    const shortest = { cpu: "4", memory: "1Gi", pods: "1k", a: "500m", b: "512", c: "1e3", d: "1500Mi" };
+    expect(object.status).toMatchObject({ capacity: shortest, allocatable: shortest });
+    const bad = await client().post("/api/v1/nodes", nodeNamed("o-none", { status: { capacity: { cpu: "many" } } }));
+    expect(bad.status).toBe(400);
   });
 
   test("an object without a name, or with a bad one, is 422 Invalid", async () => {

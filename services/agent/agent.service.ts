@@ -59,6 +59,7 @@ export function previewNode(io: AgentIo, done: (candidate: Candidate, problems: 
     const preview = new StatusSync({
       ...io,
       health: () => healthOf(runtime, io, false),
+      found: () => {},
       emit: () => {},
       onRepeatedFailure: () => {},
     });
@@ -118,9 +119,8 @@ class NodeAgent implements Agent {
       ...io,
       onRepeatedFailure,
       health: () => healthOf(this.#runtime, io, this.#shuttingDown),
-      emit: (node, events) => {
-        for (const event of events) this.#events.record(occurrenceOf(node, event));
-      },
+      found: (node) => this.#tell(node, [STARTING]),
+      emit: (node, events) => this.#tell(node, events),
     });
     this.#lease = new LeaseKeeper({
       clock,
@@ -146,12 +146,23 @@ class NodeAgent implements Agent {
     for (const timer of this.#timers.values()) timer.cancel();
     this.#stopRegistering?.();
     this.#lease.stop();
-    const leave = () => {
-      if (this.#io.settings.deleteLeaseOnStop) this.#lease.remove(done);
-      else done();
+    this.#status.hurry();
+    // Side by side: neither should miss its time because the API has no room for the other.
+    const last = [
+      ...(this.#registered ? [(over: () => void) => this.#status.sync(over)] : []),
+      ...(this.#io.settings.deleteLeaseOnStop ? [(over: () => void) => this.#lease.remove(over)] : []),
+    ];
+    let open = last.length;
+    const over = () => {
+      open -= 1;
+      if (open === 0) done();
     };
-    if (this.#registered) this.#status.sync(leave);
-    else leave();
+    if (open === 0) done();
+    for (const begin of last) begin(over);
+  }
+
+  #tell(node: NodeObject, events: readonly NodeEvent[]): void {
+    for (const event of events) this.#events.record(occurrenceOf(node, event));
   }
 
   /** The loops of 9.1, once the runtime has been asked for the first time. */

@@ -28,6 +28,8 @@ import {
 
 /** kubelet's nodeStatusUpdateRetry. */
 const TRIES = 5;
+/** Whoever is asked to end waits no longer than this for room at the API. */
+const LAST_PAUSE_MS_MAX = 2_000;
 
 /** What a status sync needs. */
 export interface StatusSyncOptions {
@@ -38,6 +40,8 @@ export interface StatusSyncOptions {
   readonly settings: AgentSettings;
   readonly figures: FiguresSource;
   readonly health: () => Health;
+  /** Called once, when the API first shows the node to one who does not register it. */
+  readonly found: (node: NodeObject) => void;
   /** Emits Events about the node; called only once what they tell stands at the API (better than L46). */
   readonly emit: (node: NodeObject, events: readonly NodeEvent[]) => void;
   /** Called when heartbeats fail again and again: the connection may be dead. */
@@ -60,10 +64,19 @@ export class StatusSync {
   /** The node as the API last showed it. */
   #known: NodeObject | null = null;
   #busy = false;
+  #hurried = false;
+  /** Ends the round that waits for room at the API. */
+  #giveUp: (() => void) | null = null;
   readonly #waiting: (() => void)[] = [];
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
+  }
+
+  /** Waits for nothing long any more: a round that does is over, and leaves its place to the last one. */
+  hurry(): void {
+    this.#hurried = true;
+    this.#giveUp?.();
   }
 
   /** All a setter may look at, from fresh figures. */
@@ -126,12 +139,7 @@ export class StatusSync {
   }
 
   #try(tried: number, done: (outcome: SyncOutcome) => void): void {
-    const { clock, kube, log, settings, onRepeatedFailure } = this.#options;
-    if (tried === TRIES) {
-      log.error("node status not posted, trying again at the next round", { node: settings.nodeName, tries: TRIES });
-      done("failed");
-      return;
-    }
+    const { kube, log, settings, onRepeatedFailure } = this.#options;
     const failed = (refusal: Refusal) => {
       if (refusal.outcome === "gone") {
         done("gone");
@@ -139,9 +147,11 @@ export class StatusSync {
       }
       if (tried > 0) onRepeatedFailure();
       log.warn("node status not posted", { node: settings.nodeName, attempt: tried + 1, detail: refusal.detail });
-      const again = () => this.#try(tried + 1, done);
-      if (refusal.outcome === "throttled") clock.after(Math.min(refusal.retryAfterMs, settings.statusComputeMs), again);
-      else again();
+      if (tried + 1 === TRIES) {
+        log.error("node status not posted in this round", { node: settings.nodeName, tries: TRIES });
+        done("failed");
+      } else if (refusal.outcome === "throttled") this.#tryLater(refusal.retryAfterMs, tried, done);
+      else this.#try(tried + 1, done);
     };
     kube.read(nodeRef(settings.nodeName), (reply) => {
       if (reply.outcome === "ok") this.#update(asNode(reply.object), failed, done);
@@ -149,7 +159,26 @@ export class StatusSync {
     });
   }
 
+  #tryLater(delayMs: number, tried: number, done: (outcome: SyncOutcome) => void): void {
+    const { clock, settings } = this.#options;
+    if (this.#hurried && this.#waiting.length > 0) {
+      done("failed");
+      return;
+    }
+    const pauseMsMax = this.#hurried ? LAST_PAUSE_MS_MAX : settings.statusComputeMs;
+    const pause = clock.after(Math.min(delayMs, pauseMsMax), () => {
+      this.#giveUp = null;
+      this.#try(tried + 1, done);
+    });
+    this.#giveUp = () => {
+      this.#giveUp = null;
+      pause.cancel();
+      done("failed");
+    };
+  }
+
   #update(node: NodeObject, failed: (refusal: Refusal) => void, done: (outcome: SyncOutcome) => void): void {
+    if (this.#known === null) this.#options.found(node);
     this.#known = node;
     this.look((input) => {
       const { clock, log, settings } = this.#options;

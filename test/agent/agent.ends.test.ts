@@ -80,6 +80,50 @@ describe("a graceful stop", () => {
     },
   );
 
+  const noRoom = (retryAfterSeconds: number): (() => void) => {
+    const fault = { kind: "status", code: 429, retryAfterSeconds } as const;
+    return api.server.faults.add({ fault, when: () => true, times: Number.POSITIVE_INFINITY });
+  };
+
+  it("that meets a round waiting for room at the API ends 2 s after there is room, status and lease told", () => {
+    const agent = api.start({ deleteLeaseOnStop: true });
+    api.clock.advance(5_000);
+    const room = noRoom(60);
+    api.clock.advance(7_000);
+    let stopped = 0;
+    agent.stop(() => stopped++);
+    api.clock.advance(3_000);
+    room();
+    api.clock.advance(2_000);
+    expect(api.condition("Ready")).toMatchObject({ status: "False", message: "node is shutting down" });
+    expect([stopped, api.lease()]).toEqual([1, undefined]);
+  });
+
+  it("for which the API never has room gives up after 8 s, and says what it could not do", () => {
+    const agent = api.start({ deleteLeaseOnStop: true });
+    api.clock.advance(5_000);
+    noRoom(60);
+    api.clock.advance(7_000);
+    let stopped = 0;
+    agent.stop(() => stopped++);
+    api.clock.advance(8_000);
+    expect(stopped).toBe(1);
+    const said = api.log.lines.map(({ message }) => message);
+    expect(said).toContain("lease not deleted");
+    expect(said).toContain("node status not posted in this round");
+  });
+
+  it("leaves a lease alone that somebody made in the meantime", () => {
+    const agent = api.start({ deleteLeaseOnStop: true });
+    api.clock.advance(5_000);
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    api.send("DELETE", `${leases}/node-1`);
+    api.send("POST", leases, { metadata: { name: "node-1" }, spec: { holderIdentity: "another" } });
+    agent.stop(() => {});
+    api.clock.advance(1_000);
+    expect(api.lease()).toMatchObject({ spec: { holderIdentity: "another" } });
+  });
+
   it("before the registration ends at once and registers nothing", () => {
     const agent = api.start();
     let stopped = 0;

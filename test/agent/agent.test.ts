@@ -74,6 +74,16 @@ describe("registration", () => {
     api.clock.advance(0);
     expect(api.sent("POST /api/v1/nodes")).toEqual([]);
     expect(api.condition("Ready")?.status).toBe("True");
+    expect(api.events()[0]).toBe("Starting");
+  });
+
+  it("is waited for when so set, and the start is told once, when the node is there", () => {
+    api.start({ registerNode: false });
+    api.clock.advance(15_000);
+    expect(api.events()).toEqual([]);
+    api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
+    api.clock.advance(30_000);
+    expect(api.told("Starting")).toBe(1);
   });
 
   it("is done again when the node is deleted underneath, with a new lease owner (better than R9.4, L47)", () => {
@@ -88,6 +98,16 @@ describe("registration", () => {
     expect(api.lease()?.metadata.ownerReferences).toMatchObject([{ uid: after }]);
     expect(api.events().filter((reason) => reason === "Starting")).toHaveLength(1);
   });
+
+  it("that somebody else did in the meantime still gets the lease its new owner", () => {
+    api.start();
+    api.clock.advance(5_000);
+    api.send("DELETE", NODE);
+    api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
+    api.send("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1");
+    api.clock.advance(11_000);
+    expect(api.lease()?.metadata.ownerReferences).toMatchObject([{ uid: api.node()?.metadata.uid }]);
+  });
 });
 
 describe("the status", () => {
@@ -100,6 +120,15 @@ describe("the status", () => {
     expect(api.sent("PATCH")).toEqual([]);
     api.clock.advance(15_000);
     expect(api.sent("PATCH")).toEqual([`PATCH ${STATUS}`]);
+  });
+
+  it("with quantities that the API writes in a shorter form is not posted each round", () => {
+    api.start({ maxPods: 1000 });
+    api.clock.advance(1_000);
+    expect(api.node()?.status?.capacity).toMatchObject({ pods: "1k" });
+    api.forget();
+    api.clock.advance(60_000);
+    expect(api.sent("PATCH")).toEqual([]);
   });
 
   it("is posted at the next round when something changed, with its Event (R9.12)", () => {

@@ -40,6 +40,8 @@ export interface ZoneActorOptions {
 export interface Circumstances {
   readonly zone: Zone;
   readonly outlook: Outlook;
+  /** What was last announced of the zone, whoever minded it then; null when nothing is remembered. */
+  readonly announced: BodyOf<"judged.zone"> | null;
 }
 
 /** A zone of which this process is the owner. */
@@ -51,10 +53,14 @@ export class ZoneActor {
   readonly #clearing: Repetition<string>;
   #life: ZoneLife = FIRST_ZONE_LIFE;
   #since: number;
+  /** What was announced before this owner began, until it is known whether that goes on. */
+  #inherited: BodyOf<"judged.zone"> | null = null;
   /** Null until the whole cluster has been seen once: till then the actor is silent. */
   #bucket: Bucket | null = null;
   #zone: Zone | null = null;
   #announced = "";
+  /** Whether the zone had no member when it was last announced. */
+  #isToldEmpty = false;
   /** Id of the ask that the last turn led to. */
   #lastTurn: string | null = null;
   #timer: Timer | null = null;
@@ -78,12 +84,14 @@ export class ZoneActor {
 
   /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
   evaluate(circumstances: Circumstances, cause: string | null): void {
-    const { zone, outlook } = circumstances;
+    const { zone, outlook, announced } = circumstances;
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
+    if (this.#bucket === null) this.#inherit(announced);
     const damage = damageOf(zone.count, profile.unhealthyZoneThreshold);
     const isHalted = outlook === "disrupted" || (outlook === "unclear" && this.#life === "Halted");
     this.#enter(nextZoneLife(this.#life, { type: isHalted ? "everyZoneDown" : damage }));
+    if (outlook !== "unclear") this.#inherited = null;
     const perSecond = isHalted ? 0 : taintsPerSecondOf(damage, zone.count.size, profile);
     const now = clock.monotonicMs();
     if (this.#bucket === null) this.#begin(perSecond, now);
@@ -117,9 +125,9 @@ export class ZoneActor {
     this.#options.wake();
   }
 
-  /** Whether nothing would be lost by forgetting this zone: nobody waits, and a new bucket would be as full. */
+  /** Whether nothing is lost by forgetting this zone: all know it empty, and a new bucket would be as full. */
   isSpent(): boolean {
-    if (this.#bucket === null) return true;
+    if (this.#bucket === null || !this.#isToldEmpty) return false;
     const isFull = this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs());
     return isFull && this.#queue.size === 0;
   }
@@ -149,7 +157,20 @@ export class ZoneActor {
     if (life === this.#life) return;
     this.#options.io.log.info("zone state changed", { zone: this.#options.zone, from: this.#life, to: life });
     this.#life = life;
-    this.#since = this.#options.io.clock.wallMs();
+    this.#since = this.#sinceOf(life);
+  }
+
+  #inherit(announced: BodyOf<"judged.zone"> | null): void {
+    this.#inherited = announced;
+    this.#since = this.#sinceOf(this.#life);
+  }
+
+  /** Since when the zone is in a state that this owner finds now: longer than that, where it was announced before. */
+  #sinceOf(life: ZoneLife): number {
+    const now = this.#options.io.clock.wallMs();
+    const { state, halted, since = now } = this.#inherited ?? {};
+    const isOn = state === announcedState(life) && halted === (life === "Halted");
+    return isOn ? Math.min(since, now) : now;
   }
 
   /** Takes the zone over: its queue from what is judged, its pace from the taints that stand on its nodes. */
@@ -220,6 +241,7 @@ export class ZoneActor {
     const announced = JSON.stringify(told);
     if (!again && announced === this.#announced) return;
     this.#announced = announced;
+    this.#isToldEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, this.#options.io.clock.monotonicMs());
     this.#options.io.bus.publish("judged.zone", { ...told, tokens }, cause);
   }

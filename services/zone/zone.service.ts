@@ -12,9 +12,9 @@ import { type Move, type Zone, ZoneRoster } from "./zone.roster.ts";
 /** A zone that has lost all its members. */
 const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 } };
 
-/** What another owner has announced of its zone. */
+/** What the owner of a zone has announced of it. */
 interface Announcement {
-  readonly damage: Damage | null;
+  readonly body: BodyOf<"judged.zone">;
   readonly heardAt: number;
 }
 
@@ -84,7 +84,7 @@ class Zones {
 
   #hear({ body }: Message<"judged.zone">): void {
     const heardAt = this.#io.clock.monotonicMs();
-    this.#announcements.set(body.zone, { damage: damageOfState(body.state), heardAt });
+    this.#announcements.set(body.zone, { body, heardAt });
     if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
@@ -132,8 +132,9 @@ class Zones {
     if (this.#isStopped) return;
     const outlook = this.#seesAll() ? this.#outlook() : null;
     for (const [zone, actor] of this.#actors) {
+      const announced = this.#announcements.get(zone)?.body ?? null;
       if (outlook === null) actor.pause();
-      else actor.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook }, cause);
+      else actor.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
     }
   }
 
@@ -155,7 +156,7 @@ class Zones {
   /** What another process has announced of its zone lately; null when nothing is known. */
   #announced(zone: string): Damage | null {
     const announcement = this.#announcements.get(zone);
-    return announcement !== undefined && this.#isFresh(announcement) ? announcement.damage : null;
+    return announcement !== undefined && this.#isFresh(announcement) ? damageOfState(announcement.body.state) : null;
   }
 
   #isFresh({ heardAt }: Announcement): boolean {
@@ -176,13 +177,14 @@ class Zones {
     this.#wake(null);
   }
 
-  /** Lets go of zones without members whose pace no longer matters, of old announcements and of unknown nodes. */
+  /** Lets go of empty zones whose pace no longer matters, of what was announced of them and of unknown nodes. */
   #forget(): void {
     for (const [zone, actor] of this.#actors) {
       if (this.#roster.zone(zone) === null && actor.isSpent()) this.#actors.delete(zone);
     }
     for (const [zone, announcement] of this.#announcements) {
-      if (!this.#isFresh(announcement)) this.#announcements.delete(zone);
+      const isAbandoned = this.#roster.zone(zone) === null;
+      if (isAbandoned && !this.#isFresh(announcement)) this.#announcements.delete(zone);
     }
     const now = this.#io.clock.monotonicMs();
     this.#roster.dropStrangers((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);

@@ -111,6 +111,67 @@ describe("zones minded by different processes", () => {
   });
 });
 
+describe("a zone that another process takes over is in its state since the state began", () => {
+  const hand = ({ owners }: ReturnType<typeof splitWorld>, zone: string) => {
+    owners.a.fleet.set("zone", shardOf(zone), false);
+    owners.b.fleet.set("zone", shardOf(zone), true);
+  };
+
+  test("where the two processes follow each other at once", () => {
+    const split = splitWorld();
+    const { world, nodes } = split;
+    world.silence(nodes.a);
+    world.advance(60 * S);
+    const { since } = stateOf(world, ZONE_A) ?? {};
+    hand(split, ZONE_A);
+    world.advance(60 * S);
+    expect(world.said("judged.zone").findLast(({ body }) => body.zone === ZONE_A)?.source).toBe("zone@zone-b");
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", since });
+  });
+
+  test("where nobody has minded it for a while", () => {
+    const { world, owners } = splitWorld();
+    const { since } = stateOf(world, ZONE_A) ?? {};
+    owners.a.process.kill();
+    world.advance(60 * S);
+    owners.b.fleet.set("zone", shardOf(ZONE_A), true);
+    world.advance(10 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "Normal", since });
+  });
+
+  test("but since now where it is in another one by then", () => {
+    const { world, nodes, owners } = splitWorld();
+    owners.a.process.kill();
+    world.silence(nodes.a);
+    world.advance(60 * S);
+    const takenOverAt = world.clock.wallMs();
+    owners.b.fleet.set("zone", shardOf(ZONE_A), true);
+    world.advance(10 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", since: takenOverAt });
+  });
+
+  test("where it is halted, though its new owner learns only later that its neighbour is still down too", () => {
+    const { world, nodes, owners } = splitWorld();
+    const heirs = ["c", "d"].map((name) => {
+      const fleet = new HandFleet(`zone-${name}`);
+      world.start({ zone: zoneService }, { member: fleet.member, fleet });
+      return fleet;
+    });
+    world.silence([...nodes.a, ...nodes.b]);
+    world.advance(60 * S);
+    const { since } = stateOf(world, ZONE_A) ?? {};
+    owners.a.process.kill();
+    owners.b.process.kill();
+    world.advance(60 * S);
+    heirs[0]?.set("zone", shardOf(ZONE_A), true);
+    world.advance(60 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", halted: false });
+    heirs[1]?.set("zone", shardOf(ZONE_B), true);
+    world.advance(10 * S);
+    expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", halted: true, since });
+  });
+});
+
 /** A bus on which judgements can be told that no node service has passed. */
 const strangerOf = (world: EvictionWorld): Bus =>
   typedBus({
@@ -154,6 +215,20 @@ test("a node that waits for its turn is tainted though it was last judged evicte
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 2, queueLength: 0 });
   world.advance(60 * S);
   expect(world.taintedAt(waiting)).toBeGreaterThan(0);
+});
+
+test("a zone that lost its last node while its owner could not judge is announced as empty, as soon as it can", () => {
+  const world = new EvictionWorld();
+  const [last = ""] = world.addZone("a", 1);
+  const [blinding = ""] = world.addZone("b", 3);
+  world.run();
+  world.advance(20 * S);
+  strangerOf(world).publish("judged.node", judgedNode(blinding, { uid: "another", zone: ZONE_B }), null);
+  world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: last }, urgency: 0 });
+  world.advance(9 * S);
+  expect(stateOf(world, ZONE_A)).toMatchObject({ size: 1 });
+  world.advance(60 * S);
+  expect(stateOf(world, ZONE_A)).toMatchObject({ size: 0, state: "Initial" });
 });
 
 test("the numbers of a zone are those of its counted nodes (P13)", () => {

@@ -42,6 +42,11 @@ export class Census {
     return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
   }
 
+  /** Whether every node of a shard can be known now. */
+  isTold(shard: number, nowMs: number): boolean {
+    return this.#views[shard]?.blindness(nowMs) === null;
+  }
+
   /** Whether every node there is can be known now. */
   isWhole(nowMs: number): boolean {
     return this.#views.every((view) => view.blindness(nowMs) === null);

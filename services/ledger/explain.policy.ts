@@ -1,6 +1,6 @@
 /** Why a node or a pod is as it is, in plain sentences: decided from the facts and the history at one instant. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { SilentReason } from "../../protocols/names.ts";
+import { SilentReason, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
@@ -17,7 +17,10 @@ import { countText, listText, paceText, spanText, taintText } from "./words.ts";
 export interface Grounds {
   readonly facts: Facts;
   readonly history: History;
-  readonly profile: Pick<Profile, "nodeMonitorGraceMs" | "nodeStartupGraceMs" | "largeClusterSizeThreshold">;
+  readonly profile: Pick<
+    Profile,
+    "nodeMonitorGraceMs" | "nodeStartupGraceMs" | "largeClusterSizeThreshold" | "evictionMode"
+  >;
   /** Why no verdict can be passed on a node now; null when it can. */
   readonly blindness: (node: string) => string | null;
   /** Why it cannot be said that a node which nobody told of is not there; null when it can. */
@@ -42,17 +45,29 @@ export function explainNode(name: string, grounds: Grounds): Explanation | null 
 
 /** Explains a pod; null when nothing was ever decided about it. */
 export function explainPod(namespace: string, name: string, grounds: Grounds): Explanation | null {
-  const timeline = timelineOf({ kind: "Pod", namespace, name }, grounds.history);
+  const subject = { kind: "Pod", namespace, name } as const;
+  const timeline = timelineOf(subject, grounds.history);
   const pod = grounds.facts.pods.named(namespace, name);
   if (pod === undefined && timeline.length === 0) return null;
-  const node = presentNode(pod?.judged?.node ?? pod?.asked?.node ?? "", grounds);
+  if (pod === undefined) return { sentences: sparedSentences(subject, grounds), timeline };
+  const node = presentNode(pod.judged?.node ?? pod.asked?.node ?? "", grounds);
   const sentences = [
-    pod === undefined
-      ? `Nothing asks pod ${namespace}/${name} to go.`
-      : podSentence(pod, `Pod ${namespace}/${name}`, node?.observed ?? null, grounds.now),
+    podSentence(pod, `Pod ${namespace}/${name}`, node?.observed ?? null, grounds.now),
     ...(node === undefined ? [] : nodeSentences(node, grounds)),
   ];
   return { sentences, timeline };
+}
+
+/** A pod that nothing asks to go, and what is to come for it where its node waits for its turn. */
+function sparedSentences(subject: Subject, grounds: Grounds): string[] {
+  const pod = `pod ${subject.namespace}/${subject.name}`;
+  const node = presentNode(grounds.history.nodeOf(subject) ?? "", grounds);
+  if (node?.judged?.eviction !== "toBeEvicted") return [`Nothing asks ${pod} to go.`];
+  const zone = zoneTitleOf(node.judged.zone);
+  return [
+    `Nothing asks ${pod} to go yet: node ${node.name}, on which it was last told of, waits for its turn in zone ${zone}.`,
+    ...nodeSentences(node, grounds),
+  ];
 }
 
 /** The node of that name; none where a judgement came after it had left, and it can be known that it is not there. */
@@ -76,7 +91,10 @@ function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
   if (judged === null) return sentences;
   const zone = grounds.facts.zones.get(judged.zone)?.judged;
   if (zone !== undefined) sentences.push(zoneSentence(zone));
-  if (judged.eviction === "toBeEvicted" && zone !== undefined) sentences.push(turnSentence(zone, grounds.profile));
+  if (judged.eviction === "toBeEvicted" && zone !== undefined) {
+    sentences.push(turnSentence(zone, grounds.profile));
+    if (zone.taintsPerSecond > 0) sentences.push(consequenceSentence(judged, grounds.profile));
+  }
   if (!judged.counted) sentences.push("It is excluded by its label from what decides its zone's state.");
   const blindness = grounds.blindness(node.name);
   if (blindness !== null) sentences.push(`Nothing is decided against it at present: ${blindness}.`);
@@ -139,6 +157,14 @@ function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }
   const nextMs = Math.max(0, (1 - tokens) / taintsPerSecond) * 1000;
   const company = queueLength === 1 ? "alone" : `with ${countText(queueLength - 1, "other")}`;
   return `It waits for its turn ${company}, at ${paceText(taintsPerSecond)}; the next turn comes in about ${spanText(nextMs)}.`;
+}
+
+/** What a turn brings. */
+function consequenceSentence({ ready }: JudgedNode, { evictionMode }: Grounds["profile"]): string {
+  if (evictionMode !== "taint") return "When its turn comes, its pods are deleted.";
+  const key = ready === "False" ? TaintKey.notReady : TaintKey.unreachable;
+  const taint = taintText({ key, effect: TaintEffect.noExecute });
+  return `When its turn comes, it is tainted ${taint}, and each of its pods stays as long as it tolerates that.`;
 }
 
 function podSentence(

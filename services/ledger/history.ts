@@ -16,6 +16,8 @@ const CHAIN_MAX = 16;
 
 interface Entry {
   decision: Decision;
+  /** The node it happened on; null where what it tells of was gone. */
+  node: string | null;
   readonly ids: string[];
 }
 
@@ -56,8 +58,10 @@ export class History {
     const again = last !== undefined && last === entries.at(-1) && isAgain(last.decision, text, at) ? last : null;
     const times = (again?.decision.times ?? 0) + 1;
     const decision: Decision = { id, cause: this.#causeOf(message), at, type, object: subject, text, times };
-    const entry = again ?? { decision, ids: [] };
+    const node = nodeOf(message);
+    const entry = again ?? { decision, node, ids: [] };
     entry.decision = decision;
+    entry.node = node;
     this.#name(entry, id);
     if (again === null) this.#place(entries, entry);
     this.#objects.set(keyOf(subject), entries);
@@ -70,6 +74,11 @@ export class History {
   /** What happened to an object, oldest first. */
   of(subject: Subject): readonly Decision[] {
     return (this.#objects.get(keyOf(subject)) ?? []).map(({ decision }) => decision);
+  }
+
+  /** The node on which an object was when it was last spoken of; null when it was gone or never spoken of. */
+  nodeOf(subject: Subject): string | null {
+    return this.#objects.get(keyOf(subject))?.at(-1)?.node ?? null;
   }
 
   /** What led to a decision, the nearest cause first. */
@@ -118,6 +127,10 @@ export class History {
     this.#size -= entries.length;
     for (const { ids } of entries) for (const id of ids) this.#byId.delete(id);
   }
+}
+
+function nodeOf({ type, body }: AnyMessage): string | null {
+  return !("node" in body) || (type === "done.write" && body.outcome === "gone") ? null : body.node;
 }
 
 /** Whether the same happened once more; what is told late happened before and is no repetition. */

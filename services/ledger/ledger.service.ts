@@ -162,6 +162,7 @@ class RunningLedger {
     for (const { node, uid } of departed) {
       this.#hear({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
     }
+    if (this.#census.isTold(message.body.shard, now)) this.#recalled.loseStrangers(message.body.shard);
     if (resync !== null)
       this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason: resync }, message.id);
   }

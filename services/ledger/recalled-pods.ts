@@ -1,9 +1,10 @@
 /**
- * The pods that waited when an earlier ledger ended, until their nodes are seen: what was lifted meanwhile nobody
- * tells. It judges nothing.
+ * The pods that waited when an earlier ledger ended, until their nodes are seen or known not to be there: what was
+ * lifted meanwhile nobody tells. It judges nothing.
  */
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
+import { shardOf } from "../../protocols/subjects.ts";
 import { noExecuteTaints } from "../runtime/toleration.ts";
 import type { Facts } from "./facts.ts";
 
@@ -37,5 +38,12 @@ export class RecalledPods {
   lose(node: string): void {
     for (const uid of this.#uids.get(node) ?? []) this.#facts.pods.drop(uid);
     this.#uids.delete(node);
+  }
+
+  /** Forgets the pods of nodes that are not there; only for a shard of which it is known which nodes there are. */
+  loseStrangers(shard: number): void {
+    for (const node of this.#uids.keys()) {
+      if (shardOf(node) === shard && !this.#facts.nodes.get(node)?.observed) this.lose(node);
+    }
   }
 }

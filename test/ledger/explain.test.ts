@@ -1,6 +1,7 @@
 /** Explanations: a whole story told through the bus, and what the ledger then answers in plain words. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
@@ -17,6 +18,7 @@ import {
   pulse,
   SHARDS,
   UNREACHABLE,
+  WEB,
 } from "./ledger-world.ts";
 
 function seeingWorld(): LedgerWorld {
@@ -224,6 +226,43 @@ describe("a pod", () => {
     silenceStory(world);
     world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }), null);
     expect(podSentence(world)).toBe("Nothing asks pod default/web to go.");
+  });
+
+  describe("on a node that waits for its turn", () => {
+    function waitingPod(profile: Partial<Profile> = {}): LedgerWorld {
+      const world = ledgerWorld({ profile });
+      feelPulses(world);
+      const unknown = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
+      world.tell("judged.zone", judgedZone({ notReady: 4, queueLength: 4, tokens: 0.5 }), null);
+      world.tell("observed.node", observedNode("n-1"), null);
+      world.tell("judged.node", judgedNode("n-1", unknown), null);
+      world.tell("asked.unready", WEB, null);
+      return world;
+    }
+    const sentencesOfPod = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences;
+
+    test("is told that, how long it takes, and what then follows", () => {
+      expect(sentencesOfPod(waitingPod())).toEqual([
+        "Nothing asks pod default/web to go yet: node n-1, on which it was last told of, waits for its turn in zone a.",
+        expect.stringMatching(/^Node n-1 is unknown since /),
+        "It carries no NoExecute taint.",
+        "Its zone a is Normal: 4 of 10 nodes not ready, 4 nodes in the queue.",
+        "It waits for its turn with 3 others, at one node every 10 s; the next turn comes in about 5 s.",
+        "When its turn comes, it is tainted node.kubernetes.io/unreachable:NoExecute, and each of its pods stays as long as it tolerates that.",
+      ]);
+    });
+
+    test("to be drained, not tainted, is told so", () => {
+      expect(sentencesOfPod(waitingPod({ evictionMode: "direct" }))?.at(-1)).toBe(
+        "When its turn comes, its pods are deleted.",
+      );
+    });
+
+    test("is not said to be there once it was found gone", () => {
+      const world = waitingPod();
+      world.tell("done.write", donePod("asked.unready", { outcome: "gone" }), null);
+      expect(sentencesOfPod(world)).toEqual(["Nothing asks pod default/web to go."]);
+    });
   });
 
   test("nobody ever decided about is not made up", () => {

@@ -1,7 +1,6 @@
 /** What an explanation must not claim: that something was done, refused or heard which was not. */
 import { describe, expect, test } from "vitest";
-import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
-import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedEviction,
@@ -11,6 +10,7 @@ import {
   judgedZone,
   type LedgerWorld,
   ledgerWorld,
+  remembering,
   UNREACHABLE,
   WEB,
 } from "./ledger-world.ts";
@@ -175,75 +175,3 @@ describe("a node", () => {
     expect(nodeSentences(world)).toContain(why);
   });
 });
-
-describe("a pod that waited when an earlier ledger ended", () => {
-  const recalled = () => ledgerWorld({ store: remembering(["judged.pod", judgedPod({ deadlineAt: DEADLINE_AT })]) });
-
-  test("waits on while its node is tainted", () => {
-    const world = recalled();
-    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
-    expect(waiting(world)).toHaveLength(1);
-  });
-
-  test("is asked to go by nothing when its node is well again", () => {
-    const world = recalled();
-    expect(waiting(world)).toHaveLength(1);
-    world.tell("observed.node", observedNode("n-1"), null);
-    expect(waiting(world)).toEqual([]);
-    expect(podSentences(world)).toEqual(["Nothing asks pod default/web to go."]);
-  });
-
-  test("and was lifted since is recalled as such, though its node is tainted", () => {
-    const store = remembering();
-    const world = ledgerWorld({ store });
-    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
-    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
-    expect(waiting(world)).toHaveLength(1);
-    store.remember("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }));
-    expect(waiting(world)).toEqual([]);
-  });
-
-  test("is asked to go by nothing when its node has left", () => {
-    const world = recalled();
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
-    expect(waiting(world)).toEqual([]);
-  });
-
-  test("waits on for what was heard since, though an earlier try to delete it was only rehearsed", () => {
-    const store = remembering();
-    const world = ledgerWorld({ store });
-    world.clock.advance(1000);
-    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
-    store.remember("done.write", donePod("asked.eviction", { outcome: "shadowed" }));
-    expect(waiting(world)).toHaveLength(1);
-    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is to be deleted at 2026-01-01T00:05:00Z, /);
-  });
-
-  test("is not recalled when its node is known to be well", () => {
-    const store = remembering();
-    const world = ledgerWorld({ store });
-    world.tell("observed.node", observedNode("n-1"), null);
-    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
-    expect(waiting(world)).toEqual([]);
-  });
-});
-
-/** A store whose earlier ledger heard these messages, and which may remember more of them later. */
-function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
-  let receive: (message: AnyMessage) => void = () => {};
-  let count = 0;
-  const store = {
-    restore(tell: (message: AnyMessage) => void) {
-      receive = tell;
-      for (const [type, body] of heard) store.remember(type, body);
-    },
-    remember(type: MessageType, body: BodyOf<MessageType>) {
-      receive({ v: 1, id: `earlier:${count++}`, type, source: "s@m", at: START_AT, cause: null, body } as AnyMessage);
-    },
-    keep() {},
-    forget() {},
-    ready: () => true,
-    close() {},
-  };
-  return store satisfies LedgerStore;
-}

@@ -1,6 +1,6 @@
 /** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
 
-import { type BodyOf, MESSAGES } from "../../protocols/messages.ts";
+import { type AnyMessage, type BodyOf, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import type { Bus, Fleet, Io, Kube, KubeObject, Transport, WriteReply, WriteRequest } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
@@ -14,6 +14,9 @@ import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
 import { seededRandom } from "../../services/runtime/random.ts";
 import { judgedNode as judgedInNoZone } from "../support/observed-objects.ts";
+
+/** When an earlier ledger heard what it kept: as the clock of a new world begins. */
+const EARLIER_AT = Date.UTC(2026, 0, 1);
 
 /** An Event as the API would hold it. */
 export interface WrittenEvent {
@@ -191,3 +194,23 @@ export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> 
 
 /** Every shard. */
 export const SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+
+/** A store whose earlier ledger heard these messages, and which may remember more of them later. */
+export function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
+  let receive: (message: AnyMessage) => void = () => {};
+  let count = 0;
+  const store = {
+    restore(tell: (message: AnyMessage) => void) {
+      receive = tell;
+      for (const [type, body] of heard) store.remember(type, body);
+    },
+    remember(type: MessageType, body: BodyOf<MessageType>) {
+      receive({ v: 1, id: `earlier:${count++}`, type, source: "s@m", at: EARLIER_AT, cause: null, body } as AnyMessage);
+    },
+    keep() {},
+    forget() {},
+    ready: () => true,
+    close() {},
+  };
+  return store satisfies LedgerStore;
+}

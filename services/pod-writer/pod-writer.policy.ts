@@ -10,6 +10,7 @@ import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
 import { lineOf } from "../runtime/taint-swap.ts";
 import {
   evictionOf,
+  hasCompleted,
   noExecuteTaints,
   type StandingTaint,
   type TolerationRules,
@@ -49,10 +50,10 @@ function moot(outcome: Moot["outcome"], detail: string): Moot {
 
 /**
  * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way
- * out (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now: a stale
- * view evicts nobody (upstream issues 119862, 139992). How much time has passed the asker knows, who has counted it
- * through any step of the clock; but when its clock is ahead of ours, ours has to agree. In direct mode the node must
- * not be ready and the pod no DaemonSet's.
+ * out (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now, and a
+ * pod that has completed stays: a stale view evicts nobody (upstream issues 119862, 139992). How much time has passed
+ * the asker knows, who has counted it through any step of the clock; but when its clock is ahead of ours, ours has to
+ * agree. In direct mode the node must not be ready and the pod no DaemonSet's.
  */
 export function evictionVerdict(
   ask: BodyOf<"asked.eviction">,
@@ -97,6 +98,7 @@ function taintVerdict(
   { pod }: LivePod,
   rules: EvictionRules,
 ): Verdict {
+  if (hasCompleted(pod)) return moot("refused", `the pod has completed: ${pod.phase}`);
   const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
   if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);

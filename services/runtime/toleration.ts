@@ -1,6 +1,6 @@
 /** When a pod with these tolerations has to leave a node with these NoExecute taints. It reads no clock. */
 import { TaintEffect } from "../../protocols/names.ts";
-import type { Taint, TaintId, Toleration } from "../../protocols/objects.ts";
+import type { ObservedPod, Taint, TaintId, Toleration } from "../../protocols/objects.ts";
 
 /** A NoExecute taint and the instant from which it counts, in milliseconds on whatever clock the caller keeps. */
 export interface StandingTaint {
@@ -55,6 +55,14 @@ const INT64_MAX = 2n ** 63n - 1n;
 /** The taints of a node that evict pods, in order (R8.10). */
 export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
   return taints.filter(({ effect }) => effect === TaintEffect.noExecute);
+}
+
+/** Phases in which a pod has nothing left to run (upstream issue 96363: evicting it only loses its record). */
+const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
+
+/** Whether a pod has completed: taints do not evict it any more. */
+export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
+  return COMPLETED_PHASES.includes(phase);
 }
 
 /**

@@ -4,6 +4,7 @@ import { apiMicroTime, epochMsOf } from "../runtime/api-time.ts";
 import { lineOf } from "../runtime/taint-swap.ts";
 import {
   type Eviction,
+  hasCompleted,
   noExecuteTaints,
   type StandingTaint,
   type TaintLine,
@@ -16,12 +17,9 @@ export interface Now {
   readonly wallMs: number;
 }
 
-/** Phases in which a pod has nothing left to run (upstream issue 96363: evicting it only loses its record). */
-const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
-
 /** Whether taints may evict a pod: not one that has completed, nor one that is on its way out already (L34). */
-export function isEvictable({ phase, deletionAt }: ObservedPod): boolean {
-  return deletionAt === null && !COMPLETED_PHASES.includes(phase);
+export function isEvictable(pod: ObservedPod): boolean {
+  return pod.deletionAt === null && !hasCompleted(pod);
 }
 
 /** A wall-clock instant of the API on the monotonic clock, by how far away it is now. */

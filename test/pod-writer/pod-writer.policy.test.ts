@@ -57,6 +57,8 @@ describe("an eviction by taint", () => {
     ["a pod that is bound to no node", null, "gone"],
     ["a pod that is terminating (L34)", live({ deletionAt: DUE_AT }), "gone"],
     ["a pod that is bound elsewhere", live({}, {}, "b"), "refused"],
+    ["a pod that has succeeded by now (96363)", live({ phase: "Succeeded" }), "refused"],
+    ["a pod that has failed by now (96363)", live({ phase: "Failed" }), "refused"],
     ["a pod that tolerates for ever by now (L22)", live({ tolerations: [{ operator: "Exists" }] }), "refused"],
     [
       "a pod whose toleration was lengthened",

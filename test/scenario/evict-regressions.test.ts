@@ -6,7 +6,7 @@ import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 const S = 1000;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 const tolerating = (seconds: number, key = "maintenance"): Toleration[] => [
-  { key, operator: "Exists", tolerationSeconds: seconds },
+  { key, operator: "Exists", effect: "NoExecute", tolerationSeconds: seconds },
 ];
 
 /** Three nodes under Vigil, 10 s old. */
@@ -162,6 +162,20 @@ test("kubernetes 96363: a completed pod keeps its record and its logs", () => {
   world.patch({ kind: "Pod", namespace: "default", name: "job" }, { status: { phase: "Succeeded" } }, "status");
   world.advance(300 * S);
   expect(world.deleted).toEqual([]);
+});
+
+test("a pod that completes while its eviction is refused keeps its record too (96363)", () => {
+  const world = cluster();
+  world.addTolerantPod("a-0", "job", tolerating(60));
+  const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
+  world.taint("a-0", [MAINTENANCE]);
+  world.advance(120 * S);
+  expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+  world.patch({ kind: "Pod", namespace: "default", name: "job" }, { status: { phase: "Succeeded" } }, "status");
+  mend();
+  world.advance(120 * S);
+  expect(world.deleted).toEqual([]);
+  expect(world.said("judged.pod").at(-1)?.body.sentence).toBe("none");
 });
 
 describe("kubernetes 50067, 135205: a crash between marking a node and marking its pods leaves no pod ready", () => {

@@ -15,7 +15,8 @@ const SIGHTS = "vigil.v1/taints-seen";
 function cluster(): EvictionWorld {
   const world = new EvictionWorld({ pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
   world.addZone("a", 3);
-  world.addTolerantPod("a-0", "pod", [{ key: "maintenance", operator: "Exists", tolerationSeconds: 60 }]);
+  const minute = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 };
+  world.addTolerantPod("a-0", "pod", [minute]);
   return world;
 }
 

@@ -85,7 +85,7 @@ describe.each(lives)("%s", (_what, pass) => {
       ["forever-first", [exists("k1"), exists("k1", 20), exists("k2")], undefined],
       ["least", [exists("k1"), exists("k2", 60)], 80 * S],
       ["each-its-own", [exists("k1", 100), exists("k2", 90)], 110 * S],
-      ["any-key", [{ operator: "Exists", tolerationSeconds: 30 }], 45 * S],
+      ["any-key", [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }], 45 * S],
       ["by-value", [exists("k1"), { key: "k2", value: "v" }], undefined],
       ["other-value", [exists("k1"), { key: "k2", operator: "Equal", value: "w" }], 20 * S],
       ["other-effect", [exists("k1"), { key: "k2", operator: "Exists", effect: "NoSchedule" }], 20 * S],

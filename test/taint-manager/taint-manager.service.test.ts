@@ -8,7 +8,9 @@ import { HandFleet } from "../support/hand-fleet.ts";
 
 const S = 1000;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
-const tolerating: Toleration[] = [{ key: "maintenance", operator: "Exists", tolerationSeconds: 60 }];
+const tolerating: Toleration[] = [
+  { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 },
+];
 
 describe("eyes", () => {
   test("a deadline that comes while nobody observes is kept at the moment somebody does again", () => {

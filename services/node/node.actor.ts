@@ -64,14 +64,16 @@ export class NodeActor {
   constructor(around: NodeSurroundings, node: ObservedNode) {
     const { clock } = around.io;
     const nowMs = clock.monotonicMs();
-    const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
+    const ready = readyConditionOf(node);
+    const transitionAt = ready?.transitionAt ?? node.createdAt;
     this.#around = around;
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     this.#signs = new NodeSigns(nowMs);
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
     this.#since = Math.min(transitionAt, clock.wallMs());
-    this.#transitionMs = apiInstantMs(transitionAt, clock.wallMs(), nowMs);
+    const isUntold = ready?.transitionAt === null;
+    this.#transitionMs = isUntold ? nowMs : apiInstantMs(transitionAt, clock.wallMs(), nowMs);
   }
 
   /** The key of the zone the node belongs to. */
@@ -86,7 +88,8 @@ export class NodeActor {
     const nowMs = this.#around.io.clock.monotonicMs();
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
-    if (before?.transitionAt !== ready?.transitionAt) this.#transitionMs = nowMs;
+    const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
+    if (hasChanged) this.#transitionMs = nowMs;
     // The heartbeat inside a node's own state may come ahead of the batch that tells it.
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
     const isAlive = this.#signs.isStatusKnown && this.#signs.take(heartbeat, nowMs, cause);

@@ -97,7 +97,12 @@ const projection = { interner: new Interner(), problem: () => {} };
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, hasFailed: boolean, report: Report): void {
   const seen = ask.type === "asked.unready" && !hasFailed ? ask.body.resourceVersion : undefined;
   if (seen !== undefined) markAsSeen(around, ask, seen, report);
-  else lookAndAct(around, ask, report);
+  else lookAndAct(around, ask, (result) => report({ ...result, isOnce: isDrain(ask) && result.isLate !== true }));
+}
+
+/** A drain that is called off (R6.10) leaves no trace at the API by which we could tell: only its asker repeats it. */
+function isDrain({ type, body }: PodAsk): boolean {
+  return type === "asked.eviction" && body.mode === "direct";
 }
 
 function markAsSeen(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {

@@ -115,6 +115,19 @@ describe("when every zone was down and half of the nodes are back", () => {
   });
 });
 
+test("a drain called off while the API refuses its deletes does not go on once it takes them (R6.10)", () => {
+  const world = drained(["a-0"]);
+  const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
+  world.advance(300 * S);
+  expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+  world.silence(["a-1", "a-2", "a-3", "a-4", "a-5"]);
+  world.advance(60 * S);
+  expect(world.said("judged.zone").at(-1)?.body.halted).toBe(true);
+  mend();
+  world.advance(120 * S);
+  expect(world.deleted).toEqual([]);
+});
+
 test("a node that waits for its turn says so again, so that no lost message keeps its pods", () => {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);
@@ -125,6 +138,26 @@ test("a node that waits for its turn says so again, so that no lost message keep
   world.advance(400 * S);
   const waiting = world.said("judged.node").filter(({ body }) => body.eviction === "toBeEvicted");
   expect(waiting.slice(0, 4).map(({ atMs }) => atMs - DUE_MS)).toEqual([0, 2 * S, 4 * S, 8 * S]);
+});
+
+test.each(lives)("a transition whose time no kubelet tells counts from when it is seen (R5.3), %s", (_what, pass) => {
+  const world = drained([]);
+  const zone = { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": "a" };
+  const post = (status: string): void => {
+    const conditions = [{ type: "Ready", status, lastTransitionTime: null }];
+    world.patch({ kind: "Node", namespace: "", name: "odd" }, { status: { conditions } }, "status");
+  };
+  world.register("odd", zone, { statusPeriodMs: null });
+  world.addTolerantPod("odd", "odd-pod");
+  post("True");
+  world.advance(600 * S);
+  post("False");
+  pass(world, 0);
+  const seenMs = world.clock.monotonicMs();
+  world.advance(300 * S);
+  expect(world.deleted).toEqual([]);
+  world.advance(STAMP_MS);
+  expect(world.deletedAt("odd-pod")).toBeGreaterThan(seenMs + 300 * S);
 });
 
 test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)", () => {

@@ -37,7 +37,8 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
   const ready = live === null ? null : readyConditionOf(live);
   if (ready?.status === "Unknown") return SO_ALREADY;
   const known = new Set(live?.conditions.map(({ type }) => type));
-  if (live !== null && (ready?.heartbeatAt ?? null) !== ask.basis.statusHeartbeatAt) {
+  const postedAt = ready?.heartbeatAt ?? null;
+  if (postedAt !== null && postedAt !== ask.basis.statusHeartbeatAt) {
     return { kind: "refused", detail: "the kubelet has posted its status since" };
   }
   if (live !== null && (ready !== null) !== restsOnReady(ask)) {

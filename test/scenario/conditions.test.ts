@@ -1,7 +1,7 @@
 /** Scenarios on virtual time: what a kubelet or a person says of a node becomes taints, labels and pods' readiness. */
 import { expect, test } from "vitest";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
-import { SPINE } from "./spine.ts";
+import { ALL_UNKNOWN, ALL_WELL, SPINE } from "./spine.ts";
 
 const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
 
@@ -117,4 +117,19 @@ test("a node someone else made Unknown is not written again (R2.45), and gets it
   expect(cluster.conditions("node-1")).toContain("MemoryPressure=False");
   expect(cluster.said("asked.condition")).toEqual([]);
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
+});
+
+test("a Ready condition that lost its heartbeat time holds no verdict back", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1", statusPeriodMs: null });
+  cluster.start(SPINE);
+  cluster.advance(15_000);
+  const conditions = [{ type: "Ready", lastHeartbeatTime: null }];
+  cluster.patch({ kind: "Node", namespace: "", name: "node-1" }, { status: { conditions } }, "status");
+  cluster.advance(10_000);
+  kubelet.stop();
+  cluster.advance(45_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
+  cluster.advance(1);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
 });

@@ -177,6 +177,17 @@ test("a node that never posted gets its startup grace, then four conditions that
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
 });
 
+test("a node that had not posted for long when Vigil starts gets its startup grace from then on (R2.32)", () => {
+  const cluster = new VirtualCluster();
+  cluster.addNode({ name: "node-1", posts: false, leasePeriodMs: null });
+  cluster.advance(3_600_000);
+  cluster.start(SPINE);
+  cluster.advance(59_000);
+  expect(cluster.conditions("node-1")).toEqual([]);
+  cluster.advance(2_000);
+  expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
+});
+
 test("a node that posts within its startup grace is ready, and its grace is the shorter one from then on", () => {
   const cluster = new VirtualCluster();
   cluster.start(SPINE);

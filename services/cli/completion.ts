@@ -1,6 +1,6 @@
 /** Completion scripts for bash and zsh, written from the table of verbs. */
 import type { Setting } from "../runtime/config.value.ts";
-import type { Verb } from "./verb.ts";
+import { dashed, type Verb } from "./verb.ts";
 
 /** The shells that completion is written for. */
 export const SHELLS = ["bash", "zsh"] as const;
@@ -11,6 +11,8 @@ export function completionScript(shell: (typeof SHELLS)[number], verbs: readonly
   return `${zsh}_vigil() {
   local word="$2" before="$3" verb="\${COMP_WORDS[1]}" words
   [ "$COMP_CWORD" -eq 1 ] && verb=""
+  # To bash the sign between a flag and its value is a word too.
+  [ "$before" = "=" ] && before="\${COMP_WORDS[COMP_CWORD-2]}"
   case "$verb $before" in
 ${valueCases(verbs).join("\n")}
     " "*) words="${verbs.map(({ name }) => name).join(" ")}" ;;
@@ -24,15 +26,21 @@ complete -F _vigil vigil
 
 function wordsOf(verb: Verb): string[] {
   const flags = [...settingsOf(verb).map(({ flag }) => flag), ...verb.aliases.keys(), "help"];
-  return [...verb.firstWords, ...flags.map((flag) => `--${flag}`)];
+  return [...verb.firstWords, ...flags.map(dashed)];
 }
 
 function valueCases(verbs: readonly Verb[]): string[] {
   return verbs.flatMap((verb) =>
     settingsOf(verb).flatMap(({ flag, choices }) =>
-      choices === undefined ? [] : [`    "${verb.name} --${flag}") words="${choices.join(" ")}" ;;`],
+      choices === undefined ? [] : [`    ${patternOf(verb, flag)}) words="${choices.join(" ")}" ;;`],
     ),
   );
+}
+
+/** A flag of a verb in each spelling that takes the same values. */
+function patternOf({ name, aliases }: Verb, flag: string): string {
+  const letters = [...aliases].filter(([alias, { flag: meant }]) => alias.length === 1 && meant === flag);
+  return [flag, ...letters.map(([letter]) => letter)].map((spelling) => `"${name} ${dashed(spelling)}"`).join(" | ");
 }
 
 function settingsOf({ sections }: Verb): Setting[] {

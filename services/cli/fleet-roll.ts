@@ -11,6 +11,7 @@ import { ConfigProblem, type ValuesOf } from "../runtime/config.value.ts";
 import { ownersOf } from "../runtime/fleet.policy.ts";
 import { silentLog } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
+import { checkNatsFiles } from "./nats-files.ts";
 import { natsOptionsOf } from "./nats-options.ts";
 import { tableText } from "./table.ts";
 import { Failure, type Host, untilStopped } from "./verb.ts";
@@ -29,13 +30,15 @@ export interface MemberReport {
 const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
 
 /**
- * Listens to the pulses of a fleet. Throws a Failure when NATS cannot be reached, or does not let us listen, or the
- * process is asked to end.
+ * Listens to the pulses of a fleet. Throws a ConfigProblem when the flags do not say how, a Failure when NATS cannot be
+ * reached, or does not let us listen, or the process is asked to end.
  */
 export async function hearFleet(
   values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
-  host: Pick<Host, "stopped">,
+  host: Pick<Host, "stopped" | "readFile">,
 ): Promise<MemberReport[]> {
+  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
+  checkNatsFiles(values, host);
   const interrupted = untilStopped(host).then(() => {
     throw new Failure("interrupted before the fleet was heard");
   });
@@ -43,7 +46,6 @@ export async function hearFleet(
 }
 
 async function heardOn(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promise<MemberReport[]> {
-  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
   const refusals: string[] = [];
   const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };
   const io = { clock: realClock(), log, metrics: createMetrics() };

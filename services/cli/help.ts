@@ -1,7 +1,7 @@
 /** The help texts, written from the table of verbs. */
 import { exampleOf, type Setting, writeValue } from "../runtime/config.value.ts";
 import { filled } from "./fill.ts";
-import type { Verb } from "./verb.ts";
+import { dashed, type Verb } from "./verb.ts";
 
 const WIDTH_MIN = 60;
 const INDENT = "      ";
@@ -32,7 +32,7 @@ export function verbHelp(verb: Verb, columns: number): string {
     })),
   }));
   const aliases = [...verb.aliases].map(([flag, { meaning, example }]) => ({
-    head: `--${flag}=${example.split(" or ").join("|")}`,
+    head: `${dashed(flag)}=${example.split(" or ").join("|")}`,
     text: meaning,
   }));
   const examples = verb.examples.map(({ command, does }) => ({ head: command, text: does }));
@@ -48,7 +48,9 @@ export function verbHelp(verb: Verb, columns: number): string {
 
 function flagText(setting: Setting): string {
   if (setting.unit === "switch") return `--${setting.flag}`;
-  return `--${setting.flag}=${exampleOf(setting).split(" or ")[0]}`;
+  const example = exampleOf(setting).split(" or ")[0] ?? "";
+  // A shell knows the tilde at the beginning of a word only.
+  return `--${setting.flag}${example.startsWith("~") ? " " : "="}${example}`;
 }
 
 function usageOf({ name, words, sections }: Verb): string {

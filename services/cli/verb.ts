@@ -1,13 +1,13 @@
 /** What a verb of the command line is, and all that one may reach. The verbs themselves are in verbs/. */
 import { type Alias, parseFlags } from "../runtime/config.flags.ts";
-import { ConfigProblem, type SettingTable, type ValuesOf } from "../runtime/config.value.ts";
+import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../runtime/config.value.ts";
 import type { ProcessPort } from "../runtime/process.ts";
 
 /** The world as a verb sees it: where it prints, what it may read, and when it should end. */
 export type Host = ProcessPort;
 
 /** Reads the file that a flag, named without its dashes, was given. Throws a Failure of one line. */
-export function readNamedFile(host: Host, flag: string, path: string): string {
+export function readNamedFile(host: Pick<Host, "readFile">, flag: string, path: string): string {
   return naming(flag, path, () => host.readFile(path));
 }
 
@@ -84,22 +84,43 @@ export interface VerbDefinition<T extends SettingTable> {
 /** Makes a verb whose flags are one table. */
 export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>): Verb {
   const { name, summary, words = "", firstWords = [], wordsMax, settings, examples } = definition;
+  const aliases = shortSpellings(settings);
   return {
     name,
     summary,
     words,
     firstWords,
     sections: [{ title: "Flags", settings }],
-    aliases: new Map(),
+    aliases,
     examples,
     start: async (argv, host) => {
-      const { given, words: said } = parseFlags(argv, settings);
+      const { given, words: said } = parseFlags(argv, settings, aliases);
       if (words === "" && said[0] !== undefined) throw new ConfigProblem(`${said[0]}: vigil ${name} takes flags only`);
       if (wordsMax !== undefined) refuseMore([name, ...said], 1 + wordsMax);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
       return definition.run(Object.fromEntries(values) as ValuesOf<T>, said, host);
     },
   };
+}
+
+/** A flag with its dashes: one before a letter, two before a word. */
+export function dashed(flag: string): string {
+  return `${flag.length === 1 ? "-" : "--"}${flag}`;
+}
+
+/** Letters for flags that fingers know from kubectl. */
+const SHORT: ReadonlyMap<string, string> = new Map([["output", "o"]]);
+
+function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {
+  return new Map(
+    Object.values(settings).flatMap((setting): [string, Alias][] => {
+      const { flag } = setting;
+      const letter = SHORT.get(flag);
+      if (letter === undefined) return [];
+      const meaning = `The same as --${flag}.`;
+      return [[letter, { flag, meaning, example: exampleOf(setting), rewrite: (text) => text }]];
+    }),
+  );
 }
 
 /** Throws a ConfigProblem when there are more words than so many. */

@@ -31,6 +31,7 @@ describe("an answer that leaves something out or is empty says so on standard er
     [["timers"], { count: 20_000, next: [pod, pod] }, "2 of 20000 timers are shown; --limit=10000 shows the most"],
     [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
     [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
+    [["timers", "-o", "json"], { count: 1, next: [pod] }, ""],
     [["zones"], [], "there are no zones"],
     [["timers"], { count: 0, next: [] }, "there are no timers"],
     [["nodes", "--readiness=unknown"], { counts: { ...counts, unknown: 0 }, nodes: [] }, "there are no unknown nodes"],

@@ -42,6 +42,16 @@ describe("help", () => {
     expect(out).toContain("--controllers=*,-taint-eviction-controller");
   });
 
+  test("of run shows flags as a shell takes them: a tilde begins a word", async () => {
+    const { out } = await say(["run", "--help"]);
+    expect(out).toContain("  --kubeconfig ~/.kube/config\n");
+    expect(out).not.toContain("=~");
+  });
+
+  test("of get shows the letter that kubectl has for its output", async () => {
+    expect((await say(["get", "--help"])).out).toContain("Other spellings:\n  -o=table|json\n");
+  });
+
   test("is given even beside flags that are wrong", async () => {
     expect((await say(["run", "--xyzzy", "--help"])).code).toBe(0);
   });
@@ -86,6 +96,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
     [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
+    [["get", "zones", "-o", "wide"], 'vigil: --o=wide: "wide" is none of table, json\n'],
     [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes and get timers take it\n"],
     [["hollow", "--name-prefix=A_B"], /^vigil: --name-prefix=A_B: not what names of nodes can begin with; .*\n$/],
   ])("%j", async (argv, err) => {

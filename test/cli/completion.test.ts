@@ -28,6 +28,8 @@ test.each([
     ["vigil", "run", "--eviction-mode", ""],
     ["taint", "direct"],
   ],
+  [["vigil", "run", "--eviction-mode", "=", "di"], ["direct"]],
+  [["vigil", "get", "zones", "-o", "j"], ["json"]],
   [["vigil", "run", "--enable"], ["--enable-taint-manager"]],
   [["vigil", "get", "z"], ["zones"]],
 ])("after %j bash offers %j", (words, expected) => expect(offered(words)).toEqual(expected));

@@ -3,7 +3,6 @@ import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../runtime/bus.memory.ts";
 import { readNatsAddresses } from "../../runtime/bus.nats.address.ts";
-import { authenticatorOf, tlsOf } from "../../runtime/bus.nats.credentials.ts";
 import { connectNats } from "../../runtime/bus.nats.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { natsOptionsOf } from "../nats-options.ts";
@@ -30,20 +29,6 @@ export interface BusIo {
   readonly member: string;
   /** Told what is waited for. */
   readonly waitsFor: (what: string) => void;
-}
-
-/**
- * Reads the files that prove who we and NATS are, so that a missing one is told before anything is waited for. Throws a
- * Failure that names the file.
- */
-export function checkBusFiles(settings: ProcessSettings): void {
-  const { tls, ...credentials } = natsOptionsOf(settings);
-  try {
-    authenticatorOf(credentials);
-    tlsOf(tls ?? {});
-  } catch (error) {
-    throw failureOf(error);
-  }
 }
 
 /** Opens the bus; waits for a NATS that cannot be reached yet. Throws a Failure when NATS refuses us. */

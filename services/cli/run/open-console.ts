@@ -2,7 +2,7 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
-import { parseAddress } from "../../runtime/config.address.ts";
+import { listenProblem, parseAddress } from "../../runtime/config.address.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import type { ReadableMetrics } from "../../runtime/metrics.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
@@ -24,8 +24,8 @@ export async function openConsole(
     ...parseAddress(listen, flag),
     log,
     metricsText: () => metrics.text(),
-  }).catch((error: Error) => {
-    throw new Failure(`--${flag}=${listen}: ${error.message}`);
+  }).catch(({ cause, message }: Error) => {
+    throw new Failure(`--${flag}=${listen}: ${cause instanceof Error ? listenProblem(cause) : message}`);
   });
   log.info("console is listening", { url: running.url });
   return running;

@@ -11,10 +11,12 @@ import { trimHeap } from "../../runtime/process.heap.ts";
 import { systemRandom } from "../../runtime/random.ts";
 import { type Controller, type ControllerParts, startController } from "../controller.ts";
 import { ExitCode } from "../exit-code.ts";
+import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
-import { checkBusFiles, openBus } from "./open-bus.ts";
+import { openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
+import { logDecisions } from "./shadow-log.ts";
 
 /** How long writes under way may take to finish once we were asked to end; all in all it stays under ten seconds. */
 const DRAIN_MS = 6_000;
@@ -24,7 +26,7 @@ const STARTED_MS = 20_000;
 /** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
-  checkBusFiles(settings);
+  checkNatsFiles(settings, host);
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });
@@ -66,6 +68,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services.join(),
   });
+  if (settings.shadow && controller.ledger !== null) logDecisions(controller.ledger, log);
   const trimming = clock.after(STARTED_MS, trimHeap);
   const problem = await Promise.race([untilStopped(host).then(() => null), crash.promise, bus.lost]);
   trimming.cancel();

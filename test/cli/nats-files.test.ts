@@ -1,0 +1,53 @@
+/** Shows what is said of files about NATS that cannot be used, before anybody waits for NATS. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { runCommandLine } from "../../services/cli/command-line.ts";
+import { makeCertificates } from "../support/certificates.ts";
+import { fakeHost } from "./fake-host.ts";
+
+const FOLDER = mkdtempSync(join(tmpdir(), "vigil-nats-files-"));
+const { caFile, serverKey, clientCert, clientKey } = makeCertificates(FOLDER);
+const none = join(FOLDER, "none");
+const text = join(FOLDER, "text");
+writeFileSync(text, "not what is looked for");
+afterAll(() => rmSync(FOLDER, { recursive: true }));
+
+const get = async (...flags: string[]) => {
+  const host = { ...fakeHost(), readFile: (path: string) => readFileSync(path, "utf8") };
+  const code = await runCommandLine(["get", "fleet", "--nats=tls://127.0.0.1:1", ...flags], host);
+  return { code, err: host.err() };
+};
+
+test.each([
+  [[`--nats-tls-cert=${clientCert}`], `--nats-tls-cert=${clientCert}: is of no use alone`],
+  [[`--nats-tls-key=${clientKey}`], `--nats-tls-key=${clientKey}: is of no use alone`],
+  [[`--nats-nkey=${text}`, `--nats-creds=${text}`], `--nats-nkey=${text}: --nats-creds is given too`],
+])("%j is a usage problem", async (flags, problem) => {
+  const { code, err } = await get(...flags);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^vigil: .*\n$/) });
+  expect(err).toContain(problem);
+});
+
+test.each([
+  [[`--nats-nkey=${none}`], `--nats-nkey=${none}: no such file or directory`],
+  [[`--nats-nkey=${text}`], `--nats-nkey=${text}: must hold an NKey seed, one line that begins with SU`],
+  [[`--nats-creds=${text}`], `--nats-creds=${text}: must hold a JWT and its seed, as nsc writes them`],
+  [[`--nats-tls-ca=${text}`], `--nats-tls-ca=${text}: must hold a certificate in PEM`],
+  [
+    [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${text}`],
+    `--nats-tls-key=${text}: must hold a private key in PEM without a password`,
+  ],
+  [
+    [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${serverKey}`],
+    `--nats-tls-key=${serverKey}: not the key of --nats-tls-cert=${clientCert}`,
+  ],
+])("%j fails with one line", async (flags, problem) => {
+  expect(await get(...flags)).toEqual({ code: 1, err: `vigil: ${problem}\n` });
+});
+
+test("files that can be used are followed by the look for NATS", async () => {
+  const tls = [`--nats-tls-ca=${caFile}`, `--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
+  expect((await get(...tls)).err).toContain("NATS at 127.0.0.1:1 cannot be reached");
+});

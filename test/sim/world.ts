@@ -37,7 +37,7 @@ const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly Check
       { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 90 },
     ],
     [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
-    [{ key: "example.com/maintenance", operator: "Exists", tolerationSeconds: 15 }],
+    [{ key: "example.com/maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 }],
   ],
   unequal: [bearing(null, 20), bearing(200, 20), bearing(40, null), bearing(60, 150), bearing(100, 100)],
 };

@@ -60,6 +60,8 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
   // A patch cannot make another kind of an object; what it says of that is not heard.
   const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
   checkPlace(call, typed);
+  // What belongs to the whole cluster is in no namespace, whatever it says.
+  if (!resource.namespaced) delete typed.metadata.namespace;
   return canonical(viewOf(resource).store(typed), SHAPES[resource.storage]) as ApiObject;
 }
 

@@ -36,6 +36,13 @@ export function checkAbsent(place: Place, { uid = "" }: ObjectMeta): void {
   if (uid !== "") throw otherObject(place, uid, "");
 }
 
+/** The same for what is applied, in other words. */
+export function checkAbsentApplied({ resource, name }: Place, { uid = "" }: ObjectMeta): void {
+  if (uid === "") return;
+  const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+  throw conflict(resource, name, why);
+}
+
 function otherObject(place: Place, uid: string, present: string): ApiFailure {
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${present}`;
   const error = `StorageError: invalid object, Code: 4, ${keyWords(place)}, AdditionalErrorMsg: ${why}`;

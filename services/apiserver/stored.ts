@@ -22,7 +22,7 @@ export class Stored {
   /** Whether a deletion has been asked for. */
   readonly terminating: boolean;
 
-  constructor(fields: Omit<Stored, "object">) {
+  constructor(fields: Omit<Stored, "object" | "at">) {
     this.namespace = fields.namespace;
     this.name = fields.name;
     this.uid = fields.uid;
@@ -31,6 +31,14 @@ export class Stored {
     this.node = fields.node;
     this.phase = fields.phase;
     this.terminating = fields.terminating;
+  }
+
+  /** The same state under a later revision. */
+  at(revision: number): Stored {
+    const { namespace, name, uid, node, phase, terminating } = this;
+    const object = this.object();
+    object.metadata.resourceVersion = String(revision);
+    return new Stored({ namespace, name, uid, node, phase, terminating, revision, json: JSON.stringify(object) });
   }
 
   /** A fresh copy that the caller may change. */

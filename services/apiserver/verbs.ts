@@ -8,7 +8,7 @@ import { rendererFor } from "./negotiation.ts";
 import type { ApiObject } from "./objects.ts";
 import { isApply, patchIn } from "./patches.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
-import { checkAbsent } from "./refusals.ts";
+import { checkAbsent, checkAbsentApplied } from "./refusals.ts";
 import type { Place, Registry } from "./registry.ts";
 import type { Renderer } from "./render.ts";
 import type { StorageName } from "./resources.ts";
@@ -117,7 +117,11 @@ class Verbs {
 
   #patch(): Answer {
     const change = patchIn(this.#call);
-    if (isApply(this.#call) && !this.#exists()) return this.#createNamed(objectIn(this.#call));
+    if (isApply(this.#call) && !this.#exists()) {
+      const object = objectIn(this.#call);
+      checkAbsentApplied(this.#place, object.metadata);
+      return this.#createNamed(object);
+    }
     return this.#shown(this.#registry.update(this.#place, this.#part(), change, "patch"), 200);
   }
 

@@ -126,7 +126,12 @@ export class WatchStream {
 
   #see(change: Change): void {
     const type = this.#typeFor(change);
-    if (type !== null) this.#send(this.#renderer.line(type, change));
+    if (type === null) return;
+    const { now, before } = change;
+    const leaves = type === "DELETED" && change.type !== "DELETED" && before !== null;
+    // What leaves a selection is shown as it last was in it.
+    const told = leaves ? new Change("DELETED", before.at(now.revision), null) : change;
+    this.#send(this.#renderer.line(type, told));
   }
 
   /** A change that moves an object into or out of the selection is an arrival or a departure for this watcher. */

@@ -152,6 +152,28 @@ export function objectsContract(client: () => RawClient): void {
     });
   });
 
+  test("an apply with a uid never makes anew what was deleted", async () => {
+    const gone = { apiVersion: "v1", kind: "Node", metadata: { name: "o-applied", uid: FOREIGN_UID } };
+    const { status, object } = await client().apply(nodePath("o-applied"), gone);
+    expect(status).toBe(409);
+    expect(object.message).toContain(`uid mismatch: the provided object specified uid ${FOREIGN_UID}`);
+    expect((await client().get(nodePath("o-applied"))).status).toBe(404);
+  });
+
+  test("a node is in no namespace, whatever who creates or patches it says", async () => {
+    const namespace = "default";
+    const created = await client().post(
+      "/api/v1/nodes",
+      nodeNamed("o-placed", { metadata: { name: "o-placed", namespace } }),
+    );
+    expect(created.status).toBe(201);
+    expect(created.object.metadata).not.toHaveProperty("namespace");
+    const labels = { moved: "no" };
+    await client().patch(nodePath("o-placed"), "merge-patch", { metadata: { namespace, labels } });
+    const { items } = (await client().get("/api/v1/nodes?fieldSelector=metadata.name%3Do-placed")).object;
+    expect(items).toMatchObject([{ metadata: { name: "o-placed", labels } }]);
+  });
+
   test("an update without a uid makes a lease that is not there, and no node", async () => {
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "o-made" } };
     expect((await client().put(`${LEASES}/o-made`, lease)).status).toBe(201);

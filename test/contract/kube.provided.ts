@@ -64,6 +64,12 @@ export class RawClient {
     return this.#send("PATCH", path, { ...json, "content-type": `application/${kind}+json` }, body);
   }
 
+  /** A server-side apply. */
+  apply(path: string, body: unknown): Promise<RawAnswer> {
+    const headers = { ...json, "content-type": "application/apply-patch+yaml" };
+    return this.#send("PATCH", `${path}?fieldManager=contract`, headers, body);
+  }
+
   delete(path: string, options?: Readonly<Record<string, unknown>>): Promise<RawAnswer> {
     const body = options === undefined ? undefined : { kind: "DeleteOptions", apiVersion: "v1", ...options };
     return this.#send("DELETE", path, json, body);

@@ -66,13 +66,15 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     expect(object).toMatchObject({ status: { conditions: [{ type: "PodScheduled", status: "True" }] } });
   });
 
-  test("an object that leaves a watch's selection is told as DELETED", async () => {
+  test("an object that leaves a watch's selection is told as DELETED, as it last was in it", async () => {
     await client().post(NODES, nodeNamed("w-leaves", { metadata: { name: "w-leaves", labels: { w: "in" } } }));
     await watched(`${NODES}?watch=true&labelSelector=w%3Din`, async (watch) => {
       await watch.event(({ type }) => type === "ADDED");
-      await client().patch(nodePath("w-leaves"), "merge-patch", { metadata: { labels: { w: "out" } } });
+      const change = { metadata: { labels: { w: "out" } } };
+      const { object } = await client().patch(nodePath("w-leaves"), "merge-patch", change);
       const left = await watch.event(({ type }) => type === "DELETED");
-      expect(left.object.metadata.name).toBe("w-leaves");
+      const { resourceVersion } = object.metadata;
+      expect(left.object.metadata).toMatchObject({ name: "w-leaves", labels: { w: "in" }, resourceVersion });
     });
   });
 

@@ -39,6 +39,15 @@ function readOne(address: string): URL {
 }
 
 function credentialsOf(url: URL): { user: string; password: string } | { token: string } {
-  const user = decodeURIComponent(url.username);
-  return url.password === "" ? { token: user } : { user, password: decodeURIComponent(url.password) };
+  const user = plainOf(url, url.username);
+  return url.password === "" ? { token: user } : { user, password: plainOf(url, url.password) };
+}
+
+function plainOf({ protocol, host }: URL, part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (cause) {
+    const shown = JSON.stringify(`${protocol}//***@${host}`);
+    throw new Error(`NATS server ${shown}: write % in its user, password or token as %25`, { cause });
+  }
 }

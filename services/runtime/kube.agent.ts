@@ -13,13 +13,6 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Which proxy leads to which hosts, in the words of the environment variables of these names. */
-export interface ProxyEnvironment {
-  readonly HTTP_PROXY?: string | undefined;
-  readonly HTTPS_PROXY?: string | undefined;
-  readonly NO_PROXY?: string | undefined;
-}
-
 /** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
 export const KEEP_ALIVE_MS = 5_000;
 /** All connections of an agent lead to one server and prove the same, so any may serve any request. */
@@ -31,11 +24,11 @@ const CONNECTION_NAME = "server";
  */
 export class AgentKeeper {
   readonly #secure: boolean;
-  readonly #proxy: ProxyEnvironment;
+  readonly #proxy: string | null;
   #agent: http.Agent | null = null;
   #tls: TlsMaterial | null = null;
 
-  constructor(secure: boolean, proxy: ProxyEnvironment) {
+  constructor(secure: boolean, proxy: string | null) {
     this.#secure = secure;
     this.#proxy = proxy;
   }
@@ -44,7 +37,7 @@ export class AgentKeeper {
     const known = tls === this.#tls || JSON.stringify(tls) === JSON.stringify(this.#tls);
     this.#tls = tls;
     if (this.#agent !== null && known) return this.#agent;
-    const proxyEnv = { ...this.#proxy };
+    const proxyEnv = this.#proxy === null ? {} : { HTTP_PROXY: this.#proxy, HTTPS_PROXY: this.#proxy };
     const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
     const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
     // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.

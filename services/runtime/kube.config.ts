@@ -6,10 +6,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parse } from "yaml";
-import type { ProxyEnvironment } from "./kube.agent.ts";
 import { credentialsFor, type KubeTarget } from "./kube.credentials.ts";
 import { httpsWire, type SocketWire } from "./kube.https.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
+import { proxyOf } from "./kube.proxy.policy.ts";
 
 /** Where to look; what is absent is looked for in the environment. */
 export interface KubeConfigOptions {
@@ -50,33 +50,38 @@ export async function loadKubeConfig(
   options: KubeConfigOptions,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<KubeConnection> {
-  const resolve = (): KubeTarget => targetOf(options, environment);
-  const { server, origin, cluster } = resolve();
-  const authorize = credentialsFor(resolve, () => performance.now());
+  const files = options.kubeconfig === undefined ? filesIn(environment) : [options.kubeconfig];
+  const first = targetOf(files, options.context, environment);
+  const { server, origin, cluster, context } = first;
+  // A file in which somebody has chosen another context since must not have us show that one's token to this server.
+  const resolve = (): KubeTarget => {
+    const target = targetOf(files, context, environment);
+    if (target.server !== server) throw new KubeConfigProblem(`${origin}: its server is ${target.server} by now`);
+    return target;
+  };
+  const authorize = credentialsFor(resolve, { monotonicMs: () => performance.now(), wallMs: () => Date.now() });
   try {
     await authorize(false);
   } catch (error) {
     throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const proxy = proxyFor(cluster, environment);
+  const proxy = textOf(cluster["proxy-url"]) ?? proxyIn(environment, server, origin);
   return { wire: httpsWire({ server, authorize, proxy }), server, describe: `${server} (${origin})` };
 }
 
-/** The cluster's own proxy, or the environment's; to this machine itself there is none, as client-go has it. */
-function proxyFor(cluster: JsonRecord, environment: NodeJS.ProcessEnv): ProxyEnvironment {
-  const own = textOf(cluster["proxy-url"]);
-  if (own !== null) return { HTTP_PROXY: own, HTTPS_PROXY: own };
-  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = environment;
-  const excepted = [NO_PROXY ?? no_proxy, "localhost", "127.0.0.1", "::1"].filter((hosts) => hosts !== undefined);
-  return {
-    HTTP_PROXY: HTTP_PROXY ?? http_proxy,
-    HTTPS_PROXY: HTTPS_PROXY ?? https_proxy,
-    NO_PROXY: excepted.join(","),
-  };
+function proxyIn(environment: NodeJS.ProcessEnv, server: string, origin: string): string | null {
+  try {
+    return proxyOf(new URL(server), environment);
+  } catch (error) {
+    throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
-function targetOf({ kubeconfig, context }: KubeConfigOptions, environment: NodeJS.ProcessEnv): KubeTarget {
-  const files = kubeconfig === undefined ? filesIn(environment) : [kubeconfig];
+function targetOf(
+  files: readonly string[],
+  context: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): KubeTarget & { readonly context?: string } {
   if (files.length > 0) return chosen(merge(files), context);
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
   if (host !== undefined && existsSync(`${SERVICE_ACCOUNT}/token`)) return inCluster(host, port ?? "443");
@@ -138,7 +143,7 @@ function collect(entries: unknown, field: string, folder: string, into: Map<stri
   }
 }
 
-function chosen(config: Merged, wanted: string | undefined): KubeTarget {
+function chosen(config: Merged, wanted: string | undefined): KubeTarget & { readonly context: string } {
   if (config.contexts.size === 0) throw problem(config, "it has no contexts, so it names no cluster to talk to");
   const name = wanted ?? config.currentContext;
   const names = [...config.contexts.keys()].join(", ");
@@ -153,10 +158,12 @@ function chosen(config: Merged, wanted: string | undefined): KubeTarget {
   if (userName !== null && user === undefined)
     throw problem(config, `context "${name}" names a user that is not there: ${userName}`);
   return {
+    context: name,
     server: serverOf(config, name, cluster.content),
     origin: `${config.origin}, context ${name}`,
     cluster: withPaths(cluster, ["certificate-authority"]),
-    user: user === undefined ? {} : withPaths(user, ["client-certificate", "client-key", "tokenFile"]),
+    user:
+      user === undefined ? {} : withPlugin(withPaths(user, ["client-certificate", "client-key", "tokenFile"]), user),
   };
 }
 
@@ -180,6 +187,14 @@ function withPaths({ content, folder }: Entry, fields: readonly string[]): JsonR
     if (file !== null) absolute[field] = path.resolve(folder, file);
   }
   return absolute;
+}
+
+/** A plugin's command with a slash is a path from the file's folder on; any other is looked for in PATH. */
+function withPlugin(user: JsonRecord, { content, folder }: Entry): JsonRecord {
+  const exec = recordOf(content.exec);
+  const command = textOf(exec.command);
+  if (command === null || !command.includes("/")) return user;
+  return { ...user, exec: { ...exec, command: path.resolve(folder, command) } };
 }
 
 function problem(config: Merged, fault: string): KubeConfigProblem {

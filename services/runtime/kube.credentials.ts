@@ -1,11 +1,11 @@
 /**
  * Turns the cluster and user entries of a kubeconfig into what requests carry. Tokens, files, certificates and
- * passwords are read here; exec plugins and auth providers (OIDC) are left to @kubernetes/client-node, which is only
- * loaded for them, because loading it takes half a second and 89 MB.
+ * passwords are read here; auth providers (OIDC) are left to @kubernetes/client-node, which is only loaded for them,
+ * because loading it takes half a second and 89 MB.
  */
-import { readFileSync } from "node:fs";
-import type { KubeConfig } from "@kubernetes/client-node";
+import { existsSync, readFileSync } from "node:fs";
 import type { TlsMaterial } from "./kube.agent.ts";
+import { ExecPlugin, type PluginCredential } from "./kube.exec-plugin.ts";
 import type { Authorize, Credentials } from "./kube.https.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
 
@@ -25,30 +25,47 @@ const PLUGIN_FRESH_MS = 5_000;
 /** A server that refuses everyone must not make us run the plugin for each request. */
 const RENEW_PAUSE_MS = 2_000;
 
+/** The clocks of who asks for credentials: one that is never set, and one by which plugins say when a token ends. */
+export interface CredentialsClock {
+  readonly monotonicMs: () => number;
+  readonly wallMs: () => number;
+}
+
+type Plugin = () => Promise<PluginCredential>;
+
 /**
  * The hook that gives a wire its credentials; `resolve` reads the configuration, and does so again when it may have
- * changed. `nowMs` is a monotonic clock.
+ * changed. While that or a file it names cannot be read, the last credentials stand in, until they are refused; what a
+ * plugin gave is kept by the plugin.
  */
-export function credentialsFor(resolve: () => KubeTarget, nowMs: () => number): Authorize {
+export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsClock): Authorize {
   let reading: Promise<Credentials> | null = null;
+  let good: Credentials | null = null;
   let readAtMs = 0;
   let freshMs = FRESH_MS;
-  let plugin: KubeConfig | null = null;
+  let plugin: Plugin | null = null;
   const read = async (renew: boolean): Promise<Credentials> => {
     const target = resolve();
     const plain = plainCredentials(target);
     if (!usesPlugin(target.user)) return plain;
     freshMs = PLUGIN_FRESH_MS;
-    if (plugin === null || renew) plugin = await pluginFor(target);
-    return withPlugin(plain, plugin);
+    if (plugin === null || renew) plugin = pluginFor(target, plain.tls.ca ?? null, clock.wallMs);
+    return withPlugin(plain, await plugin());
+  };
+  const again = (): void => {
+    reading = null;
   };
   return (renew) => {
-    const ageMs = nowMs() - readAtMs;
+    const ageMs = clock.monotonicMs() - readAtMs;
     if (reading !== null && ageMs < (renew ? RENEW_PAUSE_MS : freshMs)) return reading;
-    readAtMs = nowMs();
-    reading = read(renew);
-    reading.catch(() => {
-      reading = null;
+    readAtMs = clock.monotonicMs();
+    const fresh = read(renew);
+    fresh.then((credentials) => {
+      good = credentials;
+    }, again);
+    reading = fresh.catch((problem: unknown) => {
+      if (good === null || renew || plugin !== null) throw problem;
+      return good;
     });
     return reading;
   };
@@ -59,17 +76,33 @@ function usesPlugin(user: JsonRecord): boolean {
 }
 
 function plainCredentials({ cluster, user }: KubeTarget): Credentials {
-  const token = textOf(user.token) ?? tokenIn(textOf(user.tokenFile));
+  const token = tokenOf(user);
   const username = textOf(user.username);
-  const impersonated = textOf(user.as);
   return {
     tls: tlsOf(cluster, user),
     headers: {
       ...(username === null ? {} : { authorization: basic(username, textOf(user.password) ?? "") }),
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(impersonated === null ? {} : { "impersonate-user": impersonated }),
+      ...impersonation(user),
     },
   };
+}
+
+/** Who we ask to be taken for: a name, and what besides decides what that one may do. */
+function impersonation(user: JsonRecord): Record<string, string | string[]> {
+  const [name, uid] = [textOf(user.as), textOf(user["as-uid"])];
+  const groups = textsOf(user["as-groups"]);
+  const extra = Object.entries(recordOf(user["as-user-extra"]));
+  return {
+    ...(name === null ? {} : { "impersonate-user": name }),
+    ...(uid === null ? {} : { "impersonate-uid": uid }),
+    ...(groups.length === 0 ? {} : { "impersonate-group": groups }),
+    ...Object.fromEntries(extra.map(([key, all]) => [`impersonate-extra-${encodeURIComponent(key)}`, textsOf(all)])),
+  };
+}
+
+function textsOf(list: unknown): string[] {
+  return listOf(list).flatMap((value) => textOf(value) ?? []);
 }
 
 function tlsOf(cluster: JsonRecord, user: JsonRecord): TlsMaterial {
@@ -94,15 +127,28 @@ function pemOf(entry: JsonRecord, field: string): string | null {
   return file === null ? null : readFileSync(file, "utf8");
 }
 
-function tokenIn(file: string | null): string | null {
-  return file === null ? null : textOf(readFileSync(file, "utf8").trim());
+/** The file's token counts: the one beside it is what the file held when somebody wrote the kubeconfig. */
+function tokenOf(user: JsonRecord): string | null {
+  const [token, file] = [textOf(user.token), textOf(user.tokenFile)];
+  if (file === null || (token !== null && !existsSync(file))) return token;
+  return textOf(readFileSync(file, "utf8").trim()) ?? token;
 }
 
 function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-async function pluginFor({ server, cluster, user }: KubeTarget): Promise<KubeConfig> {
+function pluginFor(target: KubeTarget, ca: string | null, wallMs: () => number): Plugin {
+  const { server, cluster, user } = target;
+  if (user.exec === undefined) {
+    const provider = providerFor(target);
+    return async () => (await provider)();
+  }
+  const plugin = new ExecPlugin({ exec: recordOf(user.exec), server, cluster, ca, wallMs });
+  return () => plugin.credential();
+}
+
+async function providerFor({ server, cluster, user }: KubeTarget): Promise<Plugin> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
   // It refuses plain http to a server it shall verify; whether to verify is decided above.
@@ -111,34 +157,23 @@ async function pluginFor({ server, cluster, user }: KubeTarget): Promise<KubeCon
     "current-context": "chosen",
     contexts: [{ name: "chosen", context: { cluster: "chosen", user: "chosen" } }],
     clusters: [{ name: "chosen", cluster: entry }],
-    users: [{ name: "chosen", user: { ...user, ...(user.exec === undefined ? {} : { exec: execOf(user.exec) }) } }],
+    users: [{ name: "chosen", user }],
   };
   config.loadFromString(JSON.stringify(document));
-  return config;
+  return async () => {
+    const options: { headers: Record<string, string> } = { headers: {} };
+    await config.applyToHTTPSOptions(options);
+    const { Authorization: authorization = "" } = options.headers;
+    return { token: textOf(authorization.replace(/^Bearer /, "")), cert: null, key: null };
+  };
 }
 
-/**
- * Plugins want to be told what is asked of them (ExecCredential in KUBERNETES_EXEC_INFO), which client-node leaves out.
- */
-function execOf(raw: unknown): JsonRecord {
-  const exec = recordOf(raw);
-  const request = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
-  return { ...exec, env: [...listOf(exec.env), { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(request) }] };
-}
-
-async function withPlugin(plain: Credentials, plugin: KubeConfig): Promise<Credentials> {
-  const options: { headers: Record<string, string>; cert?: string; key?: string } = { headers: {} };
-  await plugin.applyToHTTPSOptions(options);
-  const { Authorization: authorization } = options.headers;
-  if (authorization === undefined && options.cert === undefined) {
+function withPlugin(plain: Credentials, { token, cert, key }: PluginCredential): Credentials {
+  if (token === null && cert === null) {
     throw new Error("the exec plugin or auth provider of this user gave neither a token nor a certificate");
   }
   return {
-    headers: { ...plain.headers, ...(authorization === undefined ? {} : { authorization }) },
-    tls: {
-      ...plain.tls,
-      ...(options.cert === undefined ? {} : { cert: String(options.cert) }),
-      ...(options.key === undefined ? {} : { key: String(options.key) }),
-    },
+    headers: { ...plain.headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
+    tls: { ...plain.tls, ...(cert === null ? {} : { cert }), ...(key === null ? {} : { key }) },
   };
 }

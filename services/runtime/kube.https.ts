@@ -6,12 +6,12 @@ import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import type { HttpExchange, HttpRequest, Wire } from "../../protocols/ports.ts";
-import { AgentKeeper, KEEP_ALIVE_MS, type ProxyEnvironment, type TlsMaterial } from "./kube.agent.ts";
+import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./kube.agent.ts";
 import { readInBursts } from "./kube.bursts.ts";
 
 /** What is added to every request, and how connections are made. */
 export interface Credentials {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly tls: TlsMaterial;
 }
 
@@ -26,7 +26,8 @@ export interface HttpsWireOptions {
   /** `https://host:port`, with a path when the API lies beneath one. */
   readonly server: string;
   readonly authorize: Authorize;
-  readonly proxy?: ProxyEnvironment;
+  /** The address of the proxy that leads there; absent or null when none does. */
+  readonly proxy?: string | null;
 }
 
 /** A wire that holds connections. */
@@ -38,7 +39,7 @@ const USER_AGENT = `vigil/v1 (${process.platform}/${process.arch})`;
 const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
 
 /** A wire to one server. */
-export function httpsWire({ server, authorize, proxy = {} }: HttpsWireOptions): SocketWire {
+export function httpsWire({ server, authorize, proxy = null }: HttpsWireOptions): SocketWire {
   const base = new URL(server);
   const agents = new AgentKeeper(base.protocol === "https:", proxy);
   const connection: Connection = { base, prefix: base.pathname.replace(/\/$/, ""), agents, authorize };

@@ -1,8 +1,8 @@
 /** Kubeconfigs of every kind, up to what a server sees of them, and the one line for each that cannot be used. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { KubeConfigProblem, loadKubeConfig } from "../../services/runtime/kube.config.ts";
 import { exchanged, get, type LocalServer, localServer } from "./local-server.ts";
 
@@ -58,12 +58,42 @@ describe("a user of a kubeconfig", () => {
     expect(seen).toEqual(["Bearer of-plugin"]);
   });
 
+  test("with an exec plugin by a relative path finds it beside the kubeconfig, as kubectl does", async () => {
+    mkdirSync(join(folder, "bin"));
+    writeFileSync(join(folder, "bin", "plugin"), `#!/bin/sh\necho '{"status":{"token":"of-plugin"}}'`, { mode: 0o755 });
+    await ask({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./bin/plugin" } });
+    expect(seen).toEqual(["Bearer of-plugin"]);
+  });
+
   test("with a token, a password or someone to be impersonated sends them", async () => {
     await ask({ token: "t" });
     await ask({ username: "me", password: "secret" });
     await ask({ token: "t", as: "other" });
     await ask({});
     expect(seen).toEqual(["Bearer t", `Basic ${btoa("me:secret")}`, "Bearer t as other", ""]);
+  });
+
+  test("with groups and more of someone to be impersonated sends these too", async () => {
+    const lines: string[] = [];
+    const echo = await localServer(({ rawHeaders }, response) => {
+      lines.push(
+        ...rawHeaders.map((part, at) => `${part}: ${rawHeaders[at + 1]}`).filter((line) => /^Imp/i.test(line)),
+      );
+      response.end();
+    });
+    const more = { "as-groups": ["a", "b"], "as-uid": "u-1", "as-user-extra": { "acme.com/scope": ["x"] } };
+    const user = { token: "t", as: "other", ...more };
+    const { wire } = await loadKubeConfig({ kubeconfig: kubeconfig({ user, cluster: { server: echo.url } }) });
+    await exchanged(wire, get("/"));
+    wire.close();
+    await echo.close();
+    expect(lines).toEqual([
+      "impersonate-user: other",
+      "impersonate-uid: u-1",
+      "impersonate-group: a",
+      "impersonate-group: b",
+      "impersonate-extra-acme.com%2Fscope: x",
+    ]);
   });
 
   test("with an OIDC provider sends its id token while that is valid", async () => {
@@ -88,6 +118,36 @@ describe("a proxy", () => {
     await through({}, { http_proxy: server.url });
   });
 
+  const wayTo = async (host: string, environment: NodeJS.ProcessEnv): Promise<string> => {
+    const config = kubeconfig({ cluster: { server: `http://${host}` } });
+    const { wire } = await loadKubeConfig({ kubeconfig: config }, environment);
+    const ending = await exchanged(wire, get("/api"));
+    wire.close();
+    return ending.kind === "answer" ? "by the proxy" : "directly";
+  };
+
+  test("of the environment is passed by for what NO_PROXY names, as Go reads it", async () => {
+    const way = (host: string, exceptions: string) => wayTo(host, { HTTP_PROXY: server.url, NO_PROXY: exceptions });
+    expect(await way("127.7.7.7:1", "")).toBe("directly");
+    expect(await way("0.0.0.0:1", "10.96.0.0/12, 0.0.0.0/8")).toBe("directly");
+    expect(await way("10.112.0.1:1", "10.96.0.0/12")).toBe("by the proxy");
+    expect(await way("[::]:1", "::/127")).toBe("directly");
+    expect(await way("api.k8s.invalid:1", "k8s.invalid")).toBe("directly");
+    expect(await way("k8s.invalid:1", "K8S.invalid")).toBe("directly");
+    expect(await way("api.k8s.invalid:1", "*.k8s.invalid")).toBe("directly");
+    expect(await way("k8s.invalid:1", ".k8s.invalid")).toBe("by the proxy");
+    expect(await way("notk8s.invalid:1", "k8s.invalid")).toBe("by the proxy");
+    expect(await way("k8s.invalid:1", "k8s.invalid:2")).toBe("by the proxy");
+    expect(await way("k8s.invalid", "k8s.invalid:80")).toBe("directly");
+    expect(await way("k8s.invalid:1", "elsewhere,*")).toBe("directly");
+  });
+
+  test("of the environment is found where its address has no scheme, and behind a variable that is empty", async () => {
+    expect(await wayTo("k8s.invalid", { HTTP_PROXY: new URL(server.url).host })).toBe("by the proxy");
+    expect(await wayTo("k8s.invalid", { HTTP_PROXY: "", http_proxy: server.url })).toBe("by the proxy");
+    expect(await wayTo("k8s.invalid", { HTTP_PROXY: server.url, NO_PROXY: "", no_proxy: "*" })).toBe("directly");
+  });
+
   test("of the environment is passed by on the way to this machine", async () => {
     const proxy = { HTTP_PROXY: "http://proxy.invalid", HTTPS_PROXY: "http://proxy.invalid" };
     const { wire } = await loadKubeConfig({ kubeconfig: kubeconfig({}) }, proxy);
@@ -110,6 +170,34 @@ describe("which kubeconfig", () => {
     const flag = await loadKubeConfig({ kubeconfig: other }, environment);
     expect(flag.describe).toContain("context other");
     flag.wire.close();
+  });
+});
+
+describe("a kubeconfig in which somebody chooses another context while we run", () => {
+  const twoContexts = (current: string): string => {
+    const file = join(folder, "config");
+    const part = (name: string, content: object) => ({ name, ...content });
+    const config = {
+      "current-context": current,
+      contexts: ["one", "two"].map((name) => part(name, { context: { cluster: name, user: name } })),
+      clusters: [
+        part("one", { cluster: { server: server.url } }),
+        part("two", { cluster: { server: "https://other.invalid" } }),
+      ],
+      users: ["one", "two"].map((name) => part(name, { user: { token: `token-of-${name}` } })),
+    };
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  };
+
+  test("does not have us show the token of the other cluster to this one", async () => {
+    const { wire } = await loadKubeConfig({ kubeconfig: twoContexts("one") });
+    twoContexts("two");
+    const later = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 120_000);
+    await exchanged(wire, get("/"));
+    later.mockRestore();
+    wire.close();
+    expect(seen).toEqual(["Bearer token-of-one"]);
   });
 });
 
@@ -156,6 +244,14 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
     expect(await problemOf({ kubeconfig: dangling({ cluster: "k", user: "gone" }) })).toBe(
       'kubeconfig /config: context "c" names a user that is not there: gone',
+    );
+  });
+
+  test("that names the variable of a proxy of no use, and keeps its password to itself", async () => {
+    const config = kubeconfig({ cluster: { server: "https://k8s.invalid:6443" } });
+    expect(await problemOf({ kubeconfig: config }, { https_proxy: "socks5://u:p@x:1080" })).toBe(
+      'kubeconfig /config, context c: HTTPS_PROXY "socks5://***@x:1080" is not an http or https URL: ' +
+        "give such a one, or name k8s.invalid:6443 in NO_PROXY",
     );
   });
 

@@ -1,0 +1,157 @@
+/** The checks of the simulation catch what they are for: planted breaches of each, and what comes close to one. */
+import { describe, expect, it } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import {
+  type CheckedNode,
+  type CheckedPod,
+  type CheckedTaint,
+  type CheckedToleration,
+  checkDeletion,
+  checkNodeWrite,
+  type Standing,
+  type Surroundings,
+} from "./invariants.ts";
+import { drawSwarm, type Swarm } from "./swarm.ts";
+import { ZonePaces } from "./zone-paces.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const S = 1000;
+const at = (seconds: number) => new Date(START + seconds * S).toISOString();
+const [NOT_READY, UNREACHABLE] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] as const;
+const noExecute = (key: string, more: Partial<CheckedTaint> = {}): CheckedTaint => ({
+  key,
+  effect: "NoExecute",
+  timeAdded: at(0),
+  ...more,
+});
+
+function swarm(profile: Partial<Swarm["profile"]> = {}): Swarm {
+  const { processes, ...drawn } = drawSwarm(1);
+  const [first = []] = processes;
+  return { ...drawn, processes: [first], faults: new Set(), profile: { ...STANDARD_PROFILE, ...profile } };
+}
+
+/** The world so many seconds after the start, where a node's kubelet was silent for so long. */
+function around(seconds: number, more: Partial<Surroundings> & { readonly silentMs?: number } = {}): Surroundings {
+  const wallMs = START + seconds * S;
+  const heartbeatAt = (_node: string, byMs: number) => byMs - (more.silentMs ?? 0);
+  const standing = (): Standing => ({ seenAt: START });
+  return { swarm: swarm(), wallMs, skewMs: 0, heartbeatAt, standing, ...more };
+}
+
+function node(ready: string | null, taints: readonly CheckedTaint[] = [], name = "n", zone = "a"): CheckedNode {
+  const conditions = ready === null ? [] : [{ type: "Ready", status: ready }];
+  const labels = { "topology.kubernetes.io/zone": zone };
+  return { metadata: { name, uid: `uid-${name}`, labels }, spec: { taints }, status: { conditions } };
+}
+
+function pod(tolerations: readonly CheckedToleration[] = [], more: Partial<CheckedPod["metadata"]> = {}): CheckedPod {
+  const metadata = { namespace: "default", name: "p", uid: "uid-p", creationTimestamp: at(0), ...more };
+  return { metadata, spec: { nodeName: "n", tolerations } };
+}
+
+const tolerating = (key: string, tolerationSeconds?: number): CheckedToleration => ({
+  key,
+  operator: "Exists",
+  ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+});
+
+describe("a deletion of a pod", () => {
+  const lost = node("Unknown", [noExecute(UNREACHABLE)]);
+  const line = [NOT_READY, UNREACHABLE].map((key, index) => ({ key, at: START + index * 20 * S }));
+  const swapped = { standing: (): Standing => ({ seenAt: START, line }) };
+  const unequal = [tolerating(NOT_READY, 60), tolerating(UNREACHABLE, 300)];
+
+  it.each([
+    ["from a node without a NoExecute taint", pod(), node("Unknown"), around(99), "without a NoExecute taint"],
+    ["before its seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(29.9), "before timeAdded"],
+    ["that tolerates its taint for ever", pod([tolerating(UNREACHABLE)]), lost, around(9_999), "before timeAdded"],
+    ["before the countdown of the taint before is over", pod(unequal), lost, around(59.9, swapped), "before timeAdded"],
+  ])("%s is caught", (_what, gone, from, world, problem) => {
+    expect(() => checkDeletion(gone, from, world)).toThrow(problem);
+  });
+
+  it.each([
+    ["that tolerates nothing", pod(), lost, around(0)],
+    ["whose seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(30)],
+    ["whose countdown ran on over a swap", pod(unequal), lost, around(60, swapped)],
+  ])("%s is right", (_what, gone, from, world) => {
+    expect(() => checkDeletion(gone, from, world)).not.toThrow();
+  });
+
+  it("in direct mode is caught on a ready node and for a DaemonSet's pod, and right otherwise", () => {
+    const direct = around(99, { swarm: swarm({ evictionMode: "direct" }) });
+    const daemon = pod([], { ownerReferences: [{ kind: "DaemonSet", controller: true }] });
+    expect(() => checkDeletion(pod(), node("True"), direct)).toThrow("a node that is ready");
+    expect(() => checkDeletion(daemon, node("Unknown"), direct)).toThrow("DaemonSet");
+    expect(() => checkDeletion(pod(), node("Unknown"), direct)).not.toThrow();
+  });
+});
+
+describe("a write to a node", () => {
+  const foreign = noExecute("maintenance", { value: "yes" });
+  const { nodeMonitorGraceMs, nodeStartupGraceMs } = STANDARD_PROFILE;
+
+  it.each([
+    ["takes a foreign taint", node("True", [foreign]), node("True"), 0, "foreign taints"],
+    [
+      "changes a foreign taint",
+      node("True", [foreign]),
+      node("True", [{ ...foreign, value: "no" }]),
+      0,
+      "foreign taints",
+    ],
+    [
+      "adds our second taint",
+      node("False", [noExecute(NOT_READY)]),
+      node(
+        "False",
+        [NOT_READY, UNREACHABLE].map((key) => noExecute(key)),
+      ),
+      0,
+      "both",
+    ],
+    ["makes a node Unknown in its grace", node("True"), node("Unknown"), nodeMonitorGraceMs - 2 * S, "of silence"],
+    ["makes a new node Unknown in its grace", node(null), node("Unknown"), nodeStartupGraceMs - 2 * S, "of silence"],
+  ])("that %s is caught", (_what, before, after, silentMs, problem) => {
+    expect(() => checkNodeWrite(before, after, around(999, { silentMs }))).toThrow(problem);
+  });
+
+  it.each([
+    ["makes a silent node Unknown", node("True", [foreign]), node("Unknown", [foreign]), nodeMonitorGraceMs],
+    ["taints it", node("Unknown", [foreign]), node("Unknown", [foreign, noExecute(UNREACHABLE)]), 0],
+    ["swaps its taint", node("False", [noExecute(UNREACHABLE)]), node("False", [noExecute(NOT_READY)]), 0],
+  ])("that %s is right", (_what, before, after, silentMs) => {
+    expect(() => checkNodeWrite(before, after, around(999, { silentMs }))).not.toThrow();
+  });
+});
+
+describe("a turn", () => {
+  /** The paces of zone `a` with so many nodes down, beside a zone that is well or is not. */
+  function paces(down: number, up: number, isOtherWell = true): ZonePaces {
+    const followed = new ZonePaces(swarm(), () => {});
+    const nodes = Array.from({ length: down + up }, (_, index) =>
+      node(index < down ? "Unknown" : "True", [], `a-${index}`),
+    );
+    nodes.push(node(isOtherWell ? "True" : "Unknown", [], "b-0", "b"));
+    for (const one of nodes) followed.note(one, false, START);
+    return followed;
+  }
+  const turn = (followed: ZonePaces, name: string, seconds: number) => () =>
+    followed.checkTurn(node("Unknown", [], name), around(seconds));
+
+  it("too soon after another of its zone is caught, one in its pace is right", () => {
+    const followed = paces(2, 8);
+    turn(followed, "a-0", 0)();
+    expect(turn(followed, "a-1", 10)).not.toThrow();
+    expect(turn(followed, "a-2", 15)).toThrow("(P5)");
+  });
+
+  it.each([
+    ["a zone that is stopped", paces(3, 2), "in a zone stopped"],
+    ["any zone while all are down", paces(3, 0, false), "in a zone halted"],
+  ])("in %s is caught, unless it may have been under way", (_what, followed, problem) => {
+    expect(turn(followed, "a-0", 50)).not.toThrow();
+    expect(turn(followed, "a-1", 62)).toThrow(problem);
+  });
+});

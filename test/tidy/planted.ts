@@ -15,6 +15,10 @@ const inNode = (what: string, body: string, caught: string): Planted => ({
   text: HEAD + body,
   caught,
 });
+const inProtocol = (what: string, body: string, caught: string): Planted => ({
+  ...inNode(what, body, caught),
+  path: "protocols/planted.ts",
+});
 const nested = (depth: number): string => (depth === 0 ? "run();" : `if (ready) { ${nested(depth - 1)} }`);
 
 /** The planted breaches; each must be caught once and by no second rule. */
@@ -22,12 +26,13 @@ export const PLANTED: readonly Planted[] = [
   inNode("a service imports another service", 'import "../zone/zone.policy.ts";', "may not import services/zone"),
   inNode("a service imports the command line", 'export * from "../cli/verb.ts";', "may not import services/cli"),
   inNode("a late import crosses services", 'void import("../zone/zone.policy.ts");', "may not import services/zone"),
-  {
-    what: "a protocol imports the runtime",
-    path: "protocols/planted.ts",
-    text: `${HEAD}import "../services/runtime/bus.ts";`,
-    caught: "may not import services/runtime",
-  },
+  inProtocol(
+    "a protocol imports the runtime",
+    'import "../services/runtime/bus.ts";',
+    "may not import services/runtime",
+  ),
+  inProtocol("a protocol opens a file", 'import "node:fs";', "take it as a port"),
+  inProtocol("a protocol reads the clock", "start(Date);", "Date: take instants"),
   {
     what: "a policy imports a service",
     path: "services/node/planted.policy.ts",
@@ -47,6 +52,11 @@ export const PLANTED: readonly Planted[] = [
   inNode("an actor holds a promise", "let answer: Promise<number> | null = null;", "no await"),
   inNode("an export says nothing of itself", "export const grace = 5;", "export without a docstring"),
   inNode("a long function", `function long() {\n${"run();\n".repeat(60)}}`, "function of 62 lines"),
+  inNode(
+    "a long function of short ones",
+    `function long() {\n${`run(() => {\n${"run();\n".repeat(20)}});\n`.repeat(3)}}`,
+    "function of 68 lines",
+  ),
   inNode("a deep nest", `function deep() { ${nested(4)} }`, "nested deeper than 3"),
   inNode("a long line", `// ${"word ".repeat(30)}`, "over 120 characters"),
   inNode("a long file", "\n".repeat(310).concat("run();"), "lines, at most 300"),
@@ -56,6 +66,18 @@ export const PLANTED: readonly Planted[] = [
   inNode("a double cast", `run(value ${"as"} unknown as number);`, "double cast"),
   inNode("a banner", `// ${"-".repeat(8)}`, "banner"),
   inNode("an empty name", "/** Sums. */\nexport function nodeUtils() {}", "nodeUtils says nothing"),
+  {
+    what: "the command line prints beside its terminal",
+    path: "services/cli/planted.ts",
+    text: `${HEAD}console.log(1);`,
+    caught: "console: write to the terminal",
+  },
+  {
+    what: "a docstring that does not come first",
+    path: "services/node/planted.ts",
+    text: "run();\n/** A planted file. */\n",
+    caught: "must open with",
+  },
   {
     what: "a test that does not run",
     path: "test/planted.test.ts",

@@ -140,9 +140,12 @@ describe("saying on the pod why it goes", () => {
     });
   });
 
-  test("shows the taint's value when it has one", () => {
-    const patch = disruptionTargetPatch(live(), noExecute("k", { value: "v" }), "T");
-    expect(JSON.stringify(patch)).toContain("taint k=v:NoExecute on node a");
+  test.each([
+    ["v", "k=v:NoExecute"],
+    ["", "k:NoExecute"],
+  ])("shows the taint's value %j as %s", (value, shown) => {
+    const patch = disruptionTargetPatch(live(), noExecute("k", { value }), "T");
+    expect(JSON.stringify(patch)).toContain(`taint ${shown} on node a`);
   });
 
   test("writes nothing when it stands there, and keeps the transition when only the text differs (R3.4)", () => {
@@ -152,6 +155,7 @@ describe("saying on the pod why it goes", () => {
     expect(disruptionTargetPatch(live({}, standing({})), taint, "T")).toBeNull();
     const patch = disruptionTargetPatch(live({}, standing({ message: "old" })), taint, "T");
     expect(patch?.status.conditions).toMatchObject([{ message, lastTransitionTime: "T0" }]);
+    expect(patch?.status["$setElementOrder/conditions"]).toEqual([{ type: condition.type }]);
     const raised = disruptionTargetPatch(live({}, standing({ status: "False" })), taint, "T");
     expect(raised?.status.conditions).toMatchObject([{ status: "True", lastTransitionTime: "T" }]);
   });

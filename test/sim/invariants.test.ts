@@ -148,9 +148,10 @@ describe("a turn", () => {
   });
 
   it.each([
-    ["a zone that is stopped", paces(3, 2), "in a zone stopped"],
-    ["any zone while all are down", paces(3, 0, false), "in a zone halted"],
-  ])("in %s is caught, unless it may have been under way", (_what, followed, problem) => {
+    ["a zone that is stopped", 2, true, "in a zone stopped"],
+    ["any zone while all are down", 0, false, "in a zone halted"],
+  ])("in %s is caught, unless it may have been under way", (_what, up, isOtherWell, problem) => {
+    const followed = paces(3, up, isOtherWell);
     expect(turn(followed, "a-0", 50)).not.toThrow();
     expect(turn(followed, "a-1", 62)).toThrow(problem);
   });

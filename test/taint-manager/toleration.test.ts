@@ -73,6 +73,7 @@ describe("when a pod has to leave (17.4)", () => {
     ["k1, nothing tolerated", [k1], [], now],
     ["k1, 0 seconds", [k1], [exists("k1", 0)], now],
     ["k1, -5 seconds", [k1], [exists("k1", -5)], now],
+    ["k1, 1 second", [k1], [exists("k1", 1)], SINCE + S],
     [
       "k1, 10 s before for ever: the first match counts (R8.35)",
       [k1],
@@ -146,6 +147,17 @@ describe("a pod bound in the second of a swap of its node's taints, to the stamp
     const end = evictionOf(back, [exists("k1", 60), exists("k2", 150)], AT + apartMs, PLAIN)?.at;
     expect(end).toBeCloseTo(AT + 150 * S, 1);
   });
+});
+
+test.each<[string, number | undefined, number, number, number]>([
+  ["that was there before runs on", 300, SINCE, 0, SINCE + 300 * S],
+  ["that came after the swap counts by the taint it found", 300, SINCE, SINCE + 80 * S, SINCE + (80 + 150) * S],
+  ["that tolerated the first for ever counts by the second", undefined, SINCE, 0, SINCE + (69 + 150) * S],
+  ["under stamps of a clock set back counts from the last, the longer", 300, SINCE + 90 * S, 0, SINCE + (69 + 300) * S],
+])("after a swap the countdown of a pod %s", (_what, first, since, boundAt, at) => {
+  const swapAt = SINCE + 69 * S;
+  const swapped = [{ taint: k2, since: swapAt, line: { first: k1, second: k2, since, secondSince: swapAt } }];
+  expect(evictionOf(swapped, [exists("k1", first), exists("k2", 150)], boundAt, PLAIN)?.at).toBe(at);
 });
 
 const key = fc.constantFrom("k1", "k2", "k3");

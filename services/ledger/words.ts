@@ -28,8 +28,9 @@ export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A pace in nodes per second, as operators think of it. */
+/** A pace in nodes per second, a float32, as operators think of it and have set it. */
 export function paceText(perSecond: number): string {
   if (perSecond <= 0) return "no node at all";
-  return perSecond >= 1 ? `${perSecond} nodes per second` : `one node every ${spanText(SECOND / perSecond)}`;
+  if (perSecond < 1) return `one node every ${spanText(SECOND / perSecond)}`;
+  return `${Number(perSecond.toPrecision(6))} nodes per second`;
 }

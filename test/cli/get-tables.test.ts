@@ -32,6 +32,17 @@ test("zones tell their state and their pace", () => {
   );
 });
 
+test.each([
+  [0.01, "one node every 100 s"],
+  [0.3, "one node every 3.3 s"],
+  [1.1, "1.1 nodes per second"],
+  [20, "20 nodes per second"],
+])("a pace of %d, a float32 as zones tell it, is shown as it was set: %s", (perSecond, pace) => {
+  const zone = { zone: "", title: "eu/a", since: NOW, size: 60, notReady: 0, tokens: 0, queueLength: 0 };
+  const shown = { ...zone, state: "Normal", taintsPerSecond: Math.fround(perSecond), halted: false } as const;
+  expect(zonesTable([shown], NOW)).toContain(`   ${pace}   `);
+});
+
 test("nodes tell by name their readiness, and their last sign of life where no other followed", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;

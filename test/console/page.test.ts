@@ -51,7 +51,7 @@ describeWithChromium("the dashboard in a browser", () => {
     await shows("about", /cluster test, member m-0, shadow: nothing is written/);
     tell(
       "judged.zone",
-      judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01, queueLength: 4 }),
+      judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: Math.fround(0.01), queueLength: 4 }),
       null,
     );
     tell("observed.node", observedNode("n-1"), null);

@@ -53,8 +53,9 @@ function showSight({ shards, blindShards, oldestPulseMs, watches }) {
 function pace(zone) {
   if (zone.halted) return element("span", "harm", "halted: all zones are disrupted");
   if (zone.taintsPerSecond <= 0) return element("span", "care", "no node at all");
-  if (zone.taintsPerSecond >= 1) return `${zone.taintsPerSecond} nodes a second`;
-  return `one node every ${span(1000 / zone.taintsPerSecond)}`;
+  // A float32 is told: 0.01 is a little less than that, and no reason to round up to another second.
+  const perSecond = Number(zone.taintsPerSecond.toPrecision(6));
+  return perSecond >= 1 ? `${perSecond} nodes a second` : `one node every ${span(1000 / perSecond)}`;
 }
 
 function showZones(zones) {

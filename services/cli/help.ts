@@ -1,7 +1,8 @@
 /** The help texts, written from the table of verbs. */
+import { dashed } from "../runtime/config.flags.ts";
 import { exampleOf, type Setting, writeValue } from "../runtime/config.value.ts";
 import { filled } from "./fill.ts";
-import { dashed, type Verb } from "./verb.ts";
+import type { Verb } from "./verb.ts";
 
 const WIDTH_MIN = 60;
 const INDENT = "      ";

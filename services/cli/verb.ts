@@ -103,11 +103,6 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
   };
 }
 
-/** A flag with its dashes: one before a letter, two before a word. */
-export function dashed(flag: string): string {
-  return `${flag.length === 1 ? "-" : "--"}${flag}`;
-}
-
 /** Letters for flags that fingers know from kubectl. */
 const SHORT: ReadonlyMap<string, string> = new Map([["output", "o"]]);
 

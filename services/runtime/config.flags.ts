@@ -55,12 +55,17 @@ export function parseFlags(
     const known = byFlag.get(alias?.flag ?? flag);
     if (known === undefined) throw unknownFlag(flag, next, [...byFlag.keys(), ...aliases.keys()]);
     const written = text ?? bareValue(known.setting, alias) ?? valueAfter(flag, alias ?? known.setting, rest);
-    const where = `--${flag}=${written}`;
+    const where = `${dashed(flag)}=${written}`;
     const value = alias === undefined ? written : alias.rewrite(written);
     if (value === null) throw new ConfigProblem(`${where}: write it as ${alias?.example}`);
     given.set(known.name, readValue(known.setting, value, where));
   }
   return { given, words, help: false };
+}
+
+/** A flag with its dashes: one before a letter, two before a word. */
+export function dashed(flag: string): string {
+  return `${flag.length === 1 ? "-" : "--"}${flag}`;
 }
 
 function splitFlag(argument: string): { flag: string; text: string | null } {
@@ -78,7 +83,7 @@ function valueAfter(flag: string, meant: Setting | Alias, rest: string[]): strin
   const text = rest.shift();
   if (text !== undefined && !text.startsWith("--")) return text;
   const example = "unit" in meant ? exampleOf(meant) : meant.example;
-  throw new ConfigProblem(`--${flag}: needs a value, such as --${flag}=${example.split(/ or |\|/)[0]}`);
+  throw new ConfigProblem(`${dashed(flag)}: needs a value, such as ${dashed(flag)}=${example.split(/ or |\|/)[0]}`);
 }
 
 function unknownFlag(flag: string, written: string, flags: readonly string[]): ConfigProblem {

@@ -27,7 +27,7 @@ export const NATS_SETTINGS = {
     unit: "list",
     flag: "nats",
     standard: [],
-    meaning: "NATS servers; without them the services talk in memory and the process is alone.",
+    meaning: "NATS servers, over which the processes of a fleet talk; a process without them runs alone, in memory.",
     example: "nats://127.0.0.1:4222",
   } as Setting<readonly string[]>,
   natsCreds: text("nats-creds", "vigil.creds", "NATS credentials file (JWT and seed)."),

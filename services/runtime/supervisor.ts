@@ -43,6 +43,8 @@ export function supervise(options: SupervisorOptions): Supervisor {
   });
   const running = new Map<ServiceName, SupervisedService>();
   for (const [name, service] of options.services) {
+    // A series that began with its first failure would hide it from increase().
+    failures.add(0, name);
     const counted = { ...options, restarted: () => failures.add(1, name) };
     running.set(name, new SupervisedService(name, service, counted));
   }

@@ -96,7 +96,14 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
     [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
-    [["get", "zones", "-o", "wide"], 'vigil: --o=wide: "wide" is none of table, json\n'],
+    [["get", "zones", "-o", "wide"], 'vigil: -o=wide: "wide" is none of table, json\n'],
+    [["get", "zones", "-o"], "vigil: -o: needs a value, such as -o=table\n"],
+    [["get", "zones", "--cluster=blue"], "vigil: get zones --cluster=blue: only get fleet takes it\n"],
+    [["get", "timers", "--nats=nats://n"], "vigil: get timers --nats=nats://n: only get fleet takes it\n"],
+    [
+      ["get", "fleet", "--server=http://vigil:8080"],
+      "vigil: get fleet --server=http://vigil:8080: only get zones, get nodes and get timers take it\n",
+    ],
     [["get", "fleet", "--limit=3"], "vigil: get fleet --limit=3: only get nodes and get timers take it\n"],
     [["hollow", "--name-prefix=A_B"], /^vigil: --name-prefix=A_B: not what names of nodes can begin with; .*\n$/],
   ])("%j", async (argv, err) => {

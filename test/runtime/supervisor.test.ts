@@ -118,6 +118,11 @@ describe("a service is started anew when it throws", () => {
   });
 });
 
+test("restarts are counted from 0, so that a scrape before the first failure shows the series", async () => {
+  world.run({ node: () => () => {} });
+  expect(await world.metrics.text()).toContain('vigil_service_restarts_total{service="node"} 0');
+});
+
 test("nothing of a life that has ended reaches the service: no timer, message, reply or watch", () => {
   const seen: string[] = [];
   let life = 0;

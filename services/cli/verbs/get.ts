@@ -103,14 +103,26 @@ const TOPICS = new Map([
   ],
 ]);
 
+/** The flags that mean nothing to some of the topics, and those that take them. */
+const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
+  readiness: ["nodes"],
+  limit: ["nodes", "timers"],
+  server: ["zones", "nodes", "timers"],
+  ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
+};
+
 /** Throws a ConfigProblem when a flag was given that would change nothing, or more was asked for than is answered. */
-function refuseStray(topic: string, { readiness, limit }: Values): void {
-  if (readiness !== ANY && topic !== "nodes") {
-    throw new ConfigProblem(`get ${topic} --readiness=${readiness}: only get nodes takes it`);
+function refuseStray(topic: string, values: Values): void {
+  for (const [name, { flag, standard }] of Object.entries(SETTINGS)) {
+    const value = values[name as keyof Values];
+    const takers = TAKEN_BY[name as keyof Values];
+    if (takers === undefined || takers.includes(topic) || String(value) === String(standard)) continue;
+    const whose = takers.map((taker) => `get ${taker}`);
+    const last = whose.pop();
+    const who = whose.length === 0 ? `${last} takes` : `${whose.join(", ")} and ${last} take`;
+    throw new ConfigProblem(`get ${topic} --${flag}=${String(value)}: only ${who} it`);
   }
-  if (limit !== SETTINGS.limit.standard && topic !== "nodes" && topic !== "timers") {
-    throw new ConfigProblem(`get ${topic} --limit=${limit}: only get nodes and get timers take it`);
-  }
+  const { limit } = values;
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
 }
 

@@ -118,15 +118,16 @@ export class Writer {
       const startedAtMs = this.#io.clock.monotonicMs();
       if (startedAtMs > sendBeforeMs) {
         this.#io.clock.soon(() => {
-          ended();
           answered(TOO_LATE, 0);
+          ended();
         });
         return;
       }
       call(this.#io, request, timeoutMs, (answer) => {
         this.#learn(request.method, startedAtMs, answer);
-        ended();
+        // First, so that what an answer leads to is among those that the freed place may go to.
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
+        ended();
       });
     };
     this.#queue.add({ ...place, run });

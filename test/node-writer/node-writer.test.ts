@@ -1,6 +1,7 @@
 /** The node-writer on a virtual API: what it reads before it writes, what it writes, and what it tells of it. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import type { Call } from "../../services/apiserver/routes.ts";
 import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
@@ -14,11 +15,12 @@ const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
 
 /** A node, a node-writer, and someone who asks. */
 class Scene {
-  readonly cluster = new VirtualCluster();
+  readonly cluster: VirtualCluster;
   readonly kubelet: TestKubelet;
   readonly calls: string[] = [];
 
-  constructor() {
+  constructor(profile: Partial<Profile> = {}) {
+    this.cluster = new VirtualCluster({ profile });
     this.kubelet = this.cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
     this.cluster.start({ "node-writer": nodeWriterService });
     const note = ({ verb, resource, subresource }: Call): boolean => {
@@ -38,25 +40,25 @@ class Scene {
     return id;
   }
 
-  conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}): BodyOf<"asked.condition"> {
-    const { uid, resourceVersion } = this.cluster.node("node-1").metadata;
+  conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}, node = "node-1"): BodyOf<"asked.condition"> {
+    const { uid, resourceVersion } = this.cluster.node(node).metadata;
     const { lastHeartbeatTime = "" } =
-      this.cluster.node("node-1").status.conditions?.find(({ type }) => type === "Ready") ?? {};
+      this.cluster.node(node).status.conditions?.find(({ type }) => type === "Ready") ?? {};
     const conditions = [
       { type: "Ready", status: "Unknown" as const, reason: "NodeStatusUnknown", message: "m", heartbeatAt: null },
     ];
     const basis = { leaseRenewedAt: null, statusHeartbeatAt: Date.parse(lastHeartbeatTime) };
     this.calls.length = 0;
-    return { node: "node-1", uid, resourceVersion, basis, conditions, ...fields };
+    return { node, uid, resourceVersion, basis, conditions, ...fields };
   }
 
-  taintAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
-    const { metadata, spec } = this.cluster.node("node-1");
+  taintAsk(fields: Partial<BodyOf<"asked.taint">> = {}, node = "node-1"): BodyOf<"asked.taint"> {
+    const { metadata, spec } = this.cluster.node(node);
     const { uid, resourceVersion } = metadata;
     const [add, remove] = [[UNREACHABLE], []];
     this.calls.length = 0;
     return {
-      node: "node-1",
+      node,
       uid,
       resourceVersion,
       taints: spec.taints ?? [],
@@ -227,4 +229,36 @@ test("a write that is denied is told as such and not repeated by the writer", ()
   scene.ask("asked.taint", scene.taintAsk({ why: "conditions" }));
   scene.cluster.advance(60_000);
   expect(scene.outcomes()).toEqual(["denied"]);
+});
+
+test("a turn whose write fails is not tried again: its zone has paid for one", () => {
+  const scene = new Scene();
+  scene.cluster.api.faults.add({ fault: { kind: "status", code: 500 }, times: 1, when: ({ verb }) => verb === "patch" });
+  scene.ask("asked.taint", scene.taintAsk({ why: "turn" }), "zone");
+  scene.cluster.advance(60_000);
+  expect(scene.outcomes()).toEqual(["failed"]);
+  expect(scene.cluster.taints("node-1")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
+});
+
+test("where one request may be under way, healing goes before verdicts, and those go before other taints", () => {
+  const scene = new Scene({ writesInFlightMax: 1 });
+  const { cluster } = scene;
+  for (const name of ["tainted", "judged", "healed"]) {
+    cluster.addNode({ name, leasePeriodMs: null, statusPeriodMs: null });
+  }
+  cluster.patch({ ...NODE, name: "healed" }, { spec: { taints: [UNREACHABLE] } });
+  const written: string[] = [];
+  const note = ({ verb, name }: Call): boolean => verb === "patch" && written.push(name) < 0;
+  cluster.api.faults.add({ fault: { kind: "stall" }, when: note });
+  const first = scene.taintAsk({ why: "conditions" });
+  const tainted = scene.taintAsk({ why: "conditions" }, "tainted");
+  const judged = scene.conditionAsk({}, "judged");
+  const healed = scene.taintAsk({ why: "healing", add: [], remove: [UNREACHABLE] }, "healed");
+  const slow = cluster.api.faults.add({ fault: { kind: "latency", requestMs: 50 } });
+  for (const ask of [first, tainted]) scene.ask("asked.taint", ask);
+  scene.ask("asked.condition", judged);
+  scene.ask("asked.taint", healed);
+  cluster.advance(2_000);
+  slow();
+  expect(written).toEqual(["node-1", "healed", "judged", "tainted"]);
 });

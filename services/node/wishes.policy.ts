@@ -5,6 +5,7 @@ import type { EvictionStatus } from "../../protocols/judged.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
 import { podsToEvict, podsToMarkUnready } from "./eviction.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
@@ -28,9 +29,9 @@ export interface Wishes {
   readonly evictions: readonly ObservedPod[];
 }
 
-/** Everything wished for a node by what is known of it. */
+/** Everything wished for a node by what is known of it. The pods of one without Ready are left alone (R2.23). */
 export function wishesOf({ node, pods, isSilent, eviction, evictionMode }: Situation): Wishes {
-  const isDrained = evictionMode === "direct" && eviction === "evicted";
+  const isDrained = evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions: isSilent ? conditionsToForce(node) : [],
     taints: taintChangeOf(node, evictionMode),

@@ -28,6 +28,11 @@ describe("pods are deleted from a node directly", () => {
     expect(wishes({ pods, evictionMode, eviction }).evictions.map(({ name }) => name)).toEqual(names);
   });
 
+  test("not from one that was drained and has lost its Ready condition since (R2.23)", () => {
+    const drained = { node: nodeWith(null), pods, evictionMode: "direct", eviction: "evicted" } as const;
+    expect(wishes(drained).evictions).toEqual([]);
+  });
+
   test("not before they are known", () => {
     expect(wishes({ pods: null, evictionMode: "direct", eviction: "evicted" }).evictions).toEqual([]);
   });

@@ -233,7 +233,11 @@ test("a write that is denied is told as such and not repeated by the writer", ()
 
 test("a turn whose write fails is not tried again: its zone has paid for one", () => {
   const scene = new Scene();
-  scene.cluster.api.faults.add({ fault: { kind: "status", code: 500 }, times: 1, when: ({ verb }) => verb === "patch" });
+  scene.cluster.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    times: 1,
+    when: ({ verb }) => verb === "patch",
+  });
   scene.ask("asked.taint", scene.taintAsk({ why: "turn" }), "zone");
   scene.cluster.advance(60_000);
   expect(scene.outcomes()).toEqual(["failed"]);

@@ -98,7 +98,7 @@ describe("pods are told", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     kubelet.report("Ready", "False");
-    const tolerations = [{ key: "k".repeat(250), operator: "Exists" }];
+    const tolerations = [{ key: `${"k".repeat(190)}.example/${"k".repeat(50)}`, operator: "Exists" }];
     for (let index = 0; index < 300; index++) cluster.addPod("node-1", `pod-${index}`, { spec: { tolerations } });
     cluster.start(OBSERVER);
     cluster.advance(1_000);

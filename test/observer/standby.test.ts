@@ -77,7 +77,9 @@ test("a node deleted while nobody observed is forgotten: made anew, it has its w
   const two = cluster.start(SPINE, { member: "two", fleet: second });
   cluster.start(SPINE, { member: "three", fleet: third });
   cluster.advance(100 * SECOND_MS);
+  kubelet.post();
   kubelet.stop();
+  cluster.advance(2 * SECOND_MS);
   const { metadata, ...state } = cluster.node("node-1");
   one.kill();
   cluster.write({ verb: "delete", ref: NODE, urgency: Urgency.status, uid: metadata.uid });

@@ -88,6 +88,6 @@ function valueAfter(flag: string, meant: Setting | Alias, rest: string[]): strin
 
 function unknownFlag(flag: string, written: string, flags: readonly string[]): ConfigProblem {
   const meant = nearest(flag, flags);
-  const hint = meant === null ? "--help lists them" : `did you mean --${meant}?`;
+  const hint = meant === null ? "--help lists them" : `did you mean ${dashed(meant)}?`;
   return new ConfigProblem(`${written}: no such flag; ${hint}`);
 }

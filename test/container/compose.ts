@@ -1,7 +1,7 @@
 /** One project of compose.yaml under a name and on ports of its own. It takes no image from a registry. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { composeProgram, docker, IMAGES } from "../support/docker.ts";
+import { composeProgram, docker, excuseKeptNetwork, IMAGES } from "../support/docker.ts";
 import { freePort } from "../support/nats-server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -59,6 +59,10 @@ export class ComposeProject {
   }
 
   down(): void {
-    this.run("--profile=watch", "down", "--volumes");
+    try {
+      this.run("--profile=watch", "down", "--volumes");
+    } catch (error) {
+      excuseKeptNetwork(error);
+    }
   }
 }

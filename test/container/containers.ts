@@ -1,7 +1,7 @@
 /** Containers of a test on one network: NATS and the product's image, confined as the manifests confine it. */
 import { join } from "node:path";
 import { GenericContainer, Network, type StartedNetwork, type StartedTestContainer, Wait } from "testcontainers";
-import { IMAGES } from "../support/docker.ts";
+import { excuseKeptNetwork, IMAGES } from "../support/docker.ts";
 
 const COMPOSE = join(import.meta.dirname, "../../deploy/compose");
 const API_PORT = 8001;
@@ -81,7 +81,7 @@ export class Containers {
   /** Ends and removes everything. */
   async stop(): Promise<void> {
     await Promise.all(this.#started.map((container) => container.stop()));
-    await this.#network.stop();
+    await this.#network.stop().catch(excuseKeptNetwork);
   }
 
   async #startAll(flags: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describeUnless } from "./describe-unless.ts";
 import { until } from "./until.ts";
 
 /** What a test prints when there is no Chromium. */
@@ -20,14 +20,7 @@ function findChromium(): string | null {
 
 /** A suite that needs Chromium: skipped with a line that says how to get it, but failed where CI is set. */
 export function describeWithChromium(name: string, suite: () => void): void {
-  if (findChromium() !== null) {
-    describe(name, suite);
-  } else if (process.env.CI) {
-    test(name, () => expect.fail(CHROMIUM_MISSING));
-  } else {
-    console.warn(CHROMIUM_MISSING);
-    describe.skipIf(true)(name, suite);
-  }
+  describeUnless(findChromium() === null ? CHROMIUM_MISSING : null, name, suite);
 }
 
 /** An open page. */

@@ -1,7 +1,7 @@
 /** The Docker engine and the images that tests run on it: public ones, unless the environment names others. */
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describeUnless } from "./describe-unless.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const { NODE_IMAGE = "node:24-bookworm-slim", VIGIL_IMAGE } = process.env;
@@ -25,8 +25,9 @@ export function composeProgram(): readonly string[] | null {
 }
 
 /**
- * Throws why a network could not be removed, unless the engine only miscounts who is on it: engines before 28 sometimes do
- * when many containers end at once (moby/moby#42119). Such a network stays until the engine restarts; a line says so.
+ * Throws why a network could not be removed, unless the engine only miscounts who is on it, as engines before 28
+ * sometimes do when many containers end at once (moby/moby#42119). Such a network stays until the engine restarts; a
+ * line says so.
  */
 export function excuseKeptNetwork(error: unknown): void {
   if (!/network .* has active endpoints/.test(String(error))) throw error;
@@ -42,17 +43,6 @@ export function describeWithDocker(name: string, suite: () => void): void {
 export function describeWithCompose(name: string, suite: () => void): void {
   const missing = composeProgram() === null ? "no compose: apt-get install docker-compose" : null;
   describeUnless(missingForContainers() ?? missing ?? missingImage(IMAGES.prometheus), name, suite);
-}
-
-function describeUnless(missing: string | null, name: string, suite: () => void): void {
-  if (missing === null) {
-    describe(name, suite);
-  } else if (process.env.CI) {
-    test(name, () => expect.fail(missing));
-  } else {
-    console.warn(`${name}: ${missing}`);
-    describe.skipIf(true)(name, suite);
-  }
 }
 
 const LOCAL = "`npm run images` builds images from what this machine has, and prints their names";

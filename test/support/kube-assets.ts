@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describeUnless } from "./describe-unless.ts";
 
 /** The programs tests use. */
 export type KubeProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
@@ -51,17 +51,12 @@ function helpOf(program: KubeProgram): string {
  * failed where CI is set.
  */
 export function describeWithKube(name: string, suite: () => void, programs: readonly KubeProgram[] = []): void {
+  describeUnless(missingOf(programs), name, suite);
+}
+
+function missingOf(programs: readonly KubeProgram[]): string | null {
   const folder = kubeAssets();
-  const missing = programs.filter((program) => folder === null || !existsSync(join(folder, program)));
-  if (folder !== null && missing.length === 0) {
-    describe(name, suite);
-    return;
-  }
-  const line = folder === null ? KUBE_ASSETS_MISSING : `no ${missing.join(", ")} in ${folder}`;
-  if (process.env.CI) {
-    test(name, () => expect.fail(line));
-  } else {
-    console.warn(`${name}: ${line}`);
-    describe.skipIf(true)(name, suite);
-  }
+  if (folder === null) return KUBE_ASSETS_MISSING;
+  const missing = programs.filter((program) => !existsSync(join(folder, program)));
+  return missing.length === 0 ? null : `no ${missing.join(", ")} in ${folder}`;
 }

@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
+import { describeUnless } from "./describe-unless.ts";
 
 /** What a test prints when there is no nats-server. */
 const NATS_SERVER_MISSING = "nats-server not found: apt-get install nats-server";
@@ -38,14 +39,7 @@ export function natsServer(): string {
 
 /** A suite that needs nats-server: skipped with a line that says how to get it, but failed where CI is set. */
 export function describeWithNats(name: string, suite: () => void): void {
-  if (findNatsServer() !== null) {
-    describe(name, suite);
-  } else if (process.env.CI) {
-    test(name, () => expect.fail(NATS_SERVER_MISSING));
-  } else {
-    console.warn(NATS_SERVER_MISSING);
-    describe.skipIf(true)(name, suite);
-  }
+  describeUnless(findNatsServer() === null ? NATS_SERVER_MISSING : null, name, suite);
 }
 
 /** The same for a suite that is run on the nats-server of each version that is found. */

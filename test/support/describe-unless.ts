@@ -1,0 +1,17 @@
+/** Suites that need something the machine may lack. What is missing is found out by the caller. */
+import { describe, expect, test } from "vitest";
+
+/**
+ * Describes a suite unless something is missing; `missing` then says in one line what, and how to get it. Such a suite
+ * is skipped and the line printed; where CI is set it fails with that line.
+ */
+export function describeUnless(missing: string | null, name: string, suite: () => void): void {
+  if (missing === null) {
+    describe(name, suite);
+  } else if (process.env.CI) {
+    test(name, () => expect.fail(missing));
+  } else {
+    console.warn(`${name}: ${missing}`);
+    describe.skipIf(true)(name, suite);
+  }
+}

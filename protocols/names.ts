@@ -48,14 +48,11 @@ export const Label = {
 
 /** Annotations of our own. */
 export const Annotation = {
-  /**
-   * On a node: JSON with the first sight, as an API time, of each NoExecute taint without `timeAdded` that a countdown
-   * rests on.
-   */
+  /** On a node: JSON that says when each NoExecute taint without `timeAdded` was first seen; countdowns rest on it. */
   taintsSeen: "vigil.v1/taints-seen",
   /**
-   * On a node: JSON that tells of a NoExecute taint that took the opposite one's place when it did so, and with which
-   * of the two, and when, their line began.
+   * On a node: JSON about our two NoExecute taints, not-ready and unreachable, taking each other's place: when the
+   * present one came, with which of the two the line began, and when each of them first stood in it.
    */
   taintSwap: "vigil.v1/taint-swap",
 } as const;

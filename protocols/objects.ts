@@ -34,7 +34,7 @@ const tolerationSchema = z.object({
 /** A pod's toleration as the API shows it. */
 export type Toleration = z.infer<typeof tolerationSchema>;
 
-/** The status of a condition. A status outside these three is read as Unknown. */
+/** The status of a condition. A condition with any other status is read as if it had not been posted. */
 export const conditionStatus = z.enum(["True", "False", "Unknown"]);
 /** The status of a condition. */
 export type ConditionStatus = z.infer<typeof conditionStatus>;
@@ -51,12 +51,12 @@ const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * That the NoExecute taint added at `at` took the place of its opposite, in a line that began with `firstKey` at
- * `firstAt`, and in which the other of the two came first at `secondAt` (Annotation.taintSwap). It tells of no taint
- * with another stamp.
+ * A swap of our two NoExecute taints, not-ready and unreachable, as Annotation.taintSwap records it. `at` is the
+ * `timeAdded` of the taint that stands now; of a taint with another stamp the record says nothing. The line of swaps
+ * began with `firstKey` at `firstAt`, and its opposite first appeared at `secondAt`.
  */
 export const taintSwapSchema = z.object({ at: instant, firstKey: z.string(), firstAt: instant, secondAt: instant });
-/** What is written down about a taint that took its opposite's place. */
+/** A swap of our two NoExecute taints. */
 export type TaintSwap = z.infer<typeof taintSwapSchema>;
 
 /** What is observed of a node: its body in `observed.node` and its projection at the API. */
@@ -70,12 +70,9 @@ export const nodeSchema = z.object({
   unschedulable: z.boolean(),
   taints: z.array(taintSchema),
   conditions: z.array(conditionSchema),
-  /**
-   * When NoExecute taints without `timeAdded` were first seen, by `key:effect`; absent when nothing is written down
-   * (Annotation.taintsSeen).
-   */
+  /** When NoExecute taints without `timeAdded` were first seen, by `key:effect`; absent without that annotation. */
   taintsSeenAt: z.record(z.string(), instant).optional(),
-  /** What is written down about a taint that took its opposite's place; absent when nothing is. */
+  /** The last swap of our two NoExecute taints; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),
 });
 /** What is observed of a node. */
@@ -94,8 +91,8 @@ export const heartbeatSchema = z.object({
   /** When the observer saw it, on the observer's wall clock; only its distance from the frame's `at` has meaning. */
   seenAt: instant,
   /**
-   * The node's version that carries a status: heartbeats move it without the node being told anew, and who writes to
-   * the node needs the last one.
+   * The node's version after a status heartbeat. Such a heartbeat changes the version without an `observed.node`, and a
+   * write to the node must name the newest.
    */
   resourceVersion: z.string().optional(),
 });
@@ -118,17 +115,17 @@ export const podSchema = z.object({
   boundAt: instant,
   /** When its deletion was asked for; null while it is not terminating. */
   deletionAt: instant.nullable(),
-  /** The version that this is, which a write may name; left out where pods are only weighed. */
+  /** Its resourceVersion, for a write that names it; absent in a BoundPod, which carries it beside the pod. */
   resourceVersion: z.string().optional(),
 });
 /** What is observed of a pod that is bound to a node. */
 export type ObservedPod = z.infer<typeof podSchema>;
 
-/** Whether the observer's watch of one resource can be trusted, and since when without a break. */
+/** Whether the observer's watch of one resource can be trusted, and since when it has been without a break. */
 export const watchStateSchema = z.object({
   synced: z.boolean(),
   /** Start of the present unbroken sight, on the observer's wall clock; null while not synced. */
   since: instant.nullable(),
 });
-/** Whether a watch can be trusted, and since when without a break. */
+/** The state of a watch. */
 export type WatchState = z.infer<typeof watchStateSchema>;

@@ -16,7 +16,7 @@ export const observedLease = z.object({
   heartbeats: z.array(heartbeatSchema),
 });
 
-/** How many heartbeats one `observed.lease` may carry; 200 of the longest node names stay under the message limit. */
+/** How many heartbeats one `observed.lease` may carry: with the longest node names they fill 56 of the 64 KiB. */
 export const HEARTBEATS_PER_MESSAGE_MAX = 150;
 
 /**
@@ -36,8 +36,8 @@ export const observedPods = z.object({
 export const observedGone = z.object({ node: z.string(), uid: z.string() });
 
 /**
- * Body of `observed.pulse`: the observer can still see, and this is what it sees of one shard.
- * A receiver whose own digest differs has lost a message and asks for a resync.
+ * Body of `observed.pulse`: which watches the observer can trust, and a digest of what it has told of one shard. A
+ * receiver whose own digest differs has lost a message and asks for a resync.
  */
 export const observedPulse = z.object({
   shard: z.number(),

@@ -15,10 +15,7 @@ export interface Clock {
   monotonicMs(): number;
   /** Epoch milliseconds on the wall clock; may step. */
   wallMs(): number;
-  /**
-   * Calls `fire` once, not before `delayMs` have passed; timers due at the same instant fire in the order they were
-   * set.
-   */
+  /** Calls `fire` once, not before `delayMs` have passed. Timers due at one instant fire in the order they were set. */
   after(delayMs: number, fire: () => void): Timer;
   /** Calls `run` as soon as the present actor has finished its message. */
   soon(run: () => void): void;
@@ -27,7 +24,7 @@ export interface Clock {
 /** Chance: a number in [0, 1). */
 export type Random = () => number;
 
-/** Something that can be ended. */
+/** Ends whatever returned it: a subscription, a watch, a service. */
 export type Stop = () => void;
 
 /**
@@ -40,10 +37,7 @@ export interface Bus {
   publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string;
   /** Calls `receive` for every message of a type on one shard or on all. */
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop;
-  /**
-   * Keeps the last message of each subject of a type, unread until it is looked at: for who looks more seldom than they
-   * come.
-   */
+  /** Keeps the last message of each subject of a type, undecoded, for a reader that looks less often than they come. */
   latest<T extends MessageType>(type: T): Latest<T>;
   /** Calls `lost` when messages of a subscribed stream went missing. */
   onGap(lost: (type: MessageType, shard: number) => void): Stop;
@@ -51,9 +45,9 @@ export interface Bus {
   connected(): boolean;
 }
 
-/** The last messages of a type, by subject. */
+/** The last message of each subject of one type. */
 export interface Latest<T extends MessageType> {
-  /** Each with the instant at which it came, on the monotonic clock; those that came since the last look. */
+  /** Those that came since the last call, each with its arrival on the monotonic clock. */
   take(): readonly { readonly message: Message<T>; readonly heardMs: number }[];
   readonly stop: Stop;
 }
@@ -73,9 +67,7 @@ export interface ObservedLease {
   readonly renewedAt: number | null;
 }
 
-/**
- * A pod as the reader projects it, with the node it is bound to and its resourceVersion. Unbound pods are not reported.
- */
+/** A pod with its resourceVersion and the node it is bound to. Unbound pods are not reported. */
 export interface BoundPod {
   readonly node: string;
   readonly resourceVersion: string;
@@ -89,10 +81,7 @@ export interface Watched {
   pods: BoundPod;
 }
 
-/**
- * Where a watch tells what it sees. A relist calls `changed` for every object and `gone` for those that are no longer
- * there.
- */
+/** Where a watch reports. A relist calls `changed` for every object and `gone` for those that are no longer there. */
 export interface WatchSink<T> {
   changed(object: T): void;
   /** `key` is the name, or `namespace/name`. */
@@ -133,7 +122,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** How urgent a write is; lower goes first: healing, node status, taints, pod readiness, evictions, events. */
+/** How urgent a write is; the lower goes first. */
 export const Urgency = { healing: 0, status: 1, taint: 2, readiness: 3, eviction: 4, event: 5 } as const;
 /** How urgent a write is. */
 export type Urgency = (typeof Urgency)[keyof typeof Urgency];
@@ -143,7 +132,7 @@ export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
   readonly subresource?: "status";
-  /** Monotonic instant after which what it was decided on is too old: it is not sent any more, and fails as late. */
+  /** On the monotonic clock. A write whose turn comes later rests on old reads: it is not sent, and fails as late. */
   readonly sendBeforeMs?: number;
 } & (
   | { readonly verb: "create"; readonly body: unknown }
@@ -160,8 +149,9 @@ export type WriteRequest = {
 );
 
 /**
- * How many steps before a write of which urgency a read is. Of one urgency, what is nearer to its end goes first, so
- * that what was read is not old when the write that it allows is sent.
+ * The place in the queue of a read that leads to a write: the write's urgency, and how many requests later the write
+ * comes. Of one urgency writes go first, and reads furthest from their write last, so that what was read is not old
+ * when the write is sent.
  */
 export interface ReadPlace {
   readonly urgency: Urgency;
@@ -271,7 +261,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** How long parts of the answer may lie before they are read together, in milliseconds; a hint to sockets. */
+  /** How long parts of the answer may wait to be read together, in milliseconds; a hint to sockets. */
   readonly gatherMs?: number;
 }
 
@@ -283,8 +273,8 @@ export interface HttpExchange {
   data(chunk: Uint8Array): void;
   end(): void;
   /**
-   * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: nobody told us so,
-   * the other side just was not heard any more, for longer than since now.
+   * The connection broke or was refused. `sent`: the server may have seen the request. `timedOut`: it broke because the
+   * other side had gone silent, so the silence began some time before this call.
    */
   failed(problem: { readonly message: string; readonly sent: boolean; readonly timedOut?: boolean }): void;
 }

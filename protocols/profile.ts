@@ -1,9 +1,6 @@
-/**
- * Every tunable of the controller: unit, default, flag and meaning. Reading flags and files into a profile is the work
- * of runtime/config.
- */
+/** Every tunable of the controller: unit, default, flag and meaning. Flags and files are read in services/runtime. */
 
-/** How one tunable is written on a command line and in a file. */
+/** What a tunable measures, and so how it is written on a command line and in a file. */
 export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";
 
 /** One tunable. */
@@ -11,6 +8,7 @@ export interface Tunable<V extends number | boolean | string> {
   readonly unit: TunableUnit;
   /** Flag name without dashes; upstream's own where upstream has one (section 1.1). */
   readonly flag: string;
+  /** The default. */
   readonly standard: V;
   readonly meaning: string;
   /** Whether the flag is kube-controller-manager's. */

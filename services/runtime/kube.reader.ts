@@ -35,17 +35,17 @@ export interface ReaderIo {
 
 /** Items per page of a list, as client-go's pager. */
 const PAGE_ITEMS = 500;
-/** A server answers a watch at once; bookmarks come about every minute, so after half as much again it is in doubt. */
+/** A server answers a watch at once and sends a bookmark about every minute: half a minute later it is in doubt. */
 const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
 /**
  * A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector).
  */
 const WATCH_SECONDS_MIN = 300;
-/** A watch that lived so long was a good one; a shorter one counts as a failure, or a server could make us spin. */
+/** A watch that ends sooner counts as a failure: a server that ends each at once would otherwise make us spin. */
 const STEADY_MS = 5_000;
 /** After a break, missed events arrive right behind the answer; only then is the sight whole again. */
 const SETTLE_MS = 500;
-/** Longer waits than this would by themselves make us blind (watchBlindMs). */
+/** Longer pauses would make us blind by themselves (watchBlindMs). */
 const BACKOFF = { baseMs: 200, maxMs: 5_000 };
 /** Refusals after which the same watch may be asked for again; after any other, what was missed must be listed. */
 const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
@@ -143,9 +143,8 @@ export class Reader<T> implements Watch {
   #watch(): void {
     this.#openedAtMs = null;
     const lines = new LineSplitter();
-    const request = { path: this.#watchPath(), form: "json" } as const;
-    const patience = { ...WATCH_PATIENCE, gatherMs: this.#resource.gatherMs };
-    const stream = new Stream(this.#io, request, patience, {
+    const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;
+    const stream = new Stream(this.#io, request, WATCH_PATIENCE, {
       opened: () => this.#opened(),
       data: (chunk) => lines.push(chunk, (line) => this.#line(line)),
       closed: (end) => this.#watchClosed(end),

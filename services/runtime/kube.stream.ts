@@ -10,9 +10,9 @@ import { ACCEPT_PROTOBUF, isProtobuf, statusText } from "./kube.protobuf-envelop
 export type StreamEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** Nothing was heard for as long as is borne. */
+  /** Nothing was heard for as long as the caller's patience lasts. */
   | { readonly kind: "silent"; readonly message: string }
-  /** `timedOut`: the connection broke because the other side was not heard any more, for longer than since now. */
+  /** `timedOut`: the connection broke because the other side had gone silent, some time before. */
   | { readonly kind: "failed"; readonly message: string; readonly timedOut: boolean };
 
 /** How the objects in an answer are written. */
@@ -23,6 +23,8 @@ export interface StreamRequest {
   readonly path: string;
   /** The form that is wanted: a server that does not speak protobuf answers as JSON. */
   readonly form: StreamForm;
+  /** How long parts of the answer may wait to be read together, in milliseconds; absent when they need not wait. */
+  readonly gatherMs?: number;
 }
 
 /** Where a streamed answer arrives. */
@@ -34,12 +36,10 @@ export interface StreamSink {
   closed(end: StreamEnd): void;
 }
 
-/** How long silence is borne before the answer begins and between its parts, in milliseconds. */
+/** How long silence is borne, in milliseconds: before the answer begins, and between its parts. */
 export interface StreamPatience {
   readonly openMs: number;
   readonly silenceMs: number;
-  /** How long a part may lie before it is read together with the next ones; 0 when absent. */
-  readonly gatherMs?: number;
 }
 
 /** A streamed answer under way. */
@@ -57,7 +57,7 @@ export class Stream {
 
   constructor(
     io: { readonly wire: Wire; readonly clock: Clock },
-    { path, form }: StreamRequest,
+    { path, form, gatherMs = 0 }: StreamRequest,
     patience: StreamPatience,
     sink: StreamSink,
   ) {
@@ -72,7 +72,7 @@ export class Stream {
         path,
         headers: { accept: form === "json" ? "application/json" : ACCEPT_PROTOBUF },
         body: null,
-        gatherMs: patience.gatherMs ?? 0,
+        gatherMs,
       },
       {
         response: (status, headers) => this.#response(status, headers),

@@ -23,15 +23,15 @@ export interface WatchedResource<T> {
   readonly name: (object: T) => string;
   /** Tells an object from an earlier one of the same name; empty where that does not matter. */
   readonly uid: (object: T) => string;
-  /** How long changes may lie before they are read together, in milliseconds; 0 where each is read as it comes. */
+  /** How long changes may wait to be read together, in milliseconds; 0 where each is read as it comes. */
   readonly gatherMs: number;
   /** Reads a watch line that adds or changes an object without parsing it; null when it must be parsed. */
   readonly scan: (line: Uint8Array) => { readonly object: T; readonly resourceVersion: string } | null;
 }
 
 /**
- * A verdict comes later by half of this in the mean, where 50 ms are allowed in all; of 300 leases a second six or
- * seven are read at once. Twice as long saves a further tenth of the CPU.
+ * Verdicts come later by half of this on average, of the 50 ms that they may be late in all. At 300 leases a second six
+ * or seven are then read at once. Twice as long would save another tenth of the CPU.
  */
 const LEASES_GATHER_MS = 20;
 

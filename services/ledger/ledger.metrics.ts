@@ -5,7 +5,7 @@
 import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { Metrics } from "../../protocols/ports.ts";
-import type { SightReport, WatchName } from "../../protocols/status.ts";
+import type { SightReport } from "../../protocols/status.ts";
 import type { Facts } from "./facts.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 
@@ -19,7 +19,6 @@ const POD_DELETION_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 1
 const WRITE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 /** Which fractions of the nodes the heartbeat age is told for. */
 const AGE_FRACTIONS = [0.5, 0.9, 0.99, 1];
-const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
 /** Under these names upstream's dashboards find us; zones are labelled by their key, NUL included (R13.1). */
 function upstream(metrics: Metrics) {
@@ -158,8 +157,7 @@ export class LedgerMetrics {
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
       this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
-    for (const watch of WATCHES) {
-      const sightMs = sight.watches[watch];
+    for (const [watch, sightMs] of Object.entries(sight.watches)) {
       this.#own.watchSight.set((sightMs ?? 0) / 1000, watch);
     }
     this.#own.pulseAge.set(sight.oldestPulseMs === null ? -1 : sight.oldestPulseMs / 1000);

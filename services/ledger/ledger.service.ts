@@ -5,7 +5,7 @@
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import type { Decision, LedgerReader } from "../../protocols/status.ts";
-import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { ClusterSight } from "../runtime/cluster-sight.ts";
 import { EventRecorder } from "../runtime/event-recorder.ts";
@@ -115,7 +115,7 @@ class RunningLedger {
   /** Everything is derived from the message and the facts before it; the facts follow last. */
   #hear(message: AnyMessage): void {
     const facts = this.#facts;
-    const isOurs = this.#io.fleet.owns("ledger", shardOfMessage(message));
+    const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     const events = eventsOf(message, facts);
     const note = this.#noteOf(message, facts);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !facts.zones.has(message.body.zone));
@@ -230,8 +230,4 @@ class RunningLedger {
     let timer = this.#io.clock.after(periodMs, next);
     return () => timer.cancel();
   }
-}
-
-function shardOfMessage({ type, body }: AnyMessage): number {
-  return definitionOf(type).shard(body) % SHARD_COUNT;
 }

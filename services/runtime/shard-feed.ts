@@ -5,8 +5,8 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
+import type { WatchName } from "../../protocols/status.ts";
 import type { PodsOfNode } from "./shard-pods.ts";
-import type { WatchName } from "./shard-sight.ts";
 import { ShardView } from "./shard-view.ts";
 
 /** What a reader is told of a shard; `cause` is the id of the message that told it. */

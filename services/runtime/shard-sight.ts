@@ -1,10 +1,8 @@
 /** Whether the observer behind a shard can see, and since when, on the reader's own clock. It holds no node. */
 import { positionOf } from "../../protocols/frame.ts";
-import type { BodyOf, Message } from "../../protocols/messages.ts";
+import type { Message } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
-
-/** The watches whose sight a reader may need. */
-export type WatchName = keyof BodyOf<"observed.pulse">["watches"];
+import type { WatchName } from "../../protocols/status.ts";
 
 /** The part of a pulse message that tells about sight. */
 export type PulseMessage = Pick<Message<"observed.pulse">, "id" | "source" | "at" | "cause" | "body">;

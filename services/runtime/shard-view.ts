@@ -4,9 +4,10 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Digest } from "../../protocols/observed.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import type { WatchName } from "../../protocols/status.ts";
 import { isOfInterest } from "./interest.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
-import { type PulseMessage, publisherOf, ShardSight, type WatchName } from "./shard-sight.ts";
+import { type PulseMessage, publisherOf, ShardSight } from "./shard-sight.ts";
 
 /** The settings a view lives by. */
 export type ShardViewProfile = Pick<Profile, "pulseTimeoutMs" | "watchBlindMs" | "resyncRetryMs">;

@@ -3,7 +3,8 @@
  */
 import { describe, expect, test } from "vitest";
 import type { WatchState } from "../../protocols/objects.ts";
-import { publisherOf, ShardSight, translated, type WatchName } from "../../services/runtime/shard-sight.ts";
+import type { WatchName } from "../../protocols/status.ts";
+import { publisherOf, ShardSight, translated } from "../../services/runtime/shard-sight.ts";
 
 const PROFILE = { pulseTimeoutMs: 4_000, watchBlindMs: 10_000 };
 /** The observer's wall clock is far from the reader's monotonic one. */

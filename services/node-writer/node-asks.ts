@@ -36,6 +36,17 @@ const projection = { interner: new Interner(), problem: () => {} };
  */
 const LOOK_AGE_MAX_MS = 1000;
 
+/** Whether two asks want the same of the same node, whatever versions and signs of life they rest on. */
+export function isSameWish(ask: NodeAsk, earlier: NodeAsk): boolean {
+  return wishOf(ask) === wishOf(earlier);
+}
+
+function wishOf({ type, body }: NodeAsk): string {
+  if (type === "asked.condition") return JSON.stringify([body.uid, body.conditions]);
+  if (type === "asked.label") return JSON.stringify([body.uid, body.labels, body.annotations]);
+  return JSON.stringify([body.uid, body.add, body.remove, body.ready, body.why]);
+}
+
 /**
  * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
  * node as it is read live. Before `Unknown` the lease is read live every time. A node's version is told with its

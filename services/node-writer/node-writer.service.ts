@@ -4,7 +4,7 @@
  */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
-import { type NodeAsk, tryNodeAsk } from "./node-asks.ts";
+import { isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
 
 /** Carries out asks about the nodes of this process's shards and tells what came of each try. */
 export const nodeWriterService: Service = (io) => {
@@ -13,6 +13,7 @@ export const nodeWriterService: Service = (io) => {
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
+    isSame: isSameWish,
     attempt: (ask, hasFailed, report, newest) => tryNodeAsk(io, { ask, hasFailed, newest }, report),
     told: ({ type, id, body: { node, uid } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;

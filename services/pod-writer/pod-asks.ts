@@ -97,12 +97,16 @@ const projection = { interner: new Interner(), problem: () => {} };
 export function tryPodAsk(around: PodAskIo, ask: PodAsk, hasFailed: boolean, report: Report): void {
   const seen = ask.type === "asked.unready" && !hasFailed ? ask.body.resourceVersion : undefined;
   if (seen !== undefined) markAsSeen(around, ask, seen, report);
-  else lookAndAct(around, ask, (result) => report({ ...result, isOnce: isDrain(ask) && result.isLate !== true }));
+  else lookAndAct(around, ask, (result) => report({ ...result, ...repetitionOf(around.io, ask, result) }));
 }
 
-/** A drain that is called off (R6.10) leaves no trace at the API by which we could tell: only its asker repeats it. */
-function isDrain({ type, body }: PodAsk): boolean {
-  return type === "asked.eviction" && body.mode === "direct";
+/**
+ * A drain that is called off (R6.10) leaves no trace at the API by which we could tell: when its ask is older than the
+ * first pause between two of them, only its asker repeats it. One that the API denied is repeated by nobody else.
+ */
+function repetitionOf({ profile }: Io, { type, body }: PodAsk, { outcome }: TryResult): Partial<TryResult> {
+  if (type !== "asked.eviction" || body.mode !== "direct") return {};
+  return outcome === "denied" ? { isOnce: true } : { retriedForMs: profile.askRetryMs };
 }
 
 function markAsSeen(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {

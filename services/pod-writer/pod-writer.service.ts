@@ -15,6 +15,7 @@ export const podWriterService: Service = (io) => {
     retryMaxMs: profile.askRetryMaxMs,
     retriesDenied: true,
     isRepeated,
+    isSame: isRepeated,
     attempt: (ask, hasFailed, report) => tryPodAsk(around, ask, hasFailed, report),
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;

@@ -17,6 +17,8 @@ export interface TryResult {
   readonly retryAfterMs?: number;
   /** Whether only the asker may repeat this try; a first conflict is tried again all the same. */
   readonly isOnce?: boolean;
+  /** How long after its ask a failure is tried again, always if not given; later only the asker may repeat it. */
+  readonly retriedForMs?: number;
   /** Whether nothing failed: what it rests on was too old when its turn came, so it is tried anew at once. */
   readonly isLate?: boolean;
 }
@@ -31,6 +33,8 @@ export interface WriteJobsOptions<A> {
   readonly retriesDenied?: boolean;
   /** Whether an ask wants no more than an earlier one did: when that is done, so is this. Else each is tried. */
   readonly isRepeated?: (ask: A, earlier: A) => boolean;
+  /** Whether two asks want the same thing: then the later one waits out the pause that the server has asked for. */
+  readonly isSame?: (ask: A, earlier: A) => boolean;
   /**
    * Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be
    * wrong. `newest` gives the ask that stands now, which may have come while the try was under way.
@@ -48,6 +52,8 @@ interface Job<A> {
   next: A | null;
   isTrying: boolean;
   timer: Timer | null;
+  /** Until when the server wants to be left alone with this. */
+  quietUntilMs: number;
 }
 
 /**
@@ -73,16 +79,25 @@ export class WriteJobs<A> {
     return this.#jobs.size;
   }
 
-  /** Takes an ask. It is tried at once, in the place of an older one that waits, or after a try that is under way. */
+  /**
+   * Takes an ask. It is tried at once, in the place of an older one that waits, or after a try that is under way; one
+   * for the same thing as before waits as long as the server has asked for.
+   */
   ask(key: string, ask: A): void {
     const known = this.#jobs.get(key);
     if (known?.isTrying === true) {
       known.next = ask;
       return;
     }
-    known?.timer?.cancel();
     const askedMs = this.#options.clock.monotonicMs();
-    const job = { ask, askedMs, failures: known?.failures ?? 0, next: null, isTrying: false, timer: null };
+    if (known !== undefined && askedMs < known.quietUntilMs && this.#options.isSame?.(ask, known.ask) === true) {
+      known.ask = ask;
+      known.askedMs = askedMs;
+      return;
+    }
+    known?.timer?.cancel();
+    const failures = known?.failures ?? 0;
+    const job = { ask, askedMs, failures, next: null, isTrying: false, timer: null, quietUntilMs: askedMs };
     this.#jobs.set(key, job);
     this.#try(key, job);
   }
@@ -109,20 +124,21 @@ export class WriteJobs<A> {
   #settle(key: string, job: Job<A>, result: TryResult): void {
     const { clock } = this.#options;
     const next = this.#isDone(job, result) ? null : job.next;
-    const isRetried = this.#isRetried(job, result);
+    const failures = result.isLate === true ? job.failures : job.failures + 1;
+    const pauseMs = this.#retryPauseMs(job, failures, result);
     job.isTrying = false;
-    this.#tell(job, result, isRetried && next === null);
-    if (!isRetried) job.failures = 0;
-    else if (result.isLate !== true) job.failures += 1;
+    this.#tell(job, result, pauseMs !== null && next === null);
+    job.failures = pauseMs === null ? 0 : failures;
     if (next !== null) {
       job.next = null;
       job.ask = next;
       job.askedMs = clock.monotonicMs();
-    } else if (!isRetried) {
+    } else if (pauseMs === null) {
       this.#jobs.delete(key);
       return;
     }
-    job.timer = clock.after(this.#pauseMs(job, result), () => this.#try(key, job));
+    job.quietUntilMs = clock.monotonicMs() + (result.retryAfterMs ?? 0);
+    job.timer = clock.after(pauseMs ?? 0, () => this.#try(key, job));
   }
 
   #tell({ ask, askedMs }: Job<A>, result: TryResult, retrying: boolean): void {
@@ -135,15 +151,20 @@ export class WriteJobs<A> {
     return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, ask) === true;
   }
 
-  #isRetried({ failures }: Job<A>, { outcome, isOnce = false }: TryResult): boolean {
-    if (isOnce) return outcome === "conflict" && failures === 0;
-    return RETRIED.has(outcome) || (outcome === "denied" && this.#options.retriesDenied === true);
+  /** The pause before another try; null when there is to be none. */
+  #retryPauseMs(job: Job<A>, failures: number, result: TryResult): number | null {
+    const { outcome, isOnce = false, retriedForMs = Number.POSITIVE_INFINITY } = result;
+    if (isOnce && (outcome !== "conflict" || job.failures > 0)) return null;
+    if (!RETRIED.has(outcome) && (outcome !== "denied" || this.#options.retriesDenied !== true)) return null;
+    const pauseMs = this.#pauseMs(failures, result);
+    const againMs = this.#options.clock.monotonicMs() + pauseMs;
+    return againMs - job.askedMs > retriedForMs ? null : pauseMs;
   }
 
   /** A first conflict only says that the object moved on: reading it anew is worth no wait. */
-  #pauseMs(job: Job<A>, { outcome, retryAfterMs = 0 }: TryResult): number {
+  #pauseMs(failures: number, { outcome, retryAfterMs = 0 }: TryResult): number {
     const { random, retryMaxMs } = this.#options;
-    if (job.failures === 0 || (outcome === "conflict" && job.failures === 1)) return 0;
-    return retryAfterMs + fullJitterMs(job.failures, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
+    if (failures === 0 || (outcome === "conflict" && failures === 1)) return 0;
+    return retryAfterMs + fullJitterMs(failures, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
   }
 }

@@ -5,7 +5,7 @@ import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../services/runtime/write-jobs.ts";
 
 /** Jobs whose tries are answered by the test. */
-function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated">> = {}) {
+function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame">> = {}) {
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
   const told: string[] = [];
@@ -144,6 +144,54 @@ test("where a denial may change its mind it is tried again", () => {
   answer("denied");
   clock.advance(10_000);
   expect(tries).toHaveLength(2);
+});
+
+test("an ask whose failures are tried again for a while is left to its asker when that is over", () => {
+  const { clock, tries, told, written, answer } = jobs();
+  written.ask("k", "drain");
+  for (const pauseMs of [100, 200, 400, 800, 1_600]) {
+    answer("failed", { retriedForMs: 2_000 });
+    clock.advance(pauseMs);
+  }
+  expect(tries.map(({ atMs }) => atMs)).toEqual([0, 100, 300, 700, 1_500]);
+  expect(told.at(-1)).toBe("drain failed after 1500");
+  expect(written.size).toBe(0);
+});
+
+describe("while the server wants a pause", () => {
+  const isSame = (ask: string, earlier: string) => ask[0] === earlier[0];
+
+  test("an ask for the same thing waits as well, and the newest is tried", () => {
+    const { clock, tries, told, written, answer } = jobs({ isSame });
+    written.ask("k", "a");
+    answer("throttled", { retryAfterMs: 5_000 });
+    clock.advance(2_000);
+    written.ask("k", "again");
+    clock.advance(3_099);
+    expect(tries).toHaveLength(1);
+    clock.advance(1);
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
+    answer("ok");
+    expect(told.at(-1)).toBe("again ok after 3100");
+  });
+
+  test("an ask for something else is tried at once", () => {
+    const { clock, tries, written, answer } = jobs({ isSame });
+    written.ask("k", "a");
+    answer("throttled", { retryAfterMs: 5_000 });
+    clock.advance(2_000);
+    written.ask("k", "b");
+    expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
+  });
+
+  test("an ask for the same thing is tried at once when that pause is over and our own is not", () => {
+    const { clock, tries, written, answer } = jobs({ isSame });
+    written.ask("k", "a");
+    answer("throttled", { retryAfterMs: 5_000 });
+    clock.advance(5_000);
+    written.ask("k", "again");
+    expect(tries.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
+  });
 });
 
 describe("an ask that wants no more than the one that is tried", () => {

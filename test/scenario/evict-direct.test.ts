@@ -128,6 +128,33 @@ test("a drain called off while the API refuses its deletes does not go on once i
   expect(world.deleted).toEqual([]);
 });
 
+test.each([
+  ["fails", { kind: "status", code: 500 }],
+  ["loses its answer", { kind: "lostRequest" }],
+] as const)("a delete that %s is tried again before its node asks again", (_what, fault) => {
+  const world = drained(["a-0"]);
+  world.api.faults.add({ fault, when: ({ verb }) => verb === "delete", times: 1 });
+  world.advance(DUE_MS - world.clock.monotonicMs() + 60 * S);
+  const tries = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  expect(tries.map(({ body }) => body.retrying)).toEqual([true, false]);
+  const [failed, deleted] = tries.map(({ atMs }) => atMs);
+  expect((deleted ?? 0) - (failed ?? 0)).toBeLessThan(world.profile.askRetryMs);
+  expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
+});
+
+test("a drain that goes on failing is repeated by its node alone, so that it can be called off", () => {
+  const world = drained(["a-0"]);
+  world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
+  world.advance(300 * S);
+  const asksMs = world.said("asked.eviction").map(({ atMs }) => atMs);
+  const triesMs = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  for (const { atMs } of triesMs) {
+    const askedMs = asksMs.findLast((askMs) => askMs <= atMs) ?? 0;
+    expect(atMs - askedMs).toBeLessThanOrEqual(world.profile.askRetryMs);
+  }
+  expect(triesMs.length).toBeGreaterThan(asksMs.length);
+});
+
 test("a node that waits for its turn says so again, so that no lost message keeps its pods", () => {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);

@@ -33,3 +33,25 @@ test("no write waits until what was read for it is too old, and every node and p
   expect(marked("asked.condition").size).toBe(NODES / 2);
   expect(marked("asked.unready").size).toBe((NODES / 2) * PODS_PER_NODE);
 });
+
+test("a server that asks for half a minute of peace gets it from verdicts and evictions, however often they are asked", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 6);
+  world.addTolerantPod("a-1", "pod", []);
+  world.run();
+  world.advance(10_000);
+  world.api.faults.add({
+    fault: { kind: "status", code: 429, retryAfterSeconds: 30 },
+    when: ({ verb, name, subresource }) => (name === "a-0" ? subresource === "status" : verb === "delete"),
+  });
+  world.silence(["a-0"]);
+  world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);
+  world.advance(300_000);
+  for (const ask of ["asked.condition", "asked.eviction"]) {
+    const tries = world.said("done.write").filter(({ body }) => body.ask === ask && body.outcome === "throttled");
+    expect(tries.length).toBeGreaterThan(2);
+    for (const [index, { atMs }] of tries.slice(1).entries()) {
+      expect(atMs - (tries[index]?.atMs ?? 0), ask).toBeGreaterThanOrEqual(30_000);
+    }
+  }
+});

@@ -136,12 +136,12 @@ export class NodeActor {
     this.review(cause);
   }
 
-  /** Takes what came of a write about this node or one of its pods. */
-  written(done: BodyOf<"done.write">, cause: string): void {
+  /** Takes what came of a write about this node or one of its pods, and whether a node actor had asked for it. */
+  written(done: BodyOf<"done.write">, { isOwn, cause }: { readonly isOwn: boolean; readonly cause: string }): void {
     const nowMs = this.#around.io.clock.monotonicMs();
     const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
     if (isOfVerdict && !done.retrying) this.#verdict = null;
-    if (done.outcome === "shadowed" || done.outcome === "denied") {
+    if (isOwn && (done.outcome === "shadowed" || done.outcome === "denied")) {
       this.#asks?.postpone(done.ask.slice("asked.".length) as AskNoun, nowMs);
       this.review(cause);
     }

@@ -9,6 +9,9 @@ import { NodeActor, type NodeSurroundings } from "./node.actor.ts";
 /** How many judgements are told again before other work gets its turn. */
 const REJUDGED_PER_TURN = 256;
 
+/** How the id of an ask begins that a node actor sent, in whichever process. */
+const ASKED_BY_US = "node@";
+
 /** What the shards of one process share. */
 export type SharedSurroundings = Pick<NodeSurroundings, "io" | "graces" | "reviews" | "counters">;
 
@@ -46,7 +49,10 @@ export class NodeShard {
     this.#stops = [
       bus.subscribe("observed.lease", shard, (message) => this.#hear(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
-      bus.subscribe("done.write", shard, ({ body, id }) => this.#actors.get(body.node)?.written(body, id)),
+      bus.subscribe("done.write", shard, ({ body, id, cause }) => {
+        const isOwn = cause?.startsWith(ASKED_BY_US) === true;
+        this.#actors.get(body.node)?.written(body, { isOwn, cause: id });
+      }),
       bus.subscribe("asked.resync", shard, ({ source, id }) => this.#rejudgeFor(source, id)),
     ];
   }

@@ -1,6 +1,6 @@
 /**
- * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. On its
- * clock nothing waits.
+ * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. It runs on
+ * any clock; sockets are served by http-front.ts.
  */
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../protocols/ports.ts";
 import { type Access, authorize, identify } from "./access.ts";
@@ -9,7 +9,8 @@ import { discover } from "./discovery.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
 import { Lists } from "./list.ts";
 import type { ApiObject } from "./objects.ts";
-import { coreResource, Registry } from "./registry.ts";
+import { Registry } from "./registry.ts";
+import { storedAs } from "./resources.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
 import { ApiFailure } from "./status.ts";
 import { Store } from "./store.ts";
@@ -68,7 +69,7 @@ export class ApiServer {
     };
     for (const name of FIRST_NAMESPACES) {
       const namespace: ApiObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-      this.registry.create(coreResource("namespaces"), "", namespace);
+      this.registry.create(storedAs("namespaces"), "", namespace);
     }
   }
 

@@ -35,8 +35,6 @@ export interface Deletion {
   readonly gone: boolean;
 }
 
-export type { DeleteOptions } from "./deletion.ts";
-
 /** Namespaces that cannot be deleted. */
 const LASTING_NAMESPACES = ["default", "kube-system", "kube-public"];
 

@@ -147,7 +147,7 @@ const CROSSING_MS = 25;
 
 /** A node that renews is never Unknown (P1). */
 function checkUnknown(before: CheckedNode, after: CheckedNode, { swarm, wallMs, heartbeatAt }: Surroundings): void {
-  const readyOf = (node: CheckedNode) => node.status?.conditions?.find(({ type }) => type === "Ready");
+  const readyOf = (node: CheckedNode) => conditionOf(node, "Ready");
   if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
   const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
   const graceMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
@@ -163,7 +163,7 @@ function checkUnknown(before: CheckedNode, after: CheckedNode, { swarm, wallMs, 
 export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
   if (profile.evictionMode !== "direct")
     return node.spec?.taints?.some(({ effect }) => effect === "NoExecute") === true;
-  return node.status?.conditions?.find(({ type }) => type === "Ready")?.status !== "True";
+  return conditionOf(node, "Ready")?.status !== "True";
 }
 
 /** Checks one of our deletions of a pod, against the node as the API shows it. */
@@ -185,8 +185,8 @@ export function checkDeletion(
 }
 
 function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): void {
-  const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
-  if (ready?.status === "True") throw new BrokenInvariant(`${name} was drained from a node that is ready`);
+  if (node !== null && conditionOf(node, "Ready")?.status === "True")
+    throw new BrokenInvariant(`${name} was drained from a node that is ready`);
   if (pod.metadata.ownerReferences?.some(({ kind, controller }) => kind === "DaemonSet" && controller === true)) {
     throw new BrokenInvariant(`${name} is a DaemonSet's pod and was drained`);
   }

@@ -6,8 +6,7 @@ import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type ApiObject, isObject, type Json, type JsonObject } from "../../services/apiserver/objects.ts";
-import { coreResource } from "../../services/apiserver/registry.ts";
-import { resourceAt } from "../../services/apiserver/resources.ts";
+import { storedAs } from "../../services/apiserver/resources.ts";
 import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
 import type { SignKind } from "./signs-of-life.ts";
 
@@ -15,15 +14,9 @@ const RENEWAL_MS = 10_000;
 const STATUS_MS = 60_000;
 const BURIAL_MS = 3_000;
 
-const NODES = coreResource("nodes");
-const PODS = coreResource("pods");
-const LEASES = leases();
-
-function leases() {
-  const resource = resourceAt("coordination.k8s.io/v1", "leases");
-  if (resource === null) throw new RangeError("leases are not served");
-  return resource;
-}
+const NODES = storedAs("nodes");
+const PODS = storedAs("pods");
+const LEASES = storedAs("leases");
 
 /** What a kubelet says of its node; null when it has lost the condition. */
 export type Said = "True" | "False" | null;

@@ -2,9 +2,9 @@
 
 import type { Random } from "../../protocols/ports.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import type { DeleteOptions } from "../../services/apiserver/deletion.ts";
 import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { coreResource, type DeleteOptions } from "../../services/apiserver/registry.ts";
-import type { StorageName } from "../../services/apiserver/resources.ts";
+import { type StorageName, storedAs } from "../../services/apiserver/resources.ts";
 import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
@@ -15,8 +15,8 @@ import { SimulatedKubelet } from "./kubelet.ts";
 import { type SignKind, SignsOfLife } from "./signs-of-life.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
-const NODES = coreResource("nodes");
-const PODS = coreResource("pods");
+const NODES = storedAs("nodes");
+const PODS = storedAs("pods");
 const NAMESPACE = "default";
 /** How long a watch may be stale, by the faults that are drawn. */
 const STALE_MAX_MS = 60_000;

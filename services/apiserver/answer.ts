@@ -3,7 +3,7 @@ import type { JsonObject } from "./objects.ts";
 import type { ApiFailure } from "./status.ts";
 import type { StreamSink } from "./watch.ts";
 
-/** A stream that has been promised; `start` may be called once. */
+/** A stream that was opened and has sent nothing yet; `start` may be called once. */
 export interface Streaming {
   start(): void;
   abort(): void;

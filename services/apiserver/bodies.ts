@@ -50,14 +50,17 @@ export function contentTypeOf(headers: Call["headers"]): string {
   return (headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
 }
 
-/** An object as it is stored, from one as a client shows it, which it changes. Throws a 400 for one from elsewhere. */
+/**
+ * The stored form of an object as a client sends it; changes its argument. Throws a 400 for an object of another place
+ * than the request's, and an UnreadableField.
+ */
 export function storedForm(call: Call, shown: JsonObject): ApiObject {
   const { resource } = call;
   const { metadata = {} } = shown;
   if (!isObject(metadata)) throw new UnreadableField("metadata: expected object");
   if (typeof (metadata.name ?? "") !== "string") throw new UnreadableField("name: expected text");
   const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
-  // A patch cannot make another kind of an object; what it says of that is not heard.
+  // A patch cannot change an object's kind; what it says about that is passed over.
   const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
   checkPlace(call, typed);
   // What belongs to the whole cluster is in no namespace, whatever it says.

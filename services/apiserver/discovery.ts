@@ -42,7 +42,7 @@ export function discover({ path, headers }: OtherCall): Answer {
     : objectAnswer(404, { paths: [...DOCUMENTS.keys(), ...PROBES].sort() });
 }
 
-/** Whether the path goes on below a version that is served: a resource that is none. */
+/** Whether the path lies below a version that is served, and so names a resource that is not. */
 function isUnderVersion(path: string): boolean {
   return RESOURCES.some((resource) => {
     const version = apiVersionOf(resource);

@@ -12,7 +12,7 @@ const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
   deletecollection: "DeleteOptions",
 };
 
-/** Whether a call only tries a write. Throws a 422 for a word that says neither so nor otherwise. */
+/** Whether a call only tries a write. Throws a 422 for a `dryRun` with any value but `All`. */
 export function isDryRun({ verb, query, body }: Call): boolean {
   const options = OPTIONS_OF[verb];
   if (options === undefined) return false;
@@ -31,7 +31,7 @@ export function saysDryRun(asked: Json | undefined, options: string): boolean {
   throw invalid(subject, "", [{ type: "FieldValueNotSupported", field: "dryRun", message }]);
 }
 
-/** What is no options is refused by who reads them all. */
+/** A body that holds no options is refused later, where all of them are read. */
 function dryRunIn(body: string): Json | undefined {
   if (!body.includes('"dryRun"')) return undefined;
   try {

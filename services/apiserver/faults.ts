@@ -97,8 +97,8 @@ export class Faults {
   }
 
   /**
-   * Makes a resource's watches stale: they stay open and tell nothing more, neither do new ones, until the result is
-   * called. What happened meanwhile is never told, as by a cache that lost its own watch.
+   * Makes a resource's watches stale: they and new ones stay open and tell nothing, until the result is called. What
+   * happened meanwhile is never told, as by a cache that lost its own watch.
    */
   silenceWatches(storage: StorageName): Stop {
     this.#silence(storage, true);

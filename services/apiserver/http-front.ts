@@ -1,5 +1,5 @@
 /**
- * The embedded API on a socket: bridges node:http to the same server that is a function call elsewhere. An edge: it may
+ * The embedded API on a socket: bridges node:http to the server that others reach by a function call. An edge: it may
  * wait.
  */
 import { once } from "node:events";
@@ -38,10 +38,10 @@ export interface HttpFront {
   close(): Promise<void>;
 }
 
-/** A watcher that lets so many bytes pile up is too slow and is cut off, as by the real server. */
+/** A watcher for whom more bytes wait is too slow and is cut off, as by the real server. */
 const BACKLOG_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Longer than clients keep an idle connection, so that they close it and not we beneath a request of theirs. */
+/** Longer than clients keep an idle connection, so that they close it, and never we while a request is on its way. */
 const KEEP_ALIVE_MS = 120_000;
 
 /** Serves the embedded API over HTTP. Rejects when the port cannot be had. */

@@ -1,7 +1,4 @@
-/**
- * The reading verb list: which objects a query selects, in pages of one consistent snapshot. How they are shown is in
- * render.ts.
- */
+/** The verb list: the objects that a query selects, in pages of one consistent snapshot. render.ts shows them. */
 import { type Selection, selected } from "./selection.ts";
 import { badRequest, gone, unreadableVersion, versionTooLarge } from "./status.ts";
 import type { Store } from "./store.ts";

@@ -4,7 +4,7 @@ import type { Call } from "./routes.ts";
 import { ApiFailure } from "./status.ts";
 import { type RowObject, tableRenderer } from "./table.ts";
 
-/** What is offered, in the order of the real server's own list. */
+/** The only media type that is offered. */
 const OFFERED = "application/json";
 
 /** The renderer for the first form that is both accepted and offered. Throws a 406 when there is none. */

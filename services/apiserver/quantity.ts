@@ -53,7 +53,7 @@ function decimal(billionths: bigint, asExponent: boolean): string {
   return `${rest}${DECIMAL[place]}`;
 }
 
-/** Divided and rounded away from nothing, as upstream rounds what is too fine. */
+/** Divided and rounded up, as upstream rounds what is too fine. */
 function ceilDivided(amount: bigint, by: bigint): bigint {
   return (amount + by - 1n) / by;
 }

@@ -161,14 +161,14 @@ export function versionTooLarge(requested: number, current: number): ApiFailure 
   });
 }
 
-/** 500, as the real server does it: a resourceVersion that is no number. */
+/** 500, as the real server answers it: a resourceVersion that is no number. */
 export function unreadableVersion(version: string): ApiFailure {
   const text = JSON.stringify(version);
   const message = `resourceVersion: Invalid value: ${text}: strconv.ParseUint: parsing ${text}: invalid syntax`;
   return new ApiFailure({ code: 500, reason: "", message });
 }
 
-/** 429: too many requests, or a disruption that is not allowed now. */
+/** 429: too many requests. */
 export function tooManyRequests(message: string, retryAfterSeconds: number): ApiFailure {
   const details = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
   return new ApiFailure({ code: 429, reason: "TooManyRequests", message, details });

@@ -1,7 +1,4 @@
-/**
- * The reading verb watch: turns the changes of a collection into the lines one watcher sees. It owns its timers and
- * nothing else.
- */
+/** The verb watch: turns the changes of a collection into the lines one watcher sees. It changes no object. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { Renderer } from "./render.ts";
 import type { StorageName } from "./resources.ts";
@@ -119,7 +116,7 @@ export class WatchStream {
     this.#closed();
   }
 
-  /** Goes on without telling anything, as a watch does whose cache is stale; what happens meanwhile is lost. */
+  /** Goes on, but tells nothing while `silent`, as a watch does whose cache is stale: what happens then is lost. */
   silence(silent: boolean): void {
     this.#silent = silent;
   }

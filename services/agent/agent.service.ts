@@ -108,6 +108,8 @@ class NodeAgent implements Agent {
   /** Whether the start was told in an Event. */
   #started = false;
   #shuttingDown = false;
+  /** Whether the node was not at the API when it was last looked for. */
+  #absent = false;
   #stopRegistering: (() => void) | null = null;
 
   constructor(io: AgentIo) {
@@ -237,9 +239,20 @@ class NodeAgent implements Agent {
   #sync(): void {
     const { random, settings } = this.#io;
     this.#status.sync((outcome) => {
+      if (outcome !== "failed") this.#noteAbsence(outcome === "gone");
       if (outcome === "gone" && settings.registerNode) this.#registerAgain();
       else this.#later("status", jittered(settings.statusComputeMs, random), () => this.#sync());
     });
+  }
+
+  #noteAbsence(absent: boolean): void {
+    const { log, settings } = this.#io;
+    if (absent && !this.#absent && !settings.registerNode) {
+      log.warn("node is not at the API and --register-node=false: it has to be created by others", {
+        node: settings.nodeName,
+      });
+    }
+    this.#absent = absent;
   }
 
   /** Better than R9.4: a node object deleted underneath does not stay away until the kubelet is restarted (L47). */

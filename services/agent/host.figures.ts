@@ -4,7 +4,17 @@
  */
 import { lookup } from "node:dns/promises";
 import { readdir, readFile, statfs } from "node:fs/promises";
-import { arch, cpus, freemem, hostname, networkInterfaces, platform, release, totalmem } from "node:os";
+import {
+  arch,
+  availableParallelism,
+  cpus,
+  freemem,
+  hostname,
+  networkInterfaces,
+  platform,
+  release,
+  totalmem,
+} from "node:os";
 import type { Clock } from "../../protocols/ports.ts";
 import type { AddressFigures, Figures, FiguresSource, Machine, Problem, Signal } from "./figures.ts";
 import {
@@ -91,7 +101,8 @@ async function readMachine(memory: MemoryFigures, ephemeralStorageBytes: number 
     machineId,
     systemUuid: productUuid === "" ? machineId : productUuid,
     bootId,
-    cores: cpus().length,
+    // Without /proc none are told of; a node that offered no cores would be Ready and of no use.
+    cores: cpus().length || availableParallelism(),
     memoryBytes: memory.totalBytes,
     ephemeralStorageBytes,
     hugePages,

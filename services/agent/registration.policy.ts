@@ -75,9 +75,13 @@ function initialLabels(settings: AgentSettings, figures: Figures): Record<string
 function initialTaints(settings: AgentSettings): readonly Taint[] {
   const effect = TaintEffect.noSchedule;
   const taints = [...settings.taints];
-  const cordoned = taints.some((taint) => taint.key === TaintKey.unschedulable && taint.effect === effect);
-  if (!settings.registerSchedulable && !cordoned) taints.push({ key: TaintKey.unschedulable, effect });
-  if (settings.externalCloudProvider) taints.push({ key: TaintKey.cloudUninitialized, value: "true", effect });
+  // The API takes one taint of a key and an effect.
+  const has = (key: string) => taints.some((taint) => taint.key === key && taint.effect === effect);
+  const { unschedulable, cloudUninitialized } = TaintKey;
+  if (!settings.registerSchedulable && !has(unschedulable)) taints.push({ key: unschedulable, effect });
+  if (settings.externalCloudProvider && !has(cloudUninitialized)) {
+    taints.push({ key: cloudUninitialized, value: "true", effect });
+  }
   return taints;
 }
 

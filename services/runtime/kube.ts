@@ -17,6 +17,8 @@ export interface KubeIo {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly profile: Pick<Profile, "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax">;
+  /** No write or live read is waited for longer than this; absent where the usual deadlines are enough. */
+  readonly patienceMs?: number;
 }
 
 const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -25,7 +27,7 @@ const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 
 const UNREADABLE_PAUSE_MS = 60_000;
 
 /** A client of one API server. Nothing is sent before the first call. */
-export function createKube({ wire, clock, random, log, metrics, profile }: KubeIo): Kube {
+export function createKube({ wire, clock, random, log, metrics, profile, patienceMs }: KubeIo): Kube {
   const interner = new Interner();
   const counts = readerMetrics(metrics);
   const warn = limitedWarn(log, clock, UNREADABLE_PAUSE_MS);
@@ -36,6 +38,7 @@ export function createKube({ wire, clock, random, log, metrics, profile }: KubeI
     inFlightMax: profile.writesInFlightMax,
     perSecondMax: profile.kubeApiQps,
     burst: profile.kubeApiBurst,
+    patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
     observe: (request) => observe(request, writer.load()),
   });
   return {

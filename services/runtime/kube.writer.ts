@@ -29,6 +29,8 @@ export interface WriterIo {
   readonly perSecondMax: number;
   /** Requests allowed at once under `perSecondMax`. */
   readonly burst: number;
+  /** No answer is waited for longer than this; infinite where the usual deadlines are enough. */
+  readonly patienceMs: number;
   readonly observe: (request: Observed) => void;
 }
 
@@ -86,7 +88,7 @@ export class Writer {
   /** Reads an object past every cache, in the order that its place gives it. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
-    const limits = { timeoutMs: READ_TIMEOUT_MS, sendBeforeMs: Number.POSITIVE_INFINITY };
+    const limits = { timeoutMs: this.#within(READ_TIMEOUT_MS), sendBeforeMs: Number.POSITIVE_INFINITY };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
     this.#enqueue({ lane: null, urgency: rank }, request, limits, (answer, latencyMs) => {
       const reply = readReplyOf(answer);
@@ -99,13 +101,18 @@ export class Writer {
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
     const { ref, verb, urgency, sendBeforeMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
-    const limits = { timeoutMs: WRITE_TIMEOUT_MS, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
+    const timeoutMs = this.#within(WRITE_TIMEOUT_MS);
+    const limits = { timeoutMs, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
     const place = { lane, urgency: rankOf(urgency, 0), isBackground: urgency === Urgency.event };
     this.#enqueue(place, httpRequestOf(request), limits, (answer, latencyMs) => {
       const reply = writeReplyOf(answer, ref);
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
     });
+  }
+
+  #within(timeoutMs: number): number {
+    return Math.min(timeoutMs, this.#io.patienceMs);
   }
 
   #enqueue(

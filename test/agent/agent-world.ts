@@ -1,4 +1,5 @@
 /** An agent against the embedded API on virtual time, with figures that a test changes. */
+import { agentKube } from "../../services/agent/agent.kube.ts";
 import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import { FakeFigures, settingsOf } from "./node-fixtures.ts";
@@ -10,12 +11,13 @@ export class AgentWorld extends VirtualApi {
   reconnects = 0;
 
   start(changes: Partial<AgentSettings> = {}): Agent {
-    const { clock, kube, log, metrics, figures } = this;
+    const { wire, clock, log, metrics, figures } = this;
+    const settings = settingsOf(changes);
+    const io = { clock, log, metrics, random: () => 0.5 };
     const onRepeatedFailure = () => {
       this.reconnects++;
     };
-    const io = { clock, kube, log, metrics, figures, onRepeatedFailure, random: () => 0.5 };
-    return startAgent({ ...io, settings: settingsOf(changes) });
+    return startAgent({ ...io, kube: agentKube({ wire, ...io }, settings), figures, onRepeatedFailure, settings });
   }
 
   /** Makes requests of a verb fail until the result is called. */

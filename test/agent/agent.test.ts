@@ -86,6 +86,18 @@ describe("registration", () => {
     expect(api.told("Starting")).toBe(1);
   });
 
+  it("that is not wanted of an absent node says so once for each time that the node is away", () => {
+    const said = () => api.log.lines.filter(({ message }) => message.includes("--register-node"));
+    api.start({ registerNode: false });
+    api.clock.advance(35_000);
+    expect(said()).toMatchObject([{ level: "warn", fields: { node: "node-1" } }]);
+    api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
+    api.clock.advance(11_000);
+    api.send("DELETE", NODE);
+    api.clock.advance(35_000);
+    expect(said()).toHaveLength(2);
+  });
+
   it("is done again when the node is deleted underneath, with a new lease owner (better than R9.4, L47)", () => {
     api.start();
     api.clock.advance(5_000);
@@ -219,6 +231,15 @@ describe("the lease", () => {
     api.forget();
     api.clock.advance(102_000);
     expect(api.sent("PUT")).toHaveLength(10);
+  });
+
+  it("renewed twice over connections that had died unseen stands within 31 s of the one before (R9.2)", () => {
+    api.start();
+    api.clock.advance(11_000);
+    const before = Date.parse(String(api.lease()?.spec?.renewTime));
+    api.server.faults.add({ fault: { kind: "stall" }, when: ({ verb }) => verb === "update", times: 2 });
+    api.clock.advance(31_000 - (api.clock.wallMs() - before));
+    expect(Date.parse(String(api.lease()?.spec?.renewTime))).toBeGreaterThan(before);
   });
 
   it("comes back by itself after the API was away for 30 s", () => {

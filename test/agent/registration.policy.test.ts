@@ -53,6 +53,11 @@ describe("the initial node", () => {
     expect(initial({ labels }).metadata.labels).toMatchObject(labels);
   });
 
+  it("has the taint of an external cloud once, when that was configured too", () => {
+    const taints = [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }];
+    expect(initial({ taints, externalCloudProvider: true }).spec?.taints).toEqual(taints);
+  });
+
   it("orders its taints: configured, cordoned, uninitialized by a cloud", () => {
     const mine = { key: "mine", value: "v", effect: "NoExecute" };
     const settings = { taints: [mine], registerSchedulable: false, externalCloudProvider: true };

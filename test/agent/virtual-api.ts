@@ -27,16 +27,16 @@ export class VirtualApi {
   readonly random = seededRandom(7);
   readonly server = new ApiServer({ clock: this.clock, random: this.random });
   readonly requests: NotedRequest[] = [];
+  readonly wire: Wire = {
+    send: (request, exchange) => {
+      this.requests.push({ ...request, atMs: this.clock.monotonicMs() });
+      return this.server.wire.send(request, exchange);
+    },
+  };
   readonly kube: Kube;
 
   constructor() {
-    const { clock, log, random, metrics } = this;
-    const wire: Wire = {
-      send: (request, exchange) => {
-        this.requests.push({ ...request, atMs: clock.monotonicMs() });
-        return this.server.wire.send(request, exchange);
-      },
-    };
+    const { wire, clock, log, random, metrics } = this;
     this.kube = createKube({ wire, clock, random, log, metrics, profile: STANDARD_PROFILE });
   }
 

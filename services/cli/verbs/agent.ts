@@ -2,16 +2,14 @@
  * `vigil agent`: this machine as a node of a cluster: registered, its lease renewed, its status kept. It runs no pods.
  */
 import { hostname } from "node:os";
-import { stringify } from "yaml";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Kube } from "../../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { agentKube } from "../../agent/agent.kube.ts";
 import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
 import { hostFigures } from "../../agent/host.figures.ts";
 import { realClock } from "../../runtime/clock.real.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../runtime/config.settings.ts";
 import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
-import { createKube } from "../../runtime/kube.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { drainable } from "../../runtime/process.drain.ts";
@@ -20,6 +18,7 @@ import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
 import { ExitCode } from "../exit-code.ts";
 import { findCluster } from "../run/open-cluster.ts";
 import { defineVerb, type Host, untilStopped, type Verb } from "../verb.ts";
+import { yamlText } from "../yaml.ts";
 
 const SETTINGS = {
   dryRun: {
@@ -54,7 +53,8 @@ export const agentVerb: Verb = defineVerb({
       log: createLog({ level: values.logLevel, format: values.logFormat }),
       metrics: createMetrics(),
     };
-    return values.dryRun ? preview(agentIo(values, ports, NO_KUBE), host) : runAgent(values, ports, host);
+    const io = agentIo(values, ports);
+    return values.dryRun ? preview({ ...io, kube: NO_KUBE }, host) : runAgent(values, io, host);
   },
 });
 
@@ -69,7 +69,7 @@ function refuse(): never {
   throw new Error("a dry run does not touch the cluster");
 }
 
-function agentIo(values: Values, ports: Ports, kube: Kube): AgentIo {
+function agentIo(values: Values, ports: Ports): Omit<AgentIo, "kube"> {
   const settings = agentSettings(values, hostname().trim().toLowerCase());
   const figures = hostFigures({
     clock: ports.clock,
@@ -77,29 +77,28 @@ function agentIo(values: Values, ports: Ports, kube: Kube): AgentIo {
     storagePath: values.rootDir,
     runtime: `vigil://${packageJson.version}`,
   });
-  return { ...ports, kube, figures, settings };
+  return { ...ports, figures, settings };
 }
 
 function preview(io: AgentIo, host: Host): Promise<number> {
   return new Promise((resolve) => {
     previewNode(io, ({ node }, problems) => {
       for (const problem of problems) host.warn(`${problem}\n`);
-      host.print(stringify(node));
+      host.print(yamlText(node));
       resolve(ExitCode.ok);
     });
   });
 }
 
-async function runAgent(values: Values, ports: Ports, host: Host): Promise<number> {
+async function runAgent(values: Values, io: Omit<AgentIo, "kube">, host: Host): Promise<number> {
   const { wire, describe } = await findCluster(values);
-  const writes = drainable(createKube({ wire, ...ports, profile: STANDARD_PROFILE }));
-  const io = agentIo(values, ports, writes.kube);
+  const writes = drainable(agentKube({ wire, ...io }, io.settings));
   // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
-  const agent = startAgent({ ...io, onRepeatedFailure: () => wire.close() });
-  ports.log.info("agent started", { node: io.settings.nodeName, server: describe });
+  const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: () => wire.close() });
+  io.log.info("agent started", { node: io.settings.nodeName, server: describe });
   await untilStopped(host);
   await new Promise<void>((resolve) => {
-    ports.clock.after(STOP_MS_MAX, resolve);
+    io.clock.after(STOP_MS_MAX, resolve);
     agent.stop(() => writes.whenIdle(resolve));
   });
   wire.close();

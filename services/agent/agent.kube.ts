@@ -1,0 +1,23 @@
+/**
+ * The client of a kubelet: one that waits for no answer longer than a heartbeat can (R9.2). What is asked is decided
+ * elsewhere.
+ */
+import type { Kube } from "../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { createKube, type KubeIo } from "../runtime/kube.ts";
+import type { AgentSettings } from "./agent.settings.ts";
+
+/** No server is asked to answer sooner than this, however quick the heartbeats. */
+const PATIENCE_MS_MIN = 1_000;
+
+/**
+ * A client of the API for one agent. Two renewals in a row that get no answer, because their connections died unseen,
+ * have to leave time for a third before the node counts as silent.
+ */
+export function agentKube(
+  io: Pick<KubeIo, "wire" | "clock" | "random" | "log" | "metrics">,
+  { statusComputeMs, leaseSeconds }: Pick<AgentSettings, "statusComputeMs" | "leaseSeconds">,
+): Kube {
+  const patienceMs = Math.max(PATIENCE_MS_MIN, Math.min(statusComputeMs, leaseSeconds * 1000));
+  return createKube({ ...io, profile: STANDARD_PROFILE, patienceMs });
+}

@@ -5,12 +5,13 @@
 import type { ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from "../../protocols/ports.ts";
 import type { HollowNodeSpec } from "./hollow.figures.ts";
-import { conditionsPatch, correctedConditions, hollowNode, hollowStatus } from "./hollow.status.ts";
+import { conditionsPatch, correctedConditions, hollowNode, hollowStatus, ownConditions } from "./hollow.status.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";
 import { asNode, type NodeCondition, type NodeObject } from "./node-object.ts";
 import { registerPauseMs } from "./registration.policy.ts";
 import { type Candidate, nodeRef, register } from "./registration.ts";
+import { removeObject } from "./removal.ts";
 import { statusPatch } from "./status.patch.ts";
 
 /** How often hollow nodes do what; kubelet's defaults. */
@@ -49,7 +50,7 @@ export class HollowNode {
   readonly #ordered = new Map<string, ConditionStatus>();
   /** The node's uid at the API; null while it is not registered. */
   #uid: string | null = null;
-  /** The conditions as the API has them, with our texts and times. */
+  /** The conditions this node shows, as the API has them, with our texts and times; others' are theirs. */
   #conditions: readonly NodeCondition[] = [];
   #stopped = false;
   #removed = false;
@@ -176,12 +177,17 @@ export class HollowNode {
     this.#lagMs = lagMs;
   }
 
-  /** Leaves: deletes the node and its lease. */
-  remove(): void {
+  /** Leaves: deletes the node and its lease; `done` is called once, whatever comes of it. */
+  remove(done: () => void): void {
     this.#removed = true;
     this.stop();
-    this.#lease.remove(() => {});
-    this.#options.kube.write({ ref: nodeRef(this.spec.name), urgency: Urgency.healing, verb: "delete" }, () => {});
+    const { name } = this.spec;
+    this.#lease.remove(() =>
+      removeObject(this.#options, nodeRef(name), undefined, (refusal) => {
+        if (refusal !== null) this.#options.log.warn("hollow node not deleted", { node: name, detail: refusal });
+        done();
+      }),
+    );
   }
 
   /**
@@ -192,7 +198,7 @@ export class HollowNode {
     const shown = node.status?.conditions ?? [];
     this.#uid = node.metadata.uid ?? "";
     this.#whole = sent !== null && sent.length === shown.length;
-    this.#conditions = this.#whole && sent !== null ? sent : shown;
+    this.#conditions = this.#whole && sent !== null ? sent : ownConditions(shown, this.#ordered);
     this.#statusDueMs = clock.monotonicMs() + times.statusReportMs * random();
     if (!this.#whole) this.#post();
     this.#lease.renew(() => this.#restAtFirst());
@@ -217,7 +223,7 @@ export class HollowNode {
     if (!this.lives) return;
     const { clock, kube } = this.#options;
     const computed = hollowStatus(before, this.spec, this.#ordered, clock.wallMs());
-    const conditions = computed.status?.conditions ?? [];
+    const conditions = ownConditions(computed.status?.conditions ?? [], this.#ordered);
     const body = this.#whole ? conditionsPatch(conditions) : (statusPatch(before, computed) ?? {});
     const request = { ref: nodeRef(this.spec.name), urgency: Urgency.status, subresource: "status" } as const;
     const uid = this.#uid;

@@ -41,6 +41,8 @@ export interface HollowNodes {
   flap(selector: HollowSelector, halfPeriodMs: number): number;
   /** Deletes nodes and leases; they are no more. */
   remove(selector: HollowSelector): number;
+  /** Calls `done` once no removal is under way any more. */
+  whenRemoved(done: () => void): void;
   summary(): HollowSummary;
   /** Ends all timers and watches; the nodes fall silent and stay at the API. */
   shutdown(): void;
@@ -49,6 +51,7 @@ export interface HollowNodes {
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
 /** How many nodes register at the same time. */
 const REGISTERING_MAX = 32;
+
 /**
  * Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at
  * once.
@@ -67,6 +70,9 @@ class HollowCluster implements HollowNodes {
   readonly #waiting: Iterator<HollowNode>;
   /** Nodes whose pods were created, or are about to be. */
   readonly #furnished = new WeakSet<HollowNode>();
+  /** Nodes whose removal is under way, and who waits for its end. */
+  #leaving = 0;
+  readonly #awaiting: (() => void)[] = [];
   #podsCreated = 0;
   #ended = false;
 
@@ -114,8 +120,17 @@ class HollowCluster implements HollowNodes {
       this.#flapping.get(node)?.cancel();
       this.#flapping.delete(node);
       this.#nodes.delete(node.spec.name);
-      node.remove();
+      this.#leaving++;
+      node.remove(() => {
+        this.#leaving--;
+        this.#tellRemoved();
+      });
     });
+  }
+
+  whenRemoved(done: () => void): void {
+    this.#awaiting.push(done);
+    this.#tellRemoved();
   }
 
   summary(): HollowSummary {
@@ -142,6 +157,11 @@ class HollowCluster implements HollowNodes {
     const selected = select(this.#nodes.values(), selector, this.#options.random);
     for (const node of selected) act(node);
     return selected.length;
+  }
+
+  #tellRemoved(): void {
+    if (this.#leaving > 0) return;
+    for (const done of this.#awaiting.splice(0)) done();
   }
 
   #wake(node: HollowNode, delayMs: number | null): void {

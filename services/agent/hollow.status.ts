@@ -63,6 +63,14 @@ function withOrdered(node: NodeObject, type: string, status: ConditionStatus, no
   return withCondition(node, { type, status, lastHeartbeatTime: now, lastTransitionTime, ...ORDERED });
 }
 
+/** Those of a node's conditions that its hollow kubelet shows: computed or ordered. All others belong to others. */
+export function ownConditions(
+  conditions: readonly NodeCondition[],
+  ordered: OrderedConditions,
+): readonly NodeCondition[] {
+  return conditions.filter(({ type }) => COMPUTED.includes(type) || ordered.has(type));
+}
+
 /** The conditions a hollow kubelet holds, corrected by those the API shows; the same array when they already agree. */
 export function correctedConditions(
   held: readonly NodeCondition[],

@@ -17,12 +17,10 @@ import {
   renewedLease,
   renewPeriodMs,
 } from "./lease.policy.ts";
+import { removeObject } from "./removal.ts";
 
 /** kubelet's maxUpdateRetries. */
 const UPDATE_TRIES = 5;
-const REMOVE_TRIES = 5;
-/** Whoever leaves waits no longer than this for room at the API. */
-const REMOVE_PAUSE_MS_MAX = 2_000;
 
 /** What a lease keeper needs. */
 export interface LeaseKeeperOptions {
@@ -97,23 +95,11 @@ export class LeaseKeeper {
 
   /** Deletes the lease, but none that another one made since; `done` is called once, whatever comes of it. */
   remove(done: () => void): void {
+    const { log, nodeName } = this.#options;
     const uid = this.#known?.lease.metadata.uid;
     this.forget();
-    this.#delete(uid === undefined ? {} : { uid }, 1, done);
-  }
-
-  #delete(precondition: { readonly uid?: string }, tried: number, done: () => void): void {
-    const { clock, kube, log, nodeName } = this.#options;
-    const request = { ref: leaseRef(nodeName), urgency: Urgency.healing, verb: "delete", ...precondition } as const;
-    kube.write(request, (reply) => {
-      if (reply.outcome === "throttled" && tried < REMOVE_TRIES) {
-        const pauseMs = Math.min(reply.retryAfterMs, REMOVE_PAUSE_MS_MAX);
-        clock.after(pauseMs, () => this.#delete(precondition, tried + 1, done));
-        return;
-      }
-      if (reply.outcome !== "ok" && reply.outcome !== "gone") {
-        log.warn("lease not deleted", { node: nodeName, detail: reply.detail });
-      }
+    removeObject(this.#options, leaseRef(nodeName), uid, (refusal) => {
+      if (refusal !== null) log.warn("lease not deleted", { node: nodeName, detail: refusal });
       done();
     });
   }

@@ -83,7 +83,8 @@ export async function runHollow(settings: Settings, host: Host): Promise<number>
   hollow.shutdown();
   if (settings.removeOnStop) {
     const late = new Promise<void>((resolve) => clock.after(REMOVE_MS_MAX, resolve));
-    await Promise.race([new Promise<void>((resolve) => writes.whenIdle(resolve)), late]);
+    const gone = new Promise<void>((resolve) => hollow.whenRemoved(() => writes.whenIdle(resolve)));
+    await Promise.race([gone, late]);
   }
   cluster.wire.close();
   return ExitCode.ok;

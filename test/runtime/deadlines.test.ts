@@ -1,4 +1,4 @@
-/** Tests of the deadlines: exact instants, any order of changes, and what a million of them weigh. */
+/** Deadlines by slot: exact instants, whatever the order of changes. deadlines.memory.test.ts weighs them. */
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { VirtualClock } from "../../services/runtime/clock.virtual.ts";

@@ -1,8 +1,6 @@
-/** Zone keys from labels, and which nodes' pods are of interest: small shared rules as tables. */
+/** Zone keys from labels, and which nodes take part in disruption checks. */
 import { describe, expect, test } from "vitest";
-import { isOfInterest, readyConditionOf } from "../../services/runtime/interest.ts";
 import { isCounted, zoneKeyOf } from "../../services/runtime/zone-key.ts";
-import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 const ZONE = "topology.kubernetes.io/zone";
 const REGION = "topology.kubernetes.io/region";
@@ -30,26 +28,4 @@ test("the exclusion label counts by its presence, whatever its value (2.7)", () 
   for (const value of ["", "false", "true"]) {
     expect(isCounted({ "node.kubernetes.io/exclude-disruption": value })).toBe(false);
   }
-});
-
-describe("pods are of interest", () => {
-  test.each([
-    ["not of a ready node", nodeWith("True"), false],
-    ["of a node that is not ready", nodeWith("False"), true],
-    ["of an unknown node", nodeWith("Unknown"), true],
-    ["of a node without Ready", nodeWith(null), true],
-    [
-      "of a ready node with any NoExecute taint",
-      nodeWith("True", { taints: [taint("example.com/a", "NoExecute")] }),
-      true,
-    ],
-    ["not of one with other taints", nodeWith("True", { taints: [taint("example.com/a", "NoSchedule")] }), false],
-  ])("%s", (_what, node, expected) => {
-    expect(isOfInterest(node)).toBe(expected);
-  });
-});
-
-test("of several Ready conditions the first counts (R2.31)", () => {
-  const conditions = [condition("Other", "True"), condition("Ready", "False"), condition("Ready", "True")];
-  expect(readyConditionOf({ conditions })?.status).toBe("False");
 });

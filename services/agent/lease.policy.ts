@@ -32,7 +32,7 @@ export interface Renewal {
   readonly uid: string | null;
 }
 
-/** The lease renewed, on the ground of the last one known and its present version (R9.28, R9.33). */
+/** The lease renewed: as last known, but for a new time and its present version (R9.28, R9.33). */
 export function renewedLease(
   latest: Lease | null,
   resourceVersion: string | null,

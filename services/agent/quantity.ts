@@ -1,6 +1,6 @@
 /**
- * Kubernetes quantities as numbers and as canonical text. It knows the suffixes, not which resource may have which
- * amount.
+ * Kubernetes quantities as numbers and as text, and what the name of a resource says about its quantity. It knows no
+ * resource of any node.
  */
 
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;

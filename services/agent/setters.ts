@@ -16,7 +16,7 @@ import { setDiskPressure, setMemoryPressure, setPidPressure } from "./setters/pr
 import { setReady } from "./setters/ready.ts";
 import type { NodeEvent, Setter, SetterInput } from "./setters/setter.ts";
 
-/** Every setter, in order; Ready is the last of the conditions. */
+/** Every setter in the order of 9.8, whose numbers the setters' files give; 7 has nothing to set here. */
 const SETTERS: readonly Setter[] = [
   setAddresses,
   setMachine,

@@ -73,7 +73,7 @@ export class StatusSync {
     this.#options = options;
   }
 
-  /** Waits for nothing long any more: a round that does is over, and leaves its place to the last one. */
+  /** From now on waits for nothing long: a round that is waiting ends at once and makes room for the last one. */
   hurry(): void {
     this.#hurried = true;
     this.#giveUp?.();

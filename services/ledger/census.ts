@@ -37,21 +37,22 @@ export class Census {
     this.#views[shardOf(body.node)]?.takeGone(body);
   }
 
-  /** Why not every node of that one's shard can be known now; null when they are. */
+  /** Why it cannot be known now which nodes there are in a node's shard; null when it can. */
   ignorance(node: string, nowMs: number): string | null {
     return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
   }
 
-  /** Whether every node of a shard can be known now. */
+  /** Whether it is known now which nodes there are in a shard. */
   isTold(shard: number, nowMs: number): boolean {
     return this.#views[shard]?.blindness(nowMs) === null;
   }
 
-  /** Whether every node there is can be known now. */
+  /** Whether it is known now which nodes there are at all. */
   isWhole(nowMs: number): boolean {
     return this.#views.every((view) => view.blindness(nowMs) === null);
   }
 
+  /** Takes a pulse, and tells what its digest shows to have been missed. */
   takePulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
     const departed = view?.takePulse(message, nowMs) ?? [];

@@ -23,7 +23,7 @@ export interface Grounds {
   >;
   /** Why no verdict can be passed on a node now; null when it can. */
   readonly blindness: (node: string) => string | null;
-  /** Why it cannot be said that a node which nobody told of is not there; null when it can. */
+  /** Why a node that was not told of may be there all the same; null when it cannot. */
   readonly ignorance: (node: string) => string | null;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -70,7 +70,7 @@ function sparedSentences(subject: Subject, grounds: Grounds): string[] {
   ];
 }
 
-/** The node of that name; none where a judgement came after it had left, and it can be known that it is not there. */
+/** The node of that name; undefined where only a late judgement speaks of it, and it is known not to be there. */
 function presentNode(name: string, { facts, ignorance }: Grounds): NodeFacts | undefined {
   const node = facts.nodes.get(name);
   return node?.observed === null && ignorance(name) === null ? undefined : node;

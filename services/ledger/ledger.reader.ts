@@ -12,7 +12,7 @@ import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
 import type { PodFacts } from "./pods.ts";
 
-/** An empty zone that has been silent for so long is not shown any more; a zone that exists speaks every second. */
+/** An empty zone that has been silent for this long is not shown any more; a zone that exists speaks every second. */
 export const VANISHED_MS = 60_000;
 
 /** What the answers are drawn from. */

@@ -1,6 +1,6 @@
 /**
- * The fast path for a message that several services of a process hear: opened for the first of them, shared by the
- * others. In a process of all services four of five openings fall away, and what they keep of a node is kept once.
+ * The fast path for a message that several services of a process hear: decoded for the first of them, shared by the
+ * others. A process with all services saves four of five decodings, and holds each node it was told of only once.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import { type Admitted, admit, type Refusal } from "./bus.admission.policy.ts";
@@ -14,8 +14,8 @@ interface Awaited {
 }
 
 /**
- * Bytes by what is known of them. Nothing stays here once the last hearer has opened them: the collector of young
- * objects takes whatever such a map holds for alive, so that every heartbeat ended in the old generation.
+ * What is known of bytes that are still to be opened. The last hearer takes them out: V8's collector of young objects
+ * takes whatever a WeakMap holds for alive, so that otherwise every heartbeat would end in the old generation.
  */
 const AWAITED = new WeakMap<Uint8Array, Awaited>();
 
@@ -27,8 +27,8 @@ export function awaitHearer(payload: Uint8Array): void {
 }
 
 /**
- * The same as `admit`, at its cost only once for all who were awaited at the same bytes. Nobody may change what a
- * message holds: others hold it too.
+ * The same as `admit`, but done only once for all hearers that were awaited. Nobody may change the message: others hold
+ * it too.
  */
 export function admitOnce<T extends MessageType>(payload: Uint8Array, type: T): Admitted<T> | Refusal {
   const awaited = AWAITED.get(payload);

@@ -48,7 +48,7 @@ export interface NatsOptions extends NatsCredentialFiles {
   readonly password?: string;
   readonly token?: string;
   readonly tls?: NatsTlsFiles;
-  /** Standard 5000; tests shorten it. */
+  /** By default 5000; tests shorten it. */
   readonly pingIntervalMs?: number;
 }
 

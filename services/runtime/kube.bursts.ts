@@ -1,20 +1,20 @@
 /**
- * Reads an answer in bursts: after what has come, its socket rests, and the kernel gathers what comes meanwhile. It
- * changes no byte and no order. A watch of leases brings each event in a TLS record of its own; to be woken for each
- * costs twice the CPU of taking ten at once.
+ * Reads an answer in bursts: after each its socket rests, while the kernel gathers what comes next. It changes no byte
+ * and no order. A watch of leases brings each event in a TLS record of its own, and waking for each costs twice the CPU
+ * of taking ten at once.
  */
 import type { IncomingMessage } from "node:http";
 
 /**
- * What sockets must be made with to rest in truth, in bytes: a paused socket goes on reading until so much lies in it,
- * that is, until the next part has come.
+ * How sockets must be made so that they really rest: a paused socket goes on reading until it holds `highWaterMark`
+ * bytes, so with 1 it stops at the next part.
  */
 export const RESTING_SOCKET = { highWaterMark: 1 } as const;
 
-/** A burst of so much is a backlog, behind which more waits: it is read without rest. */
+/** A burst of at least this size is a backlog, with more waiting behind it: it is read without rest. */
 const BACKLOG_BYTES = 64 * 1024;
 
-/** From now on rests for `gatherMs` after each burst that is no backlog; the answer's end comes as late at most. */
+/** From now on rests for `gatherMs` after each burst that is no backlog; the answer's end may come that much later. */
 export function readInBursts(answer: IncomingMessage, gatherMs: number): void {
   const { socket } = answer;
   let bytes = 0;

@@ -7,7 +7,7 @@
 export interface Concurrency {
   /** Requests allowed at once; grows by fractions, its whole part counts. */
   readonly limit: number;
-  /** How long a request takes when the server is at ease, by HTTP method: where a read is quick a write may not be. */
+  /** How long a request takes when the server is at ease, by HTTP method: reads may be quick where writes are not. */
   readonly easy: Readonly<Record<string, Easy>>;
   /** How long requests take now, as a share of what is aimed at, smoothed; null before the first. */
   readonly strain: number | null;
@@ -33,10 +33,10 @@ export interface Experience {
 }
 
 const LIMIT_AT_START = 16;
-/** The latency aimed at: so many times the easy one, and this much on top for the noise of short ones. */
+/** The latency aimed at: a multiple of the easy one, and some milliseconds for the noise of short ones. */
 const AIM_FACTOR = 2;
 const AIM_SLACK_MS = 10;
-/** What one answer may take off the limit: half of it in a round. */
+/** The most that one answer takes off the limit; a whole round of answers so halves it at most. */
 const STEP_LEAST = -0.5;
 const SMOOTHING = 0.1;
 /**

@@ -25,7 +25,7 @@ const PLUGIN_FRESH_MS = 5_000;
 /** A server that refuses everyone must not make us run the plugin for each request. */
 const RENEW_PAUSE_MS = 2_000;
 
-/** The clocks of who asks for credentials: one that is never set, and one by which plugins say when a token ends. */
+/** The monotonic clock measures how old credentials are; by the wall clock plugins say when a token ends. */
 export interface CredentialsClock {
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;

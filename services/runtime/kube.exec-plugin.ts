@@ -22,7 +22,7 @@ export interface ExecPluginOptions {
   readonly ca: string | null;
   /** Epoch milliseconds. */
   readonly wallMs: () => number;
-  /** How long a run may take; standard is a minute. */
+  /** How long a run may take, in milliseconds; by default a minute. */
   readonly timeoutMs?: number;
 }
 
@@ -73,7 +73,7 @@ function outputOf(options: ExecPluginOptions): Promise<string> {
   });
   const env = { ...process.env, KUBERNETES_EXEC_INFO: infoOf(options), ...Object.fromEntries(own) };
   return new Promise((resolve, reject) => {
-    // One that hangs is killed: it would be one process more with each time that we ask.
+    // One that hangs is killed, or there would be one process more each time we ask.
     const limits = { timeout: timeoutMs, killSignal: "SIGKILL", encoding: "utf8" } as const;
     const plugin = execFile(command, listOf(exec.args).map(String), { env, ...limits }, (error, output, complaint) => {
       if (error === null) resolve(output);

@@ -84,7 +84,7 @@ export class Queue {
     return undefined;
   }
 
-  /** What others do may lead to more of it at any moment: a server that is kept busy meanwhile makes that wait. */
+  /** Other jobs may lead to more of their kind at any moment; background jobs must not keep the server busy then. */
   #hasRoomFor({ isBackground = false }: Job): boolean {
     return !isBackground || this.#backgroundUnderWay === 0 || this.#backgroundUnderWay === this.#underWay;
   }

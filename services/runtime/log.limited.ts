@@ -1,5 +1,5 @@
 /**
- * Warnings that a flood of bad input cannot turn into a flood of lines. The counting of what happened is not its work.
+ * Warnings that a flood of bad input cannot turn into a flood of lines. Whoever warns counts what happened.
  */
 import type { Clock, Log } from "../../protocols/ports.ts";
 

@@ -16,7 +16,7 @@ const FLAGS = [
   "--expose-gc",
 ];
 
-/** So large a heap is collected within a tenth of a second; of a larger one, what starting up left is a small part. */
+/** A heap of this size is collected within a tenth of a second; in a larger one, what the start left matters little. */
 const SMALL_HEAP_BYTES = 256 * 1024 ** 2;
 
 /**

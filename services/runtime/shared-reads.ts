@@ -1,4 +1,4 @@
-/** One live look for all who want the same object at about the same moment. What it is used for is not its matter. */
+/** One live look for all who want the same object at about the same moment. What they want it for it does not know. */
 import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply, Urgency } from "../../protocols/ports.ts";
 
 /** What was read, and when its reply came on the monotonic clock. */
@@ -14,8 +14,8 @@ export interface SharedReadsOptions {
   /** How long a look that found its object serves those who come later. */
   readonly keptMs: number;
   /**
-   * How many looks of one urgency are under way at once; others wait in the order they came. Looks ahead of the writes
-   * they allow would only grow old.
+   * How many looks of one urgency are under way at once; others wait in the order they came. Looks far ahead of the
+   * writes they allow would only grow old.
    */
   readonly underWayMax: number;
 }

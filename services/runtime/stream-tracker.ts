@@ -13,15 +13,15 @@ export type Arrival =
   | "overtaken";
 
 /**
- * A lower epoch is a late message of an earlier life of its publisher, unless the later life has been silent for so
+ * A lower epoch is a late message of an earlier life of its publisher, unless the later life has been silent for this
  * long: then the publisher was restarted with its wall clock set back.
  */
 export const EPOCH_QUIET_MS = 10_000;
 
-/** A stream unheard for so long may be forgotten, because its publisher is gone. */
+/** A stream unheard for this long may be forgotten, because its publisher is gone. */
 export const STREAM_FORGET_MS = 3_600_000;
 
-/** From so many streams on, forgotten ones are looked for; again each time the number has doubled. */
+/** From this many streams on those to be forgotten are looked for, again each time the number has doubled. */
 const STREAMS_BEFORE_SWEEP = 1024;
 
 interface Heard {

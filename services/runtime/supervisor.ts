@@ -2,7 +2,7 @@
 import type { Clock, Io, Log, Metrics, Service, ServiceName, Stop, Timer } from "../../protocols/ports.ts";
 import { guardedIo, ServiceLife } from "./supervisor.guard.ts";
 
-/** So many failures of one service within the window are a crash loop. */
+/** This many failures of one service within the window are a crash loop. */
 export const FAILURES_MAX = 5;
 /** The window, in milliseconds. */
 export const FAILURE_WINDOW_MS = 60_000;

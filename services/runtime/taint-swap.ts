@@ -1,6 +1,6 @@
 /**
- * What is known of a NoExecute taint that took its opposite's place: since when the two, one after the other, have
- * stood there. It decides on no eviction.
+ * What a node's annotation records when one of our two NoExecute taints takes the other's place, and how it is read. It
+ * decides on no eviction.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
@@ -25,8 +25,8 @@ export function taintsSeenOn({ taints, taintSwap }: ObservedNode): Pick<Observed
 }
 
 /**
- * What is to be written down when a taint is put in another's place at `at`; null when nobody knows from when that one
- * counted.
+ * What to record when a taint takes the place of `replaced` at `at`, in epoch milliseconds; null when it is not known
+ * since when that one counted.
  */
 export function swapOf(replaced: Taint, node: Pick<ObservedNode, "taintSwap">, at: number): TaintSwap | null {
   const line = lineOf(replaced, node);
@@ -42,7 +42,7 @@ export function taintSwapText({ at, firstKey, firstAt, secondAt }: TaintSwap): s
   return JSON.stringify({ timeAdded: apiTime(at), first: { key: firstKey, since: first }, second: { since: second } });
 }
 
-/** Reads such an annotation; null when it makes no sense. */
+/** Reads that annotation; null when it makes no sense. */
 export function readTaintSwap(text: string): TaintSwap | null {
   const { timeAdded, first, second } = recordOf(parsed(text));
   const { key } = recordOf(first);
@@ -54,8 +54,8 @@ export function readTaintSwap(text: string): TaintSwap | null {
 }
 
 /**
- * The line that a taint on a node continues; null when it took no other's place. What is written down counts for the
- * taint with the stamp it names alone: one that somebody has put there since begins anew.
+ * The line that a taint on a node continues; null when it took no other's place. The record counts only for the taint
+ * with the stamp it names: one that somebody put there later begins anew.
  */
 export function lineOf(taint: Taint, { taintSwap }: Pick<ObservedNode, "taintSwap">): TaintLine | null {
   if (taintSwap === undefined || epochMsOf(taint.timeAdded) !== taintSwap.at || !isSwappable(taint)) return null;

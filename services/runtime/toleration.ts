@@ -10,7 +10,7 @@ export interface StandingTaint {
   readonly line?: TaintLine;
 }
 
-/** Two taints that took each other's place, once or more often: since when the first stood there, and the second. */
+/** Two taints that took each other's place, once or more often, and when each of them first stood there. */
 export interface TaintLine {
   readonly first: TaintId;
   readonly second: TaintId;
@@ -34,7 +34,7 @@ export interface Eviction {
   readonly tolerationSeconds: number | null;
 }
 
-/** Names a taint in what is written down about its first sight (Annotation.taintsSeen). */
+/** A taint's identity in one word, as kubectl and Annotation.taintsSeen write it: `key:effect`. */
 export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
   return `${key}:${effect}`;
 }

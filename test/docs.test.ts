@@ -19,9 +19,16 @@ test.each(PAGES)("every file that %s names exists", (page) => {
 
 test.each(PAGES)("every verb that %s names exists", (page) => {
   const verbs = VERBS.map(({ name }) => name);
-  const named = namedIn(page, /(?:`vigil|npm run vigil --) ([a-z]+)/g);
+  const named = namedIn(page, /(?:`vigil|npm run (?:-s )?vigil --) ([a-z]+)/g);
   expect(named.filter((name) => !verbs.includes(name))).toEqual([]);
 });
+
+test.each(PAGES)(
+  "a command of %s prints what Vigil prints and no banner of npm's, so that it can go into a file",
+  (page) => {
+    expect(namedIn(page, /npm run (vigil)/g)).toEqual([]);
+  },
+);
 
 test("every flag of vigil run that the README and the decisions name exists", () => {
   const flags = [...Object.values(RUN_SETTINGS).map(({ flag }) => flag), "enable-taint-manager", "controllers"];

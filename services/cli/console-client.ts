@@ -42,7 +42,9 @@ export async function askConsole<T>(server: string, path: string, { stopped }: P
 }
 
 function reasonOf({ cause, message }: Error): string {
-  return cause instanceof Error ? cause.message : message;
+  const { code, message: reason }: NodeJS.ErrnoException = cause instanceof Error ? cause : { name: "", message };
+  // OpenSSL tells this on two lines, and in its own source's terms.
+  return code === "ERR_SSL_WRONG_VERSION_NUMBER" ? "no TLS is spoken there, write it with http://" : reason;
 }
 
 function errorIn(answer: unknown): string | null {

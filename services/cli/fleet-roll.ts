@@ -1,20 +1,22 @@
-/** The members of a fleet, heard on its bus for a moment, and the shards each of them minds. */
-import { type Log, SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
+/** The members of a fleet, heard on its bus, and the shards each of them minds. */
+import { type Clock, type Log, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { spanText } from "../ledger/words.ts";
+import { readNatsAddresses } from "../runtime/bus.nats.address.ts";
 import { connectNats } from "../runtime/bus.nats.ts";
 import { typedBus } from "../runtime/bus.ts";
-import { realClock } from "../runtime/clock.real.ts";
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import { ConfigProblem, type ValuesOf } from "../runtime/config.value.ts";
 import { ownersOf } from "../runtime/fleet.policy.ts";
 import { silentLog } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
+import type { Table } from "./get-tables.ts";
 import { checkNatsFiles } from "./nats-files.ts";
 import { natsOptionsOf } from "./nats-options.ts";
-import { tableText } from "./table.ts";
-import { Failure, type Host, untilStopped } from "./verb.ts";
+import { Failure, type Host, pause, untilStopped } from "./verb.ts";
+
+type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 
 /** One member as its pulses tell. */
 export interface MemberReport {
@@ -26,47 +28,90 @@ export interface MemberReport {
   readonly shards: number;
 }
 
-/** Every member is heard within two pulses. */
-const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
-
-/**
- * Listens to the pulses of a fleet. Throws a ConfigProblem when the flags do not say how, a Failure when NATS cannot be
- * reached, or does not let us listen, or the process is asked to end.
- */
-export async function hearFleet(
-  values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
-  host: Pick<Host, "stopped" | "readFile">,
-): Promise<MemberReport[]> {
-  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
-  checkNatsFiles(values, host);
-  const interrupted = untilStopped(host).then(() => {
-    throw new Failure("interrupted before the fleet was heard");
-  });
-  return Promise.race([interrupted, heardOn(values)]);
+/** Someone who listens to a fleet. */
+export interface FleetEar {
+  /**
+   * The members that are heard at present, as soon as each of them has had the time to speak. Rejects with a Failure
+   * when NATS is lost, or does not let us listen, or the process is asked to end.
+   */
+  members(): Promise<MemberReport[]>;
+  close(): Promise<void>;
 }
 
-async function heardOn(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>): Promise<MemberReport[]> {
+/** Every member is heard within two pulses. */
+export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
+
+/**
+ * Begins to listen to a fleet. Throws a ConfigProblem when the flags do not say how, a Failure when NATS cannot be
+ * reached or the process is asked to end.
+ */
+export async function openFleetEar(
+  values: NatsValues,
+  { clock, host }: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile"> },
+): Promise<FleetEar> {
+  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
+  checkNatsFiles(values, host);
   const refusals: string[] = [];
   const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };
-  const io = { clock: realClock(), log, metrics: createMetrics() };
-  const transport = await connectNats({ ...natsOptionsOf(values), ...io, name: "vigil get fleet" }).catch(
-    (error: Error) => {
-      throw new Failure(error.message);
-    },
-  );
-  const heard = new Map<string, Omit<MemberReport, "shards">>();
-  const names = { service: "cli", member: "cli", cluster: values.cluster };
-  const bus = typedBus({ ...io, ...names, transport, mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax });
-  bus.subscribe("pulse.member", "all", ({ body: { member, services, since, leaving, lagMs = null } }) => {
-    if (leaving) heard.delete(member);
-    else heard.set(member, { member, services, since, lagMs });
+  const io = { clock, log, metrics: createMetrics() };
+  const connecting = connectNats({ ...natsOptionsOf(values), ...io, name: "vigil get fleet" }).catch((error: Error) => {
+    throw new Failure(error.message);
   });
-  await new Promise<void>((resolve) => io.clock.after(LISTEN_MS, resolve));
-  await transport.close();
-  if (heard.size === 0 && refusals[0] !== undefined) {
-    throw new Failure(`${refusals[0]}: give it the key of a process of the fleet, with --nats-nkey`);
-  }
-  return withShards([...heard.values()]);
+  const transport = await Promise.race([connecting, interrupted(host)]);
+  // What was refused on a connection that is gone says nothing of the next one.
+  transport.onConnection(() => refusals.splice(0));
+  const where = `NATS at ${readNatsAddresses(values.nats).servers.join()}`;
+  const hear = fleetOn(transport, { ...io, host, cluster: values.cluster, where });
+  return {
+    members: async () => {
+      const members = await hear();
+      if (members.length > 0 || refusals[0] === undefined) return members;
+      throw new Failure(`${refusals[0]}: give it the key of a process of the fleet, with --nats-nkey`);
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** What listening on a transport takes. */
+export interface FleetEarIo {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly host: Pick<Host, "stopped">;
+  readonly cluster: string;
+  /** Names what the transport connects to. */
+  readonly where: string;
+}
+
+/** Listens on a transport from now on; gives what tells the members. */
+export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo): () => Promise<MemberReport[]> {
+  const { clock } = io;
+  const heard = new Map<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>();
+  const names = { service: "cli", member: "cli", mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
+  typedBus({ ...io, ...names, transport }).subscribe("pulse.member", "all", ({ body }) => {
+    const { member, services, since, leaving, lagMs = null } = body;
+    if (leaving) heard.delete(member);
+    else heard.set(member, { report: { member, services, since, lagMs }, atMs: clock.monotonicMs() });
+  });
+  let listensSinceMs = clock.monotonicMs();
+  transport.onConnection(() => {
+    listensSinceMs = clock.monotonicMs();
+  });
+  return async () => {
+    const restMs = listensSinceMs + LISTEN_MS - clock.monotonicMs();
+    if (restMs > 0 && transport.connected()) await pause(restMs, clock, host);
+    if (host.stopped.aborted) throw new Failure("interrupted before the fleet was heard");
+    if (!transport.connected()) throw new Failure(`${where} is lost`);
+    const oldestMs = clock.monotonicMs() - STANDARD_PROFILE.memberTimeoutMs;
+    for (const [member, { atMs }] of heard) if (atMs < oldestMs) heard.delete(member);
+    return withShards([...heard.values()].map(({ report }) => report));
+  };
+}
+
+function interrupted(host: Pick<Host, "stopped">): Promise<never> {
+  return untilStopped(host).then(() => {
+    throw new Failure("interrupted before the fleet was heard");
+  });
 }
 
 /** The same with how many shards each minds, by the rule that the members themselves go by. */
@@ -82,16 +127,17 @@ export function withShards(members: readonly Omit<MemberReport, "shards">[]): Me
     .sort((left, right) => left.member.localeCompare(right.member));
 }
 
-/** The members as a table. */
-export function fleetTable(members: readonly MemberReport[], nowMs: number): string {
-  return tableText(
-    ["MEMBER", "UP", "SHARDS", "LAG", "SERVICES"],
-    members.map(({ member, since, shards, lagMs, services }) => [
-      member,
-      spanText(nowMs - since),
-      `${shards} of ${SHARD_COUNT * services.length}`,
-      lagMs === null ? "" : spanText(lagMs),
-      services.length === SERVICE_NAMES.length ? "all" : services.join(","),
-    ]),
-  );
-}
+/** The members. */
+export const MEMBERS: Table<MemberReport> = {
+  heading: ["MEMBER", "UP", "SHARDS", "LAG", "SERVICES"],
+  cells: ({ member, since, shards, lagMs, services }, nowMs) => [
+    member,
+    spanText(nowMs - since),
+    `${shards} of ${SHARD_COUNT * services.length}`,
+    lagMs === null ? "" : spanText(lagMs),
+    services.length === SERVICE_NAMES.length ? "all" : services.join(","),
+  ],
+  state: "UP",
+  key: ({ member }) => member,
+  restless: ["lagMs"],
+};

@@ -32,8 +32,8 @@ export function verbHelp(verb: Verb, columns: number): string {
       text: meaningOf(setting),
     })),
   }));
-  const aliases = [...verb.aliases].map(([flag, { meaning, example }]) => ({
-    head: `${dashed(flag)}=${example.split(" or ").join("|")}`,
+  const aliases = [...verb.aliases].map(([flag, { meaning, example, bare }]) => ({
+    head: flag.length === 1 && bare !== undefined ? dashed(flag) : `${dashed(flag)}=${example.split(" or ").join("|")}`,
     text: meaning,
   }));
   const examples = verb.examples.map(({ command, does }) => ({ head: command, text: does }));

@@ -1,12 +1,12 @@
 /** An embedded API put on a socket without access control, with the kubeconfig that kubectl needs for it. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stringify } from "yaml";
 import type { ApiServer } from "../apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../apiserver/http-front.ts";
 import { listenProblem, parseAddress } from "../runtime/config.address.ts";
 import type { Setting, ValuesOf } from "../runtime/config.value.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
+import { yamlText } from "./yaml.ts";
 
 /** Where an embedded API listens and for whom. */
 export const SERVED_API_SETTINGS = {
@@ -42,7 +42,7 @@ export async function serveApi(
 
 /** A kubeconfig with one context, `name`. It holds no token, because kubectl sends none over plain HTTP. */
 export function kubeconfigOf(name: string, server: string): string {
-  return stringify({
+  return yamlText({
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name, cluster: { server } }],

@@ -1,16 +1,26 @@
 /** Tables as kubectl prints them: columns as wide as they need, three spaces between. */
 
+/** The columns of a table that is printed bit by bit: they grow with their cells and never shrink. */
+export class Columns {
+  #widths: readonly number[] = [];
+
+  /** Rows as text, one line each, wide enough for all rows up to these. An empty cell is shown as `-`. */
+  lines(rows: readonly (readonly string[])[]): string {
+    const shown = rows.map((row) => row.map((cell) => (cell === "" ? "-" : cell)));
+    for (const row of shown) this.#widths = row.map((cell, column) => Math.max(cell.length, this.#widths[column] ?? 0));
+    return shown
+      .map(
+        (row) =>
+          `${row
+            .map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
+            .join("   ")
+            .trimEnd()}\n`,
+      )
+      .join("");
+  }
+}
+
 /** A heading and rows as text, one line each. An empty cell is shown as `-`. */
 export function tableText(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const shown = [heading, ...rows].map((row) => row.map((cell) => (cell === "" ? "-" : cell)));
-  const widths = heading.map((_, column) => Math.max(...shown.map((row) => (row[column] ?? "").length)));
-  return shown
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join("   ")
-          .trimEnd()}\n`,
-    )
-    .join("");
+  return new Columns().lines([heading, ...rows]);
 }

@@ -1,4 +1,5 @@
 /** What a verb of the command line is, and all that one may reach. The verbs themselves are in verbs/. */
+import type { Clock } from "../../protocols/ports.ts";
 import { type Alias, parseFlags } from "../runtime/config.flags.ts";
 import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../runtime/config.value.ts";
 import type { ProcessPort } from "../runtime/process.ts";
@@ -36,6 +37,19 @@ export function untilStopped({ stopped }: Pick<Host, "stopped">): Promise<void> 
   return new Promise((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Waits, but no longer than until the process is asked to end. */
+export function pause(pauseMs: number, clock: Clock, { stopped }: Pick<Host, "stopped">): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      stopped.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = clock.after(stopped.aborted ? 0 : pauseMs, end);
+    stopped.addEventListener("abort", end);
   });
 }
 
@@ -94,7 +108,7 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
     aliases,
     examples,
     start: async (argv, host) => {
-      const { given, words: said } = parseFlags(argv, settings, aliases);
+      const { given, words: said } = parseFlags(lettersApart(argv, settings, aliases), settings, aliases);
       if (words === "" && said[0] !== undefined) throw new ConfigProblem(`${said[0]}: vigil ${name} takes flags only`);
       if (wordsMax !== undefined) refuseMore([name, ...said], 1 + wordsMax);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
@@ -104,7 +118,10 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
 }
 
 /** Letters for flags that fingers know from kubectl. */
-const SHORT: ReadonlyMap<string, string> = new Map([["output", "o"]]);
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ["output", "o"],
+  ["watch", "w"],
+]);
 
 function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {
   return new Map(
@@ -113,9 +130,25 @@ function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {
       const letter = SHORT.get(flag);
       if (letter === undefined) return [];
       const meaning = `The same as --${flag}.`;
-      return [[letter, { flag, meaning, example: exampleOf(setting), rewrite: (text) => text }]];
+      const bare = setting.unit === "switch" ? { bare: "true" } : {};
+      return [[letter, { flag, meaning, example: exampleOf(setting), rewrite: (text) => text, ...bare }]];
     }),
   );
+}
+
+/** A letter and its value may be one word, as in `-ojson`. */
+function lettersApart(
+  argv: readonly string[],
+  settings: SettingTable,
+  aliases: ReadonlyMap<string, Alias>,
+): readonly string[] {
+  const words = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  const flags = Object.values(settings).map(({ flag }) => flag);
+  return argv.map((word, at) => {
+    const [, letter = "", value = ""] = /^-(\w)([^=-].*)$/.exec(word) ?? [];
+    const known = !aliases.has(letter) || flags.includes(`${letter}${value}`.split("=")[0] ?? "");
+    return at > words || known ? word : `-${letter}=${value}`;
+  });
 }
 
 /** Throws a ConfigProblem when there are more words than so many. */

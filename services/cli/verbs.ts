@@ -1,4 +1,5 @@
 /** The table of verbs, from which the command line, the help and the completions are made. */
+import { realClock } from "../runtime/clock.real.ts";
 import type { Verb } from "./verb.ts";
 import { agentVerb } from "./verbs/agent.ts";
 import { apiserverVerb } from "./verbs/apiserver.ts";
@@ -15,7 +16,7 @@ import { versionVerb } from "./verbs/version.ts";
 export const VERBS: readonly Verb[] = [
   runVerb,
   playgroundVerb,
-  getVerb,
+  getVerb(realClock()),
   explainVerb,
   agentVerb,
   hollowVerb,

@@ -91,7 +91,8 @@ function ledgerAnswer(path: readonly string[], query: URLSearchParams, ledger: L
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
   if (topic === "evictions") {
-    return json(200, { count: ledger.overview().pendingEvictions, next: ledger.pendingEvictions(limit) });
+    const { pendingEvictions: count, sight } = ledger.overview();
+    return json(200, { count, next: ledger.pendingEvictions(limit), sight });
   }
   return topic === "decisions" ? json(200, ledger.decisions(limit)) : null;
 }
@@ -99,13 +100,15 @@ function ledgerAnswer(path: readonly string[], query: URLSearchParams, ledger: L
 function nodes(query: URLSearchParams, ledger: LedgerReader): Answer {
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
-  const counts = ledger.overview().nodes;
+  const { nodes: counts, sight } = ledger.overview();
   const readiness = query.get("readiness");
   if (readiness !== null && !Object.hasOwn(counts, readiness)) {
     return problem(400, `readiness: ${JSON.stringify(readiness)} is none of ${Object.keys(counts).join(", ")}`);
   }
   const wanted = ledger.nodes().filter((node) => readiness === null || node.readiness === readiness);
-  return json(200, { counts, nodes: wanted.slice(0, limit) });
+  // By name, so that it is the same ones whoever asks for the first few.
+  const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  return json(200, { counts, nodes: sorted.slice(0, limit), sight });
 }
 
 function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): Answer | null {

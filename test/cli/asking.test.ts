@@ -23,6 +23,7 @@ async function consoleThat(answers: RequestListener): Promise<string> {
 describe("an answer that leaves something out or is empty says so on standard error", () => {
   const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
+  const sight = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
   const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: null, taint: null };
 
   test.each([
@@ -32,7 +33,9 @@ describe("an answer that leaves something out or is empty says so on standard er
     [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
     [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
     [["timers", "-o", "json"], { count: 1, next: [pod] }, ""],
-    [["zones"], [], "there are no zones"],
+    [["timers", "-ojson"], { count: 1, next: [pod] }, ""],
+    [["timers", "-oyaml"], { count: 1, next: [pod] }, ""],
+    [["zones"], { zones: [], sight }, "there are no zones"],
     [["timers"], { count: 0, next: [] }, "there are no timers"],
     [["nodes", "--readiness=unknown"], { counts: { ...counts, unknown: 0 }, nodes: [] }, "there are no unknown nodes"],
   ])("get %j", async (words, answer, note) => {
@@ -41,6 +44,39 @@ describe("an answer that leaves something out or is empty says so on standard er
     expect(await runCommandLine(["get", ...words, server], host)).toBe(0);
     expect(host.err()).toBe(note === "" ? "" : `vigil: ${note}\n`);
   });
+});
+
+test.each([
+  ["zones", { zones: [], pendingEvictions: 0 }],
+  ["nodes", { counts: { ready: 0 }, nodes: [] }],
+  ["timers", { count: 0, next: [] }],
+])("get %s of a process that does not see the cluster says that it may be old, and why", async (topic, answer) => {
+  const sight = { shards: 64, blindShards: 64, oldestPulseMs: 1, watches: { nodes: null, leases: 9, pods: null } };
+  const server = await consoleThat((_, response) => response.end(JSON.stringify({ ...answer, sight })));
+  const host = fakeHost();
+  expect(await runCommandLine(["get", topic, server], host)).toBe(0);
+  expect(host.err()).toContain(
+    "vigil: blind in 64 of 64 shards: the watch of nodes and pods is not synced; " +
+      "nothing harmful is decided there, and what is shown may be old\n",
+  );
+});
+
+test("get zones over TLS from a console that speaks none ends with one line that says so", async () => {
+  const server = await consoleThat((_, response) => response.end());
+  const host = fakeHost();
+  expect(await runCommandLine(["get", "zones", server.replace("http:", "https:")], host)).toBe(1);
+  expect(host.err()).toMatch(/^vigil: no console at https:\S+: no TLS is spoken there, write it with http:\/\/; .*\n$/);
+});
+
+test.each([
+  [["get", "node"], "get node: did you mean get nodes?"],
+  [["get"], "get: name one of zones, nodes, timers, fleet"],
+  [["get", "zones", "--output-watch-events"], "--output-watch-events: has a meaning only with --watch"],
+  [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, json, yaml; did you mean yaml?'],
+])("%j is refused with one line", async (words, problem) => {
+  const host = fakeHost();
+  expect(await runCommandLine(words, host)).toBe(2);
+  expect(host.err()).toBe(`vigil: ${problem}\n`);
 });
 
 test.each([
@@ -59,7 +95,7 @@ test("get zones, whose answer breaks off, says so and does not call the console 
     response.write("[", () => response.destroy());
   });
   expect(await runCommandLine(["get", "zones", server], host)).toBe(1);
-  expect(host.err()).toMatch(/^vigil: http:\S+\/api\/zones broke off its answer: .+\n$/);
+  expect(host.err()).toMatch(/^vigil: http:\S+\/api\/overview broke off its answer: .+\n$/);
 });
 
 test("get fleet, interrupted while NATS does not answer, ends at once with one line and 1", async () => {

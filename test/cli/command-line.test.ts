@@ -48,8 +48,10 @@ describe("help", () => {
     expect(out).not.toContain("=~");
   });
 
-  test("of get shows the letter that kubectl has for its output", async () => {
-    expect((await say(["get", "--help"])).out).toContain("Other spellings:\n  -o=table|json\n");
+  test("of get shows the letters that kubectl has for its output and for watching", async () => {
+    const { out } = await say(["get", "--help"]);
+    expect(out).toContain("Other spellings:\n  -o=table|json|yaml\n      The same as --output.\n  -w\n");
+    expect(out.replaceAll(/\s+/g, " ")).toContain("ask again every 2s, and print the rows that changed");
   });
 
   test("is given even beside flags that are wrong", async () => {
@@ -96,7 +98,7 @@ describe("a mistake is one line and exit code 2:", () => {
     [["get", "zones", "--server=ftp://x"], "vigil: --server=ftp://x: not a URL; write it as http://127.0.0.1:8080\n"],
     [["get", "zones", "--readiness=ready"], "vigil: get zones --readiness=ready: only get nodes takes it\n"],
     [["get", "nodes", "--limit=10001"], "vigil: get nodes --limit=10001: must be at most 10000\n"],
-    [["get", "zones", "-o", "wide"], 'vigil: -o=wide: "wide" is none of table, json\n'],
+    [["get", "zones", "-o", "wide"], 'vigil: -o=wide: "wide" is none of table, json, yaml\n'],
     [["get", "zones", "-o"], "vigil: -o: needs a value, such as -o=table\n"],
     [["get", "zones", "--cluster=blue"], "vigil: get zones --cluster=blue: only get fleet takes it\n"],
     [["get", "timers", "--nats=nats://n"], "vigil: get timers --nats=nats://n: only get fleet takes it\n"],

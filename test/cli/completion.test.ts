@@ -30,6 +30,12 @@ test.each([
   ],
   [["vigil", "run", "--eviction-mode", "=", "di"], ["direct"]],
   [["vigil", "get", "zones", "-o", "j"], ["json"]],
+  [
+    ["vigil", "get", "zones", "--output", ""],
+    ["table", "json", "yaml"],
+  ],
+  [["vigil", "get", "zones", "--wat"], ["--watch"]],
+  [["vigil", "get", "zones", "-w"], ["-w"]],
   [["vigil", "run", "--enable"], ["--enable-taint-manager"]],
   [["vigil", "get", "z"], ["zones"]],
 ])("after %j bash offers %j", (words, expected) => expect(offered(words)).toEqual(expected));

@@ -1,11 +1,16 @@
 /** Shows what `vigil get` and `vigil explain` make of a console's answers. */
 import { describe, expect, test } from "vitest";
-import { fleetTable, withShards } from "../../services/cli/fleet-roll.ts";
-import { nodesTable, timersTable, zonesTable } from "../../services/cli/get-tables.ts";
+import { MEMBERS, withShards } from "../../services/cli/fleet-roll.ts";
+import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
 import { tableText } from "../../services/cli/table.ts";
 import { explanationText } from "../../services/cli/verbs/explain.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
+const shownIn = <R>({ heading, cells }: Table<R>, rows: readonly R[]) =>
+  tableText(
+    heading,
+    rows.map((row) => cells(row, NOW)),
+  );
 
 test("a table is as wide as its widest cells, and shows an empty one as -", () => {
   expect(
@@ -23,7 +28,7 @@ test("zones tell their state and their pace", () => {
   const zone = { zone: "", title: "eu/a", since: NOW - 50_000, size: 20, notReady: 14, tokens: 0, queueLength: 13 };
   const disrupted = { ...zone, state: "PartialDisruption", taintsPerSecond: 0, halted: false } as const;
   const halted = { ...zone, title: "eu/b", state: "FullDisruption", taintsPerSecond: 0.1, halted: true } as const;
-  expect(zonesTable([disrupted, halted], NOW)).toBe(
+  expect(shownIn(ZONES, [disrupted, halted])).toBe(
     [
       "ZONE   STATE                     FOR    NODES   NOT READY   EVICTS           WAITING",
       "eu/a   PartialDisruption         50 s   20      14          no node at all   13",
@@ -40,15 +45,15 @@ test.each([
 ])("a pace of %d, a float32 as zones tell it, is shown as it was set: %s", (perSecond, pace) => {
   const zone = { zone: "", title: "eu/a", since: NOW, size: 60, notReady: 0, tokens: 0, queueLength: 0 };
   const shown = { ...zone, state: "Normal", taintsPerSecond: Math.fround(perSecond), halted: false } as const;
-  expect(zonesTable([shown], NOW)).toContain(`   ${pace}   `);
+  expect(shownIn(ZONES, [shown])).toContain(`   ${pace}   `);
 });
 
-test("nodes tell by name their readiness, and their last sign of life where no other followed", () => {
+test("nodes tell their readiness, and their last sign of life where no other followed", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
   const unheard = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
   const beating = { ...node, name: "n3", readiness: "ready", zone: "" } as const;
-  expect(nodesTable([unheard, beating, silent], NOW)).toBe(
+  expect(shownIn(NODES, [silent, unheard, beating])).toBe(
     [
       "NODE   READINESS   FOR   LAST SIGN   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",
@@ -61,13 +66,10 @@ test("nodes tell by name their readiness, and their last sign of life where no o
 test("timers tell when, and which taint decides", () => {
   const pod = { namespace: "shop", uid: "u", node: "n1", tolerationSeconds: 300 };
   const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
-  const table = timersTable(
-    [
-      { ...pod, name: "cart-0", deadlineAt: NOW + 300_000, taint },
-      { ...pod, name: "cart-1", deadlineAt: null, taint: null },
-    ],
-    NOW,
-  );
+  const table = shownIn(TIMERS, [
+    { ...pod, name: "cart-0", deadlineAt: NOW + 300_000, taint },
+    { ...pod, name: "cart-1", deadlineAt: null, taint: null },
+  ]);
   expect(table).toContain("shop        cart-0   n1     in 5 min   node.kubernetes.io/unreachable:NoExecute\n");
   expect(table).toContain("shop        cart-1   n1     now        -\n");
 });
@@ -88,7 +90,7 @@ describe("the fleet", () => {
   });
 
   test("is told as a table", () => {
-    expect(fleetTable(withShards([member("a", ["node", "zone"])]), NOW)).toBe(
+    expect(shownIn(MEMBERS, withShards([member("a", ["node", "zone"])]))).toBe(
       "MEMBER   UP     SHARDS       LAG    SERVICES\na        60 s   128 of 128   1 ms   node,zone\n",
     );
   });

@@ -6,7 +6,7 @@ import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { checkServer, type FirstLook } from "../../runtime/kube.check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
-import { Failure, type Host, untilStopped } from "../verb.ts";
+import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
 /** A process without an observer reads single objects at most. */
@@ -55,20 +55,5 @@ export function findCluster({ kubeconfig, context }: KubeSettings): Promise<Kube
     context: context || undefined,
   }).catch((problem: unknown) => {
     throw problem instanceof KubeConfigProblem ? new Failure(problem.message) : problem;
-  });
-}
-
-/** Waits, but no longer than until the process is asked to end. */
-function pause(pauseMs: number, clock: Clock, { stopped }: Host): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.after(pauseMs, resolve);
-    stopped.addEventListener(
-      "abort",
-      () => {
-        timer.cancel();
-        resolve();
-      },
-      { once: true },
-    );
   });
 }

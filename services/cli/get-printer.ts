@@ -1,0 +1,63 @@
+/** Prints what `vigil get` was answered, in the form that was asked for. It decides nothing of what is told. */
+import type { Table } from "./get-tables.ts";
+import { Columns } from "./table.ts";
+import type { Host } from "./verb.ts";
+import type { Change } from "./watch.policy.ts";
+import { yamlText } from "./yaml.ts";
+
+/** The forms there are. */
+export const OUTPUTS = ["table", "json", "yaml"] as const;
+/** A form. */
+export type Output = (typeof OUTPUTS)[number];
+
+/** How rows are printed. */
+export interface Form<R> {
+  readonly table: Table<R>;
+  readonly output: Output;
+  /** Whether each row is told with what happened to it. */
+  readonly events: boolean;
+  /** What the state of a row that went is shown as. */
+  readonly gone: string;
+}
+
+type Out = Pick<Host, "print" | "wallMs">;
+
+/** Prints all rows there are, as one table or one document. */
+export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { print, wallMs }: Out): void {
+  const nowMs = wallMs();
+  if (output === "json") print(`${JSON.stringify(rows, null, 2)}\n`);
+  else if (output === "yaml") print(yamlText(rows));
+  else print(new Columns().lines([table.heading, ...rows.map((row) => table.cells(row, nowMs))]));
+}
+
+/** Gives a function that prints changes: rows under one heading, or a document for each. */
+export function changePrinter<R>(form: Form<R>, out: Out): (changes: readonly Change<R>[]) => void {
+  return form.output === "table" ? rowPrinter(form, out) : documentPrinter(form, out);
+}
+
+function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out) {
+  const { heading, cells, state } = table;
+  const columns = new Columns();
+  let before: readonly (readonly string[])[] = [events ? ["EVENT", ...heading] : heading];
+  return (changes: readonly Change<R>[]): void => {
+    // The heading comes with the first rows, so that it is as wide as they are.
+    if (changes.length === 0) return;
+    const nowMs = wallMs();
+    const rows = changes.map(({ event, row }) => {
+      const shown = cells(row, nowMs).map((cell, at) => (event === "DELETED" && heading[at] === state ? gone : cell));
+      return events ? [event, ...shown] : shown;
+    });
+    print(columns.lines([...before, ...rows]));
+    before = [];
+  };
+}
+
+function documentPrinter<R>({ output, events }: Form<R>, { print }: Out) {
+  const textOf = (value: unknown) =>
+    output === "json" ? `${JSON.stringify(value, null, 2)}\n` : `---\n${yamlText(value)}`;
+  return (changes: readonly Change<R>[]): void => {
+    // A row that went looks like one that is there, unless it is told what happened to it.
+    const told = changes.filter(({ event }) => events || event !== "DELETED");
+    print(told.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
+  };
+}

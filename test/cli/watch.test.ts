@@ -1,0 +1,272 @@
+/** Shows what `vigil get --watch` prints when, on virtual time: what changed, what went, and a source that is lost. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import type { NodeReport, SightReport } from "../../protocols/status.ts";
+import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/cli/fleet-roll.ts";
+import { changePrinter } from "../../services/cli/get-printer.ts";
+import { getVerb } from "../../services/cli/verbs/get.ts";
+import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { cuttable } from "../support/cuttable-transport.ts";
+import { until } from "../support/until.ts";
+import { type FakeHost, fakeHost } from "./fake-host.ts";
+
+const OPEN: SightReport = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
+const BLIND: SightReport = { ...OPEN, blindShards: 64, oldestPulseMs: null };
+const SINCE = Date.UTC(2026, 10, 20, 11, 59);
+
+const node = (name: string, changes: Partial<NodeReport> = {}): NodeReport => ({
+  name,
+  readiness: "ready",
+  ready: "True",
+  since: SINCE,
+  heartbeatAt: SINCE,
+  eviction: "unmarked",
+  zone: "",
+  ...changes,
+});
+
+describe("get nodes --watch", () => {
+  let server: Server;
+  let clock: VirtualClock;
+  let host: FakeHost;
+  let ended: Promise<number>;
+  let asked = 0;
+  let nodes: readonly NodeReport[];
+  let sight: SightReport;
+  let total: number | null;
+  let path = "";
+
+  beforeEach(async () => {
+    [clock, host, asked, sight, total] = [new VirtualClock(), fakeHost(), 0, OPEN, null];
+    nodes = [node("n1"), node("n2")];
+    server = createServer((request, response) => {
+      path = request.url ?? "";
+      asked++;
+      response.end(JSON.stringify({ counts: { ready: total ?? nodes.length }, nodes, sight }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterEach(async () => {
+    host.stop();
+    expect(await ended).toBe(0);
+    server.close();
+    server.closeAllConnections();
+  });
+
+  const watch = async (...flags: string[]): Promise<void> => {
+    const { port } = server.address() as AddressInfo;
+    ended = getVerb(clock).start(["nodes", ...flags, `--server=http://127.0.0.1:${port}`], host);
+    await answered();
+  };
+  /** An answer has been worked on when the next question is set for later. */
+  const answered = () => until("the answer was heard", () => clock.pendingTimers === 1);
+  /** What is printed for the next answer. */
+  const next = async (): Promise<string> => {
+    const before = host.out().length;
+    clock.advance(WATCH_PERIOD_MS);
+    await answered();
+    return host.out().slice(before);
+  };
+
+  test("prints all rows, then each row that changed, in the same columns and under the same heading", async () => {
+    await watch("-w");
+    expect(host.out()).toBe(
+      [
+        "NODE   READINESS   FOR    LAST SIGN   EVICTION   ZONE",
+        "n1     ready       60 s   -           unmarked   (no zone)",
+        "n2     ready       60 s   -           unmarked   (no zone)\n",
+      ].join("\n"),
+    );
+    nodes = [node("n1"), node("n2", { readiness: "unknown" }), node("n3")];
+    expect(await next()).toBe(
+      [
+        "n2     unknown     60 s   60 s ago    unmarked   (no zone)",
+        "n3     ready       60 s   -           unmarked   (no zone)\n",
+      ].join("\n"),
+    );
+    expect(host.err()).toBe("");
+  });
+
+  test("asks every 2 s, and prints nothing while nothing changes but a sign of life", async () => {
+    await watch("--watch");
+    clock.advance(WATCH_PERIOD_MS - 1);
+    await turnOfTheLoop();
+    expect([WATCH_PERIOD_MS, asked]).toEqual([2000, 1]);
+    nodes = [node("n1", { heartbeatAt: SINCE + 1 }), node("n2")];
+    clock.advance(1);
+    await answered();
+    expect(asked).toBe(2);
+    expect(host.out().split("\n")).toHaveLength(4);
+  });
+
+  test("of nothing says so, and prints the heading with the first row, as wide as that", async () => {
+    nodes = [];
+    await watch("-w");
+    expect([host.out(), host.err()]).toEqual(["", "vigil: there are no nodes\n"]);
+    nodes = [node("longer-than-the-heading")];
+    const [heading = "", row = ""] = (await next()).split("\n");
+    expect(heading.indexOf("READINESS")).toBe(row.indexOf("ready"));
+  });
+
+  test("prints a row that went once, as one that is gone", async () => {
+    await watch("-w");
+    nodes = [node("n2")];
+    expect(await next()).toBe("n1     gone        60 s   -           unmarked   (no zone)\n");
+    expect(await next()).toBe("");
+  });
+
+  test("with --readiness says of a node that is judged otherwise that it is not so any more", async () => {
+    await watch("-w", "--readiness=ready");
+    expect(path).toBe("/api/nodes?limit=1000&readiness=ready");
+    nodes = [node("n2")];
+    expect(await next()).toBe("n1     not ready   60 s   -           unmarked   (no zone)\n");
+  });
+
+  test("with --output-watch-events says what happened to each row", async () => {
+    await watch("-w", "--output-watch-events");
+    nodes = [node("n2", { eviction: "evicted" })];
+    const lines = `${host.out()}${await next()}`.split("\n").map((line) => line.split(/ {2,}/).slice(0, 3).join());
+    expect(lines).toEqual([
+      "EVENT,NODE,READINESS",
+      "ADDED,n1,ready",
+      "ADDED,n2,ready",
+      "MODIFIED,n2,ready",
+      "DELETED,n1,gone",
+      "",
+    ]);
+  });
+
+  test("prints a JSON document for each row that changed, and none for one that went", async () => {
+    await watch("-w", "-o", "json");
+    expect(host.out()).toBe(nodes.map((each) => `${JSON.stringify(each, null, 2)}\n`).join(""));
+    nodes = [node("n2", { readiness: "notReady" })];
+    expect(JSON.parse(await next())).toEqual(node("n2", { readiness: "notReady" }));
+  });
+
+  test("prints YAML documents, with --output-watch-events as the watch of an API server tells them", async () => {
+    await watch("-w", "-oyaml", "--output-watch-events");
+    nodes = [node("n1")];
+    await next();
+    expect(parseAllDocuments(host.out()).map((document) => document.toJS())).toEqual([
+      { type: "ADDED", object: node("n1") },
+      { type: "ADDED", object: node("n2") },
+      { type: "DELETED", object: node("n2") },
+    ]);
+  });
+
+  test("takes nothing for gone in an answer that leaves some out", async () => {
+    await watch("-w", "--limit=2");
+    [nodes, total] = [[node("n0"), node("n1")], 3];
+    expect(await next()).toBe("n0     ready       60 s   -           unmarked   (no zone)\n");
+  });
+
+  test("takes nothing for gone that a process without sight does not know, and says when it sees again", async () => {
+    await watch("-w");
+    [nodes, sight] = [[], BLIND];
+    expect(await next()).toBe("");
+    [nodes, sight] = [[node("n1"), node("n2")], OPEN];
+    expect(await next()).toBe("");
+    expect(host.err()).toBe(
+      "vigil: blind in 64 of 64 shards: no pulse from the observer yet; " +
+        "nothing harmful is decided there, and what is shown may be old\n" +
+        "vigil: all of the cluster is seen again\n",
+    );
+  });
+
+  test("tells once that the console is lost, asks on, and goes on where it was", async () => {
+    await watch("-w");
+    const { port } = server.address() as AddressInfo;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect([await next(), await next()]).toEqual(["", ""]);
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    nodes = [node("n1"), node("n2", { readiness: "unknown" })];
+    expect(await next()).toContain("n2     unknown ");
+    expect(host.err()).toMatch(
+      /^vigil: no console at \S+: connect ECONNREFUSED .*; asking on\nvigil: it answers again\n$/,
+    );
+  });
+});
+
+test("get --watch of a console that does not answer at first fails as get does", async () => {
+  const host = fakeHost();
+  const asking = getVerb(new VirtualClock()).start(["zones", "-w", "--server=http://127.0.0.1:1"], host);
+  await expect(asking).rejects.toThrow("no console at http://127.0.0.1:1");
+});
+
+test.each([
+  ["zones", "--server=http://127.0.0.1:1"],
+  ["fleet", "--nats=nats://127.0.0.1:1"],
+])("get %s --watch that is interrupted before the first answer ends with 0 and says nothing", async (topic, where) => {
+  const host = fakeHost();
+  host.stop();
+  expect(await getVerb(new VirtualClock()).start([topic, "-w", where], host)).toBe(0);
+  expect([host.out(), host.err()]).toEqual(["", ""]);
+});
+
+describe("the fleet, watched", () => {
+  const clock = new VirtualClock({ wallMs: Date.UTC(2026, 10, 20, 12) });
+  const { transport, cut } = cuttable(memoryTransport(clock));
+  const host = fakeHost();
+  const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c" };
+  const names = { service: "fleet", member: "m", mailboxMessagesMax: 100 };
+  const bus = typedBus({ ...io, ...names, transport });
+  const pulses = new Set(["a", "b"]);
+  const pulse = (): void => {
+    for (const member of pulses) {
+      bus.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving: false }, null);
+    }
+    clock.after(1000, pulse);
+  };
+  /** Lets so much time pass, and what waits for it happen. */
+  const pass = async (ms: number): Promise<string[]> => {
+    const before = host.out().length;
+    for (let spent = 0; spent < ms; spent += 100) {
+      clock.advance(100);
+      await turnOfTheLoop();
+    }
+    return host
+      .out()
+      .slice(before)
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => line.split(/ {2,}/).slice(0, 3).join());
+  };
+
+  test("tells who joins, who fell silent, and a NATS that is lost", async () => {
+    const members = fleetOn(transport, { ...io, host, where: "NATS at n:4222" });
+    const ask = async () => {
+      const rows: MemberReport[] = await members();
+      return { rows, total: rows.length, blind: null };
+    };
+    const form = { table: MEMBERS, output: "table", events: true, gone: "gone" } as const;
+    const watching = watchRows(
+      { table: MEMBERS, ask, tell: changePrinter(form, host), begun: () => {} },
+      { clock, host },
+    );
+    pulse();
+    expect(await pass(LISTEN_MS)).toEqual([
+      "EVENT,MEMBER,UP",
+      expect.stringMatching(/^ADDED,a/),
+      expect.stringMatching(/^ADDED,b/),
+    ]);
+    pulses.delete("b");
+    expect(await pass(6000)).toEqual([expect.stringMatching(/^MODIFIED,a/), "DELETED,b,gone"]);
+    const join = cut();
+    expect(await pass(6000)).toEqual([]);
+    join();
+    expect(await pass(6000)).toEqual([]);
+    expect(host.err()).toBe("vigil: NATS at n:4222 is lost; asking on\nvigil: it answers again\n");
+    host.stop();
+    await watching;
+  });
+});

@@ -202,10 +202,16 @@ export interface MetricOptions {
   readonly labels?: readonly string[];
 }
 
+/** What can be done about one series of a metric. */
+export interface Series {
+  /** Tells it no more; when it is told again, it begins anew. */
+  remove(...labels: string[]): void;
+}
+
 /** Metrics, declared once per name; declaring the same name again returns the same metric. */
 export interface Metrics {
-  counter(options: MetricOptions): { add(value: number, ...labels: string[]): void };
-  gauge(options: MetricOptions): { set(value: number, ...labels: string[]): void };
+  counter(options: MetricOptions): Series & { add(value: number, ...labels: string[]): void };
+  gauge(options: MetricOptions): Series & { set(value: number, ...labels: string[]): void };
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
     observe(value: number, ...labels: string[]): void;
   };

@@ -6,6 +6,7 @@ import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import type { SightReport } from "../../protocols/status.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import type { Facts } from "./facts.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 
@@ -19,6 +20,8 @@ const POD_DELETION_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 1
 const WRITE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 /** Which fractions of the nodes the heartbeat age is told for. */
 const AGE_FRACTIONS = [0.5, 0.9, 0.99, 1];
+/** Zones that vanished and are still told as empty; upstream tells each for ever (R13.1). */
+const VANISHED_ZONES_MAX = 100;
 
 /** Under these names upstream's dashboards find us; zones are labelled by their key, NUL included (R13.1). */
 function upstream(metrics: Metrics) {
@@ -112,6 +115,7 @@ function own(metrics: Metrics) {
 export class LedgerMetrics {
   readonly #upstream: ReturnType<typeof upstream>;
   readonly #own: ReturnType<typeof own>;
+  readonly #vanished = new BoundedMap<string, string>(VANISHED_ZONES_MAX, (zone) => this.#remove(zone));
 
   constructor(metrics: Metrics) {
     this.#upstream = upstream(metrics);
@@ -121,6 +125,7 @@ export class LedgerMetrics {
   /** Follows a zone: gauges are the same in every ledger, so none goes stale when a shard moves. */
   zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
     const { zone, size, notReady } = body;
+    this.#vanished.delete(zone);
     if (isNew) this.#upstream.evictions.add(0, zone);
     this.#upstream.zoneSize.set(size, zone);
     this.#upstream.unhealthy.set(notReady, zone);
@@ -132,9 +137,13 @@ export class LedgerMetrics {
     this.#own.zoneQueue.set(body.queueLength, zone);
   }
 
-  /** Shows a zone as empty that nobody minds any more: what was last told of it holds no longer (R13.1). */
+  /**
+   * Shows a zone as empty that nobody minds any more: what was last told of it holds no longer (R13.1). Of very many
+   * such zones the first are shown no more.
+   */
   vanished(zone: BodyOf<"judged.zone">): void {
     this.zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
+    this.#vanished.set(zone.zone, zone.zone);
   }
 
   /** Adds what a message counts for, given the facts before it. */
@@ -163,6 +172,14 @@ export class LedgerMetrics {
     this.#own.pulseAge.set(sight.oldestPulseMs === null ? -1 : sight.oldestPulseMs / 1000);
     this.#own.blindShards.set(sight.blindShards);
     this.#own.historyEntries.set(historyEntries);
+  }
+
+  #remove(zone: string): void {
+    const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
+    const { zoneState, zoneHalted, zonePace, zoneTokens, zoneQueue } = this.#own;
+    const all = [zoneHealth, zoneSize, unhealthy, evictions, zoneHalted, zonePace, zoneTokens, zoneQueue];
+    for (const metric of all) metric.remove(zone);
+    for (const state of zoneStateSchema.options) zoneState.remove(zone, state);
   }
 
   #countWrite({ cause, at, body }: Message<"done.write">, before: Facts): void {

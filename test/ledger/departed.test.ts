@@ -15,10 +15,10 @@ function seeNone({ tell }: LedgerWorld): void {
   for (const shard of SHARDS) tell("observed.pulse", pulse(shard), "ask");
 }
 
-/** An observer tells that there is node n-1 and no other. */
-function seeOne({ tell }: LedgerWorld): void {
-  const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion("uid-n-1", "1"));
-  for (const shard of SHARDS) tell("observed.pulse", pulse(shard, shard === shardOf("n-1") ? { nodes } : {}), "ask");
+/** An observer tells that there is this node and no other. */
+function seeOne({ tell }: LedgerWorld, node: string): void {
+  const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(`uid-${node}`, "1"));
+  for (const shard of SHARDS) tell("observed.pulse", pulse(shard, shard === shardOf(node) ? { nodes } : {}), "ask");
 }
 
 describe("a node that was judged after it had left", () => {
@@ -94,7 +94,52 @@ describe("a zone that lost its nodes while nobody minded it", () => {
   });
 
   test("is shown as long as a node of it is there", () => {
-    const world = sweep(abandoned(), seeOne);
+    const world = sweep(abandoned(), (world) => seeOne(world, "n-1"));
     expect(world.ledger.reader.overview().zones).toHaveLength(1);
+  });
+
+  const keyOf = (index: number): string => `:\u0000:zone-${index}.`;
+
+  /** A ledger that saw so many zones appear one after the other, each with a node that soon left. */
+  function afterMany(zones: number): LedgerWorld {
+    const world = ledgerWorld();
+    for (let index = 0; index < zones; index++) {
+      const [node, zone] = [`n-${index}`, keyOf(index)];
+      world.tell("observed.node", observedNode(node), null);
+      world.tell("judged.node", judgedNode(node, { zone }), null);
+      world.tell("judged.zone", judgedZone({ zone }), null);
+      world.tell("observed.gone", { node, uid: `uid-${node}` }, null);
+    }
+    return sweep(world, seeNone);
+  }
+
+  test("stays on the metrics page as empty, as upstream has it", async () => {
+    const page = await afterMany(100).metrics.text();
+    expect(page).toContain(`node_collector_zone_health{zone="${keyOf(0)}"} 100`);
+    expect(page).toContain(`node_collector_evictions_total{zone="${keyOf(0)}"} 0`);
+  });
+
+  test("does not stay there for ever: of a thousand that came and went the last hundred are left", async () => {
+    const page = await afterMany(1000).metrics.text();
+    const isThere = [0, 899, 900, 999].map((index) => page.includes(keyOf(index)));
+    expect(isThere).toEqual([false, false, true, true]);
+  });
+
+  test("is there anew when it comes back, as it is then", async () => {
+    const world = afterMany(1000);
+    world.tell("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
+    expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(0) })).toBe(75);
+    expect(await world.metrics.text()).toContain(`node_collector_evictions_total{zone="${keyOf(0)}"} 0`);
+  });
+
+  test("keeps what it is from then on, however many others vanish", async () => {
+    const world = afterMany(100);
+    world.tell("observed.node", observedNode("n-0"), null);
+    world.tell("judged.node", judgedNode("n-0", { zone: keyOf(0) }), null);
+    world.tell("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
+    for (let index = 100; index < 300; index++) world.tell("judged.zone", judgedZone({ zone: keyOf(index) }), null);
+    sweep(world, (around) => seeOne(around, "n-0"));
+    expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(0) })).toBe(75);
+    expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(100) })).toBe(0);
   });
 });

@@ -33,6 +33,24 @@ test("a count is told once, however often it is read, and goes on from there", a
   expect(await counted.text()).toContain('c_total{kind="b"} 0');
 });
 
+test("a series that was removed is not told, and told again begins anew", async () => {
+  const metrics = createMetrics();
+  const counter = metrics.counter({ name: "c_total", help: "c", labels: ["zone"] });
+  const gauge = metrics.gauge({ name: "g", help: "g", labels: ["zone", "state"] });
+  for (const zone of ["a", "b"]) counter.add(2, zone);
+  for (const zone of ["a", "b"]) gauge.set(1, zone, "Normal");
+  await metrics.text();
+  counter.add(5, "a");
+  counter.remove("a");
+  gauge.remove("a", "Normal");
+  expect(await metrics.text()).not.toContain('"a"');
+  expect(await metricValue(metrics, "c_total", { zone: "b" })).toBe(2);
+  counter.add(1, "a");
+  gauge.set(3, "a", "Normal");
+  expect(await metricValue(metrics, "c_total", { zone: "a" })).toBe(1);
+  expect(await metricValue(metrics, "g", { zone: "a" })).toBe(3);
+});
+
 test("a counter is never counted down", () => {
   const counter = createMetrics().counter({ name: "c_total", help: "c" });
   for (const value of [-1, Number.NaN]) expect(() => counter.add(value)).toThrow("c_total: a counter only grows");

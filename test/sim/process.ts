@@ -16,8 +16,8 @@ import { ProcessClock } from "./process-clock.ts";
 
 /** Figures that nobody reads: keeping them would be a tenth of a run. */
 const UNCOUNTED: ReadableMetrics = {
-  counter: () => ({ add: () => {} }),
-  gauge: () => ({ set: () => {} }),
+  counter: () => ({ add: () => {}, remove: () => {} }),
+  gauge: () => ({ set: () => {}, remove: () => {} }),
   histogram: () => ({ observe: () => {} }),
   text: async () => "",
 };

@@ -31,7 +31,7 @@ function swarm(profile: Partial<Swarm["profile"]> = {}): Swarm {
   return { ...drawn, processes: [first], faults: new Set(), profile: { ...STANDARD_PROFILE, ...profile } };
 }
 
-/** The world so many seconds after the start, where a node's kubelet was silent for so long. */
+/** The world some seconds after the start, where a node's kubelet has been silent for `silentMs`. */
 function around(seconds: number, more: Partial<Surroundings> & { readonly silentMs?: number } = {}): Surroundings {
   const wallMs = START + seconds * S;
   const heartbeatAt = (_node: string, byMs: number) => byMs - (more.silentMs ?? 0);
@@ -127,7 +127,7 @@ describe("a write to a node", () => {
 });
 
 describe("a turn", () => {
-  /** The paces of zone `a` with so many nodes down, beside a zone that is well or is not. */
+  /** The paces of zone `a` with some nodes down and some up, beside a zone that is well or is not. */
   function paces(down: number, up: number, isOtherWell = true): ZonePaces {
     const followed = new ZonePaces(swarm(), () => {});
     const nodes = Array.from({ length: down + up }, (_, index) =>

@@ -140,7 +140,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
 }
 
 /**
- * So long a look at the lease and the write after it are under way: nobody can do both in one step, and a renewal may
+ * How long a look at the lease and the write after it are under way: nobody can do both in one step, and a renewal may
  * come between them (seed 196658694).
  */
 const CROSSING_MS = 25;

@@ -12,9 +12,9 @@ npm run sim -- --seeds 200         the first 200 seeds
 npm run sim -- --hours 1           an hour of them
 npm run sim -- --seed N [--trace]  one seed; with --trace every write and the story of its failure`;
 
-/** A long run shows so often how far it is. */
+/** How often a long run shows how far it is. */
 const PROGRESS_MS = 60_000;
-/** So many failures are told with their stories; each costs some runs more. */
+/** How many failures are told with their stories; each costs some runs more. */
 const FAILURES_TOLD_MAX = 3;
 
 const { values } = parseArgs({

@@ -34,7 +34,7 @@ export function lasting({ world }: Reach, random: Random, mostSeconds: number, u
   return once;
 }
 
-/** So long after the faults ended everybody who was to come back is back. */
+/** This long after the faults ended everybody who was to come back is back. */
 const BACK_WITHIN_MS = 25_000;
 
 /** Does something as the world after a while; when the faults end first, soon after that. */

@@ -45,7 +45,7 @@ const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
 /** Faults of people and pods, which slow down nobody. */
 const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
 
-/** Zones in which so many silent nodes are exactly the threshold, above or below it as float32. */
+/** Zones in which `silent` of `size` nodes are exactly the threshold, though above or below it as float32. */
 const TIES: readonly (readonly [threshold: number, silent: number, size: number])[] = [
   [0.55, 11, 20],
   [0.6, 3, 5],

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";
 import { simulate } from "./simulate.ts";
 
-/** So many seeds reach every situation below, by a wide margin. */
+/** This many seeds reach every situation below, by a wide margin. */
 const SEEDS_FOR_ALL = 200;
 const SEEDS = process.env.CI === undefined ? 20 : SEEDS_FOR_ALL;
 const MINUTES_MAX = 8;

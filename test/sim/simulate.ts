@@ -55,7 +55,7 @@ const CALM_MS = 420 * SECOND;
 /** How often a run looks whether an invariant was broken. */
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
-/** What follows the end of the faults is looked at for so long in any case; kubelets come back meanwhile. */
+/** For this long after the faults ended a run goes on in any case; kubelets come back meanwhile. */
 const AFTERMATH_MS = 45 * SECOND;
 /** How far a process's wall clock may be wrong, in milliseconds. */
 const SKEW_MS = 40 * SECOND;

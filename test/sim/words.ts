@@ -17,13 +17,13 @@ const SHARD_AT = 5;
 const PULSES = "vigil.v1.sim.observed.pulse.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
 const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judged.zone"]);
-/** So long after the faults ended everything has been told to everybody. */
+/** This long after the faults ended everything has been told to everybody. */
 const TOLD_MS = 40 * SECOND;
-/** So long after the faults ended the blind may be blind still, and what they held back comes after that. */
+/** Until this long after the faults ended some may still be blind; what they held back comes after that. */
 const BACK_MS = 30 * SECOND;
-/** So long after the last NoExecute taint left a node everybody knows it. */
+/** This long after the last NoExecute taint left a node everybody knows it. */
 const KNOWN_MS = 20 * SECOND;
-/** A pod condemned so long after its deadline was forgotten for a while; clocks may be some seconds apart. */
+/** A pod condemned this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
 /** Drift of clocks and the way of a message. */
 const ROUNDING = 1.01;

@@ -17,9 +17,9 @@ export type Pace = "running" | "stopped" | "halted";
 const UNDER_WAY_MS = 55_000;
 /** A zone's count is as old as the watch of nodes, which may be stale for a minute without anything that shows it. */
 const STALE_MAX_MS = 60_000;
-/** So long the API may not answer before it carries out at once what was granted apart. */
+/** For this long the API may not answer, and then carry out together what was granted apart. */
 const STALL_MS = 45_000;
-/** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be so much early. */
+/** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be this early. */
 const RECOVERY_MS = 12_000;
 /** The same with one clock: the second that a stamp leaves out, and the way of a write. */
 const STAMP_MS = 1_500;

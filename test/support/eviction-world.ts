@@ -23,9 +23,9 @@ export const EVICTING: Services = {
   "pod-writer": podWriterService,
 };
 
-/** The keys of our two NoExecute taints. */
+/** The key of the taint of a node whose kubelet says that it is not ready. */
 export const NOT_READY = "node.kubernetes.io/not-ready";
-/** The keys of our two NoExecute taints. */
+/** The key of the taint of a node that has fallen silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
 /** Something the API saw, at an instant of the virtual clock. */

@@ -7,7 +7,7 @@ type Side = "client" | "server";
 /** A proxy before one server. */
 export interface TcpProxy {
   readonly port: number;
-  /** Takes nothing more from one side, standard the server, to which its clients then look slow. */
+  /** Takes nothing more from one side, by default the server, to which its clients then look slow. */
   stall(side?: Side): void;
   /** Takes from both sides again; what was held back is passed on. */
   flow(): void;

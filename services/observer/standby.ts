@@ -15,11 +15,18 @@ interface Sign {
   readonly seenMs: number;
 }
 
-/** One node name: its last sign of each kind, and who told of it last. */
+/** One node name: its last sign of each kind, and who told of it last, after how many resyncs of its shard. */
 interface Remembered {
   readonly shard: number;
   teller: string;
+  resyncs: number;
   readonly signs: Partial<Record<Heartbeat["kind"], Sign>>;
+}
+
+/** What an observer said last of a shard: how many resyncs of it were finished. */
+interface Told {
+  readonly teller: string;
+  readonly resyncs: number;
 }
 
 /** The sight of one watch, as the observer told it last; instants are on the monotonic clock. */
@@ -32,8 +39,8 @@ interface ToldSight {
 export class Standby {
   readonly #io: Io;
   readonly #nodes = new Map<string, Remembered>();
-  /** Who told last of each shard that it had told all of it. */
-  readonly #tellers = new Map<number, string>();
+  /** Who told last of each shard that it had told all of it, and how often it has. */
+  readonly #told = new Map<number, Told>();
   readonly #sight = new Map<WatchName, ToldSight>();
   readonly #stops: readonly Stop[];
 
@@ -68,27 +75,41 @@ export class Standby {
     const { body, at } = message;
     const nowMs = this.#io.clock.monotonicMs();
     const teller = publisherOf(message);
+    const resyncs = this.#resyncsBy(teller, body.shard);
     for (const { node, kind, renewedAt, seenAt } of body.heartbeats) {
-      const known = this.#nodes.get(node) ?? { shard: body.shard, teller, signs: {} };
+      const known = this.#nodes.get(node) ?? { shard: body.shard, teller, resyncs, signs: {} };
       known.teller = teller;
+      known.resyncs = resyncs;
       this.#nodes.set(node, known);
       if (known.signs[kind]?.renewedAt === renewedAt) continue;
       known.signs[kind] = { renewedAt, seenMs: translated(seenAt, at, nowMs) };
     }
   }
 
-  /** An observer that has just begun has told a shard whole: what it did not mention went while nobody observed. */
+  /**
+   * An observer has told a shard whole: what it did not mention has gone without our hearing of it. Of one that has
+   * just begun that is all it never mentioned; later, as nobody says when a resync began, all it has not mentioned since
+   * it finished the one before.
+   */
   #hearPulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;
     const teller = publisherOf(message);
-    if (resyncs === 1 && this.#tellers.get(shard) !== teller) this.#forgetUnmentioned(shard, teller);
-    this.#tellers.set(shard, teller);
+    const before = this.#resyncsBy(teller, shard);
+    if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnmentioned(shard, teller, before);
+    this.#told.set(shard, { teller, resyncs });
     this.#hearSight(watches, message.at);
   }
 
-  #forgetUnmentioned(shard: number, teller: string): void {
+  /** How many resyncs of a shard an observer is known to have finished. */
+  #resyncsBy(teller: string, shard: number): number {
+    const told = this.#told.get(shard);
+    return told?.teller === teller ? told.resyncs : 0;
+  }
+
+  #forgetUnmentioned(shard: number, teller: string, sinceResyncs: number): void {
     for (const [node, known] of this.#nodes) {
-      if (known.shard === shard && known.teller !== teller) this.#nodes.delete(node);
+      const isMentioned = known.teller === teller && known.resyncs >= sinceResyncs;
+      if (known.shard === shard && !isMentioned) this.#nodes.delete(node);
     }
   }
 

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { SPINE } from "../scenario/spine.ts";
+import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { NODE as NODE_SERVICE, SPINE } from "../scenario/spine.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 
@@ -20,8 +20,18 @@ function giveAll(fleet: HandFleet): void {
   }
 }
 
+/** Has the shard of the node told again, by processes that come to mind it too; each takes its time. */
+function haveResynced(cluster: VirtualCluster, times: number): void {
+  for (let time = 1; time <= times; time++) {
+    const fleet = new HandFleet(`late-${time}`);
+    fleet.set("node", shardOf("node-1"), true);
+    cluster.start(NODE_SERVICE, { member: fleet.member, fleet });
+    cluster.advance(10 * SECOND_MS);
+  }
+}
+
 /** A node silent for so long when a process dies that does everything; another takes over after a while. */
-function takenOver({ silentMs, pauseMs }: { readonly silentMs: number; readonly pauseMs: number }) {
+function takenOver({ silentMs, pauseMs, resyncs = 0 }: Record<"silentMs" | "pauseMs", number> & { resyncs?: number }) {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const [first, second] = [new HandFleet("one"), new HandFleet("two")];
@@ -31,7 +41,8 @@ function takenOver({ silentMs, pauseMs }: { readonly silentMs: number; readonly 
   cluster.advance(100 * SECOND_MS);
   kubelet.post();
   kubelet.stop();
-  cluster.advance(silentMs);
+  haveResynced(cluster, resyncs);
+  cluster.advance(silentMs - resyncs * 10 * SECOND_MS);
   process.kill();
   cluster.advance(pauseMs);
   giveAll(second);
@@ -40,8 +51,8 @@ function takenOver({ silentMs, pauseMs }: { readonly silentMs: number; readonly 
   return { cluster, kubelet, isUnknown };
 }
 
-test("silence that began under the observer before is not counted anew", () => {
-  const { cluster, isUnknown } = takenOver({ silentMs: 40 * SECOND_MS, pauseMs: 4 * SECOND_MS });
+test.each([0, 3])("silence that began under the observer before is not counted anew, over %i resyncs", (resyncs) => {
+  const { cluster, isUnknown } = takenOver({ silentMs: 40 * SECOND_MS, pauseMs: 4 * SECOND_MS, resyncs });
   cluster.advance(GRACE_MS - 45 * SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
@@ -92,6 +103,34 @@ test("a node deleted while nobody observed is forgotten: made anew, it has its w
   giveAll(third);
   const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - 21 * SECOND_MS);
+  expect(isUnknown()).toBe(false);
+  cluster.advance(2 * SECOND_MS);
+  expect(isUnknown()).toBe(true);
+});
+
+test("a node of whose end a standby did not hear is forgotten by the second resync: made anew, it has its whole grace", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  const [first, second] = [new HandFleet("one"), new HandFleet("two")];
+  giveAll(first);
+  const one = cluster.start(SPINE, { member: "one", fleet: first });
+  const two = cluster.start(SPINE, { member: "two", fleet: second });
+  cluster.advance(100 * SECOND_MS);
+  kubelet.post();
+  kubelet.stop();
+  cluster.advance(2 * SECOND_MS);
+  const { metadata, ...state } = cluster.node("node-1");
+  const mend = two.cutBus();
+  cluster.write({ verb: "delete", ref: NODE, urgency: Urgency.status, uid: metadata.uid });
+  cluster.advance(2 * SECOND_MS);
+  mend();
+  haveResynced(cluster, 2);
+  one.kill();
+  const anew = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
+  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: anew });
+  giveAll(second);
+  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  cluster.advance(GRACE_MS - SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
   expect(isUnknown()).toBe(true);

@@ -10,4 +10,6 @@ export const pulseMember = z.object({
   leaving: z.boolean(),
   /** How late its event loop runs, in milliseconds. */
   lagMs: z.number().optional(),
+  /** Which Kubernetes cluster it minds, by the uid of namespace kube-system there; absent when it does not know. */
+  clusterUid: z.string().optional(),
 });

@@ -20,6 +20,7 @@ import { nodeWriterService } from "../node-writer/node-writer.service.ts";
 import { observerService } from "../observer/observer.service.ts";
 import { podWriterService } from "../pod-writer/pod-writer.service.ts";
 import { typedBus } from "../runtime/bus.ts";
+import type { Strangers } from "../runtime/fleet.strangers.ts";
 import { aloneFleet, busFleet } from "../runtime/fleet.ts";
 import { logWith } from "../runtime/log.ts";
 import type { ReadableMetrics } from "../runtime/metrics.ts";
@@ -45,7 +46,9 @@ export interface ControllerParts {
   readonly shared: boolean;
   /** The ledger's memory beyond the process; null for none. */
   readonly store: LedgerStore | null;
-  /** Told of a service that fails again and again: the process should end. */
+  /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
+  readonly strangers?: Strangers | null;
+  /** Told of a service that fails again and again, or that we may not join the fleet: the process should end. */
   readonly fatal: (problem: string) => void;
 }
 
@@ -73,10 +76,9 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
 
 /** Starts the chosen services. A process that stops without having left says goodbye all the same. */
 export function startController(parts: ControllerParts): Controller {
-  const { member, services, shared, clock, profile, log, metrics, store, fatal } = parts;
-  const bus = shared ? busOf(parts, "fleet") : null;
-  const pulsing = bus === null ? null : busFleet({ bus, clock, member, services, profile, log, metrics });
-  const fleet = pulsing ?? aloneFleet(member);
+  const { shared, clock, log, metrics, services, store, fatal } = parts;
+  const pulsing = shared ? busFleet({ ...parts, bus: busOf(parts, "fleet"), refused: fatal }) : null;
+  const fleet = pulsing ?? aloneFleet(parts.member);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
     const { reader, stop } = startLedger(io, store);
@@ -117,7 +119,7 @@ function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
 
 /** A bus of its own for a service or for who listens beside them. */
 export function busOf(parts: ControllerParts, service: string): Bus {
-  const { transport, clock, cluster, member, log, metrics, profile } = parts;
-  const { mailboxMessagesMax } = profile;
-  return typedBus({ transport, clock, cluster, service, member, log, metrics, mailboxMessagesMax });
+  const { strangers } = parts;
+  const isStranger = (source: string): boolean => strangers?.sent(source) === true;
+  return typedBus({ ...parts, service, isStranger, mailboxMessagesMax: parts.profile.mailboxMessagesMax });
 }

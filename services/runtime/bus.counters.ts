@@ -4,9 +4,9 @@ import type { Metrics } from "../../protocols/ports.ts";
 
 /**
  * Why a message was not sent or not handled: `unsent` and `oversize` on the way out; `mailbox` (full), `malformed`,
- * `forbidden`, `doubled` and `overtaken` on the way in.
+ * `forbidden`, `stranger`, `doubled` and `overtaken` on the way in.
  */
-type DropReason = "unsent" | "oversize" | "mailbox" | "malformed" | "forbidden" | "doubled" | "overtaken";
+type DropReason = "unsent" | "oversize" | "mailbox" | "malformed" | "forbidden" | "stranger" | "doubled" | "overtaken";
 
 /** Counts what one service sends, receives and loses. */
 export interface BusCounters {

@@ -31,6 +31,8 @@ export interface TypedBusOptions {
   readonly metrics: Metrics;
   /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
   readonly mailboxMessagesMax: number;
+  /** Whether who sent a message, `service@member`, minds another Kubernetes cluster: only its pulses are heard. */
+  readonly isStranger?: (source: string) => boolean;
   /** Told what a handler threw; standard is a line in the log. The next message is handled in any case. */
   readonly failed?: (error: unknown) => void;
 }
@@ -168,6 +170,10 @@ class ServiceBus implements Bus {
       return;
     }
     const { message, position } = admission;
+    if (type !== "pulse.member" && this.#options.isStranger?.(message.source) === true) {
+      this.#counters.dropped(type, "stranger");
+      return;
+    }
     const arrival = tracker.arrive(position, this.#options.clock.monotonicMs());
     if (arrival === "doubled" || arrival === "overtaken") {
       this.#counters.dropped(type, arrival);

@@ -47,6 +47,10 @@ export class HeardMembers {
     return this.#heard.size;
   }
 
+  has(member: string): boolean {
+    return this.#heard.has(member);
+  }
+
   /** The members that said they run a service. */
   running(service: ServiceName): string[] {
     return [...this.#heard].filter(([, { services }]) => services.includes(service)).map(([member]) => member);

@@ -14,10 +14,14 @@ import type {
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
 import { ownersOf } from "./fleet.policy.ts";
+import type { StrangerPulse, Strangers } from "./fleet.strangers.ts";
 import { pauseUntilPulseMs } from "./pulse.policy.ts";
 
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
 const LISTENING_PULSES = 1.25;
+
+/** How long it still does after it has listened in silence: for who began at the same time, and those who answer. */
+const GREETING_PULSES = 0.25;
 
 /**
  * How long a member that leaves minds its shards beside its successors, in milliseconds: whatever is asked before they
@@ -47,6 +51,10 @@ export interface BusFleetOptions {
   readonly profile: PulseProfile;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
+  readonly strangers?: Strangers | null;
+  /** Told in one line, before this member has said anything, that it must not join: strangers are here. */
+  readonly refused?: (problem: string) => void;
 }
 
 /** A fleet that can be left. */
@@ -61,7 +69,9 @@ export interface BusFleet extends Fleet {
 /**
  * The fleet of processes that hear each other's pulses. A member that does not hear itself is cut off: it owns nothing
  * and says that it runs nothing, so that others take over. One that hears itself again listens for a while first and
- * then claims, so that it does not take what others still mind.
+ * then claims, so that it does not take what others still mind. One that knows its Kubernetes cluster listens before
+ * its first pulse already, and does not join where another cluster's members are; those that come later are not
+ * believed.
  */
 export function busFleet(options: BusFleetOptions): BusFleet {
   return new PulsingFleet(options);
@@ -81,6 +91,10 @@ class PulsingFleet implements BusFleet {
   #claiming = false;
   #pulseTimer: Timer;
   #lagMs = 0;
+  /** Whether we have said nothing yet, to hear first whether we are among our own. */
+  #silent = false;
+  /** How long we listen once we hear ourselves, in pulse periods. */
+  #listeningPulses = LISTENING_PULSES;
 
   constructor(options: BusFleetOptions) {
     const { bus, clock, member, services, profile, metrics } = options;
@@ -91,7 +105,7 @@ class PulsingFleet implements BusFleet {
     this.#owned = new Map(services.map((service) => [service, new Set<number>()]));
     this.#members = new HeardMembers({ clock, profile, silent: (silent) => this.#fallenSilent(silent) });
     this.#stopHearing = bus.subscribe("pulse.member", "all", ({ body }) => this.#hear(body));
-    this.#pulseTimer = this.#beat(clock.monotonicMs());
+    this.#pulseTimer = this.#begin();
   }
 
   owns(service: ServiceName, shard: number): boolean {
@@ -109,16 +123,28 @@ class PulsingFleet implements BusFleet {
     this.#pulseTimer.cancel();
     this.#stopHearing();
     this.#members.clear();
-    this.#pulse(true);
+    if (!this.#silent) this.#pulse(true);
     this.#options.clock.after(LINGER_MS, () => {
       this.#giveUp();
       left();
     });
   }
 
+  /** Arms the first pulse: at once when we cannot tell strangers from ours. */
+  #begin(): Timer {
+    const { clock, profile, strangers } = this.#options;
+    if (!strangers) return this.#beat(clock.monotonicMs());
+    this.#silent = true;
+    return clock.after(profile.memberPulseMs * LISTENING_PULSES, () => {
+      this.#silent = false;
+      this.#pulseTimer = this.#beat(clock.monotonicMs(), GREETING_PULSES);
+    });
+  }
+
   /** Pulses, and arms the next pulse; `dueMs` is when this one was due. */
-  #beat(dueMs: number): Timer {
+  #beat(dueMs: number, listeningPulses = LISTENING_PULSES): Timer {
     const { bus, clock, profile } = this.#options;
+    this.#listeningPulses = listeningPulses;
     const nowMs = clock.monotonicMs();
     this.#lagMs = nowMs - dueMs;
     this.#figures.lag.set(this.#lagMs / 1000);
@@ -131,16 +157,32 @@ class PulsingFleet implements BusFleet {
   }
 
   #pulse(leaving: boolean): void {
-    const { bus, member, services } = this.#options;
+    const { bus, member, services, strangers } = this.#options;
     const claimed = this.#claiming ? [...services] : [];
     const lagMs = Math.round(this.#lagMs);
-    bus.publish("pulse.member", { member, services: claimed, since: this.#since, leaving, lagMs }, null);
+    const cluster = strangers ? { clusterUid: strangers.clusterUid } : {};
+    bus.publish("pulse.member", { member, services: claimed, since: this.#since, leaving, lagMs, ...cluster }, null);
   }
 
   #hear(pulse: BodyOf<"pulse.member">): void {
-    if (pulse.member === this.member) this.#hearOwnName(pulse);
+    const stranger = this.#options.strangers?.hear(pulse) ?? null;
+    if (stranger !== null) this.#hearStranger(stranger);
+    else if (pulse.member === this.member) this.#hearOwnName(pulse);
     else if (pulse.leaving) this.#forget(pulse.member);
     else this.#hearOther(pulse);
+  }
+
+  /** Who hears one before its first word says none; later it goes on among its own. */
+  #hearStranger({ hearing, problem }: StrangerPulse): void {
+    const { log, refused } = this.#options;
+    if (hearing === "left") return;
+    if (this.#silent) {
+      this.#pulseTimer.cancel();
+      this.#stopHearing();
+      refused?.(problem);
+    } else if (hearing === "new") {
+      log.error(problem);
+    }
   }
 
   #hearOwnName(pulse: BodyOf<"pulse.member">): void {
@@ -151,7 +193,7 @@ class PulsingFleet implements BusFleet {
     }
     this.#members.hear(this.member, pulse);
     if (this.#claiming || this.#listening !== null) return;
-    this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
+    this.#listening = clock.after(profile.memberPulseMs * this.#listeningPulses, () => this.#claim());
   }
 
   #hearOther(pulse: BodyOf<"pulse.member">): void {
@@ -160,7 +202,7 @@ class PulsingFleet implements BusFleet {
     if (hearing === "new") {
       this.#options.log.info("a member joined the fleet", { member: pulse.member });
       // It must know us before it claims.
-      this.#pulse(false);
+      if (!this.#silent) this.#pulse(false);
     }
     this.#assign();
   }

@@ -1,7 +1,8 @@
 /** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
-import type { Clock, Log, Metrics } from "../../../protocols/ports.ts";
+import type { Clock, Kube, Log, Metrics } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
 import type { Config } from "../../runtime/config.ts";
+import { Strangers } from "../../runtime/fleet.strangers.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
 import { createKube } from "../../runtime/kube.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -13,6 +14,7 @@ import { type Controller, type ControllerParts, startController } from "../contr
 import { ExitCode } from "../exit-code.ts";
 import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
+import { clusterUid } from "./cluster-uid.ts";
 import { openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
@@ -38,13 +40,15 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
+  const { wire } = cluster;
+  const kube = createKube({ wire, clock, random: systemRandom, log, metrics, profile });
+  // Beside the bus, which takes its time too.
+  const strangers = strangersTo(config, { kube, clock, log, metrics });
   const bus = await Promise.race([
     openBus(settings, { clock, log, metrics, member, waitsFor }),
     untilStopped(host).then(() => null),
   ]);
   if (bus === null) return ExitCode.ok;
-  const { wire } = cluster;
-  const kube = createKube({ wire, clock, random: systemRandom, log, metrics, profile });
   const writes = drainable(settings.shadow ? shadowKube(kube) : kube);
   const crash = Promise.withResolvers<string>();
   const parts: ControllerParts = {
@@ -58,6 +62,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     cluster: settings.cluster,
     member,
     services: settings.services,
+    strangers: await strangers,
     fatal: crash.resolve,
   };
   const controller = startController(parts);
@@ -79,6 +84,16 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** What tells strangers from ours; null for who is alone on its bus, or cannot know which cluster it minds. */
+async function strangersTo(
+  { process: { nats, cluster }, profile }: Config,
+  io: { readonly kube: Kube; readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
+): Promise<Strangers | null> {
+  if (nats.length === 0) return null;
+  const uid = await clusterUid(io);
+  return uid === null ? null : new Strangers({ ...io, profile, cluster, clusterUid: uid });
 }
 
 /** Who waits tells nothing else, and would be missed by no alert beside others that run. */

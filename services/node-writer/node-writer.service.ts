@@ -3,19 +3,30 @@
  * policy.
  */
 import type { Service, Stop } from "../../protocols/ports.ts";
-import { WriteJobs } from "../runtime/write-jobs.ts";
+import { Rehearsals } from "../runtime/rehearsals.ts";
+import { type TryResult, WriteJobs } from "../runtime/write-jobs.ts";
 import { isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
 
 /** Carries out asks about the nodes of this process's shards and tells what came of each try. */
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
+  const rehearsals = new Rehearsals(profile);
+  /** Whether a shadowed write was told before. A turn never was: its zone grants each once. */
+  const wasTold = ({ type, id, body }: NodeAsk, { outcome, change }: TryResult): boolean => {
+    if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "turn")) return false;
+    const what = type === "asked.condition" ? `${change} ${JSON.stringify(body.basis)}` : change;
+    return !rehearsals.isNews(`${type}/${askerOf(id)}/${body.uid}`, what, clock.monotonicMs());
+  };
   const jobs = new WriteJobs<NodeAsk>({
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
     isSame: isSameWish,
     attempt: (ask, hasFailed, report, newest) => tryNodeAsk(io, { ask, hasFailed, newest }, report),
-    told: ({ type, id, body: { node, uid } }, result, { retrying, latencyMs }) => {
+    told: (ask, result, { retrying, latencyMs }) => {
+      if (wasTold(ask, result)) return;
+      const { type, id } = ask;
+      const { node, uid } = ask.body;
       const { outcome, change, detail, resourceVersion } = result;
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
       bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
@@ -24,8 +35,7 @@ export const nodeWriterService: Service = (io) => {
   const subscriptions = new Map<number, Stop[]>();
   const take = (shard: number, source: string, ask: NodeAsk): void => {
     // Node and zone may want different taints of one node at once: one's newest ask never replaces the other's.
-    const asker = source.slice(0, source.indexOf("@"));
-    jobs.ask(`${shard}/${ask.type}/${asker}/${ask.body.node}`, ask);
+    jobs.ask(`${shard}/${ask.type}/${askerOf(source)}/${ask.body.node}`, ask);
   };
   const gain = (shard: number): void => {
     subscriptions.set(shard, [
@@ -51,3 +61,8 @@ export const nodeWriterService: Service = (io) => {
     for (const shard of subscriptions.keys()) lose(shard);
   };
 };
+
+/** The service that asks, by the source or the id of its message. */
+function askerOf(sourceOrId: string): string {
+  return sourceOrId.slice(0, sourceOrId.indexOf("@"));
+}

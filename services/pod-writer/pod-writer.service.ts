@@ -1,5 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
 import type { Service, Stop } from "../../protocols/ports.ts";
+import { Rehearsals } from "../runtime/rehearsals.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
 import { isRepeated, NODE_LOOK_KEPT_MS, NODE_LOOKS_AHEAD_MAX, type PodAsk, tryPodAsk } from "./pod-asks.ts";
@@ -9,6 +10,7 @@ export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const looks = { keptMs: NODE_LOOK_KEPT_MS, underWayMax: NODE_LOOKS_AHEAD_MAX };
   const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...looks }) };
+  const rehearsals = new Rehearsals(profile);
   const jobs = new WriteJobs<PodAsk>({
     clock,
     random,
@@ -19,6 +21,8 @@ export const podWriterService: Service = (io) => {
     attempt: (ask, hasFailed, report) => tryPodAsk(around, ask, hasFailed, report),
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;
+      const isRehearsed = outcome === "shadowed";
+      if (isRehearsed && !rehearsals.isNews(`${type}/${uid}`, change, clock.monotonicMs())) return;
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
       bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
     },

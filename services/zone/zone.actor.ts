@@ -125,6 +125,11 @@ export class ZoneActor {
     this.#options.wake();
   }
 
+  /** Takes word that something is written after all: what was only rehearsed is due again. */
+  rouse(): void {
+    if (this.#queue.rouse()) this.#options.wake();
+  }
+
   /** Whether nothing is lost by forgetting this zone: all know it empty, and a new bucket would be as full. */
   isSpent(): boolean {
     if (this.#bucket === null || !this.#isToldEmpty) return false;

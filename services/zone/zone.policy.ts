@@ -95,6 +95,8 @@ export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
 export interface NodeInZone {
   readonly observed: ObservedNode;
   readonly judged: BodyOf<"judged.node">;
+  /** Whether it is judged Unknown by a verdict that shadow mode rehearsed, so that the API will not show it. */
+  readonly isRehearsed?: boolean;
 }
 
 /**
@@ -114,12 +116,16 @@ export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
 
 /**
  * Whether what is judged of a node and what the API shows contradict each other: for a moment while a write is under
- * way, for long only when a message was lost. In taint mode a node is evicted when it carries our taint, and only then.
+ * way, for long only when a message was lost, or when shadow mode keeps the verdict from the API. In taint mode a node
+ * is evicted when it carries our taint, and only then.
  */
-export function isAtOdds({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
+export function isAtOdds(
+  { observed, judged, isRehearsed }: NodeInZone,
+  evictionMode: Profile["evictionMode"],
+): boolean {
   return (
     judged.uid !== observed.uid ||
-    judged.ready !== readyOf(observed) ||
+    (judged.ready !== readyOf(observed) && isRehearsed !== true) ||
     judged.zone !== zoneKeyOf(observed.labels) ||
     judged.counted !== isCounted(observed.labels) ||
     (evictionMode === "taint" && (judged.eviction === "evicted") !== ownTaintsOf(observed.taints).length > 0)

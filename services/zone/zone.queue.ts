@@ -19,6 +19,7 @@ export interface Waiting {
 export class ZoneQueue {
   /** In order of service: a Map iterates as its keys were inserted. */
   readonly #waiting = new Map<string, Waiting>();
+  #hasResting = false;
 
   get size(): number {
     return this.#waiting.size;
@@ -66,10 +67,22 @@ export class ZoneQueue {
     return true;
   }
 
-  /** Lets a node rest whose turn was only rehearsed: it has no other until it wants one anew. */
+  /** Lets a node rest whose turn was only rehearsed: it has no other until it wants one anew or is roused. */
   rest(node: string, ask: string): void {
     const waiting = this.#waiting.get(node);
-    if (waiting?.ask === ask) this.#waiting.set(node, { ...waiting, notBefore: Number.POSITIVE_INFINITY });
+    if (waiting?.ask !== ask) return;
+    this.#waiting.set(node, { ...waiting, notBefore: Number.POSITIVE_INFINITY });
+    this.#hasResting = true;
+  }
+
+  /** Lets those that rest have a turn again. Returns whether there were any. */
+  rouse(): boolean {
+    if (!this.#hasResting) return false;
+    this.#hasResting = false;
+    for (const [node, waiting] of this.#waiting) {
+      if (waiting.notBefore === Number.POSITIVE_INFINITY) this.#waiting.set(node, { ...waiting, notBefore: 0 });
+    }
+    return true;
   }
 
   #moveToEnd(waiting: Waiting): void {

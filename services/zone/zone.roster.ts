@@ -2,6 +2,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { readyConditionOf } from "../runtime/interest.ts";
 import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that has been observed and judged under one uid. */
@@ -20,6 +21,8 @@ interface Entry {
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;
   cause: string;
+  /** The uid of the node of which only a rehearsal told that it is Unknown; null when there is none. */
+  rehearsed: string | null;
 }
 
 interface Tally {
@@ -83,6 +86,13 @@ export class ZoneRoster {
     });
   }
 
+  /** Takes word that the verdict on a node was rehearsed in shadow mode: the API will not show it. */
+  takeRehearsed({ node, uid }: Pick<BodyOf<"done.write">, "node" | "uid">): Move {
+    return this.#change(node, (entry) => {
+      entry.rehearsed = uid;
+    });
+  }
+
   takeGone(node: string): Move {
     return this.#change(node, (entry) => {
       entry.observed = null;
@@ -100,10 +110,11 @@ export class ZoneRoster {
   }
 
   #change(node: string, apply: (entry: Entry) => void): Move {
-    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "" };
+    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", rehearsed: null };
     const before = memberOf(entry);
     if (isUnjudged(entry)) this.#unjudged -= 1;
     apply(entry);
+    if (!isRehearsed(entry)) entry.rehearsed = null;
     if (isUnjudged(entry)) this.#unjudged += 1;
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
@@ -135,8 +146,16 @@ export class ZoneRoster {
   }
 }
 
-function memberOf({ observed, judged, cause }: Entry): Member | null {
-  return observed !== null && judged !== null && observed.uid === judged.uid ? { observed, judged, cause } : null;
+function memberOf(entry: Entry): Member | null {
+  const { observed, judged, cause } = entry;
+  if (observed === null || judged === null || observed.uid !== judged.uid) return null;
+  return { observed, judged, cause, isRehearsed: isRehearsed(entry) };
+}
+
+/** Whether the verdict that was rehearsed stands, and still nobody else has written it. */
+function isRehearsed({ observed, judged, rehearsed }: Entry): boolean {
+  if (rehearsed === null || observed?.uid !== rehearsed || judged?.uid !== rehearsed) return false;
+  return judged.ready === "Unknown" && readyConditionOf(observed)?.status !== "Unknown";
 }
 
 function isUnjudged(entry: Entry): boolean {

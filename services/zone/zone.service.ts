@@ -50,7 +50,7 @@ class Zones {
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
       io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),
-      io.bus.subscribe("done.write", "all", ({ body, cause }) => this.#settle(body, cause)),
+      io.bus.subscribe("done.write", "all", (message) => this.#settle(message)),
       io.bus.onGap((_type, shard) => this.#feeds[shard]?.doubt("messages were lost", null)),
       io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
     ];
@@ -88,9 +88,13 @@ class Zones {
     if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
-  #settle(body: BodyOf<"done.write">, ask: string | null): void {
-    if (ask === null || (body.ask !== "asked.taint" && body.ask !== "asked.drain")) return;
-    for (const actor of this.#actors.values()) actor.settle(body, ask);
+  #settle({ id, body, cause }: Message<"done.write">): void {
+    const { ask, kind, outcome, change } = body;
+    if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeRehearsed(body), id);
+    for (const actor of this.#actors.values()) {
+      if (cause !== null && (ask === "asked.taint" || ask === "asked.drain")) actor.settle(body, cause);
+      if (kind === "Node" && outcome === "ok" && change !== "") actor.rouse();
+    }
   }
 
   #gain(shard: number): void {

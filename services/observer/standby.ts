@@ -88,8 +88,8 @@ export class Standby {
 
   /**
    * An observer has told a shard whole: what it did not mention has gone without our hearing of it. Of one that has
-   * just begun that is all it never mentioned; later, as nobody says when a resync began, all it has not mentioned since
-   * it finished the one before.
+   * just begun that is all it never mentioned; later, as nobody says when a resync began, all it has not mentioned
+   * since it finished the one before.
    */
   #hearPulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;

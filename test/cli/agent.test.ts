@@ -103,3 +103,9 @@ test("a dry run prints this machine as a node, without a cluster", async () => {
     status: { capacity: { pods: "110" }, conditions: [{}, {}, {}, { type: "Ready", status: "True" }] },
   });
 });
+
+test("a dry run quotes labels that kubectl would take for something else than text", async () => {
+  const host = fakeHost();
+  expect(await agentVerb.start(["--dry-run", "--node-labels=spot=no,slot=010"], host)).toBe(0);
+  expect(parse(host.out(), { version: "1.1" })).toMatchObject({ metadata: { labels: { spot: "no", slot: "010" } } });
+});

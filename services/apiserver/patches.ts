@@ -12,9 +12,21 @@ import { viewOf } from "./views.ts";
 /** What becomes of an object, from and to its stored form. It may be applied once. */
 export type Patch = (before: ApiObject) => ApiObject;
 
-type Apply = (object: JsonObject, patch: Json) => JsonObject;
+/** One way of patching an object of a kind. */
+type Apply = (object: JsonObject, patch: Json, kind: string) => JsonObject;
 
 const APPLY_TYPE = "application/apply-patch+yaml";
+
+const strategic: Apply = (object, patch, kind) => strategicMerge(object, objectOnly(patch), mergeRulesOf(kind));
+
+/** The ways of patching by content type. */
+const WAYS: Readonly<Record<string, Apply>> = {
+  "application/json-patch+json": (object, patch) => jsonPatch(object, operationsOnly(patch)),
+  "application/merge-patch+json": (object, patch) => jsonMerge(object, objectOnly(patch)),
+  "application/strategic-merge-patch+json": strategic,
+  // Nobody's fields are remembered here, so an apply never takes away what an earlier one set.
+  [APPLY_TYPE]: strategic,
+};
 
 /** Whether a patch creates the object when it is not there: a server-side apply does. */
 export function isApply(call: Call): boolean {
@@ -23,22 +35,11 @@ export function isApply(call: Call): boolean {
 
 /** The patch in the body of a request, by its content type. Throws a 400 or a 415. */
 export function patchIn(call: Call): Patch {
-  const apply = waysToPatch(call.resource.kind)[contentTypeOf(call.headers)];
-  if (apply === undefined) throw unsupportedMediaType(Object.keys(waysToPatch("")).slice(0, -1));
+  const apply = WAYS[contentTypeOf(call.headers)];
+  if (apply === undefined) throw unsupportedMediaType(Object.keys(WAYS).filter((type) => type !== APPLY_TYPE));
   const patch = jsonIn(call.body, (problem) => problem);
   const view = viewOf(call.resource);
-  return (before) => attempt(() => storedForm(call, apply(view.show(before), patch)));
-}
-
-function waysToPatch(kind: string): Readonly<Record<string, Apply>> {
-  const strategic: Apply = (object, patch) => strategicMerge(object, objectOnly(patch), mergeRulesOf(kind));
-  return {
-    "application/json-patch+json": (object, patch) => jsonPatch(object, operationsOnly(patch)),
-    "application/merge-patch+json": (object, patch) => jsonMerge(object, objectOnly(patch)),
-    "application/strategic-merge-patch+json": strategic,
-    // Nobody's fields are remembered here, so an apply never takes away what an earlier one set.
-    [APPLY_TYPE]: strategic,
-  };
+  return (before) => attempt(() => storedForm(call, apply(view.show(before), patch, call.resource.kind)));
 }
 
 function objectOnly(patch: Json): JsonObject {

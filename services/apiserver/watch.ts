@@ -42,7 +42,8 @@ export class WatchStream {
   readonly #plain: boolean;
   #pending: Uint8Array[] = [];
   #stopListening: () => void = () => undefined;
-  #timers: Timer[] = [];
+  /** Those that are set; a later one takes the place of an earlier one of its name. */
+  readonly #timers = new Map<"timeout" | "bookmark" | "last bookmark", Timer>();
   #state: "open" | "closed" = "open";
   #silent = false;
 
@@ -93,8 +94,11 @@ export class WatchStream {
     this.#stopListening = collection.listen((change) => {
       if (change.now.revision > Number(from)) this.#see(change);
     });
-    this.#timers.push(this.#clock.after(this.#options.timeoutMs, () => this.cut("end")));
-    if (this.#options.bookmarks) this.#bookmarkLater();
+    this.#timers.set(
+      "timeout",
+      this.#clock.after(this.#options.timeoutMs, () => this.cut("end")),
+    );
+    if (this.#options.bookmarks) this.#startBookmarks();
   }
 
   /** Ends the stream from this side: in order, as at its timeout, or as a connection that breaks. */
@@ -112,7 +116,7 @@ export class WatchStream {
     this.#state = "closed";
     this.#pending = [];
     this.#stopListening();
-    for (const timer of this.#timers) timer.cancel();
+    for (const timer of this.#timers.values()) timer.cancel();
     this.#closed();
   }
 
@@ -160,17 +164,26 @@ export class WatchStream {
     this.#sink.data(chunk);
   }
 
-  #bookmarkLater(): void {
+  #startBookmarks(): void {
     const { bookmarkPeriodMs, timeoutMs } = this.#options;
-    const beat = (): void => {
-      this.#send(this.#renderer.bookmark(this.#store.revision));
-      this.#timers[1] = this.#clock.after(bookmarkPeriodMs, beat);
-    };
-    this.#timers[1] = this.#clock.after(bookmarkPeriodMs, beat);
+    this.#bookmarkEvery(bookmarkPeriodMs);
     if (timeoutMs <= LAST_BOOKMARK_MS) return;
-    this.#timers[2] = this.#clock.after(timeoutMs - LAST_BOOKMARK_MS, () =>
-      this.#send(this.#renderer.bookmark(this.#store.revision)),
+    this.#timers.set(
+      "last bookmark",
+      this.#clock.after(timeoutMs - LAST_BOOKMARK_MS, () => this.#bookmark()),
     );
+  }
+
+  #bookmarkEvery(periodMs: number): void {
+    const beat = (): void => {
+      this.#bookmark();
+      this.#bookmarkEvery(periodMs);
+    };
+    this.#timers.set("bookmark", this.#clock.after(periodMs, beat));
+  }
+
+  #bookmark(): void {
+    this.#send(this.#renderer.bookmark(this.#store.revision));
   }
 
   #expire(from: string): void {

@@ -129,24 +129,6 @@ describe("the API", () => {
     expect(await json("/api/decisions?limit=1")).toMatchObject([{ object: { kind: "Pod", name: "web" } }]);
   });
 
-  test("gives the first few nodes by name, in whatever order they came", async () => {
-    const { json, world } = await setup();
-    for (const name of ["n-3", "n-1", "n-2"]) {
-      world.tell("observed.node", observedNode(name), null);
-      world.tell("judged.node", judgedNode(name), null);
-    }
-    expect(await json("/api/nodes?limit=2")).toMatchObject({ nodes: [{ name: "n-1" }, { name: "n-2" }] });
-  });
-
-  test("tells with nodes and evictions how well the cluster is seen", async () => {
-    const { json, world } = await setup();
-    for (const topic of ["nodes", "evictions"])
-      expect(await json(`/api/${topic}`)).toMatchObject({ sight: { blindShards: 64 } });
-    openEyes(world);
-    for (const topic of ["nodes", "evictions"])
-      expect(await json(`/api/${topic}`)).toMatchObject({ sight: { blindShards: 0 } });
-  });
-
   test("explains nodes and pods by name, also by one that must be escaped", async () => {
     const { json, world } = await setup();
     openEyes(world);

@@ -1,0 +1,30 @@
+/** Shows which nodes the console answers with, and what it tells beside them, without a socket. */
+import { expect, test } from "vitest";
+import { answerTo } from "../../services/console/console.routes.ts";
+import { judgedNode, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "../ledger/ledger-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
+
+const ABOUT = { cluster: "test", member: "m-0", services: ["ledger"], shadow: false, version: "0.0.0" };
+
+function answered(path: string, { ledger }: LedgerWorld): unknown {
+  const sources = { about: ABOUT, ledger: ledger.reader, readiness: () => [] };
+  return JSON.parse(answerTo(new URL(path, "http://console"), sources)?.body ?? "null");
+}
+
+test("the first few nodes are the first by name, in whatever order they came", () => {
+  const world = ledgerWorld();
+  for (const name of ["n-3", "n-1", "n-2"]) {
+    world.tell("observed.node", observedNode(name), null);
+    world.tell("judged.node", judgedNode(name), null);
+  }
+  expect(answered("/api/nodes?limit=2", world)).toMatchObject({ nodes: [{ name: "n-1" }, { name: "n-2" }] });
+});
+
+test.each(["nodes", "evictions"])("with %s comes how well the cluster is seen", (topic) => {
+  const world = ledgerWorld();
+  expect(answered(`/api/${topic}`, world)).toMatchObject({ sight: { blindShards: SHARDS.length } });
+  const watch = { synced: true, since: world.clock.wallMs() };
+  const watches = { nodes: watch, leases: watch, pods: watch };
+  for (const shard of SHARDS) world.tell("observed.pulse", pulse(shard, { watches }), null);
+  expect(answered(`/api/${topic}`, world)).toMatchObject({ sight: { blindShards: 0 } });
+});

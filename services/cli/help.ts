@@ -48,7 +48,8 @@ export function verbHelp(verb: Verb, columns: number): string {
 }
 
 function flagText(setting: Setting): string {
-  if (setting.unit === "switch") return `--${setting.flag}`;
+  // A switch that is on is written to turn it off.
+  if (setting.unit === "switch") return setting.standard === true ? `--${setting.flag}=false` : `--${setting.flag}`;
   const example = exampleOf(setting).split(" or ")[0] ?? "";
   // A shell knows the tilde at the beginning of a word only.
   return `--${setting.flag}${example.startsWith("~") ? " " : "="}${example}`;

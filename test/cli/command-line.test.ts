@@ -51,7 +51,13 @@ describe("help", () => {
   test("of get shows the letters that kubectl has for its output and for watching", async () => {
     const { out } = await say(["get", "--help"]);
     expect(out).toContain("Other spellings:\n  -o=table|json|yaml\n      The same as --output.\n  -w\n");
-    expect(out.replaceAll(/\s+/g, " ")).toContain("ask again every 2s, and print the rows that changed");
+    expect(out.replaceAll(/\s+/g, " ")).toContain("ask again every 2s, and print each row that changed");
+  });
+
+  test("writes a switch that is on as it is turned off, and another as it is turned on", async () => {
+    const { out } = await say(["agent", "--help"]);
+    expect(out).toContain("\n  --register-node=false\n");
+    expect(out).toContain("\n  --delete-lease-on-stop\n");
   });
 
   test("is given even beside flags that are wrong", async () => {

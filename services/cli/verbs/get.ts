@@ -24,8 +24,8 @@ const SETTINGS = {
     flag: "watch",
     standard: false,
     meaning:
-      `Go on until interrupted: ask again every ${formatDuration(WATCH_PERIOD_MS)}, and print the rows that changed, ` +
-      "in JSON and YAML a document each. A row that went is printed as such in tables, and with --output-watch-events.",
+      `Go on until interrupted: ask again every ${formatDuration(WATCH_PERIOD_MS)}, and print each row that changed; in ` +
+      "JSON and YAML as a document of its own, where only --output-watch-events tells of rows that are gone.",
   } as Setting<boolean>,
   outputWatchEvents: {
     unit: "switch",

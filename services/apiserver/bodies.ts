@@ -1,11 +1,12 @@
 /** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
 import { canonical, UnreadableField } from "./canonical.ts";
-import type { DeleteOptions } from "./deletion.ts";
+import { type DeleteOptions, PROPAGATIONS } from "./deletion.ts";
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "./objects.ts";
+import { unsupported, wrong } from "./problems.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import type { Call } from "./routes.ts";
 import { SHAPES } from "./shapes.ts";
-import { badRequest, unsupportedMediaType } from "./status.ts";
+import { badRequest, invalidOptions, unsupportedMediaType } from "./status.ts";
 import { viewOf } from "./views.ts";
 
 /** The JSON value in a body; `complain` words the 400 for what is none. */
@@ -119,8 +120,16 @@ function checkPlace(call: Call, { metadata }: ApiObject): void {
 /** The options of a delete, from its body or its query. */
 export function deleteOptionsIn(call: Call): DeleteOptions {
   const options = call.body === null || call.body === "" ? {} : objectBody(call.body, "DeleteOptions");
-  const asked = call.query.get("gracePeriodSeconds");
-  return asked === null ? deleteOptionsOf(options) : deleteOptionsOf({ gracePeriodSeconds: Number(asked), ...options });
+  const { query } = call;
+  const asked = query.get("gracePeriodSeconds");
+  const propagation = query.get("propagationPolicy");
+  const orphan = query.get("orphanDependents");
+  return deleteOptionsOf({
+    ...(asked !== null && { gracePeriodSeconds: Number(asked) }),
+    ...(propagation !== null && { propagationPolicy: propagation }),
+    ...(orphan !== null && { orphanDependents: orphan !== "false" && orphan !== "0" }),
+    ...options,
+  });
 }
 
 /** The options of a delete, from the object that carries them. */
@@ -131,5 +140,19 @@ export function deleteOptionsOf(options: JsonObject): DeleteOptions {
     uid: typeof uid === "string" ? uid : null,
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : null,
     gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : null,
+    ...propagationOf(options),
   };
+}
+
+function propagationOf({ propagationPolicy, orphanDependents }: JsonObject): Pick<DeleteOptions, "propagation"> {
+  const field = "propagationPolicy";
+  const orphans = typeof orphanDependents === "boolean";
+  if (typeof propagationPolicy !== "string") {
+    return orphans ? { propagation: orphanDependents ? "Orphan" : "Background" } : {};
+  }
+  const propagation = PROPAGATIONS.find((known) => known === propagationPolicy);
+  const both = "orphanDependents and deletionPropagation cannot be both set";
+  if (orphans) throw invalidOptions("DeleteOptions", [wrong(field, propagationPolicy, both)]);
+  if (propagation !== undefined) return { propagation };
+  throw invalidOptions("DeleteOptions", [unsupported(field, propagationPolicy, [...PROPAGATIONS, "nil"])]);
 }

@@ -6,10 +6,15 @@ import { apiMicroTime, apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { isObject, type Json, type JsonObject } from "./objects.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
-/** What one object, or each item of a list, is to look like. What it does not name stays as it is, behind the rest. */
+/**
+ * What one object, or each item of a list, is to look like. What it does not name stays as it is, behind the rest,
+ * unless it is closed.
+ */
 export interface Shape {
   /** Fields in the order they are written. */
   readonly order?: readonly string[];
+  /** Whether fields that are not in the order are dropped, as those that the real server does not know. */
+  readonly closed?: true;
   /** Fields that are left out when they are empty: "", false, 0, {} or []. */
   readonly omitEmpty?: readonly string[];
   /** Fields that are always there, with the value for when they are not given. */
@@ -36,7 +41,7 @@ export class UnreadableField extends Error {}
 export function canonical(object: JsonObject, shape: Shape): JsonObject {
   const shaped: JsonObject = {};
   for (const field of shape.order ?? []) put(shaped, field, object[field], shape);
-  for (const [field, value] of Object.entries(object)) {
+  for (const [field, value] of shape.closed === true ? [] : Object.entries(object)) {
     if (!Object.hasOwn(shaped, field)) put(shaped, field, value, shape);
   }
   for (const [field, value] of Object.entries(shape.always ?? {})) {

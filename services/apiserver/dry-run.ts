@@ -1,7 +1,7 @@
 /** Whether a write is only tried, as its query or its options say. It tries nothing. */
 import { isObject, type Json } from "./objects.ts";
 import type { Call, Verb } from "./routes.ts";
-import { invalid } from "./status.ts";
+import { invalidOptions } from "./status.ts";
 
 /** What holds the options of a write. */
 const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
@@ -27,8 +27,7 @@ export function saysDryRun(asked: Json | undefined, options: string): boolean {
   if (asked.every((word) => word === "All")) return true;
   const shown = `[]string{${asked.map((word) => JSON.stringify(word)).join(", ")}}`;
   const message = `Unsupported value: ${shown}: supported values: "All"`;
-  const subject = { group: "meta.k8s.io", kind: options, plural: "" };
-  throw invalid(subject, "", [{ type: "FieldValueNotSupported", field: "dryRun", message }]);
+  throw invalidOptions(options, [{ type: "FieldValueNotSupported", field: "dryRun", message }]);
 }
 
 /** A body that holds no options is refused later, where all of them are read. */

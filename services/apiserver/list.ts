@@ -1,7 +1,7 @@
 /** The verb list: the objects that a query selects, in pages of one consistent snapshot. render.ts shows them. */
-import { type Selection, selected } from "./selection.ts";
-import { badRequest, gone, unreadableVersion, versionTooLarge } from "./status.ts";
-import type { Store } from "./store.ts";
+import { isSelected, type Selection, selected } from "./selection.ts";
+import { badRequest, futureRevision, gone, unreadableVersion, versionTooLarge } from "./status.ts";
+import type { Collection, Store } from "./store.ts";
 import type { Stored } from "./stored.ts";
 
 /** One page of a list. */
@@ -34,9 +34,11 @@ export class Lists {
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
     const version = versionIn(query);
-    this.checkVersion(version);
-    const items = selected(this.#store.collection(selection.resource.storage), selection);
-    const revision = this.#store.revision;
+    const exact = isExact(query, version, limit);
+    if (!exact) this.checkVersion(version);
+    const revision = exact ? Number(version) : this.#store.revision;
+    const collection = this.#store.collection(selection.resource.storage);
+    const items = exact ? this.#at(revision, collection, selection) : selected(collection, selection);
     // A list at version 0 may come from a cache, and the real server's cache does not page.
     if (limit <= 0 || items.length <= limit || version === "0") return { items, revision, next: "", remaining: 0 };
     this.#count += 1;
@@ -57,6 +59,18 @@ export class Lists {
     if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
   }
 
+  /** What was selected at a revision. Throws 410 when its changes since are forgotten. */
+  #at(revision: number, collection: Collection, selection: Selection): Stored[] {
+    if (revision > this.#store.revision) throw futureRevision();
+    const later = collection.history.after(revision);
+    if (later === null) throw gone("The resourceVersion for the provided list is too old.");
+    const then = new Map<string, Stored | null>();
+    for (const { now, before } of later) if (!then.has(pathOf(now))) then.set(pathOf(now), before);
+    const unchanged = selected(collection, selection).filter((stored) => !then.has(pathOf(stored)));
+    const changed = [...then.values()].filter((stored) => stored !== null).filter((one) => isSelected(selection, one));
+    return [...unchanged, ...changed].sort((left, right) => (pathOf(left) < pathOf(right) ? -1 : 1));
+  }
+
   #next(token: string, limit: number): Page {
     const [id, from] = Buffer.from(token, "base64url").toString().split("@");
     if (id === undefined || from === undefined) throw badRequest("continue key is not valid");
@@ -74,6 +88,16 @@ export class Lists {
     const next = remaining === 0 ? "" : Buffer.from(`${id}@${end}`).toString("base64url");
     return { items: items.slice(from, end), revision, next, remaining };
   }
+}
+
+/** A page at a revision is of that one state, whether its query says so or not. */
+function isExact(query: URLSearchParams, version: string, limit: number): boolean {
+  const match = query.get("resourceVersionMatch") ?? "";
+  return match === "Exact" || (match === "" && limit > 0 && version !== "" && version !== "0");
+}
+
+function pathOf({ namespace, name }: Stored): string {
+  return `${namespace}/${name}`;
 }
 
 /** The resourceVersion of a query, "" when it names none. Throws the real server's failure for what is no number. */

@@ -7,6 +7,7 @@ export interface FieldProblem {
     | "FieldValueInvalid"
     | "FieldValueForbidden"
     | "FieldValueNotSupported"
+    | "FieldValueTooLong"
     | "FieldValueDuplicate";
   readonly field: string;
   /** The sentence after the field's name. */

@@ -1,5 +1,6 @@
 /**
- * Quantities in the form in which the real server writes them: 1024Mi is 1Gi, 4000m is 4. It compares and adds nothing.
+ * Quantities in the form in which the real server writes them: 1024Mi is 1Gi, 4000m is 4; and as
+ * numbers to compare. It adds nothing.
  */
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
@@ -24,6 +25,14 @@ export function canonicalQuantity(text: string): string | null {
     return minus + binary(ceilDivided(billionths, 10n ** BigInt(SCALE)));
   }
   return minus + decimal(billionths, /^[eE][+-]?\d/.test(suffix));
+}
+
+/** A quantity in billionths, rounded up; null for what is none. */
+export function billionthsIn(text: string): bigint | null {
+  const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
+  if (whole + fraction === "") return null;
+  const billionths = billionthsOf(whole, fraction, suffix);
+  return sign === "-" ? -billionths : billionths;
 }
 
 function billionthsOf(whole: string, fraction: string, suffix: string): bigint {

@@ -133,7 +133,7 @@ export class Registry {
       throw forbidden(resource, name, "this namespace may not be deleted");
     }
     const object = stored.object();
-    const marking = markForDeletion(resource.storage, object, options.gracePeriodSeconds, this.#clock.wallMs());
+    const marking = markForDeletion(resource.storage, object, options, this.#clock.wallMs());
     if (marking === "unchanged") return { stored, gone: false };
     const marked = marking === "marked" ? this.#commit(resource, object) : stored;
     if (marking === "marked" && !mayGo(object)) return { stored: marked, gone: false };

@@ -4,6 +4,7 @@ import type { StorageName } from "./resources.ts";
 
 /** Metadata of every object. */
 export const METADATA: Shape = {
+  closed: true,
   order: [
     "name",
     "generateName",
@@ -40,6 +41,7 @@ export const METADATA: Shape = {
 };
 
 const MAIN: Shape = {
+  closed: true,
   order: ["kind", "apiVersion", "metadata", "spec", "status"],
   types: { metadata: "object", spec: "object", status: "object" },
 };
@@ -47,7 +49,8 @@ const MAIN: Shape = {
 /** A condition of a node or a pod; pods also say when they looked. */
 function conditionShape(times: readonly string[]): Shape {
   return {
-    order: ["type", "status", ...times, "reason", "message"],
+    closed: true,
+    order: ["type", "status", ...times, "reason", "message", "observedGeneration"],
     omitEmpty: ["reason", "message"],
     always: { type: "", status: "", ...Object.fromEntries(times.map((time) => [time, null])) },
     types: { type: "text", status: "text", reason: "text", message: "text" },
@@ -74,11 +77,13 @@ const node: Shape = {
   fields: {
     metadata: METADATA,
     spec: {
-      order: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
+      closed: true,
+      order: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints", "configSource", "externalID"],
       omitEmpty: ["podCIDR", "podCIDRs", "providerID", "unschedulable", "taints"],
       types: { podCIDR: "text", podCIDRs: "list", providerID: "text", unschedulable: "boolean", taints: "list" },
       fields: {
         taints: {
+          closed: true,
           order: ["key", "value", "effect", "timeAdded"],
           omitEmpty: ["value"],
           types: { key: "text", value: "text", effect: "text" },
@@ -103,7 +108,8 @@ const node: Shape = {
       always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
       fields: {
         conditions: conditionShape(["lastHeartbeatTime", "lastTransitionTime"]),
-        nodeInfo: { order: NODE_INFO, always: Object.fromEntries(NODE_INFO.map((field) => [field, ""])) },
+        addresses: { closed: true, order: ["type", "address"] },
+        nodeInfo: { closed: true, order: NODE_INFO, always: Object.fromEntries(NODE_INFO.map((field) => [field, ""])) },
       },
     },
   },
@@ -122,6 +128,8 @@ const containerStatus: Shape = {
   fields: { state: containerState, lastState: containerState },
 };
 
+const container: Shape = { fields: { resources: { quantities: ["limits", "requests"] } } };
+
 const podSpec: Shape = {
   types: {
     nodeName: "text",
@@ -132,7 +140,11 @@ const podSpec: Shape = {
     terminationGracePeriodSeconds: "integer",
   },
   fields: {
+    containers: container,
+    initContainers: container,
     tolerations: {
+      closed: true,
+      order: ["key", "operator", "value", "effect", "tolerationSeconds"],
       types: { key: "text", operator: "text", value: "text", effect: "text", tolerationSeconds: "integer" },
     },
   },
@@ -183,6 +195,7 @@ const lease: Shape = {
   fields: {
     metadata: METADATA,
     spec: {
+      closed: true,
       order: ["holderIdentity", "leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions"],
       types: { holderIdentity: "text", leaseDurationSeconds: "int32", leaseTransitions: "int32" },
       microTimes: ["acquireTime", "renewTime"],
@@ -213,6 +226,7 @@ const daemonSet: Shape = {
 };
 
 const event: Shape = {
+  closed: true,
   order: [
     "kind",
     "apiVersion",

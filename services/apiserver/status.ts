@@ -120,6 +120,11 @@ export function invalid(subject: Subject, name: string, problems: readonly Field
   });
 }
 
+/** 422: the options of a request are not valid. */
+export function invalidOptions(options: string, problems: readonly FieldProblem[]): ApiFailure {
+  return invalid({ group: "meta.k8s.io", kind: options, plural: "" }, "", problems);
+}
+
 /** 400: the request itself cannot be understood. */
 export function badRequest(message: string): ApiFailure {
   return new ApiFailure({ code: 400, reason: "BadRequest", message });
@@ -145,6 +150,12 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
 /** 410: the requested resourceVersion is no longer kept. */
 export function gone(message: string): ApiFailure {
   return new ApiFailure({ code: 410, reason: "Expired", message });
+}
+
+/** 500: the state at a resourceVersion that lies in the future is asked for. */
+export function futureRevision(): ApiFailure {
+  const message = "etcdserver: mvcc: required revision is a future revision";
+  return new ApiFailure({ code: 500, reason: "", message });
 }
 
 /** 504: the requested resourceVersion lies in the future. */

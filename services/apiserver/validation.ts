@@ -5,6 +5,7 @@ import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
 import type { StorageName } from "./resources.ts";
 import { eventProblems } from "./validation.event.ts";
 import { metadataProblems } from "./validation.metadata.ts";
+import { resourceProblems } from "./validation.resources.ts";
 import { TAINT_EFFECTS, tolerationProblems } from "./validation.toleration.ts";
 import { updateProblems } from "./validation.update.ts";
 
@@ -60,6 +61,7 @@ function containerProblems(container: JsonObject, at: string, earlier: readonly 
     ...ofName,
     ...(twice ? [{ type: "FieldValueDuplicate", field: `${at}.name`, message } as const] : []),
     ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : []),
+    ...resourceProblems(container, at),
   ];
 }
 

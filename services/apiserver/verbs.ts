@@ -6,6 +6,7 @@ import { isDryRun } from "./dry-run.ts";
 import { integerIn, type Lists, versionIn } from "./list.ts";
 import { rendererFor } from "./negotiation.ts";
 import type { ApiObject } from "./objects.ts";
+import { checkOptions } from "./options.ts";
 import { isApply, patchIn } from "./patches.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import { checkAbsent, checkAbsentApplied } from "./refusals.ts";
@@ -62,6 +63,7 @@ class Verbs {
 
   answer(): Answer {
     const { subresource, resource, verb } = this.#call;
+    checkOptions(this.#call);
     if (subresource !== "" && subresource !== "status") return this.#postToPod();
     if (subresource === "status" && !resource.hasStatus) throw noSuchPath();
     if (subresource === "status" && verb === "delete") throw methodNotAllowed();

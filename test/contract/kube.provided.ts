@@ -64,10 +64,10 @@ export class RawClient {
     return this.#send("PATCH", path, { ...json, "content-type": `application/${kind}+json` }, body);
   }
 
-  /** A server-side apply. */
-  apply(path: string, body: unknown): Promise<RawAnswer> {
+  /** A server-side apply, by this manager unless it has no name. */
+  apply(path: string, body: unknown, manager = "contract"): Promise<RawAnswer> {
     const headers = { ...json, "content-type": "application/apply-patch+yaml" };
-    return this.#send("PATCH", `${path}?fieldManager=contract`, headers, body);
+    return this.#send("PATCH", `${path}?fieldManager=${manager}`, headers, body);
   }
 
   delete(path: string, options?: Readonly<Record<string, unknown>>): Promise<RawAnswer> {

@@ -21,7 +21,7 @@ import { observerService } from "../observer/observer.service.ts";
 import { podWriterService } from "../pod-writer/pod-writer.service.ts";
 import { typedBus } from "../runtime/bus.ts";
 import type { Strangers } from "../runtime/fleet.strangers.ts";
-import { aloneFleet, busFleet } from "../runtime/fleet.ts";
+import { aloneFleet, type BusFleet, busFleet } from "../runtime/fleet.ts";
 import { logWith } from "../runtime/log.ts";
 import type { ReadableMetrics } from "../runtime/metrics.ts";
 import { supervise } from "../runtime/supervisor.ts";
@@ -48,7 +48,9 @@ export interface ControllerParts {
   readonly store: LedgerStore | null;
   /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
   readonly strangers?: Strangers | null;
-  /** Told of a service that fails again and again, or that we may not join the fleet: the process should end. */
+  /** The fleet that was joined already; when there is none, and others may be on the transport, one is joined. */
+  readonly fleet?: BusFleet | null;
+  /** Told of a service that fails again and again: the process should end. */
   readonly fatal: (problem: string) => void;
 }
 
@@ -77,7 +79,7 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
 /** Starts the chosen services. A process that stops without having left says goodbye all the same. */
 export function startController(parts: ControllerParts): Controller {
   const { shared, clock, log, metrics, services, store, fatal } = parts;
-  const pulsing = shared ? busFleet({ ...parts, bus: busOf(parts, "fleet"), refused: fatal }) : null;
+  const pulsing = parts.fleet ?? (shared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {

@@ -53,8 +53,11 @@ export interface BusFleetOptions {
   readonly metrics: Metrics;
   /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
   readonly strangers?: Strangers | null;
-  /** Told in one line, before this member has said anything, that it must not join: strangers are here. */
-  readonly refused?: (problem: string) => void;
+  /**
+   * Told before this member's first word, when it listens for strangers: null when there are none, otherwise the fault
+   * in one line; then it never says one.
+   */
+  readonly listened?: (problem: string | null) => void;
 }
 
 /** A fleet that can be left. */
@@ -132,11 +135,12 @@ class PulsingFleet implements BusFleet {
 
   /** Arms the first pulse: at once when we cannot tell strangers from ours. */
   #begin(): Timer {
-    const { clock, profile, strangers } = this.#options;
+    const { clock, profile, strangers, listened } = this.#options;
     if (!strangers) return this.#beat(clock.monotonicMs());
     this.#silent = true;
     return clock.after(profile.memberPulseMs * LISTENING_PULSES, () => {
       this.#silent = false;
+      listened?.(null);
       this.#pulseTimer = this.#beat(clock.monotonicMs(), GREETING_PULSES);
     });
   }
@@ -174,12 +178,12 @@ class PulsingFleet implements BusFleet {
 
   /** Who hears one before its first word says none; later it goes on among its own. */
   #hearStranger({ hearing, problem }: StrangerPulse): void {
-    const { log, refused } = this.#options;
+    const { log, listened } = this.#options;
     if (hearing === "left") return;
     if (this.#silent) {
       this.#pulseTimer.cancel();
       this.#stopHearing();
-      refused?.(problem);
+      listened?.(problem);
     } else if (hearing === "new") {
       log.error(problem);
     }

@@ -8,7 +8,10 @@ import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
 import { runCommandLine } from "../../services/cli/command-line.ts";
 import type { MemberReport } from "../../services/cli/fleet-roll.ts";
 import { kubeconfigOf } from "../../services/cli/served-api.ts";
+import { connectNats } from "../../services/runtime/bus.nats.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
+import { silentLog } from "../../services/runtime/log.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
 import { systemRandom } from "../../services/runtime/random.ts";
 import { fakeHost } from "../cli/fake-host.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
@@ -58,13 +61,26 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
   test("the second with the same --cluster ends with 1 and one clear line, with another it runs", async () => {
     start("east", "east-1", "--cluster=prod");
     await minds("prod", "east-1");
+    const said: string[] = [];
+    const transport = await connectNats({ servers: [nats.url], name: "tap", clock: realClock(), ...UNHEARD });
+    transport.subscribe("vigil.v1.prod.>", (payload) => said.push(new TextDecoder().decode(payload)));
+    await transport.flush();
     const refused = start("west", "west-1", "--cluster=prod");
     expect(await refused.exited()).toBe(1);
+    await until("more of the first is heard", () => said.length > 0);
+    await transport.close();
+    expect(said.filter((text) => text.includes("west-1"))).toEqual([]);
     const [east, west] = [uidOf(apis.east), uidOf(apis.west)];
     const line =
       `vigil: --cluster=prod: east-1 on this NATS minds another Kubernetes cluster under the same name (its kube-system ` +
       `has uid ${east}, ours ${west}): give one of them another --cluster or NATS account`;
-    expect(refused.err.trimEnd().split("\n").at(-1)).toBe(line);
+    expect(
+      refused.err
+        .trimEnd()
+        .split("\n")
+        .filter((text) => !text.startsWith("{")),
+    ).toEqual([line]);
+    expect(refused.logged.map(({ message }) => message)).not.toContain("running");
     expect((await fleet("prod")).map(({ member }) => member)).toEqual(["east-1"]);
     start("west", "west-1", "--cluster=other");
     await minds("other", "west-1");
@@ -83,6 +99,8 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     await minds("both", "east-2,east-3,east-4");
   });
 });
+
+const UNHEARD = { log: silentLog, metrics: createMetrics() };
 
 function newApi(): ApiServer {
   return new ApiServer({ clock: realClock(), random: systemRandom });

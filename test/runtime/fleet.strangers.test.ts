@@ -36,8 +36,10 @@ function world() {
     const busOf = (service: string) =>
       typedBus({ ...common, transport: link, service, isStranger, mailboxMessagesMax: 100 });
     const refusals: string[] = [];
-    const refused = (problem: string) => refusals.push(problem);
-    const fleet = busFleet({ ...common, bus: busOf("fleet"), services, strangers, refused });
+    const listened = (problem: string | null) => {
+      if (problem !== null) refusals.push(problem);
+    };
+    const fleet = busFleet({ ...common, bus: busOf("fleet"), services, strangers, listened });
     const minded = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
     const errors = () => log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
     return { fleet, link, metrics, busOf, refusals, errors, minded, count: () => minded().filter(Boolean).length };

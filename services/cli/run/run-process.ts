@@ -15,6 +15,7 @@ import { ExitCode } from "../exit-code.ts";
 import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 import { clusterUid } from "./cluster-uid.ts";
+import { joinFleet } from "./join-fleet.ts";
 import { openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
@@ -65,7 +66,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     strangers: await strangers,
     fatal: crash.resolve,
   };
-  const controller = startController(parts);
+  const controller = startController({ ...parts, fleet: await joinFleet(parts, waitsFor) });
   running.set(1);
   showOn(served, settings.shadow, { parts, controller }, host);
   log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {

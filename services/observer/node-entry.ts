@@ -9,6 +9,11 @@ import { readyConditionOf } from "../runtime/interest.ts";
 /** When an earlier observer first saw this very stamp, on our monotonic clock; null when it did not. */
 export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;
 
+/** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
+export interface HeldSign extends Pick<Heartbeat, "node" | "kind" | "renewedAt"> {
+  readonly seenMs: number;
+}
+
 /** One node name. Instants are on the monotonic clock; a lease may be known before its node is. */
 export class NodeEntry {
   readonly name: string;
@@ -88,6 +93,17 @@ export class NodeEntry {
     this.#isStatusUnsent = false;
     this.#isLeaseUnsent = false;
     return signs;
+  }
+
+  /** The last sign of each kind and when it was seen, sent or not. */
+  *heldSigns(): Generator<HeldSign> {
+    const { name } = this;
+    if (this.node !== null) {
+      yield { node: name, kind: "status", renewedAt: heartbeatAtOf(this.node), seenMs: this.#statusSeenMs };
+    }
+    if (this.#leaseRenewedAt !== undefined) {
+      yield { node: name, kind: "lease", renewedAt: this.#leaseRenewedAt, seenMs: this.#leaseSeenMs };
+    }
   }
 
   get #lastSignMs(): number {

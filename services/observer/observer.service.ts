@@ -25,8 +25,8 @@ export const observerService: Service = (io) => {
     },
     lost: (shard) => {
       if (shard !== ACTIVE_SHARD) return;
+      standby = new Standby(io, observer);
       end();
-      standby = new Standby(io);
     },
   });
   if (observer === null) standby = new Standby(io);

@@ -5,6 +5,7 @@ import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../prot
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { pauseUntilPulseMs } from "../runtime/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
+import type { HeldSign } from "./node-entry.ts";
 import { observerCounters } from "./observer.counters.ts";
 import { ObserverShard } from "./observer.shard.ts";
 import { PodIndex } from "./pod-index.ts";
@@ -96,6 +97,21 @@ export class Observer {
     this.#pulseTimer.cancel();
   }
 
+  /** What it knows, for whoever remembers it when it has ended. */
+  *signs(): Generator<HeldSign> {
+    for (const shard of this.#shards) for (const entry of shard.entries()) yield* entry.heldSigns();
+  }
+
+  /** Since when it sees by a watch; null while it does not. */
+  sinceMs(watch: WatchName): number | null {
+    return this.#sight[watch].sinceMs;
+  }
+
+  /** What it remembers itself of the observer before. */
+  get before(): Standby | null {
+    return this.#before;
+  }
+
   #watchNodes(): Watch {
     return this.#io.kube.watch("nodes", {
       changed: (node) => this.#shardOf(node.node).takeNode(node),
@@ -154,7 +170,7 @@ export class Observer {
     const sight = this.#sight[name];
     const isFirst = state.synced && !sight.wasSynced;
     const ownMs = clock.monotonicMs() - Math.max(0, clock.wallMs() - (state.since ?? 0));
-    sight.sinceMs = state.synced ? this.#sinceMs(name, ownMs) : null;
+    sight.sinceMs = state.synced ? this.#sightSince(name, ownMs) : null;
     sight.wasSynced ||= state.synced;
     if (Object.values(this.#sight).every(({ wasSynced }) => wasSynced)) this.#before = null;
     this.#counters.synced(name, state.synced);
@@ -166,7 +182,7 @@ export class Observer {
   }
 
   /** Start of the sight that our own watch has had since `ownMs`: what was inherited counts until it was blind. */
-  #sinceMs(name: WatchName, ownMs: number): number {
+  #sightSince(name: WatchName, ownMs: number): number {
     const sight = this.#sight[name];
     sight.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#before?.sinceMs(name) ?? ownMs) };
     return ownMs - sight.first.ownMs > this.#io.profile.watchBlindMs ? ownMs : sight.first.sinceMs;

@@ -5,9 +5,24 @@
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
 import { publisherOf, translated } from "../runtime/shard-sight.ts";
+import type { HeldSign } from "./node-entry.ts";
 
 type WatchName = keyof BodyOf<"observed.pulse">["watches"];
+
+const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+
+/** Stands for our own observer, which has ended, among those who told. */
+const OURSELVES = "ourselves";
+
+/** What an observer knew that has ended. */
+export interface Ended {
+  signs(): Iterable<HeldSign>;
+  sinceMs(watch: WatchName): number | null;
+  /** What it remembered of the one before, as long as it had not seen everything itself. */
+  readonly before: Standby | null;
+}
 
 /** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
 interface Sign {
@@ -44,8 +59,10 @@ export class Standby {
   readonly #sight = new Map<WatchName, ToldSight>();
   readonly #stops: readonly Stop[];
 
-  constructor(io: Io) {
+  /** Goes on with what `ended` knew, an observer of this very process. */
+  constructor(io: Io, ended: Ended | null = null) {
     this.#io = io;
+    if (ended !== null) this.#inherit(ended);
     this.#stops = [
       io.bus.subscribe("observed.lease", "all", (message) => this.#hearSigns(message)),
       io.bus.subscribe("observed.gone", "all", ({ body }) => this.#nodes.delete(body.node)),
@@ -69,6 +86,25 @@ export class Standby {
     const sight = this.#sight.get(watch);
     if (sight === undefined || clock.monotonicMs() - sight.toldMs > profile.watchBlindMs) return null;
     return sight.sinceMs;
+  }
+
+  #inherit(ended: Ended): void {
+    const { before } = ended;
+    for (const [node, { shard, signs }] of before === null ? [] : before.#nodes) {
+      this.#nodes.set(node, { shard, teller: OURSELVES, resyncs: 0, signs: { ...signs } });
+    }
+    for (const { node, kind, renewedAt, seenMs } of ended.signs()) {
+      const known = this.#nodes.get(node) ?? { shard: shardOf(node), teller: OURSELVES, resyncs: 0, signs: {} };
+      known.signs[kind] = { renewedAt, seenMs };
+      this.#nodes.set(node, known);
+    }
+    const toldMs = this.#io.clock.monotonicMs();
+    for (const name of WATCHES) {
+      const sinceMs = ended.sinceMs(name);
+      const remembered = before === null ? undefined : before.#sight.get(name);
+      const sight = sinceMs === null ? remembered : { sinceMs, toldMs };
+      if (sight !== undefined) this.#sight.set(name, sight);
+    }
   }
 
   #hearSigns(message: Message<"observed.lease">): void {
@@ -115,7 +151,7 @@ export class Standby {
 
   #hearSight(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
     const toldMs = this.#io.clock.monotonicMs();
-    for (const name of ["nodes", "leases", "pods"] as const) {
+    for (const name of WATCHES) {
       const { synced, since } = watches[name];
       if (synced && since !== null) this.#sight.set(name, { sinceMs: translated(since, at, toldMs), toldMs });
     }

@@ -30,8 +30,16 @@ function haveResynced(cluster: VirtualCluster, times: number): void {
   }
 }
 
+interface TakeOver {
+  readonly silentMs: number;
+  readonly pauseMs: number;
+  readonly resyncs?: number;
+  /** How long a list takes that the next observer needs. */
+  readonly listMs?: number;
+}
+
 /** A node silent for so long when a process dies that does everything; another takes over after a while. */
-function takenOver({ silentMs, pauseMs, resyncs = 0 }: Record<"silentMs" | "pauseMs", number> & { resyncs?: number }) {
+function takenOver({ silentMs, pauseMs, resyncs = 0, listMs = 0 }: TakeOver) {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const [first, second] = [new HandFleet("one"), new HandFleet("two")];
@@ -45,10 +53,11 @@ function takenOver({ silentMs, pauseMs, resyncs = 0 }: Record<"silentMs" | "paus
   cluster.advance(silentMs - resyncs * 10 * SECOND_MS);
   process.kill();
   cluster.advance(pauseMs);
+  cluster.api.faults.add({ fault: { kind: "latency", answerMs: listMs }, when: ({ verb }) => verb === "list" });
   giveAll(second);
   cluster.advance(0);
   const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
-  return { cluster, kubelet, isUnknown };
+  return { cluster, kubelet, fleet: second, isUnknown };
 }
 
 test.each([0, 3])("silence that began under the observer before is not counted anew, over %i resyncs", (resyncs) => {
@@ -131,6 +140,41 @@ test("a node of whose end a standby did not hear is forgotten by the second resy
   giveAll(second);
   const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - SECOND_MS);
+  expect(isUnknown()).toBe(false);
+  cluster.advance(2 * SECOND_MS);
+  expect(isUnknown()).toBe(true);
+});
+
+/** Takes from a member for a moment what it takes to find a silent node, as a process does that joins and dies. */
+function takeForAMoment(cluster: VirtualCluster, fleet: HandFleet): void {
+  fleet.set("observer", 0, false);
+  for (let shard = 0; shard < SHARD_COUNT; shard++) fleet.set("node", shard, false);
+  cluster.advance(SECOND_MS);
+  giveAll(fleet);
+}
+
+test("an observer that was taken off for a moment by one that told nothing counts no silence anew", () => {
+  const cluster = new VirtualCluster();
+  const kubelet = cluster.addNode({ name: "node-1" });
+  const fleet = new HandFleet("one");
+  giveAll(fleet);
+  cluster.start(SPINE, { member: "one", fleet });
+  cluster.advance(100 * SECOND_MS);
+  kubelet.post();
+  kubelet.stop();
+  cluster.advance(40 * SECOND_MS);
+  takeForAMoment(cluster, fleet);
+  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  cluster.advance(GRACE_MS - 42 * SECOND_MS);
+  expect(isUnknown()).toBe(false);
+  cluster.advance(2 * SECOND_MS);
+  expect(isUnknown()).toBe(true);
+});
+
+test("nor does one that was taken off again before it could see anything", () => {
+  const { cluster, fleet, isUnknown } = takenOver({ silentMs: 40 * SECOND_MS, pauseMs: 2 * SECOND_MS, listMs: 1500 });
+  takeForAMoment(cluster, fleet);
+  cluster.advance(GRACE_MS - 44 * SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
   expect(isUnknown()).toBe(true);

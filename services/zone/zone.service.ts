@@ -37,6 +37,10 @@ class Zones {
   readonly #doubts: Repetition<number>;
   readonly #stops: Stop[];
   #suspects: ReadonlySet<string> = new Set();
+  /** The zones that may be otherwise than when they were last evaluated. */
+  readonly #due = new Set<string>();
+  /** What all zones were last evaluated with; null while not everything was seen. */
+  #outlookBefore: Outlook | null = null;
   #ticker: Timer;
   #isDirty = false;
   #isStopped = false;
@@ -78,7 +82,11 @@ class Zones {
 
   #take(move: Move, cause: string): void {
     const zones = new Set([move.before?.judged.zone, move.after?.judged.zone]);
-    for (const zone of zones) if (zone !== undefined) this.#actorOf(zone)?.take(move);
+    for (const zone of zones) {
+      if (zone === undefined) continue;
+      this.#actorOf(zone)?.take(move);
+      this.#due.add(zone);
+    }
     this.#wake(cause);
   }
 
@@ -116,12 +124,17 @@ class Zones {
   #actorOf(zone: string): ZoneActor | null {
     const known = this.#actors.get(zone);
     if (known !== undefined || !this.#shards.has(shardOf(zone))) return known ?? null;
-    const actor = new ZoneActor({ io: this.#io, zone, wake: () => this.#wake(null) });
+    const wake = (): void => {
+      this.#due.add(zone);
+      this.#wake(null);
+    };
+    const actor = new ZoneActor({ io: this.#io, zone, wake });
     this.#actors.set(zone, actor);
+    this.#due.add(zone);
     return actor;
   }
 
-  /** Evaluates every zone once the message at hand is done: one that changes may change the outlook of all others. */
+  /** Evaluates what is due once the message at hand is done: one zone that changes may change the outlook of all. */
   #wake(cause: string | null): void {
     this.#cause = cause ?? this.#cause;
     if (this.#isDirty) return;
@@ -134,12 +147,19 @@ class Zones {
     const cause = this.#cause;
     this.#cause = null;
     if (this.#isStopped) return;
-    const outlook = this.#seesAll() ? this.#outlook() : null;
-    for (const [zone, actor] of this.#actors) {
-      const announced = this.#announcements.get(zone)?.body ?? null;
-      if (outlook === null) actor.pause();
-      else actor.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
-    }
+    const outlook = this.#seesAll() ? outlookOf(this.#damages()) : null;
+    // Of a thousand zones most messages are about one: a zone that is as it was, under the same outlook, stays so.
+    const zones = outlook === this.#outlookBefore ? [...this.#due] : [...this.#actors.keys()];
+    this.#due.clear();
+    this.#outlookBefore = outlook;
+    for (const zone of zones) this.#evaluateZone(zone, outlook, cause);
+  }
+
+  #evaluateZone(zone: string, outlook: Outlook | null, cause: string | null): void {
+    const actor = this.#actors.get(zone);
+    const announced = this.#announcements.get(zone)?.body ?? null;
+    if (outlook === null) actor?.pause();
+    else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
   }
 
   #seesAll(): boolean {
@@ -147,14 +167,13 @@ class Zones {
     return this.#roster.unjudged === 0 && this.#feeds.every(({ view }) => view.blindness(now) === null);
   }
 
-  #outlook(): Outlook {
-    const damages: (Damage | null)[] = [];
+  /** The damage of each zone with counted nodes; one that is not down is nearly always the first. */
+  *#damages(): Generator<Damage | null> {
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
       const isOwn = this.#shards.has(shardOf(zone));
-      damages.push(isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone));
+      yield isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone);
     }
-    return outlookOf(damages);
   }
 
   /** What another process has announced of its zone lately; null when nothing is known. */
@@ -178,6 +197,8 @@ class Zones {
     this.#forget();
     this.#doubt();
     if (this.#seesAll()) for (const actor of this.#actors.values()) actor.announce();
+    // What has to be repeated, as taking taints back has, is due with time alone.
+    for (const zone of this.#actors.keys()) this.#due.add(zone);
     this.#wake(null);
   }
 

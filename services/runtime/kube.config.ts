@@ -127,8 +127,9 @@ function readConfig(file: string): JsonRecord {
   try {
     content = parse(readFileSync(file, "utf8"));
   } catch (error) {
-    const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new KubeConfigProblem(`kubeconfig ${file}: ${line?.replace(/:$/, "")}`);
+    const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    // The system repeats the path after its own words.
+    throw new KubeConfigProblem(`kubeconfig ${file}: ${line.replace(/:$|, open '.*'$/, "")}`);
   }
   const config = recordOf(content);
   if (Object.keys(config).length === 0) throw new KubeConfigProblem(`kubeconfig ${file}: it is empty or not a mapping`);
@@ -149,7 +150,7 @@ function chosen(config: Merged, wanted: string | undefined): KubeTarget & { read
   const names = [...config.contexts.keys()].join(", ");
   if (name === null) throw problem(config, `it has no current-context: give --context, one of ${names}`);
   const context = config.contexts.get(name)?.content;
-  if (context === undefined) throw problem(config, `there is no context "${name}": there are ${names}`);
+  if (context === undefined) throw problem(config, `there is no context "${name}", only ${names}`);
   const cluster = config.clusters.get(textOf(context.cluster) ?? "");
   if (cluster === undefined)
     throw problem(config, `context "${name}" names a cluster that is not there: ${String(context.cluster)}`);

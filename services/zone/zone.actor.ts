@@ -2,6 +2,7 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import { pauseMs, Repetition } from "../runtime/repetition.ts";
+import { zoneTitleOf } from "../runtime/zone-key.ts";
 import {
   atRate,
   type Bucket,
@@ -160,7 +161,8 @@ export class ZoneActor {
 
   #enter(life: ZoneLife): void {
     if (life === this.#life) return;
-    this.#options.io.log.info("zone state changed", { zone: this.#options.zone, from: this.#life, to: life });
+    const { io, zone } = this.#options;
+    io.log.info("zone state changed", { zone: zoneTitleOf(zone), from: this.#life, to: life });
     this.#life = life;
     this.#since = this.#sinceOf(life);
   }

@@ -4,7 +4,7 @@
 import { hostname } from "node:os";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Kube } from "../../../protocols/ports.ts";
-import { agentKube } from "../../agent/agent.kube.ts";
+import { agentKube, reconnecting } from "../../agent/agent.kube.ts";
 import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
 import { hostFigures } from "../../agent/host.figures.ts";
 import { realClock } from "../../runtime/clock.real.ts";
@@ -94,7 +94,7 @@ async function runAgent(values: Values, io: Omit<AgentIo, "kube">, host: Host): 
   const { wire, describe } = await findCluster(values);
   const writes = drainable(agentKube({ wire, ...io }, io.settings));
   // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
-  const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: () => wire.close() });
+  const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: reconnecting(io.clock, () => wire.close()) });
   io.log.info("agent started", { node: io.settings.nodeName, server: describe });
   await untilStopped(host);
   await new Promise<void>((resolve) => {

@@ -13,7 +13,7 @@ import {
   checkVersion,
   type UpdateVerb,
 } from "./refusals.ts";
-import { apiVersionOf, type Resource, resourceAt, storedAs } from "./resources.ts";
+import { apiVersionOf, type Resource, storedAs } from "./resources.ts";
 import { METADATA } from "./shapes.ts";
 import { ApiFailure, alreadyExists, forbidden, notFound } from "./status.ts";
 import type { Store } from "./store.ts";
@@ -181,11 +181,4 @@ function storedOf(resource: Resource, object: ApiObject, revision: number): Stor
     phase: isPod && isObject(object.status) ? textOf(object.status, "phase") : "",
     terminating: metadata.deletionTimestamp !== undefined,
   });
-}
-
-/** The resource of the core group with a plural name; a programming error when it is not served. */
-export function coreResource(plural: string): Resource {
-  const resource = resourceAt("v1", plural);
-  if (resource === null) throw new RangeError(`v1 ${plural} is not served`);
-  return resource;
 }

@@ -1,6 +1,7 @@
 /** The tables of `vigil get`, a topic each. Pure: the answers of a console and the time come in as arguments. */
 import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/status.ts";
-import { paceText, spanText, taintText } from "../ledger/words.ts";
+import { paceText, spanText } from "../ledger/words.ts";
+import { taintName } from "../runtime/toleration.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 
 /** How one kind of thing is shown in rows. */
@@ -57,7 +58,7 @@ export const TIMERS: Table<PendingEviction> = {
     name,
     node,
     deadlineAt === null || deadlineAt <= nowMs ? "now" : `in ${spanText(deadlineAt - nowMs)}`,
-    taint === null ? "" : taintText(taint),
+    taint === null ? "" : taintName(taint),
   ],
   state: "DUE",
   key: ({ uid }) => uid,

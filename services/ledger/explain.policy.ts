@@ -7,11 +7,12 @@ import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
 import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { lineOf } from "../runtime/taint-swap.ts";
+import { taintName } from "../runtime/toleration.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 import type { History } from "./history.ts";
 import type { PodFacts } from "./pods.ts";
-import { countText, listText, paceText, spanText, taintText } from "./words.ts";
+import { countText, listText, paceText, spanText } from "./words.ts";
 
 /** What an explanation rests on. */
 export interface Grounds {
@@ -134,7 +135,7 @@ function unheardText(observed: NodeFacts["observed"]): string {
 function taintSentence(noExecute: readonly Taint[]): string {
   if (noExecute.length === 0) return "It carries no NoExecute taint.";
   const taints = noExecute.map(
-    (taint) => taintText(taint) + (taint.timeAdded === undefined ? "" : ` since ${taint.timeAdded}`),
+    (taint) => taintName(taint) + (taint.timeAdded === undefined ? "" : ` since ${taint.timeAdded}`),
   );
   return `It carries ${listText(taints)}.`;
 }
@@ -163,7 +164,7 @@ function turnSentence(zone: BodyOf<"judged.zone">, { largeClusterSizeThreshold }
 function consequenceSentence({ ready }: JudgedNode, { evictionMode }: Grounds["profile"]): string {
   if (evictionMode !== "taint") return "When its turn comes, its pods are deleted.";
   const key = ready === "False" ? TaintKey.notReady : TaintKey.unreachable;
-  const taint = taintText({ key, effect: TaintEffect.noExecute });
+  const taint = taintName({ key, effect: TaintEffect.noExecute });
   return `When its turn comes, it is tainted ${taint}, and each of its pods stays as long as it tolerates that.`;
 }
 
@@ -196,12 +197,12 @@ function standing(order: PodFacts["order"], outcome: PodFacts["outcome"]): strin
 /** Why a pod must go, where only the ask for it was heard. */
 function askText(asked: PodFacts["asked"]): string {
   if (asked === null || asked.mode === "direct") return "its node is drained";
-  return `its node ${asked.node} carries ${asked.taint === null ? "a NoExecute taint" : taintText(asked.taint)}`;
+  return `its node ${asked.node} carries ${asked.taint === null ? "a NoExecute taint" : taintName(asked.taint)}`;
 }
 
 function tolerationText(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): string {
   const { taint, tolerationSeconds } = judged;
-  const what = `its node ${judged.node} carries ${taint === null ? "a NoExecute taint" : taintText(taint)}`;
+  const what = `its node ${judged.node} carries ${taint === null ? "a NoExecute taint" : taintName(taint)}`;
   if (tolerationSeconds === null) return `${what}, which it does not tolerate`;
   const begunAt = begunBefore(judged, node);
   if (begunAt === null) return `${what}, which it tolerates for ${tolerationSeconds} s`;

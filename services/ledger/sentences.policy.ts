@@ -6,10 +6,11 @@ import type { Outcome } from "../../protocols/done.ts";
 import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
 import type { Subject } from "../../protocols/status.ts";
 import { apiTime } from "../runtime/api-time.ts";
+import { taintName } from "../runtime/toleration.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { essenceOf, type Facts, type NodeFacts } from "./facts.ts";
-import { countText, listText, paceText, spanText, taintText } from "./words.ts";
+import { countText, listText, paceText, spanText } from "./words.ts";
 
 const SENTENCES: ByType<[before: Facts], string | null> = {
   "observed.node": ({ body }, before) => sightText(body, before.nodes.get(body.node)),
@@ -55,8 +56,8 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
 function sightText(body: BodyOf<"observed.node">, before: NodeFacts | undefined): string | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);
-  const had = new Set(known?.taints.map(taintText));
-  const has = new Set(essenceOf(body).taints.map(taintText));
+  const had = new Set(known?.taints.map(taintName));
+  const has = new Set(essenceOf(body).taints.map(taintName));
   const came = [...has].filter((taint) => !had.has(taint));
   const went = [...had].filter((taint) => !has.has(taint));
   const parts = isReplaced ? ["is another node of that name from here on"] : [];
@@ -111,7 +112,7 @@ function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | u
 }
 
 function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): string | null {
-  const taint = body.taint === null ? "its node's taints" : taintText(body.taint);
+  const taint = body.taint === null ? "its node's taints" : taintName(body.taint);
   switch (body.sentence) {
     case "none":
       return before === null || before.sentence === "none" ? null : "may stay: nothing asks it to go any more";
@@ -137,12 +138,12 @@ const WHY_TAINT: Readonly<Record<BodyOf<"asked.taint">["why"], string>> = {
 };
 
 function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): string {
-  const changes = [...add.map((taint) => `+${taintText(taint)}`), ...remove.map((taint) => `-${taintText(taint)}`)];
+  const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
   return `asked for taints ${listText(changes)}: ${WHY_TAINT[why]}`;
 }
 
 function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): string {
-  const by = taint === null ? "its node's taints" : taintText(taint);
+  const by = taint === null ? "its node's taints" : taintName(taint);
   return `asked to be deleted, due ${apiTime(deadlineAt)}: ${mode === "direct" ? "its node is drained" : `by ${by}`}`;
 }
 

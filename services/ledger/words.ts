@@ -1,5 +1,4 @@
-/** How the ledger writes down spans, taints and lists for people. It decides nothing. */
-import type { TaintId } from "../../protocols/objects.ts";
+/** How the ledger writes down spans, numbers and lists for people. It decides nothing. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -11,11 +10,6 @@ export function spanText(spanMs: number): string {
   if (ms < SECOND) return `${ms} ms`;
   if (ms < 2 * MINUTE) return `${Number((ms / SECOND).toFixed(ms < 10 * SECOND ? 1 : 0))} s`;
   return ms < 2 * HOUR ? `${Math.round(ms / MINUTE)} min` : `${Math.round(ms / HOUR)} h`;
-}
-
-/** A taint as kubectl writes it, without its value. */
-export function taintText({ key, effect }: TaintId): string {
-  return `${key}:${effect}`;
 }
 
 /** Words in a row: `a`, `a and b`, `a, b and c`. */

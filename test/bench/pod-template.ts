@@ -5,7 +5,7 @@
 import { hollowPod } from "../../services/agent/hollow.pods.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { coreResource } from "../../services/apiserver/registry.ts";
+import { storedAs } from "../../services/apiserver/resources.ts";
 import { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
@@ -44,7 +44,7 @@ export function* podsInEtcd(size: ClusterSize): Generator<[key: string, json: st
 
 function templatePod(): Stored {
   const { registry } = new ApiServer({ clock: realClock(), random: systemRandom });
-  const resource = coreResource("pods");
+  const resource = storedAs("pods");
   const { ref, body } = hollowPod(NODE, 0);
   registry.create(resource, NAMESPACE, body as ApiObject);
   const startTime = apiTime(Date.now());

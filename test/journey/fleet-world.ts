@@ -9,7 +9,7 @@ import { type HollowNodes, startHollowNodes } from "../../services/agent/hollow.
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
 import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { coreResource } from "../../services/apiserver/registry.ts";
+import { storedAs } from "../../services/apiserver/resources.ts";
 import { kubeconfigOf } from "../../services/cli/served-api.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { ownersOf } from "../../services/runtime/fleet.policy.ts";
@@ -77,7 +77,7 @@ export class FleetWorld {
     for (const node of this.#nodes.keys()) {
       const spec = { nodeName: node, tolerations, containers: [{ name: "main", image: "main" }] };
       const pod: ApiObject = { apiVersion: "v1", kind: "Pod", metadata: { name: `${node}-pod` }, spec };
-      this.api.registry.create(coreResource("pods"), "default", pod);
+      this.api.registry.create(storedAs("pods"), "default", pod);
     }
   }
 

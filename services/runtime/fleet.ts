@@ -20,9 +20,6 @@ import { pauseUntilPulseMs } from "./pulse.policy.ts";
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
 const LISTENING_PULSES = 1.25;
 
-/** How long it still does after it has listened in silence: for who began at the same time, and those who answer. */
-const GREETING_PULSES = 0.25;
-
 /**
  * How long a member that leaves minds its shards beside its successors, in milliseconds: whatever is asked before they
  * listen reaches it.
@@ -96,8 +93,6 @@ class PulsingFleet implements BusFleet {
   #lagMs = 0;
   /** Whether we have said nothing yet, to hear first whether we are among our own. */
   #silent = false;
-  /** How long we listen once we hear ourselves, in pulse periods. */
-  #listeningPulses = LISTENING_PULSES;
 
   constructor(options: BusFleetOptions) {
     const { bus, clock, member, services, profile, metrics } = options;
@@ -141,14 +136,13 @@ class PulsingFleet implements BusFleet {
     return clock.after(profile.memberPulseMs * LISTENING_PULSES, () => {
       this.#silent = false;
       listened?.(null);
-      this.#pulseTimer = this.#beat(clock.monotonicMs(), GREETING_PULSES);
+      this.#pulseTimer = this.#beat(clock.monotonicMs());
     });
   }
 
   /** Pulses, and arms the next pulse; `dueMs` is when this one was due. */
-  #beat(dueMs: number, listeningPulses = LISTENING_PULSES): Timer {
+  #beat(dueMs: number): Timer {
     const { bus, clock, profile } = this.#options;
-    this.#listeningPulses = listeningPulses;
     const nowMs = clock.monotonicMs();
     this.#lagMs = nowMs - dueMs;
     this.#figures.lag.set(this.#lagMs / 1000);
@@ -197,7 +191,7 @@ class PulsingFleet implements BusFleet {
     }
     this.#members.hear(this.member, pulse);
     if (this.#claiming || this.#listening !== null) return;
-    this.#listening = clock.after(profile.memberPulseMs * this.#listeningPulses, () => this.#claim());
+    this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
   }
 
   #hearOther(pulse: BodyOf<"pulse.member">): void {

@@ -3,7 +3,7 @@ import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Decision, Subject } from "../../protocols/status.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 
-/** Entries kept over all objects, some 400 bytes each; the object longest unmentioned is forgotten first. */
+/** Entries kept over all objects, some 600 bytes each; the object longest unmentioned is forgotten first. */
 const ENTRIES_MAX = 50_000;
 /** Entries kept of one object; the oldest goes first. */
 export const ENTRIES_PER_OBJECT_MAX = 32;
@@ -18,7 +18,7 @@ interface Entry {
   decision: Decision;
   /** The node it happened on; null where what it tells of was gone. */
   node: string | null;
-  readonly ids: string[];
+  ids: readonly string[];
 }
 
 /** A bounded history by object, in which causes can be followed. */
@@ -106,9 +106,12 @@ export class History {
   }
 
   #name(entry: Entry, id: string): void {
-    entry.ids.push(id);
+    // A pushed array would have room for sixteen more, in each of very many entries that mostly have one id.
+    entry.ids = entry.ids.concat(id);
     this.#byId.set(id, entry);
-    if (entry.ids.length > IDS_PER_ENTRY_MAX) this.#byId.delete(entry.ids.shift() ?? "");
+    if (entry.ids.length <= IDS_PER_ENTRY_MAX) return;
+    this.#byId.delete(entry.ids[0] ?? "");
+    entry.ids = entry.ids.slice(1);
   }
 
   /**

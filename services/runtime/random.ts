@@ -1,20 +1,5 @@
-/** Chance: the machine's own, and one that a seed repeats. Neither is fit for secrets. */
+/** The machine's chance, not fit for secrets. */
 import type { Random } from "../../protocols/ports.ts";
-import { fnv1a } from "../../protocols/subjects.ts";
 
-/** The machine's chance. */
+/** Numbers from 0 to below 1. */
 export const systemRandom: Random = () => Math.random();
-
-/**
- * Chance that repeats: the same seed gives the same numbers for ever. A text seed such as `42/loss` gives a stream of
- * its own, so that one more draw in one place does not shift the draws of another. The generator is mulberry32.
- */
-export function seededRandom(seed: number | string): Random {
-  let state = fnv1a(String(seed));
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -5,10 +5,10 @@ import type { HttpRequest, Kube, Wire } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
 /** A request as it left, with the instant on the monotonic clock. */

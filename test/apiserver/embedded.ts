@@ -2,8 +2,8 @@
 import type { HttpRequest, KubeObject, Wire } from "../../protocols/ports.ts";
 import { ApiServer, type ApiServerOptions } from "../../services/apiserver/apiserver.ts";
 import type { JsonObject } from "../../services/apiserver/objects.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 
 /** An instant at which the virtual wall clocks of these tests begin. */
 export const START_MS = Date.UTC(2026, 0, 1);

@@ -6,8 +6,8 @@ import { type HttpFront, type ListenOptions, listen } from "../../services/apise
 import type { JsonObject } from "../../services/apiserver/objects.ts";
 import { objectInProtobuf } from "../../services/apiserver/protobuf.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { freePort } from "../support/nats-server.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { until } from "../support/until.ts";
 import { Embedded, node } from "./embedded.ts";
 

@@ -6,11 +6,11 @@ import { describe, expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";
 import { observerService } from "../../services/observer/observer.service.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { Interner } from "../../services/runtime/kube.interner.ts";
 import { scanLease } from "../../services/runtime/kube.lease-scan.ts";
 import { projectLease } from "../../services/runtime/kube.projection.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { quantile } from "./figures.ts";
 import { Heartbeats } from "./heartbeats.ts";
 

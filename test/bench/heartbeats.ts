@@ -15,8 +15,8 @@ import { typedBus } from "../../services/runtime/bus.ts";
 import { aloneFleet } from "../../services/runtime/fleet.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { observedNode } from "../support/observed-objects.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 
 /** What a world of heartbeats is made of; each service runs on a bus of its own. */
 export interface HeartbeatOptions {

@@ -14,7 +14,7 @@ import { realClock } from "../../services/runtime/clock.real.ts";
 import { parseFlags } from "../../services/runtime/config.flags.ts";
 import type { ValuesOf } from "../../services/runtime/config.value.ts";
 import { thisProcess } from "../../services/runtime/process.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { until } from "../support/until.ts";
 import { fakeHost } from "./fake-host.ts";
 

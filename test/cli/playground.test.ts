@@ -6,9 +6,9 @@ import { play } from "../../services/cli/playground/stage.ts";
 import { type Scene, storyOf } from "../../services/cli/playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../../services/cli/playground/view.ts";
 import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { silentLog } from "../../services/runtime/log.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { fakeHost } from "./fake-host.ts";
 
 /** The story takes half a minute where nothing else goes on. */

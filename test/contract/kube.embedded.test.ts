@@ -7,8 +7,8 @@ import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { listen } from "../../services/apiserver/http-front.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { httpsWire, type SocketWire } from "../../services/runtime/kube.https.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { kubectl, writeKubeconfig } from "../support/kubectl.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { addressContract, kubeContract } from "./kube.contract.ts";
 
 const ADMIN_TOKEN = "admin-token";

@@ -9,9 +9,9 @@ import { realClock } from "../../services/runtime/clock.real.ts";
 import { httpsWire } from "../../services/runtime/kube.https.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { startKubeApiserver } from "../support/kube-apiserver.ts";
 import { freePort, startNatsServer } from "../support/nats-server.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 
 /** An API server of a journey. */
 export interface JourneyApi {

@@ -8,12 +8,12 @@ import { type Ledger, startLedger } from "../../services/ledger/ledger.service.t
 import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { aloneFleet } from "../../services/runtime/fleet.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { judgedNode as judgedInNoZone } from "../support/observed-objects.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 
 /** When an earlier ledger heard what it kept: as the clock of a new world begins. */
 const EARLIER_AT = Date.UTC(2026, 0, 1);

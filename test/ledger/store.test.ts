@@ -11,8 +11,8 @@ import { type LedgerStore, openLedgerStore, type StoreLimits, storeNames } from 
 import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";

@@ -1,7 +1,7 @@
 /** Resyncs in steps: one shard after the other, never in one go, and closed only when whoever asked heard all of it. */
 import { expect, test } from "vitest";
 import { ResyncQueue } from "../../services/observer/resync-queue.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 /** A queue over three shards of three steps each, with a log of what it did. */
 function queue() {

@@ -1,10 +1,10 @@
 /** A reader of nodes on a scripted wire and virtual time, with the objects and answers its tests are made of. */
 import type { Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { type ScriptedRequest, ScriptedWire } from "./scripted-wire.ts";
 

@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Kube, type ObjectRef, Urgency, type WriteReply, type WriteRequest } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { shadowKube } from "../../services/runtime/kube.shadow.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { ScriptedWire } from "./scripted-wire.ts";
 
 let clock: VirtualClock;

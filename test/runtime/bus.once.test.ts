@@ -6,9 +6,9 @@ import { admitOnce, awaitHearer } from "../../services/runtime/bus.admission.onc
 import { admit } from "../../services/runtime/bus.admission.policy.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { readGolden } from "../protocols/golden.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
 const FRAMES = readGolden().map(({ frame }) => JSON.stringify(frame));

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Clock, Transport } from "../../protocols/ports.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { type TypedBusOptions, typedBus } from "../../services/runtime/bus.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { recordingLog } from "../support/recording-log.ts";
 

@@ -1,8 +1,8 @@
 /** Deadlines by key: exactness, lazy re-arm, and the same behaviour as a naive list of deadlines. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { KeyedDeadlines } from "../../services/runtime/deadlines.keyed.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 /** Deadlines that record what fires and when. */
 function recorded() {

@@ -3,9 +3,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const NODES = 10_000;

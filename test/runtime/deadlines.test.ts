@@ -1,8 +1,8 @@
 /** Deadlines by slot: exact instants, whatever the order of changes. deadlines.memory.test.ts weighs them. */
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 function setUp() {
   const clock = new VirtualClock();

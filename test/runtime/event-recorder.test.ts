@@ -1,12 +1,12 @@
 /** How Events reach the API: beside everything else, never waited for, dropped when there are too many. */
 import { describe, expect, test } from "vitest";
 import { Urgency, type WriteReply } from "../../protocols/ports.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import type { Occurrence } from "../../services/runtime/event-correlator.ts";
 import { EventRecorder, RETRY_MS, TRIES_MAX, WAITING_MAX } from "../../services/runtime/event-recorder.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { WriteOnlyKube } from "../ledger/ledger-world.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 
 function setup() {

@@ -1,8 +1,8 @@
 /** Who can be heard, and that a late event loop is not taken for the silence of others. */
 import { expect, test } from "vitest";
 import type { Clock } from "../../protocols/ports.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { HeardMembers } from "../../services/runtime/fleet.members.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 const PROFILE = { memberPulseMs: 1000, memberTimeoutMs: 3000 };
 

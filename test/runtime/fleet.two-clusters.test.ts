@@ -9,11 +9,11 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { startController } from "../../services/cli/controller.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { Strangers } from "../../services/runtime/fleet.strangers.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 

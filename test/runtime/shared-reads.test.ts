@@ -1,8 +1,8 @@
 /** Looks that are shared: one for all who want the same object, few ahead of the writes they allow, in order. */
 import { expect, test } from "vitest";
 import { type ObjectRef, type ReadPlace, type ReadReply, Urgency } from "../../protocols/ports.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { SharedReads } from "../../services/runtime/shared-reads.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 const KEPT_MS = 500;
 const PLACE: ReadPlace = { urgency: Urgency.readiness, stepsBefore: 1 };

@@ -4,12 +4,12 @@ import type { Io, Kube, Service, ServiceName, ShardFollower, WatchSink } from ".
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { aloneFleet } from "../../services/runtime/fleet.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
 import { FAILURE_WINDOW_MS, FAILURES_MAX, supervise } from "../../services/runtime/supervisor.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
 /** An API that keeps what it was asked, so that a test can answer when it wants to. */

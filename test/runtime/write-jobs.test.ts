@@ -1,8 +1,8 @@
 /** Asks carried out: one try at a time per key, the newest wins, repeated with pauses until done or moot. */
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../protocols/done.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../services/runtime/write-jobs.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 
 /** Jobs whose tries are answered by the test. */
 function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame">> = {}) {

@@ -1,6 +1,6 @@
 /** Seeded chance for a run: a stream for each purpose, and ways to draw from one. */
 import type { Random } from "../../protocols/ports.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { seededRandom } from "../support/random.seeded.ts";
 
 /** A stream of chance of its own for each purpose, so that one more draw in one shifts no other. */
 export function chanceOf(seed: number, purpose: string): Random {

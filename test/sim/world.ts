@@ -7,7 +7,7 @@ import type { ApiObject } from "../../services/apiserver/objects.ts";
 import { type StorageName, storedAs } from "../../services/apiserver/resources.ts";
 import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";

@@ -15,10 +15,10 @@ import { Urgency } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { VirtualClock } from "./clock.virtual.ts";
+import { seededRandom } from "./random.seeded.ts";
 import { recordingLog } from "./recording-log.ts";
 import { type KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 

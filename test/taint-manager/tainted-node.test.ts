@@ -6,10 +6,10 @@ import type { ObservedPod, Taint, Toleration } from "../../protocols/objects.ts"
 import type { Bus } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { evictionOf } from "../../services/runtime/toleration.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const S = 1000;

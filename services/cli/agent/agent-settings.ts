@@ -26,7 +26,7 @@ const count = (flag: string, standard: number, meaning: string): Setting<number>
   flag,
   standard,
   meaning,
-  least: flag === "node-status-max-images" ? -1 : 0,
+  least: 0,
 });
 const durationMs = (flag: string, standard: number, meaning: string, least = 0): Setting<number> => ({
   unit: "duration",

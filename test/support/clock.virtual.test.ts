@@ -1,6 +1,6 @@
 /** Virtual time: order, exactness, wall steps. */
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../services/runtime/clock.virtual.ts";
+import { VirtualClock } from "./clock.virtual.ts";
 
 test("each timer fires at its own due time", () => {
   const clock = new VirtualClock();

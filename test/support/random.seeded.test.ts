@@ -1,6 +1,6 @@
 /** Chance that a seed repeats. */
 import { expect, test } from "vitest";
-import { seededRandom } from "../../services/runtime/random.ts";
+import { seededRandom } from "./random.seeded.ts";
 
 const draws = (seed: number | string, count = 5) => {
   const random = seededRandom(seed);

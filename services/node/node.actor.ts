@@ -257,7 +257,7 @@ export class NodeActor {
     if (judgement === this.#judgement) return;
     this.#judgement = judgement;
     const { bus, clock } = this.#around.io;
-    const heartbeatAt = this.#signs.isHeard ? clock.wallMs() - (clock.monotonicMs() - this.#signs.lastMs) : null;
+    const heartbeatAt = this.#signs.isStatusKnown ? clock.wallMs() - (clock.monotonicMs() - this.#signs.lastMs) : null;
     const where = { node, uid, resourceVersion, zone, counted };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }

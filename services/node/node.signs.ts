@@ -11,27 +11,27 @@ import { isFresh } from "./silence.policy.ts";
 export class NodeSigns {
   #leaseRenewedAt: number | null | undefined = undefined;
   #statusHeartbeatAt: number | null | undefined = undefined;
-  #lastMs: number;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  readonly #knownSinceMs: number;
   #isWitnessed = false;
   #cause: string | null = null;
 
-  /** Before any sign is told, the moment at which the node came to be known stands for one. */
+  /**
+   * The moment at which the node came to be known stands for a sign until its status was told, which each node has: a
+   * lease alone, told while the message about the status was lost, may be long out of use.
+   */
   constructor(knownSinceMs: number) {
-    this.#lastMs = knownSinceMs;
+    this.#knownSinceMs = knownSinceMs;
   }
 
   /** When the last sign was seen. */
   get lastMs(): number {
-    return this.#lastMs;
+    return this.isStatusKnown ? this.#lastMs : Math.max(this.#lastMs, this.#knownSinceMs);
   }
 
   /** Id of the message that told the last sign: the cause of whatever its absence leads to. */
   get cause(): string | null {
     return this.#cause;
-  }
-
-  get isHeard(): boolean {
-    return this.#leaseRenewedAt !== undefined || this.#statusHeartbeatAt !== undefined;
   }
 
   /** Whether the status heartbeat is known, so that another one is news. */
@@ -50,14 +50,11 @@ export class NodeSigns {
     };
   }
 
-  /**
-   * Takes a sign seen at `seenMs`. Returns whether it was news. The first one replaces the moment of getting known: it
-   * may be older.
-   */
+  /** Takes a sign seen at `seenMs`, which may be before the node came to be known. Returns whether it was news. */
   take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
     const known = { leaseRenewedAt: this.#leaseRenewedAt, statusHeartbeatAt: this.#statusHeartbeatAt };
     if (!isFresh({ kind, renewedAt }, known)) return false;
-    this.#lastMs = this.isHeard ? Math.max(this.#lastMs, seenMs) : seenMs;
+    this.#lastMs = Math.max(this.#lastMs, seenMs);
     this.#cause = cause;
     if (kind === "lease") {
       this.#isWitnessed ||= this.#leaseRenewedAt !== undefined;

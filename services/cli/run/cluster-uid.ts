@@ -1,6 +1,6 @@
 /**
- * Which Kubernetes cluster is behind an API server, so that a process can tell its fleet from another's. It waits for
- * nobody and ends nothing.
+ * Which Kubernetes cluster is behind an API server, so that a process can tell its fleet from another's. It asks once,
+ * and what follows from the answer is decided elsewhere.
  */
 import type { Clock, Kube, Log, ReadReply } from "../../../protocols/ports.ts";
 

@@ -64,7 +64,7 @@ export const MESSAGES = {
     schema: observedPods,
     ...byNode,
     from: "observer",
-    to: "taint-manager, node",
+    to: "taint-manager, node, ledger",
     purpose: "the pods bound to a node of interest",
   }),
   "observed.gone": define({

@@ -2,13 +2,14 @@
  * The ledger: hears all four kinds of message and keeps account of them. It wires policies to ports and decides
  * nothing.
  */
-import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
+import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import type { Decision, LedgerReader } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { ClusterSight } from "../runtime/cluster-sight.ts";
 import { EventRecorder } from "../runtime/event-recorder.ts";
+import { Repetition } from "../runtime/repetition.ts";
 import { translated } from "../runtime/shard-sight.ts";
 import { Census } from "./census.ts";
 import { eventsOf } from "./events.policy.ts";
@@ -75,6 +76,9 @@ class RunningLedger {
   readonly #recorder: EventRecorder;
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #leases = new Map<number, Stop>();
+  readonly #resyncs: Repetition<number>;
+  /** Ends the subscription to observed.pods; null while there is none. */
+  #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
   constructor(io: Io, store: LedgerStore | null) {
@@ -84,6 +88,7 @@ class RunningLedger {
     this.#sight = new ClusterSight(io.profile);
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
+    this.#resyncs = new Repetition(io.profile);
     this.reader = ledgerReader({
       facts: this.#facts,
       history: this.#history,
@@ -108,6 +113,7 @@ class RunningLedger {
 
   stop(): void {
     for (const stop of [...this.#stops, ...this.#leases.values()]) stop();
+    this.#podsStop?.();
     this.#recorder.stop();
     this.#listeners.clear();
   }
@@ -152,6 +158,7 @@ class RunningLedger {
       this.#ages.forget(message.body.node);
       this.#recalled.lose(message.body.node);
     }
+    if (message.type === "judged.pod") this.#recalled.confirm(message.body);
     this.#facts.apply(message);
   }
 
@@ -162,14 +169,41 @@ class RunningLedger {
     for (const { node, uid } of departed) {
       this.#hear({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
     }
-    if (this.#census.isTold(message.body.shard, now)) this.#recalled.loseStrangers(message.body.shard);
-    if (resync !== null)
-      this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason: resync }, message.id);
+    const reason = resync ?? this.#reviewRecalled(message.body, now);
+    if (reason !== null) this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason }, message.id);
+  }
+
+  /**
+   * Forgets recalled pods whose nodes are not there. Returns why the shard has to be resynced: pods recalled after its
+   * last resync are confirmed by the next one only.
+   */
+  #reviewRecalled({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
+    if (this.#recalled.isEmpty || !this.#census.isTold(shard, nowMs)) return null;
+    this.#recalled.loseAbsent(shard);
+    this.#followPods();
+    if (!this.#recalled.hasAnyOf(shard)) {
+      this.#resyncs.forget(shard);
+      return null;
+    }
+    return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "recalled pods are not confirmed" : null;
+  }
+
+  /** Hears observed.pods for as long as a recalled pod is not confirmed: otherwise the ledger has no use for them. */
+  #followPods(): void {
+    if (this.#recalled.isEmpty) {
+      this.#podsStop?.();
+      this.#podsStop = null;
+    } else {
+      this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => this.#recalled.seePods(body));
+    }
   }
 
   /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
   #recall(message: AnyMessage): void {
-    if (message.type === "judged.pod") this.#recalled.take(message);
+    if (message.type === "judged.pod") {
+      this.#recalled.take(message);
+      this.#followPods();
+    }
     if (message.type === "done.write" && !this.#isOutdated(message)) this.#facts.apply(message);
     this.#noteOf(message, NOTHING_KNOWN)();
   }

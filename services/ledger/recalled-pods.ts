@@ -1,49 +1,86 @@
 /**
- * The pods that waited when an earlier ledger ended, until their nodes are seen or known not to be there: what was
- * lifted meanwhile nobody tells. It judges nothing.
+ * The pods that waited when an earlier ledger ended. What happened to them while no ledger ran, nobody publishes again:
+ * each waits until the pods of its node are known, or until its node is seen without a NoExecute taint, or not at all.
+ * It judges nothing.
  */
-import type { Message } from "../../protocols/messages.ts";
+import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { noExecuteTaints } from "../runtime/toleration.ts";
+import { ShardPods } from "../runtime/shard-pods.ts";
+import { hasCompleted, noExecuteTaints } from "../runtime/toleration.ts";
 import type { Facts } from "./facts.ts";
 
-/** Recalled pods by node. What is heard now always wins over what is recalled. */
+/** Recalled pods by node, until they are confirmed. What is heard now always wins over what is recalled. */
 export class RecalledPods {
   readonly #facts: Facts;
   readonly #uids = new Map<string, Set<string>>();
+  readonly #pods = new ShardPods();
 
   constructor(facts: Facts) {
     this.#facts = facts;
   }
 
+  /** Whether every recalled pod is confirmed or forgotten. */
+  get isEmpty(): boolean {
+    return this.#uids.size === 0;
+  }
+
+  /** Whether pods of a shard's nodes are neither confirmed nor forgotten. */
+  hasAnyOf(shard: number): boolean {
+    for (const node of this.#uids.keys()) if (shardOf(node) === shard) return true;
+    return false;
+  }
+
   /** Takes what an earlier ledger knew of a pod. */
   take(message: Message<"judged.pod">): void {
-    const { node, uid } = message.body;
+    const { node, uid, sentence } = message.body;
     const seen = this.#facts.nodes.get(node)?.observed ?? null;
     if (seen !== null && noExecuteTaints(seen.taints).length === 0) return;
     const uids = this.#uids.get(node) ?? new Set();
     if (this.#facts.pods.get(uid) !== undefined && !uids.has(uid)) return;
     this.#facts.apply(message);
-    this.#uids.set(node, uids.add(uid));
+    if (sentence === "none") this.confirm(message.body);
+    else this.#uids.set(node, uids.add(uid));
   }
 
-  /** Forgets the pods of a node that carries no NoExecute taint; of any other node somebody else will speak. */
+  /** Takes word that a pod has been judged since: it is not a recalled one any more. */
+  confirm({ node, uid }: Pick<BodyOf<"judged.pod">, "node" | "uid">): void {
+    const uids = this.#uids.get(node);
+    uids?.delete(uid);
+    if (uids?.size === 0) this.#forget(node);
+  }
+
+  /** Forgets the pods of a node that carries no NoExecute taint. */
   see({ node, taints }: ObservedNode): void {
     if (noExecuteTaints(taints).length === 0) this.lose(node);
-    else this.#uids.delete(node);
+  }
+
+  /** Takes a chunk of a node's pods. Once all chunks are there, forgets the pods that have left or are leaving. */
+  seePods(body: BodyOf<"observed.pods">): void {
+    const uids = this.#uids.get(body.node);
+    const whole = uids === undefined ? null : this.#pods.take(body);
+    if (uids === undefined || whole === null) return;
+    const staying = whole.pods.filter((pod) => pod.deletionAt === null && !hasCompleted(pod));
+    const present = new Set(staying.map(({ uid }) => uid));
+    for (const uid of uids) if (!present.has(uid)) this.#facts.pods.drop(uid);
+    this.#forget(body.node);
   }
 
   /** Forgets the pods of a node that left. */
   lose(node: string): void {
     for (const uid of this.#uids.get(node) ?? []) this.#facts.pods.drop(uid);
-    this.#uids.delete(node);
+    this.#forget(node);
   }
 
-  /** Forgets the pods of nodes that are not there; only for a shard of which it is known which nodes there are. */
-  loseStrangers(shard: number): void {
+  /** Forgets the pods of nodes that are not there; only for a shard whose nodes are all known. */
+  loseAbsent(shard: number): void {
     for (const node of this.#uids.keys()) {
       if (shardOf(node) === shard && !this.#facts.nodes.get(node)?.observed) this.lose(node);
     }
+  }
+
+  #forget(node: string): void {
+    this.#uids.delete(node);
+    this.#pods.drop(node);
   }
 }

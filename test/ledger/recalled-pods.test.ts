@@ -1,6 +1,11 @@
 /** The pods that waited when an earlier ledger ended: which of them a new one lets wait on, and which it forgets. */
 import { describe, expect, test } from "vitest";
-import { observedNode } from "../support/observed-objects.ts";
+import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { ObservedPod } from "../../protocols/objects.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { observedNode, observedPod } from "../support/observed-objects.ts";
 import {
   donePod,
   judgedPod,
@@ -73,4 +78,78 @@ describe("a pod that waited when an earlier ledger ended", () => {
     for (const shard of SHARDS) world.tell("observed.pulse", pulse(shard), "ask");
     expect(waiting(world)).toEqual([]);
   });
+
+  test("waits no more where it was deleted while nobody listened, once its node's pods are known", () => {
+    const world = recalled();
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    world.tell("observed.pods", podsOf([observedPod("other")]), null);
+    expect(waiting(world)).toEqual([]);
+    expect(podSentences(world)).toEqual(["Nothing asks pod default/web to go."]);
+  });
+
+  test("waits no more when its node's pods show it on its way out", () => {
+    const world = recalled();
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    world.tell("observed.pods", podsOf([observedPod("web", { deletionAt: 1 })]), null);
+    expect(waiting(world)).toEqual([]);
+  });
+
+  test("waits on when its node's pods show it", () => {
+    const world = recalled();
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    world.tell("observed.pods", podsOf([observedPod("web")]), null);
+    expect(waiting(world)).toHaveLength(1);
+  });
+
+  test("waits on while only a part of its node's pods is known", () => {
+    const world = recalled();
+    world.tell("observed.pods", { ...podsOf([observedPod("other")]), chunks: 2 }, null);
+    expect(waiting(world)).toHaveLength(1);
+    world.tell("observed.pods", { ...podsOf([]), chunk: 1, chunks: 2 }, null);
+    expect(waiting(world)).toEqual([]);
+  });
+
+  test("waits as judged since, not as recalled later", () => {
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
+    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 1 }), null);
+    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
+    expect(waiting(world)).toMatchObject([{ deadlineAt: DEADLINE_AT + 1 }]);
+  });
+
+  test("and was recalled after its shard was known makes the ledger ask for the shard again, until it is confirmed", () => {
+    const store = remembering();
+    const world = ledgerWorld({ store });
+    world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
+    const shard = shardOf("n-1");
+    const nodes = digestWith(EMPTY_DIGEST, "n-1", nodeVersion("uid-n-1", "1"));
+    const asks = resyncsAsked(world, shard);
+    world.tell("observed.pulse", pulse(shard, { nodes }), "ask");
+    world.tell("observed.pulse", pulse(shard, { nodes }), null);
+    expect(asks).toHaveLength(0);
+    store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
+    world.tell("observed.pulse", pulse(shard, { nodes }), null);
+    expect(asks).toHaveLength(1);
+    world.tell("observed.pods", podsOf([]), null);
+    world.clock.advance(60_000);
+    world.tell("observed.pulse", pulse(shard, { nodes }), null);
+    expect(asks).toHaveLength(1);
+    expect(waiting(world)).toEqual([]);
+  });
 });
+
+/** All pods of node `n-1`, in one message. */
+function podsOf(pods: ObservedPod[]): BodyOf<"observed.pods"> {
+  return { node: "n-1", version: "1", chunk: 0, chunks: 1, pods };
+}
+
+/** The resyncs of a shard that are asked for from now on. */
+function resyncsAsked({ transport, io }: LedgerWorld, shard: number): string[] {
+  const reasons: string[] = [];
+  const { clock, log, metrics } = io;
+  const names = { cluster: "test", member: "m-0", service: "observer", mailboxMessagesMax: 100 };
+  const bus = typedBus({ ...names, transport, clock, log, metrics });
+  bus.subscribe("asked.resync", shard, ({ body }) => reasons.push(body.reason));
+  return reasons;
+}

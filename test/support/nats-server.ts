@@ -74,14 +74,18 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   return server;
 }
 
-/** Starts servers that form one cluster; `config` is added to the configuration of each. */
-export async function startNatsCluster(size: number, config = ""): Promise<NatsServer[]> {
+/**
+ * Starts servers that form one cluster; `config` is added to the configuration of each. Unless they advertise, their
+ * clients know the addresses that they were given and no others, so that a proxy in between is never passed by.
+ */
+export async function startNatsCluster(size: number, config = "", { advertise = true } = {}): Promise<NatsServer[]> {
   const routePorts = await Promise.all(Array.from({ length: size }, freePort));
   const routes = routePorts.map((port) => `nats-route://127.0.0.1:${port}`).join(", ");
+  const route = `routes: [${routes}]${advertise ? "" : ", no_advertise: true"}`;
   return Promise.all(
     routePorts.map((port, index) =>
       startNatsServer({
-        config: `server_name: n${index}\ncluster { name: c, listen: "127.0.0.1:${port}", routes: [${routes}] }\n${config}`,
+        config: `server_name: n${index}\ncluster { name: c, listen: "127.0.0.1:${port}", ${route} }\n${config}`,
       }),
     ),
   );

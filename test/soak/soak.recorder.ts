@@ -1,0 +1,140 @@
+/**
+ * The recorder of the soak: watches nodes and pods with the public Kubernetes client, so that no code of Vigil stands
+ * between the API server and what the rules are held against.
+ */
+import { CoreV1Api, KubeConfig, makeInformer, type V1Node, type V1Pod } from "@kubernetes/client-node";
+import type { FinalNode, SeenTaint } from "./soak.rules.ts";
+
+/** A verdict or a deletion, as the object's own stamps date it; epoch milliseconds. */
+export interface SeenVerdict {
+  readonly node: string;
+  readonly atMs: number;
+}
+/** The first sight of a pod that somebody has asked to go. */
+export interface SeenDeletion {
+  readonly pod: string;
+  readonly node: string;
+  readonly atMs: number;
+}
+
+/** How long the client waits before it lists and watches again after its watch has broken. */
+const RESTART_MS = 500;
+const LIFECYCLE_KEYS = new Set(["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]);
+const UNKNOWN_REASONS = new Set(["NodeStatusUnknown", "NodeStatusNeverUpdated"]);
+
+/** What the API showed from the start of the recorder on. */
+export class SoakRecorder {
+  readonly verdicts: SeenVerdict[] = [];
+  readonly deletions: SeenDeletion[] = [];
+  /** Every NoExecute taint of the lifecycle that was put on, once. */
+  readonly taints: SeenTaint[] = [];
+  readonly #nodes = new Map<string, V1Node>();
+  readonly #pods = new Map<string, V1Pod>();
+  readonly #seen = new Set<string>();
+  readonly #stops: (() => Promise<void>)[] = [];
+
+  async start(kubeconfig: string): Promise<void> {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfig);
+    const api = config.makeApiClient(CoreV1Api);
+    const nodes = makeInformer(config, "/api/v1/nodes", () => api.listNode());
+    for (const event of ["add", "update"] as const) nodes.on(event, (node) => this.#takeNode(node));
+    nodes.on("delete", (node) => this.#nodes.delete(nameOf(node)));
+    const pods = makeInformer(config, "/api/v1/pods", () => api.listPodForAllNamespaces());
+    for (const event of ["add", "update"] as const) pods.on(event, (pod) => this.#takePod(pod));
+    pods.on("delete", (pod) => this.#takePodGone(pod));
+    for (const informer of [nodes, pods]) {
+      let isStopped = false;
+      const start = (): void => {
+        if (!isStopped) void informer.start().catch(restart);
+      };
+      const restart = (): void => {
+        setTimeout(start, RESTART_MS);
+      };
+      informer.on("error", restart);
+      this.#stops.push(async () => {
+        isStopped = true;
+        await informer.stop();
+      });
+      start();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#stops.map((stop) => stop()));
+  }
+
+  /** Names of the nodes that have a pod which nobody has asked to go. */
+  furnished(): Set<string> {
+    return new Set([...this.#pods.values()].filter(isStaying).map((pod) => pod.spec?.nodeName ?? ""));
+  }
+
+  get pods(): number {
+    return this.#pods.size;
+  }
+
+  /** Every node as it stands. */
+  final(): FinalNode[] {
+    const staying = Map.groupBy([...this.#pods.values()].filter(isStaying), (pod) => pod.spec?.nodeName ?? "");
+    return [...this.#nodes.values()].map((node) => ({
+      name: nameOf(node),
+      ready: readyOf(node)?.status ?? null,
+      taints: (node.spec?.taints ?? [])
+        .filter(({ key }) => LIFECYCLE_KEYS.has(key))
+        .map(({ key, effect }) => `${key}:${effect}`),
+      staying: (staying.get(nameOf(node)) ?? []).map(nameOf),
+    }));
+  }
+
+  #takeNode(node: V1Node): void {
+    const name = nameOf(node);
+    this.#nodes.set(name, node);
+    const ready = readyOf(node);
+    const unknownMs = epochMs(ready?.lastTransitionTime);
+    const isVerdict = ready?.status === "Unknown" && UNKNOWN_REASONS.has(ready.reason ?? "");
+    if (isVerdict && this.#isNew(`verdict ${name} ${unknownMs}`)) this.verdicts.push({ node: name, atMs: unknownMs });
+    for (const { key, effect, timeAdded } of node.spec?.taints ?? []) {
+      const addedMs = epochMs(timeAdded);
+      if (effect !== "NoExecute" || !LIFECYCLE_KEYS.has(key) || !this.#isNew(`taint ${name} ${key} ${addedMs}`))
+        continue;
+      const zone = node.metadata?.labels?.["topology.kubernetes.io/zone"] ?? "";
+      this.taints.push({ node: name, zone, key, addedMs });
+    }
+  }
+
+  #takePod(pod: V1Pod): void {
+    const { uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata ?? {};
+    this.#pods.set(uid, pod);
+    if (deletionTimestamp === undefined || !this.#isNew(`deletion ${uid}`)) return;
+    const atMs = epochMs(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+    this.deletions.push({ pod: nameOf(pod), node: pod.spec?.nodeName ?? "", atMs });
+  }
+
+  #takePodGone(pod: V1Pod): void {
+    this.#takePod(pod);
+    this.#pods.delete(pod.metadata?.uid ?? "");
+  }
+
+  #isNew(key: string): boolean {
+    const isNew = !this.#seen.has(key);
+    this.#seen.add(key);
+    return isNew;
+  }
+}
+
+function nameOf({ metadata }: V1Node | V1Pod): string {
+  return metadata?.name ?? "";
+}
+
+function readyOf(node: V1Node) {
+  return node.status?.conditions?.find(({ type }) => type === "Ready");
+}
+
+/** An API time in epoch milliseconds; lists bring it as a Date, watches as text. */
+function epochMs(time: Date | string | undefined): number {
+  return time === undefined ? Number.NaN : new Date(time).getTime();
+}
+
+function isStaying(pod: V1Pod): boolean {
+  return pod.metadata?.deletionTimestamp === undefined;
+}

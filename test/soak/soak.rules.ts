@@ -1,0 +1,113 @@
+/**
+ * The rules of the soak: what the cluster may never show while faults go on, and what it has to show after them. Pure:
+ * the recorder supplies what it saw, the world supplies the truth about which kubelets live.
+ */
+
+/** A stretch of time in which a kubelet was switched off; epoch milliseconds, `toMs` is infinite while it lasts. */
+export interface Silence {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A taint as the recorder saw it on a node. */
+export interface SeenTaint {
+  readonly node: string;
+  readonly zone: string;
+  readonly key: string;
+  /** The stamp of the taint, in whole seconds. */
+  readonly addedMs: number;
+}
+
+/** The settings that Vigil and the kubelets run with, and how far stamps and crossing requests may be off. */
+export interface SoakSettings {
+  readonly graceMs: number;
+  /** A kubelet renews this often, so its last heartbeat may be this much older than the instant it was switched off. */
+  readonly renewMs: number;
+  readonly tolerationMs: number;
+  readonly taintsPerSecond: number;
+  /** How long after a kubelet's return a write that left before it may still arrive. */
+  readonly crossingMs: number;
+}
+
+/** API stamps are cut to whole seconds. */
+const STAMP_MS = 1000;
+
+/** Whether a kubelet was off at an instant, and for how long; null while it was on. */
+export function silenceAt(silences: readonly Silence[], atMs: number, crossingMs: number): Silence | null {
+  return silences.find(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs + crossingMs) ?? null;
+}
+
+/** Why a verdict `Ready=Unknown` stamped at `atMs` is wrong; null when it is right. */
+export function verdictProblem(
+  { node, atMs }: { readonly node: string; readonly atMs: number },
+  silences: readonly Silence[],
+  { graceMs, renewMs, crossingMs }: SoakSettings,
+): string | null {
+  const silence = silenceAt(silences, atMs, crossingMs);
+  if (silence === null) return `${node} is live and was made Unknown at ${clockOf(atMs)}`;
+  const earliestMs = silence.fromMs - renewMs + graceMs - STAMP_MS;
+  if (atMs >= earliestMs) return null;
+  return `${node} was made Unknown at ${clockOf(atMs)}, ${earliestMs - atMs} ms before its grace can have ended`;
+}
+
+/** Why the deletion of a pod, requested at `atMs`, is wrong; null when it is right. */
+export function deletionProblem(
+  { pod, node, atMs }: { readonly pod: string; readonly node: string; readonly atMs: number },
+  { silences, taints }: { readonly silences: readonly Silence[]; readonly taints: readonly SeenTaint[] },
+  { tolerationMs, crossingMs }: SoakSettings,
+): string | null {
+  const silence = silenceAt(silences, atMs, crossingMs);
+  if (silence === null) return `${pod} on live node ${node} was deleted at ${clockOf(atMs)}`;
+  const ofThisSilence = taints.filter((taint) => taint.node === node && taint.addedMs >= silence.fromMs - STAMP_MS);
+  const first = Math.min(...ofThisSilence.map(({ addedMs }) => addedMs));
+  if (!Number.isFinite(first)) return `${pod} was deleted from ${node}, which carried no NoExecute taint`;
+  const earlyMs = first + tolerationMs - atMs - STAMP_MS;
+  return earlyMs > 0 ? `${pod} was deleted ${earlyMs} ms before the end of its toleration` : null;
+}
+
+/** The windows between two taints of one zone that hold more of them than one in hand and the rate allow. */
+export function rateProblems(taints: readonly SeenTaint[], { taintsPerSecond }: SoakSettings): string[] {
+  return [...Map.groupBy(taints, ({ zone }) => zone)].flatMap(([zone, ofZone]) => {
+    const stamps = ofZone.map(({ addedMs }) => addedMs).toSorted((left, right) => left - right);
+    return stamps.flatMap((fromMs, first) =>
+      stamps.slice(first).flatMap((toMs, further) => {
+        const most = 1 + (taintsPerSecond * (toMs - fromMs + STAMP_MS)) / 1000;
+        const problem = `zone ${zone}: ${further + 1} taints from ${clockOf(fromMs)} to ${clockOf(toMs)}`;
+        return further + 1 > most ? [problem] : [];
+      }),
+    );
+  });
+}
+
+/** A node as the API shows it at the end. */
+export interface FinalNode {
+  readonly name: string;
+  readonly ready: string | null;
+  /** `key:effect` of every taint of the lifecycle. */
+  readonly taints: readonly string[];
+  /** Pods on it that nobody has asked to go. */
+  readonly staying: readonly string[];
+}
+
+/** What is not right yet about a node once the faults have ended. */
+export function finalProblems({ name, ready, taints, staying }: FinalNode, isLive: boolean): string[] {
+  if (isLive) {
+    return [
+      ...(ready === "True" ? [] : [`live node ${name} shows Ready=${ready}`]),
+      ...taints.map((taint) => `live node ${name} carries ${taint}`),
+    ];
+  }
+  return [
+    ...(ready === "Unknown" ? [] : [`silent node ${name} shows Ready=${ready}`]),
+    ...["NoSchedule", "NoExecute"]
+      .map((effect) => `node.kubernetes.io/unreachable:${effect}`)
+      .filter((taint) => !taints.includes(taint))
+      .map((taint) => `silent node ${name} lacks ${taint}`),
+    ...staying.map((pod) => `${pod} stays on silent node ${name}`),
+  ];
+}
+
+/** An instant as the report shows it. */
+export function clockOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 23);
+}

@@ -3,7 +3,7 @@
  * clock.
  */
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
-import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import type { NodeEvent } from "./node.machine.ts";
@@ -68,27 +68,25 @@ export function directEvictionFromMs(
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
 }
 
-/** An API time on the monotonic clock, as the latest instant it may name, but never in the future. */
-export function apiInstantMs(apiAt: number, wallMs: number, nowMs: number): number {
-  return nowMs - Math.max(0, wallMs - apiAt - API_TIME_STEP_MS);
+/** The instants at which a node was found: on the wall clock, on the monotonic clock, and its creation at the API. */
+export interface FoundAt {
+  readonly wallMs: number;
+  readonly nowMs: number;
+  readonly createdAt: number;
 }
 
 /**
- * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that
- * nothing a crash left undone stays undone; on a node whose kubelet reports False only those bound after that (R3.11),
- * because the kubelet minds its own. A pod without the condition is left alone (R3.5), one that has False is done
- * (R3.2).
+ * When the Ready condition of a node found at a start last changed, as the latest instant it may be on the monotonic
+ * clock. A kubelet stamps transition and heartbeat with one clock, which need not agree with any other: their
+ * difference is how old the condition was at that heartbeat. Unknown is stamped by a controller beside a heartbeat of
+ * the kubelet, so its transition is compared with our clock. A transition without a time counts from now (R2.35).
  */
-export function podsToMarkUnready(
-  node: Pick<ObservedNode, "conditions">,
-  pods: readonly ObservedPod[],
-): readonly ObservedPod[] {
-  const ready = readyConditionOf(node);
-  if (ready === null || ready.status === "True") return [];
-  const unmarked = pods.filter((pod) => pod.ready !== null && pod.ready !== "False");
-  if (ready.status === "Unknown") return unmarked;
-  const since = ready.transitionAt ?? Number.POSITIVE_INFINITY;
-  return unmarked.filter((pod) => pod.boundAt > since);
+export function foundTransitionMs(ready: Condition | null, { wallMs, nowMs, createdAt }: FoundAt): number {
+  if (ready !== null && ready.transitionAt === null) return nowMs;
+  const transitionAt = ready?.transitionAt ?? createdAt;
+  const isKubelets = ready !== null && ready.status !== "Unknown";
+  const readAt = isKubelets ? (ready.heartbeatAt ?? transitionAt) : wallMs;
+  return nowMs - Math.max(0, readAt - transitionAt - API_TIME_STEP_MS);
 }
 
 /**

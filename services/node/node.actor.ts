@@ -8,19 +8,15 @@ import type { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import type { ShardView } from "../runtime/shard-view.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
-import {
-  apiInstantMs,
-  directEvictionEvent,
-  directEvictionFromMs,
-  readinessEvent,
-  taintEvictionEvent,
-} from "./eviction.policy.ts";
+import { directEvictionEvent, directEvictionFromMs, readinessEvent, taintEvictionEvent } from "./eviction.policy.ts";
 import { AskBook, type AskNoun } from "./node.asks.ts";
 import type { NodeCounters } from "./node.counters.ts";
 import { INITIAL_NODE_STATE, type NodeState, stepNode } from "./node.machine.ts";
 import { sendAsks } from "./node.sending.ts";
 import { NodeSigns } from "./node.signs.ts";
+import { ReadyTransition } from "./ready-transition.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
+import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 import { harmlessOf, isHarmless, wishesOf } from "./wishes.policy.ts";
 
 /** What the actors of one shard share. */
@@ -50,12 +46,13 @@ export class NodeActor {
   #state: NodeState;
   /** When the present readiness began, on the wall clock. */
   #since: number;
-  /** When Ready last changed, on the monotonic clock. */
-  #transitionMs: number;
+  readonly #transition: ReadyTransition;
   /** Found silent, and the API does not show it yet. */
   #isSilent = false;
   /** What was last asked about the conditions, while the writer may still be at it; null once that is settled. */
   #verdict: "asked" | "taken back" | null = null;
+  /** The pods bound to the node while its kubelet reports Ready=False; null while it reports something else. */
+  #bound: BoundPods | null = null;
   /** The judgement told last. */
   #judgement = "";
   /** Null while nothing is asked for. */
@@ -64,16 +61,14 @@ export class NodeActor {
   constructor(around: NodeSurroundings, node: ObservedNode) {
     const { clock } = around.io;
     const nowMs = clock.monotonicMs();
-    const ready = readyConditionOf(node);
-    const transitionAt = ready?.transitionAt ?? node.createdAt;
+    const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
     this.#around = around;
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     this.#signs = new NodeSigns(nowMs);
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
     this.#since = Math.min(transitionAt, clock.wallMs());
-    const isUntold = ready?.transitionAt === null;
-    this.#transitionMs = isUntold ? nowMs : apiInstantMs(transitionAt, clock.wallMs(), nowMs);
+    this.#transition = new ReadyTransition(node, clock);
   }
 
   /** The key of the zone the node belongs to. */
@@ -89,7 +84,7 @@ export class NodeActor {
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
-    if (hasChanged) this.#transitionMs = nowMs;
+    if (hasChanged) this.#transition.restart(nowMs);
     // The heartbeat inside a node's own state may come ahead of the batch that tells it.
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
     const isAlive = this.#signs.isStatusKnown && this.#signs.take(heartbeat, nowMs, cause);
@@ -104,13 +99,12 @@ export class NodeActor {
     // state was lost on its way, calls for another grace.
     const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
     if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
-    if (!this.#signs.take(heartbeat, seenMs, cause)) return;
-    if (!this.#isSilent) {
-      this.#armGrace();
-      return;
-    }
-    this.#isSilent = false;
-    this.review(cause);
+    const isOlder = heartbeat.kind === "status" && this.#transition.hear(heartbeat.renewedAt, seenMs);
+    const isAlive = this.#signs.take(heartbeat, seenMs, cause);
+    const isRefuted = isAlive && this.#isSilent;
+    if (isRefuted) this.#isSilent = false;
+    if (isRefuted || isOlder) this.review(cause);
+    else if (isAlive) this.#armGrace();
   }
 
   /** Takes the zone's word that this node's turn to be drained has come (5.6). */
@@ -131,7 +125,7 @@ export class NodeActor {
     if (isHalted && profile.evictionMode === "direct") this.#state = stepNode(this.#state, "evictionCancelled");
     if (!isHalted) {
       this.#signs.rebase(clock.monotonicMs());
-      this.#transitionMs = clock.monotonicMs();
+      this.#transition.restart(clock.monotonicMs());
     }
     this.review(cause);
   }
@@ -139,6 +133,7 @@ export class NodeActor {
   /** Takes what came of a write about this node or one of its pods, and whether a node actor had asked for it. */
   written(done: BodyOf<"done.write">, { isOwn, cause }: { readonly isOwn: boolean; readonly cause: string }): void {
     const nowMs = this.#around.io.clock.monotonicMs();
+    if (done.ask === "asked.unready" && done.outcome === "ok") this.#bound = withoutMarked(this.#bound, done.uid);
     const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
     if (isOfVerdict && !done.retrying) this.#verdict = null;
     if (isOwn && (done.outcome === "shadowed" || done.outcome === "denied")) {
@@ -231,7 +226,7 @@ export class NodeActor {
     if (eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
     const isSignWitnessed = this.#signs.isWitnessedAfter(transitionAt);
-    const down = { readiness, transitionMs: this.#transitionMs, lastSignMs: this.#signs.lastMs, isSignWitnessed };
+    const down = { readiness, transitionMs: this.#transition.ms, lastSignMs: this.#signs.lastMs, isSignWitnessed };
     return directEvictionFromMs(down, this.#around.io.profile);
   }
 
@@ -264,9 +259,12 @@ export class NodeActor {
 
   #ask(nowMs: number, canSee: boolean, cause: string | null): void {
     const { view, io, counters } = this.#around;
+    const pods = view.pods(this.#node.node)?.pods ?? null;
+    this.#bound = boundWhileNotReady(this.#bound, this.#node, pods);
     const wishes = wishesOf({
       node: this.#node,
-      pods: view.pods(this.#node.node)?.pods ?? null,
+      pods,
+      bound: this.#bound,
       isSilent: this.#isSilent,
       eviction: this.#state.eviction,
       evictionMode: io.profile.evictionMode,

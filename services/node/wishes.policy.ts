@@ -6,15 +6,18 @@ import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { podsToEvict, podsToMarkUnready } from "./eviction.policy.ts";
+import { podsToEvict } from "./eviction.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";
+import { type BoundPods, podsToMarkUnready } from "./unready.policy.ts";
 
 /** What is known of a node when it is reviewed. */
 export interface Situation {
   readonly node: ObservedNode;
   /** Null while they are not known. */
   readonly pods: readonly ObservedPod[] | null;
+  /** Which of them were bound while the kubelet reports Ready=False; null while it reports something else. */
+  readonly bound: BoundPods | null;
   readonly isSilent: boolean;
   readonly eviction: EvictionStatus;
   readonly evictionMode: Profile["evictionMode"];
@@ -30,13 +33,13 @@ export interface Wishes {
 }
 
 /** Everything wished for a node by what is known of it. The pods of one without Ready are left alone (R2.23). */
-export function wishesOf({ node, pods, isSilent, eviction, evictionMode }: Situation): Wishes {
+export function wishesOf({ node, pods, bound, isSilent, eviction, evictionMode }: Situation): Wishes {
   const isDrained = evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions: isSilent ? conditionsToForce(node) : [],
     taints: taintChangeOf(node, evictionMode),
     labels: labelChangeOf(node),
-    unready: podsToMarkUnready(node, pods ?? []),
+    unready: podsToMarkUnready(node, pods ?? [], bound),
     evictions: isDrained ? podsToEvict(pods ?? []) : [],
   };
 }

@@ -1,12 +1,12 @@
 /** What happens to a node's eviction and its pods in both modes, as tables with both sides of each boundary. */
 import { describe, expect, test } from "vitest";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
+import type { ConditionStatus } from "../../protocols/objects.ts";
 import {
-  apiInstantMs,
   directEvictionEvent,
   directEvictionFromMs,
+  foundTransitionMs,
   podsToEvict,
-  podsToMarkUnready,
   readinessEvent,
   taintEvictionEvent,
 } from "../../services/node/eviction.policy.ts";
@@ -70,40 +70,26 @@ describe("in direct mode", () => {
   });
 });
 
-test("an API time is read as the latest instant it may name, and never as one to come", () => {
-  expect(apiInstantMs(10_000, 15_000, 7_000)).toBe(3_000);
-  expect(apiInstantMs(14_500, 15_000, 7_000)).toBe(7_000);
-  expect(apiInstantMs(99_000, 15_000, 7_000)).toBe(7_000);
-});
+describe("the Ready condition of a node that is found last changed", () => {
+  const at = { wallMs: 500_000, nowMs: 90_000, createdAt: 0 };
+  const found = (status: ConditionStatus, transitionAt: number | null, heartbeatAt: number | null) =>
+    foundTransitionMs(condition("Ready", status, { transitionAt, heartbeatAt }), at);
 
-describe("pods to mark unready", () => {
-  const pods = [
-    observedPod("ready"),
-    observedPod("unknown", { ready: "Unknown" }),
-    observedPod("unready", { ready: "False" }),
-    observedPod("bare", { ready: null }),
-    observedPod("done", { phase: "Succeeded" }),
-    observedPod("daemon", { owner: "DaemonSet" }),
-  ];
-  test("on an Unknown node are all that have another Ready status than False (R3.2, R3.5)", () => {
-    const names = podsToMarkUnready(nodeWith("Unknown"), pods).map(({ name }) => name);
-    expect(names).toEqual(["ready", "unknown", "done", "daemon"]);
+  test.each([
+    ["as long ago as its kubelet's own stamps are apart", "False", 7_000, 27_000, 71_000],
+    ["so, where the kubelet's clock is ahead of ours", "False", 907_000, 927_000, 71_000],
+    ["now, where the stamps are less apart than they are exact", "False", 7_000, 7_999, 90_000],
+    ["now, where the heartbeat is the earlier of the two", "False", 27_000, 7_000, 90_000],
+    ["now, where there is no heartbeat", "False", 7_000, null, 90_000],
+    ["now, where its time is not told", "False", null, 27_000, 90_000],
+    ["when a controller wrote Unknown, whatever the kubelet's heartbeat says", "Unknown", 480_000, 7_000, 71_000],
+    ["now, where a controller wrote Unknown in our future", "Unknown", 501_000, 7_000, 90_000],
+  ] as const)("%s", (_when, status, transitionAt, heartbeatAt, ms) => {
+    expect(found(status, transitionAt, heartbeatAt)).toBe(ms);
   });
 
-  test.each([["True"], [null]] as const)("are none while Ready is %s (R2.29)", (ready) => {
-    const later = pods.map((pod) => ({ ...pod, boundAt: 5_000 }));
-    expect(podsToMarkUnready(nodeWith(ready), later)).toEqual([]);
-  });
-
-  test("on a node whose kubelet says False are only those bound later than that (R3.11)", () => {
-    const node = nodeWith(null, { conditions: [condition("Ready", "False", { transitionAt: 5_000 })] });
-    const bound = [4_000, 5_000, 5_001].map((boundAt) => observedPod(`at-${boundAt}`, { boundAt }));
-    expect(podsToMarkUnready(node, bound).map(({ name }) => name)).toEqual(["at-5001"]);
-  });
-
-  test("are none where it is not known since when the kubelet says False", () => {
-    const node = nodeWith(null, { conditions: [condition("Ready", "False", { transitionAt: null })] });
-    expect(podsToMarkUnready(node, pods)).toEqual([]);
+  test("when the node was created, while there is none", () => {
+    expect(foundTransitionMs(null, { ...at, createdAt: 480_000 })).toBe(71_000);
   });
 });
 

@@ -9,7 +9,8 @@ const [NO_EXECUTE, NO_SCHEDULE] = ["NoExecute", "NoSchedule"];
 
 function wishes(fields: Partial<Situation>) {
   const node = nodeWith("True");
-  return wishesOf({ node, pods: [], isSilent: false, eviction: "unmarked", evictionMode: "taint", ...fields });
+  const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", evictionMode: "taint" } as const;
+  return wishesOf({ node, ...rest, ...fields });
 }
 
 test("conditions are forced on a silent node alone", () => {

@@ -1,0 +1,59 @@
+/**
+ * Scenarios of direct mode on virtual time where the clock of a kubelet is wrong: how long its node has been NotReady
+ * is the difference of two stamps of that one clock, over a restart too.
+ */
+import { describe, expect, test } from "vitest";
+import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
+import { TestKubelet } from "../support/test-kubelet.ts";
+import { OBSERVER } from "./spine.ts";
+
+const S = 1000;
+/** API stamps are cut to seconds, so the difference of two of them may be this much too long. */
+const STAMP_MS = 1000;
+const STATUS_PERIOD_MS = 10 * S;
+const OFF_MS = [-600 * S, 0, 600 * S];
+
+/** Four nodes; the clock of the kubelet of `odd` is off. It reports Ready=False at 60 s. */
+function notReadyAt60(offMs: number, statusPeriodMs: number): EvictionWorld {
+  const world = new EvictionWorld({ evictionMode: "direct" });
+  world.addZone("a", 3);
+  const { clock, kube } = world;
+  const skewed = {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs() + offMs,
+    after: (delayMs: number, fire: () => void) => clock.after(delayMs, fire),
+    soon: (run: () => void) => clock.soon(run),
+  };
+  const labels = { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": "a" };
+  const kubelet = new TestKubelet(kube, skewed, { name: "odd", labels, statusPeriodMs });
+  kubelet.register();
+  world.advance(0);
+  world.addTolerantPod("odd", "pod");
+  clock.after(60 * S, () => kubelet.report("Ready", "False"));
+  return world;
+}
+
+describe.each(OFF_MS)("a kubelet whose clock is off by %d ms", (offMs) => {
+  test("has its pods deleted when its node was NotReady for the timeout, although Vigil was started again", () => {
+    const world = notReadyAt60(offMs, STATUS_PERIOD_MS);
+    world.run();
+    world.advance(100 * S);
+    world.crash(30 * S);
+    world.advance(400 * S);
+    expect(world.deletedAt("pod")).toBeGreaterThan(360 * S);
+    expect(world.deletedAt("pod")).toBeLessThanOrEqual(360 * S + STATUS_PERIOD_MS + STAMP_MS + 1);
+  });
+
+  test("is judged by a new process on what the observer saw of it, however old its last status is", () => {
+    const world = notReadyAt60(offMs, 3600 * S);
+    const { observer: _elsewhere, ...judging } = EVICTING;
+    world.start(OBSERVER);
+    const process = world.start(judging);
+    world.advance(200 * S);
+    process.kill();
+    world.start(judging);
+    world.advance(300 * S);
+    expect(world.deletedAt("pod")).toBeGreaterThan(360 * S);
+    expect(world.deletedAt("pod")).toBeLessThanOrEqual(360 * S + STAMP_MS + 1);
+  });
+});

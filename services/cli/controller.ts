@@ -45,7 +45,7 @@ export interface ControllerParts {
   /** Whether other processes may be on the transport, so that shards are shared with them. */
   readonly shared: boolean;
   /** The ledger's memory beyond the process; null for none. */
-  readonly store: LedgerStore | null;
+  readonly store?: LedgerStore | null;
   /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
   readonly strangers?: Strangers | null;
   /** The fleet that was joined already; when there is none, and others may be on the transport, one is joined. */
@@ -78,7 +78,7 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
 
 /** Starts the chosen services. A process that stops without having left says goodbye all the same. */
 export function startController(parts: ControllerParts): Controller {
-  const { shared, clock, log, metrics, services, store, fatal } = parts;
+  const { shared, clock, log, metrics, services, store = null, fatal } = parts;
   const pulsing = parts.fleet ?? (shared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   let ledger: CurrentLedger | null = null;

@@ -2,48 +2,30 @@
  * The ledger's memory beyond this process: a JetStream stream in which the server itself keeps what was judged, asked
  * and done, and a bucket with the last state of every object. An edge: it may wait. Without JetStream it keeps nothing.
  */
-import {
-  DeliverPolicy,
-  DiscardPolicy,
-  JetStreamApiError,
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-  StorageType,
-} from "@nats-io/jetstream";
-import { type KV, Kvm } from "@nats-io/kv";
+import { type ConsumerMessages, DeliverPolicy, type JetStreamClient, jetstream } from "@nats-io/jetstream";
+import type { KV } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { Clock, Log, Metrics, Timer } from "../../protocols/ports.ts";
-import { SUBJECT_ROOT, token } from "../../protocols/subjects.ts";
+import type { Clock, Log, Metrics, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
+import {
+  type HistoryOf,
+  openStreams,
+  removePredecessors,
+  STANDARD_LIMITS,
+  type StoreLimits,
+  storeNames,
+  streamOfBucket,
+} from "./ledger.store.streams.ts";
 
-/** How much is kept on the server. */
-export interface StoreLimits {
-  readonly ageMs: number;
-  readonly historyBytes: number;
-  readonly statesBytes: number;
-  /** Messages of one type about one object. */
-  readonly messagesPerSubject: number;
-}
-
-/** A week, and less than half a gigabyte. */
-const STANDARD_LIMITS: StoreLimits = {
-  ageMs: 7 * 24 * 3600 * 1000,
-  historyBytes: 256 * 1024 * 1024,
-  statesBytes: 128 * 1024 * 1024,
-  messagesPerSubject: 64,
-};
 /** Writes to the bucket under way at once. */
 const PUTS_UNDER_WAY_MAX = 32;
 /** Objects whose last state may wait to be written; beyond it new ones are dropped and counted. */
 const PUTS_WAITING_MAX = 50_000;
+/** How long the next message of a history is waited for. */
+const REPLAY_IDLE_MS = 5_000;
 /** Pause before JetStream is looked for again. */
 const RETRY_MS = 60_000;
-const NANOSECONDS_PER_MS = 1_000_000;
-/** JetStream's code for a stream of that name with another configuration. */
-const NAME_IN_USE = 10058;
 
 /** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
 export interface LedgerStore {
@@ -65,6 +47,8 @@ export interface LedgerStore {
 export interface StoreOptions {
   readonly connection: NatsConnection;
   readonly cluster: string;
+  /** Tells the cluster from others of its name; null when it is not known: then nothing is kept. */
+  readonly clusterUid: string | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -76,19 +60,17 @@ export function openLedgerStore(options: StoreOptions): LedgerStore {
   return new JetStreamStore(options);
 }
 
-/** Names of the stream and the bucket of a cluster. */
-export function storeNames(cluster: string): { stream: string; bucket: string } {
-  const name = token(cluster).replaceAll("=", "_");
-  return { stream: `VIGIL_HISTORY_${name}`, bucket: `VIGIL_STATES_${name}` };
-}
-
 class JetStreamStore implements LedgerStore {
   readonly #options: StoreOptions;
+  /** Whose history this is; null when that is not known. */
+  readonly #history: HistoryOf | null;
   readonly #limits: StoreLimits;
   readonly #ready: { set(value: number): void };
   readonly #count: (result: string) => void;
   /** The newest write for each key that is still to be done; null deletes it. */
   readonly #waiting = new Map<string, Uint8Array | null>();
+  /** How long the mark of a deleted state stays; servers before 2.11 pass over it. */
+  readonly #tombstoneTtl: string;
   #underWay = 0;
   #bucket: KV | null = null;
   #receive: ((message: AnyMessage) => void) | null = null;
@@ -98,8 +80,11 @@ class JetStreamStore implements LedgerStore {
   #closed = false;
 
   constructor(options: StoreOptions) {
+    const { cluster, clusterUid } = options;
     this.#options = options;
+    this.#history = clusterUid === null ? null : { cluster, clusterUid };
     this.#limits = { ...STANDARD_LIMITS, ...options.limits };
+    this.#tombstoneTtl = `${Math.ceil(this.#limits.tombstoneMs / 1000)}s`;
     this.#ready = options.metrics.gauge({
       name: "vigil_ledger_store_ready",
       help: "1 while JetStream keeps the ledger's history.",
@@ -111,12 +96,13 @@ class JetStreamStore implements LedgerStore {
     });
     this.#count = (result) => writes.add(1, result);
     this.#ready.set(0);
-    void this.#open();
+    if (this.#history === null) this.#keepNothing();
+    else void this.#open(this.#history);
   }
 
   restore(receive: (message: AnyMessage) => void): void {
     this.#receive = receive;
-    if (this.#bucket !== null) void this.#replayAll();
+    if (this.#bucket !== null && this.#history !== null) void this.#replayAll(this.#history);
   }
 
   keep(key: string, message: AnyMessage): void {
@@ -137,53 +123,50 @@ class JetStreamStore implements LedgerStore {
     this.#giveUp();
   }
 
-  async #open(): Promise<void> {
-    const { cluster, log } = this.#options;
+  async #open(history: HistoryOf): Promise<void> {
+    const { connection, log } = this.#options;
     try {
-      const bucket = await this.#ensureAll();
+      await removePredecessors(connection, history);
+      const bucket = await openStreams(connection, history, this.#limits);
       if (this.#closed) return;
       this.#bucket = bucket;
       this.#absent = false;
       this.#ready.set(1);
-      log.info("JetStream keeps the ledger's history", storeNames(cluster));
+      log.info("JetStream keeps the ledger's history", storeNames(history));
       this.#flush();
-      if (this.#receive !== null) await this.#replayAll();
+      if (this.#receive !== null) await this.#replayAll(history);
     } catch (error) {
-      this.#lookAgain(error);
+      this.#lookAgain(error, history);
     }
   }
 
-  async #ensureAll(): Promise<KV> {
-    const { connection, cluster } = this.#options;
-    const names = storeNames(cluster);
-    await this.#ensureStream(await jetstreamManager(connection), names.stream);
-    return new Kvm(connection).create(names.bucket, {
-      history: 1,
-      ttl: this.#limits.ageMs,
-      max_bytes: this.#limits.statesBytes,
-    });
+  /** Without its uid a cluster cannot be told from another of its name, whose history would explain it wrongly. */
+  #keepNothing(): void {
+    this.#giveUp();
+    this.#options.log.info("history is kept in memory only: it is not known which Kubernetes cluster this is");
   }
 
   /** After a write that failed: a server that came back without its storage knows neither stream nor bucket. */
   #mend(): void {
-    if (this.#retry !== null || this.#bucket === null) return;
-    this.#retry = this.#options.clock.after(RETRY_MS, () => {
+    const { clock, connection, log } = this.#options;
+    if (this.#retry !== null || this.#bucket === null || this.#history === null) return;
+    this.#retry = clock.after(RETRY_MS, () => {
       this.#retry = null;
     });
-    this.#ensureAll().then(
+    openStreams(connection, this.#history, this.#limits).then(
       (bucket) => {
         if (!this.#closed) this.#bucket = bucket;
       },
-      (error) => this.#options.log.debug("stream and bucket could not be looked after", { error }),
+      (error) => log.debug("stream and bucket could not be looked after", { error }),
     );
   }
 
   /** Last states and history: what both tell of is taken once, by the id of its message. */
-  async #replayAll(): Promise<void> {
-    const { connection, cluster, log } = this.#options;
-    const { stream, bucket } = storeNames(cluster);
+  async #replayAll(history: HistoryOf): Promise<void> {
+    const { connection, log } = this.#options;
+    const { stream, bucket } = storeNames(history);
     try {
-      await this.#replay(jetstream(connection), `KV_${bucket}`);
+      await this.#replay(jetstream(connection), streamOfBucket(bucket));
       await this.#replay(jetstream(connection), stream);
     } catch (error) {
       log.warn("the ledger's history could not be read back", { stream, error });
@@ -197,35 +180,15 @@ class JetStreamStore implements LedgerStore {
     this.#waiting.clear();
   }
 
-  #lookAgain(error: unknown): void {
+  #lookAgain(error: unknown, history: HistoryOf): void {
     this.#giveUp();
     if (this.#closed || this.#options.connection.isClosed()) return;
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.log.info(`history is kept in memory only, JetStream is not to be had: ${reason}`);
     this.#retry = this.#options.clock.after(RETRY_MS, () => {
       this.#retry = null;
-      void this.#open();
+      void this.#open(history);
     });
-  }
-
-  async #ensureStream(streams: JetStreamManager, name: string): Promise<void> {
-    const head = `${SUBJECT_ROOT}.${token(this.#options.cluster)}`;
-    const wanted = {
-      subjects: [`${head}.judged.>`, `${head}.asked.>`, `${head}.done.>`],
-      max_age: this.#limits.ageMs * NANOSECONDS_PER_MS,
-      max_bytes: this.#limits.historyBytes,
-      max_msgs_per_subject: this.#limits.messagesPerSubject,
-      discard: DiscardPolicy.Old,
-      storage: StorageType.File,
-      // Publishers do not ask for acknowledgements, and none may be sent in their name.
-      no_ack: true,
-    };
-    try {
-      await streams.streams.add({ name, ...wanted });
-    } catch (error) {
-      if (!(error instanceof JetStreamApiError) || error.code !== NAME_IN_USE) throw error;
-      await streams.streams.update(name, wanted);
-    }
   }
 
   /** Tells the last message on each subject of a stream, in the order they came. */
@@ -234,11 +197,26 @@ class JetStreamStore implements LedgerStore {
     const { num_pending: pending } = await consumer.info();
     if (pending === 0) return;
     const messages = await consumer.consume();
+    let count = 0;
+    const stopWaiting = this.#closeWhenIdle(messages, () => count);
     for await (const { data, info } of messages) {
+      count++;
       if (data.length > 0) this.#tell(data);
       if (info.pending === 0 || this.#closed) break;
     }
+    stopWaiting();
     await messages.close();
+  }
+
+  /** Closes messages that have stopped coming: those that were pending still may have expired meanwhile. */
+  #closeWhenIdle(messages: ConsumerMessages, count: () => number): Stop {
+    const next = (before: number): Timer =>
+      this.#options.clock.after(REPLAY_IDLE_MS, () => {
+        if (count() === before) void messages.close();
+        else timer = next(count());
+      });
+    let timer = next(0);
+    return () => timer.cancel();
   }
 
   #tell(data: Uint8Array): void {
@@ -267,7 +245,7 @@ class JetStreamStore implements LedgerStore {
 
   async #write(bucket: KV, key: string, value: Uint8Array | null): Promise<void> {
     try {
-      await (value === null ? bucket.purge(key) : bucket.put(key, value));
+      await (value === null ? bucket.purge(key, { ttl: this.#tombstoneTtl }) : bucket.put(key, value));
       this.#count("written");
     } catch (error) {
       this.#count("failed");

@@ -95,6 +95,7 @@ describeWithEachNats("the StatefulSet's servers", () => {
     const store = openLedgerStore({
       connection: writer.transport.connection,
       cluster: "prod",
+      clusterUid: "uid",
       clock,
       log: silentLog,
       metrics: createMetrics(),

@@ -176,13 +176,20 @@ describeWithEachNats("with the deployed roles", () => {
   test("the ledger can keep its history in JetStream, other roles cannot touch it", async () => {
     const clock = realClock();
     const { connection } = await connectAs("ledger");
-    const store = openLedgerStore({ connection, cluster: "prod", clock, log: silentLog, metrics: createMetrics() });
+    const store = openLedgerStore({
+      connection,
+      cluster: "prod",
+      clusterUid: "uid",
+      clock,
+      log: silentLog,
+      metrics: createMetrics(),
+    });
     await until("the ledger's store is ready", () => store.ready());
     store.close();
     for (const role of SERVICE_ROLES.filter((name) => !["ledger", "writer", "cluster"].includes(name))) {
       const metrics = createMetrics();
       const link = await connectAs(role, metrics);
-      for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod.x"])
+      for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod_uid.x"])
         link.publish(subject, new Uint8Array());
       await settled(link);
       expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);

@@ -1,89 +1,19 @@
 /** The ledger's store on a real nats-server: with JetStream, without, and when it comes and goes. */
-
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { afterEach, expect, test } from "vitest";
-import type { BodyOf } from "../../protocols/messages.ts";
-import type { Bus, Clock } from "../../protocols/ports.ts";
 import { decode } from "../../protocols/wire.ts";
-import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
-import { type LedgerStore, openLedgerStore, type StoreLimits, storeNames } from "../../services/ledger/ledger.store.ts";
-import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { startLedger } from "../../services/ledger/ledger.service.ts";
+import { storeNames } from "../../services/ledger/ledger.store.streams.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
-import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
-import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 import { judgedNode, judgedPod, ledgerWorld } from "./ledger-world.ts";
+import { join, saysNoHistory, serve, stopAll, timeline, timelineOfPod, UID, unknown } from "./store-world.ts";
 
-/** A member with a ledger, a store and somebody who judges. */
-interface Member {
-  readonly transport: NatsTransport;
-  readonly ledger: Ledger;
-  readonly store: LedgerStore;
-  readonly busOf: (service: string) => Bus;
-  readonly judge: Bus;
-  readonly log: ReturnType<typeof recordingLog>;
-  readonly metrics: ReturnType<typeof createMetrics>;
-  stop(): Promise<void>;
-}
-
-const { stream, bucket } = storeNames("test");
-const running: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of running.splice(0).reverse()) await each.stop();
-});
-
-async function serve(jetstream: boolean): Promise<NatsServer> {
-  const server = await startNatsServer({ jetstream });
-  running.push(server);
-  return server;
-}
-
-async function join(server: NatsServer, limits: Partial<StoreLimits> = {}, storeClock?: Clock): Promise<Member> {
-  const [clock, log, metrics] = [realClock(), recordingLog(), createMetrics()];
-  const transport = await connectNats({ servers: [server.url], name: "ledger", clock, log, metrics });
-  const cluster = "test";
-  const store = openLedgerStore({
-    connection: transport.connection,
-    cluster,
-    clock: storeClock ?? clock,
-    log,
-    metrics,
-    limits,
-  });
-  const busOf = (service: string) =>
-    typedBus({ transport, clock, cluster, service, member: "m-0", log, metrics, mailboxMessagesMax: 1000 });
-  const { io } = ledgerWorld();
-  const ledger = startLedger({ ...io, clock, metrics, log, bus: busOf("ledger") }, store);
-  const member: Member = {
-    transport,
-    ledger,
-    store,
-    log,
-    metrics,
-    busOf,
-    judge: busOf("node"),
-    async stop() {
-      ledger.stop();
-      store.close();
-      await transport.close();
-    },
-  };
-  running.push(member);
-  return member;
-}
-
-const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
-  judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
-const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
-const timelineOfPod = ({ ledger }: Member, name: string) => ledger.reader.explainPod("default", name)?.timeline ?? [];
-const saysNoHistory = ({ log }: Member) =>
-  log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));
+const { stream, bucket } = storeNames({ cluster: "test", clusterUid: UID });
+afterEach(stopAll);
 
 describeWithEachNats("the ledger's store", () => {
   test("lets a new ledger explain what an earlier one heard", async () => {
@@ -195,12 +125,11 @@ describeWithEachNats("the ledger's store", () => {
   test("finds JetStream when it comes later", async () => {
     const server = await serve(false);
     const storeClock = new VirtualClock();
-    const member = await join(server, {}, storeClock);
+    const member = await join(server, {}, { storeClock });
     await until("it says that there is none", () => saysNoHistory(member));
     await server.stop();
     const port = new URL(server.url).port;
-    const later = await startNatsServer({ jetstream: true, port: Number(port) });
-    running.push(later);
+    await serve(true, Number(port));
     await until("the bus is back", () => member.transport.connected());
     // It looks again each minute; a look at the bus that was is in vain.
     await until("the store is ready", () => {
@@ -212,11 +141,10 @@ describeWithEachNats("the ledger's store", () => {
   test("makes anew what a NATS that came back without its storage has forgotten", async () => {
     const server = await serve(true);
     const storeClock = new VirtualClock();
-    const member = await join(server, {}, storeClock);
+    const member = await join(server, {}, { storeClock });
     await until("the store is ready", () => member.store.ready());
     await server.stop();
-    const later = await startNatsServer({ jetstream: true, port: Number(new URL(server.url).port) });
-    running.push(later);
+    await serve(true, Number(new URL(server.url).port));
     await until("the bus is back", () => member.transport.connected());
     const streams = await jetstreamManager(member.transport.connection);
     const names = async () => (await streams.streams.names().next()).toSorted();

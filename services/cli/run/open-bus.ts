@@ -13,8 +13,11 @@ export interface OpenBus {
   readonly transport: Transport;
   /** Whether other processes may be on it. */
   readonly shared: boolean;
-  /** Where the ledger keeps its history beyond the process; null where there is nothing. */
-  readonly store: LedgerStore | null;
+  /**
+   * Opens what the ledger keeps its history in beyond the process, for a process that has joined its fleet; null where
+   * there is nothing. `clusterUid` tells the cluster from others of its name; null when it is not known.
+   */
+  openStore(clusterUid: string | null): LedgerStore | null;
   /** Resolves with the reason when the bus has ended for good without being asked to. */
   readonly lost: Promise<string>;
   /** Sends what waits and ends it. */
@@ -35,7 +38,7 @@ export interface BusIo {
 export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   if (settings.nats.length > 0) return natsBus(settings, io);
   const lost = new Promise<string>(() => {});
-  return { transport: memoryTransport(io.clock), shared: false, store: null, lost, close: async () => {} };
+  return { transport: memoryTransport(io.clock), shared: false, openStore: () => null, lost, close: async () => {} };
 }
 
 async function natsBus(settings: ProcessSettings, { clock, log, metrics, member, waitsFor }: BusIo): Promise<OpenBus> {
@@ -50,13 +53,16 @@ async function natsBus(settings: ProcessSettings, { clock, log, metrics, member,
   }).catch((error: unknown) => {
     throw failureOf(error);
   });
-  const store = settings.services.includes("ledger")
-    ? openLedgerStore({ connection: transport.connection, cluster: settings.cluster, clock, log, metrics })
-    : null;
+  const { cluster, services } = settings;
+  let store: LedgerStore | null = null;
   return {
     transport,
     shared: true,
-    store,
+    openStore(clusterUid) {
+      if (!services.includes("ledger")) return null;
+      store = openLedgerStore({ connection: transport.connection, cluster, clusterUid, clock, log, metrics });
+      return store;
+    },
     lost: transport.closed.then((error) => error?.message ?? "the connection to NATS has ended"),
     close: async () => {
       store?.close();

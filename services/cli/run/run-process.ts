@@ -16,7 +16,7 @@ import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 import { clusterUid } from "./cluster-uid.ts";
 import { joinFleet } from "./join-fleet.ts";
-import { openBus } from "./open-bus.ts";
+import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
 import { logDecisions } from "./shadow-log.ts";
@@ -66,7 +66,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     strangers: await strangers,
     fatal: crash.resolve,
   };
-  const controller = startController({ ...parts, fleet: await joinFleet(parts, waitsFor) });
+  const controller = await startJoined(parts, bus, waitsFor);
   running.set(1);
   showOn(served, settings.shadow, { parts, controller }, host);
   log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {
@@ -85,6 +85,16 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** Starts the services of a process that has joined its fleet: one that may not join leaves JetStream untouched. */
+async function startJoined(
+  parts: ControllerParts,
+  bus: OpenBus,
+  waitsFor: (what: string) => void,
+): Promise<Controller> {
+  const fleet = await joinFleet(parts, waitsFor);
+  return startController({ ...parts, fleet, store: bus.openStore(parts.strangers?.clusterUid ?? null) });
 }
 
 /** What tells strangers from ours; null for who is alone on its bus, or cannot know which cluster it minds. */

@@ -1,0 +1,92 @@
+/** Ledgers with a store on a real nats-server, each with somebody who judges. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Bus, Clock } from "../../protocols/ports.ts";
+import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
+import type { StoreLimits } from "../../services/ledger/ledger.store.streams.ts";
+import { type LedgerStore, openLedgerStore } from "../../services/ledger/ledger.store.ts";
+import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { judgedNode, ledgerWorld } from "./ledger-world.ts";
+
+/** A member with a ledger, a store and somebody who judges. */
+export interface Member {
+  readonly transport: NatsTransport;
+  readonly ledger: Ledger;
+  readonly store: LedgerStore;
+  readonly busOf: (service: string) => Bus;
+  readonly judge: Bus;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  stop(): Promise<void>;
+}
+
+/** The cluster that the ledgers are about. */
+export const UID = "7c1f3a52-0d6e-4f0b-9a77-2f1d5b8e6c90";
+const running: { stop(): Promise<void> }[] = [];
+/** Ends whatever was started. */
+export async function stopAll(): Promise<void> {
+  for (const each of running.splice(0).reverse()) await each.stop();
+}
+
+/** Starts a nats-server. */
+export async function serve(jetstream: boolean, port?: number): Promise<NatsServer> {
+  const server = await startNatsServer(port === undefined ? { jetstream } : { jetstream, port });
+  running.push(server);
+  return server;
+}
+
+/** Starts a ledger with a store. */
+export async function join(
+  server: NatsServer,
+  limits: Partial<StoreLimits> = {},
+  { storeClock, clusterUid = UID }: { storeClock?: Clock; clusterUid?: string | null } = {},
+): Promise<Member> {
+  const [clock, log, metrics] = [realClock(), recordingLog(), createMetrics()];
+  const transport = await connectNats({ servers: [server.url], name: "ledger", clock, log, metrics });
+  const cluster = "test";
+  const store = openLedgerStore({
+    connection: transport.connection,
+    cluster,
+    clusterUid,
+    clock: storeClock ?? clock,
+    log,
+    metrics,
+    limits,
+  });
+  const busOf = (service: string) =>
+    typedBus({ transport, clock, cluster, service, member: "m-0", log, metrics, mailboxMessagesMax: 1000 });
+  const { io } = ledgerWorld();
+  const ledger = startLedger({ ...io, clock, metrics, log, bus: busOf("ledger") }, store);
+  const member: Member = {
+    transport,
+    ledger,
+    store,
+    log,
+    metrics,
+    busOf,
+    judge: busOf("node"),
+    async stop() {
+      ledger.stop();
+      store.close();
+      await transport.close();
+    },
+  };
+  running.push(member);
+  return member;
+}
+
+/** A node judged silent. */
+export const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
+  judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
+/** What a ledger tells of a node. */
+export const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
+/** What a ledger tells of a pod. */
+export const timelineOfPod = ({ ledger }: Member, name: string) =>
+  ledger.reader.explainPod("default", name)?.timeline ?? [];
+/** Whether a store has said that it keeps nothing. */
+export const saysNoHistory = ({ log }: Member) =>
+  log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));

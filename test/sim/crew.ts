@@ -1,7 +1,8 @@
 /** Runs many seeds on all cores. It knows nothing of what a seed does. */
 import { availableParallelism } from "node:os";
-import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulate, type Verdict } from "./simulate.ts";
+import { type DrawOptions, drawSwarm } from "./swarm.ts";
 
 /** A verdict without its steps, as workers pass it on; `ms` is how long it took. */
 export type Short = Omit<Verdict, "steps"> & { readonly ms: number };
@@ -24,6 +25,8 @@ export interface Order {
   /** How many seeds, if time does not end it before. */
   readonly count: number;
   readonly forMs: number;
+  /** Which classes the seeds draw from, where it is not the usual ones. */
+  readonly draw?: DrawOptions;
   /** Whether the first failure ends it. */
   readonly untilFailure?: boolean;
   /** Told after each seed what it all came to so far. */
@@ -34,7 +37,7 @@ export interface Order {
 const TWICE_EVERY = 10;
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
-export async function runSeeds({ from, count, forMs, untilFailure = false, told }: Order): Promise<Outcome> {
+export async function runSeeds({ from, count, forMs, draw = {}, untilFailure = false, told }: Order): Promise<Outcome> {
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -46,7 +49,10 @@ export async function runSeeds({ from, count, forMs, untilFailure = false, told 
     seeds: [from, from],
   };
   let next = from;
-  const crew = Array.from({ length: availableParallelism() }, () => new Worker(new URL(import.meta.url)));
+  const crew = Array.from(
+    { length: availableParallelism() },
+    () => new Worker(new URL(import.meta.url), { workerData: draw }),
+  );
   await Promise.all(crew.map((worker) => serve(worker)));
   return soFar;
 
@@ -87,12 +93,13 @@ function withVerdict(outcome: Outcome, verdict: Short): Outcome {
 }
 
 /** Runs a seed; one that breaks out of its run is a failure like any other. */
-function runOne(seed: number): Short {
+function runOne(seed: number, draw: DrawOptions): Short {
   const startedAt = performance.now();
   try {
-    const { steps: _, ...verdict } = simulate(seed);
+    const swarm = drawSwarm(seed, draw);
+    const { steps: _, ...verdict } = simulate(seed, swarm);
     const isTwice = seed % TWICE_EVERY === 0 && verdict.problem === null;
-    const again = isTwice ? simulate(seed).traceHash : verdict.traceHash;
+    const again = isTwice ? simulate(seed, swarm).traceHash : verdict.traceHash;
     const differs = `two runs differ: ${verdict.traceHash.slice(0, 12)}, ${again.slice(0, 12)}`;
     const problem = again === verdict.traceHash ? verdict.problem : differs;
     return { ...verdict, problem, ms: performance.now() - startedAt };
@@ -102,4 +109,7 @@ function runOne(seed: number): Short {
   }
 }
 
-if (!isMainThread) parentPort?.on("message", (seed: number) => parentPort?.postMessage(runOne(seed)));
+if (!isMainThread) {
+  const draw: DrawOptions = workerData;
+  parentPort?.on("message", (seed: number) => parentPort?.postMessage(runOne(seed, draw)));
+}

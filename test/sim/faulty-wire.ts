@@ -64,7 +64,7 @@ export class FaultyWire implements Wire {
     let abortInner = (): void => {};
     const heard = this.#heard(exchange, () => open && !this.#dead);
     const start = (): void => {
-      if (!open) return;
+      if (!open || this.#dead) return;
       if (draw < refusal) {
         count(`${request.method} refused`);
         refuse(heard, random);

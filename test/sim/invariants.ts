@@ -98,6 +98,8 @@ export interface Surroundings {
   readonly skewMs: number;
   /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
+  /** For how long the writer's read and the write after it may have been held up beyond the usual, in milliseconds. */
+  readonly delayMaxMs: number;
   /** From when a taint on a node counts. */
   readonly standing: (node: string, taint: Pick<CheckedTaint, "key" | "effect">) => Standing;
 }
@@ -146,12 +148,13 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
 const CROSSING_MS = 25;
 
 /** A node that renews is never Unknown (P1). */
-function checkUnknown(before: CheckedNode, after: CheckedNode, { swarm, wallMs, heartbeatAt }: Surroundings): void {
+function checkUnknown(before: CheckedNode, after: CheckedNode, around: Surroundings): void {
+  const { swarm, wallMs, delayMaxMs, heartbeatAt } = around;
   const readyOf = (node: CheckedNode) => conditionOf(node, "Ready");
   if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
   const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
   const graceMs = readyOf(before) === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs;
-  const silentMs = wallMs - heartbeatAt(after.metadata.name, wallMs - CROSSING_MS);
+  const silentMs = wallMs - heartbeatAt(after.metadata.name, wallMs - CROSSING_MS - delayMaxMs);
   // Clocks may run a little fast, and of two posts within a second the API shows one (its times are whole seconds).
   if (silentMs >= graceMs * 0.999 - 1000) return;
   throw new BrokenInvariant(

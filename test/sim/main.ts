@@ -5,12 +5,16 @@ import { type Outcome, runSeeds } from "./crew.ts";
 import { headLine, reportLines } from "./report.ts";
 import { simulate } from "./simulate.ts";
 import { shrink, tell } from "./story.ts";
-import { drawSwarm } from "./swarm.ts";
+import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
 
 const USAGE = `npm run sim                        a minute of seeds nobody ran before
 npm run sim -- --seeds 200         the first 200 seeds
-npm run sim -- --hours 1           an hour of them
-npm run sim -- --seed N [--trace]  one seed; with --trace every write and the story of its failure`;
+npm run sim -- --minutes 60        an hour of them; --hours 1 is the same
+npm run sim -- --seed N [--trace]  one seed; with --trace every write and the story of its failure
+
+Which faults a seed draws:
+  --with CLASS,…                   these classes are on in any case
+  --up-to CLASS                    classes that came later are not drawn, as for a seed that was kept before them`;
 
 /** How often a long run shows how far it is. */
 const PROGRESS_MS = 60_000;
@@ -23,10 +27,16 @@ const { values } = parseArgs({
     seeds: { type: "string" },
     from: { type: "string" },
     hours: { type: "string" },
+    minutes: { type: "string" },
+    with: { type: "string" },
+    "up-to": { type: "string" },
     trace: { type: "boolean" },
     help: { type: "boolean" },
   },
 });
+const asked = values.with?.split(",") ?? [];
+const upTo = values["up-to"];
+const draw = { with: asked.filter(isFaultClass), ...(upTo !== undefined && isFaultClass(upTo) && { upTo }) };
 process.exitCode = await main();
 
 async function main(): Promise<number> {
@@ -34,16 +44,21 @@ async function main(): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  for (const name of ["seed", "seeds", "from", "hours"] as const) {
+  for (const name of ["seed", "seeds", "from", "hours", "minutes"] as const) {
     const value = values[name];
     if (value === undefined || (Number(value) > 0 && Number.isFinite(Number(value)))) continue;
     console.error(`--${name} ${JSON.stringify(value)} is not a number above 0`);
     return 2;
   }
+  const unknown = [...asked, ...(upTo === undefined ? [] : [upTo])].find((name) => !isFaultClass(name));
+  if (unknown !== undefined) {
+    console.error(`${JSON.stringify(unknown)} is not a class of fault; there are: ${FAULT_CLASSES.join(", ")}`);
+    return 2;
+  }
   const tree = commit();
   if (values.seed !== undefined) return one(Number(values.seed), tree);
   const count = values.seeds === undefined ? Number.POSITIVE_INFINITY : Number(values.seeds);
-  const ms = values.hours === undefined ? 60_000 : Number(values.hours) * 3_600_000;
+  const ms = Number(values.minutes ?? Number(values.hours ?? 1 / 60) * 60) * 60_000;
   // Seeds of a day's own, unless somebody wants to run the same again.
   const freshFrom = values.seeds === undefined ? Date.now() % 1_000_000_000 : 1;
   const from = values.from === undefined ? freshFrom : Number(values.from);
@@ -57,14 +72,14 @@ async function main(): Promise<number> {
     console.log(headLine(soFar));
   };
   const forMs = count === Number.POSITIVE_INFINITY ? ms : Number.POSITIVE_INFINITY;
-  const outcome = await runSeeds({ from, count, forMs, told });
+  const outcome = await runSeeds({ from, count, forMs, draw, told });
   for (const line of reportLines(outcome, tree)) console.log(line);
   for (const { seed } of outcome.failures.slice(0, FAILURES_TOLD_MAX)) explain(seed, tree);
   return outcome.failures.length === 0 ? 0 : 1;
 }
 
 function one(seed: number, tree: string): number {
-  const verdict = simulate(seed);
+  const verdict = simulate(seed, drawSwarm(seed, draw));
   if (values.trace === true)
     for (const { atMs, writer, what } of verdict.steps) console.log(`${(atMs / 1000).toFixed(3)} s ${writer} ${what}`);
   console.log(`seed ${seed}: ${verdict.problem ?? "clean"} (trace ${verdict.traceHash.slice(0, 16)})`);
@@ -73,7 +88,7 @@ function one(seed: number, tree: string): number {
 }
 
 function explain(seed: number, tree: string): void {
-  const swarm = shrink(drawSwarm(seed));
+  const swarm = shrink(drawSwarm(seed, draw));
   console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed} --trace`);
   if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);
   console.log(`faults that are needed for it: ${[...swarm.faults].join(", ") || "none"}`);
@@ -85,4 +100,8 @@ function commit(): string {
   const git = (...words: string[]): string => execFileSync("git", words, { encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--", "protocols", "services", "test/sim") !== "";
   return `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`;
+}
+
+function isFaultClass(name: string): name is FaultClass {
+  return FAULT_CLASSES.some((known) => known === name);
 }

@@ -22,7 +22,12 @@ export interface Meddler {
 }
 
 /** Undoes something after a while, or at once when the faults end first. */
-export function lasting({ world }: Reach, random: Random, mostSeconds: number, undo: Stop): Stop {
+export function lasting(reach: Reach, random: Random, mostSeconds: number, undo: Stop): Stop {
+  return lastingFor(reach, between(random, 1, mostSeconds), undo);
+}
+
+/** Undoes something after so many seconds, or at once when the faults end first. */
+export function lastingFor({ world }: Reach, seconds: number, undo: Stop): Stop {
   let done = false;
   const once = (): void => {
     if (done) return;
@@ -30,7 +35,7 @@ export function lasting({ world }: Reach, random: Random, mostSeconds: number, u
     timer.cancel();
     undo();
   };
-  const timer: Timer = world.clock.after(between(random, 1, mostSeconds) * 1000, once);
+  const timer: Timer = world.clock.after(seconds * 1000, once);
   return once;
 }
 

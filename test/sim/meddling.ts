@@ -2,6 +2,7 @@
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { chanceOf } from "./chance.ts";
 import { API_FAULTS } from "./faults/api.ts";
+import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
@@ -16,6 +17,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...PROCESS_FAULTS,
   ...NODE_FAULTS,
   ...PEOPLE_FAULTS,
+  ...API_PATH_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. What it returns ends them all and mends what lasts. */

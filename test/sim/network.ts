@@ -35,11 +35,21 @@ interface Subscriber {
   open: boolean;
 }
 
+/** The process at the end of a link. */
+export interface LinkEnd {
+  readonly name: string;
+  /** Name of the process. */
+  readonly member: string;
+  /** Hands the process what has come; later, where the process stands still. */
+  readonly read: (take: () => void) => void;
+}
+
 /** One process's link to the server in the middle. */
 export class Link implements Transport {
   readonly name: string;
   /** Name of the process. */
   readonly member: string;
+  readonly #read: (take: () => void) => void;
   readonly #network: Network;
   readonly #watchers = new Set<(connected: boolean) => void>();
   readonly #subscribers = new Set<Stop>();
@@ -49,9 +59,10 @@ export class Link implements Transport {
   #connected = true;
   #closed = false;
 
-  constructor({ name, member }: { name: string; member: string }, network: Network) {
+  constructor({ name, member, read }: LinkEnd, network: Network) {
     this.name = name;
     this.member = member;
+    this.#read = read;
     this.#network = network;
   }
 
@@ -82,9 +93,16 @@ export class Link implements Transport {
 
   /** Tells the process what it would have noticed by now. */
   notice(connected: boolean): void {
-    if (connected === this.#connected || this.#closed) return;
-    this.#connected = connected;
-    for (const changed of this.#watchers) changed(connected);
+    this.read(() => {
+      if (connected === this.#connected || this.#closed) return;
+      this.#connected = connected;
+      for (const changed of this.#watchers) changed(connected);
+    });
+  }
+
+  /** Hands the process what has come. */
+  read(take: () => void): void {
+    this.#read(take);
   }
 
   /** The process is gone: nothing of it is heard, nothing reaches it. */
@@ -121,8 +139,8 @@ export class Network {
   }
 
   /** A new link, for one process that starts. */
-  link(name: string, member: string): Link {
-    return new Link({ name, member }, this);
+  link(end: LinkEnd): Link {
+    return new Link(end, this);
   }
 
   /** Cuts a link in one or both directions; the process notices by missing pings. What it returns mends the link. */
@@ -153,9 +171,12 @@ export class Network {
   #deliver(subscriber: Subscriber, subject: string, payload: Uint8Array): void {
     const { link, receive } = subscriber;
     const arrive = (): void => {
-      if (!subscriber.open || link.cut.down) return;
-      this.arrived?.(subject, link);
-      receive(payload, subject);
+      if (link.cut.down) return;
+      link.read(() => {
+        if (!subscriber.open) return;
+        this.arrived?.(subject, link);
+        receive(payload, subject);
+      });
     };
     const stallMs = link.stalledUntilMs - this.#clock.monotonicMs();
     const delayMs = Math.max(stallMs, this.#delay());

@@ -1,40 +1,74 @@
-/** The clocks of one simulated process: they drift and step beside the world's, and stop for good when it is killed. */
-import type { Clock, Timer } from "../../protocols/ports.ts";
+/**
+ * The clocks of one simulated process. They drift and step beside the world's, stop while its machine is suspended, and
+ * stop for good when it is killed.
+ */
+import type { Clock, Stop, Timer } from "../../protocols/ports.ts";
 
 /** The shortest pause, in milliseconds: a shorter one would vanish when it is added to the world's time. */
 const RESOLUTION_MS = 0.001;
 
+/** How a process's clocks differ from the world's. */
+export interface ClockSkew {
+  /** How many of its own milliseconds pass in one of the world's. */
+  readonly rate: number;
+  /** How far its wall clock is ahead at the start of its life. */
+  readonly wallOffsetMs: number;
+  /** How many milliseconds its wall clock gains in one of the world's. */
+  readonly wallDrift: number;
+}
+
 /** A process's view of time. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
-  readonly #rate: number;
+  readonly #skew: ClockSkew;
   readonly #bornMs: number;
   #wallOffsetMs: number;
+  /** For how long its monotonic clock has stood still so far. */
+  #suspendedMs = 0;
+  /** Since when it stands still; null while it runs. */
+  #suspendedAtMs: number | null = null;
+  /** Timers that came due while it stood still. */
+  readonly #parked: (() => void)[] = [];
   #dead = false;
 
-  /**
-   * `rate` is how many of its own milliseconds pass in one of the world's; `wallOffsetMs` how far its wall clock is
-   * ahead.
-   */
-  constructor(world: Clock, { rate = 1, wallOffsetMs = 0 }: { rate?: number; wallOffsetMs?: number } = {}) {
+  constructor(world: Clock, skew: ClockSkew) {
     this.#world = world;
-    this.#rate = rate;
+    this.#skew = skew;
     this.#bornMs = world.monotonicMs();
-    this.#wallOffsetMs = wallOffsetMs;
+    this.#wallOffsetMs = skew.wallOffsetMs;
   }
 
   monotonicMs(): number {
-    return (this.#world.monotonicMs() - this.#bornMs) * this.#rate;
+    const worldMs = this.#suspendedAtMs ?? this.#world.monotonicMs();
+    return (worldMs - this.#bornMs - this.#suspendedMs) * this.#skew.rate;
   }
 
   wallMs(): number {
-    return this.#world.wallMs() + this.#wallOffsetMs;
+    const driftMs = (this.#world.monotonicMs() - this.#bornMs) * this.#skew.wallDrift;
+    return this.#world.wallMs() + this.#wallOffsetMs + driftMs;
   }
 
   after(delayMs: number, fire: () => void): Timer {
-    return this.#world.after(delayMs <= 0 ? 0 : Math.max(delayMs / this.#rate, RESOLUTION_MS), () => {
-      if (!this.#dead) fire();
-    });
+    const worldMs = delayMs <= 0 ? 0 : Math.max(delayMs / this.#skew.rate, RESOLUTION_MS);
+    let isCancelled = false;
+    let armed: Timer;
+    const arm = (leftMs: number): void => {
+      const suspendedMs = this.#suspendedMs;
+      armed = this.#world.after(leftMs, () => {
+        if (this.#dead || isCancelled) return;
+        const behindMs = (): number => this.#suspendedMs - suspendedMs;
+        if (this.#suspendedAtMs !== null) this.#parked.push(() => arm(behindMs()));
+        else if (behindMs() > 0) arm(behindMs());
+        else fire();
+      });
+    };
+    arm(worldMs);
+    return {
+      cancel: () => {
+        isCancelled = true;
+        armed.cancel();
+      },
+    };
   }
 
   soon(run: () => void): void {
@@ -46,6 +80,17 @@ export class ProcessClock implements Clock {
   /** Steps this process's wall clock. */
   stepWall(ms: number): void {
     this.#wallOffsetMs += ms;
+  }
+
+  /** Stops the monotonic clock, as where a machine is suspended. The result lets it go on; timers wait that much. */
+  suspend(): Stop {
+    this.#suspendedAtMs ??= this.#world.monotonicMs();
+    return () => {
+      if (this.#suspendedAtMs === null) return;
+      this.#suspendedMs += this.#world.monotonicMs() - this.#suspendedAtMs;
+      this.#suspendedAtMs = null;
+      for (const arm of this.#parked.splice(0)) arm();
+    };
   }
 
   /** No timer set on this clock fires any more. */

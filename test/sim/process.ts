@@ -2,7 +2,7 @@
  * One simulated process of Vigil: the real services on clocks, links and wires that can fail. It can be killed and
  * started again.
  */
-import type { Random, ServiceName } from "../../protocols/ports.ts";
+import type { Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
@@ -10,9 +10,11 @@ import { createKube } from "../../services/runtime/kube.ts";
 import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import { Standstill } from "../support/standstill.ts";
+import { ApiPath } from "./api-path.ts";
 import { CALM_WIRE, FaultyWire, type WireFaults } from "./faulty-wire.ts";
 import type { Link, Network } from "./network.ts";
-import { ProcessClock } from "./process-clock.ts";
+import { type ClockSkew, ProcessClock } from "./process-clock.ts";
 
 /** Figures that nobody reads: keeping them would be a tenth of a run. */
 const UNCOUNTED: ReadableMetrics = {
@@ -21,6 +23,11 @@ const UNCOUNTED: ReadableMetrics = {
   histogram: () => ({ observe: () => {} }),
   text: async () => "",
 };
+
+/** A stop that outlasts every timeout of a request and every pulse. */
+const LONG_STOP_MS = 60_000;
+/** A read that is older than this has timed out before its answer is taken. */
+const READ_TIMEOUT_MS = 10_000;
 
 /** What the world lends a process. */
 export interface ProcessWorld {
@@ -36,14 +43,17 @@ export interface ProcessWorld {
   readonly chance: (purpose: string) => Random;
 }
 
-/** How a process's clocks differ from the world's. */
-export interface ClockSkew {
-  readonly rate: number;
-  readonly wallOffsetMs: number;
+/** How a process is stopped. */
+export interface StopOptions {
+  /** Whether its monotonic clock stops too, as where its machine is suspended. */
+  readonly clockStops: boolean;
+  /** After how long its peers break their connections to it, in milliseconds; infinite for never. */
+  readonly peersWaitMs: number;
 }
 
 interface Life {
   readonly clock: ProcessClock;
+  readonly standstill: Standstill;
   readonly link: Link;
   readonly wire: FaultyWire;
   readonly controller: Controller;
@@ -56,8 +66,11 @@ export class SimulatedProcess {
   readonly #services: readonly ServiceName[];
   readonly #world: ProcessWorld;
   readonly #skew: ClockSkew;
+  /** Its way to the API server, whichever life it lives. */
+  readonly apiPath: ApiPath;
   #life: Life | null = null;
   #lives = 0;
+  #stoppedUntilMs = Number.NEGATIVE_INFINITY;
   #wireFaults: WireFaults = CALM_WIRE;
 
   constructor(name: string, services: readonly ServiceName[], world: ProcessWorld, skew: ClockSkew) {
@@ -65,6 +78,8 @@ export class SimulatedProcess {
     this.#services = services;
     this.#world = world;
     this.#skew = skew;
+    const { clock, count, chance } = world;
+    this.apiPath = new ApiPath({ clock, count, random: chance(`path/${name}`) });
   }
 
   get running(): boolean {
@@ -98,15 +113,20 @@ export class SimulatedProcess {
     const { network, api, profile, chance } = this.#world;
     const life = `${this.name}/${this.#lives}`;
     const clock = new ProcessClock(this.#world.clock, this.#skew);
-    const link = network.link(life, this.name);
+    const standstill = new Standstill(clock);
+    const link = network.link({ name: life, member: this.name, read: (take) => standstill.read(take) });
     const random = chance(`wire/${life}`);
-    const wire = new FaultyWire({ wire: api.wire, clock, random, writer: this.name, count: this.#world.count });
+    // The network goes on while the process stands still.
+    const networkClock = new ProcessClock(this.#world.clock, this.#skew);
+    const { count } = this.#world;
+    const wire = new FaultyWire({ wire: api.wire, clock: networkClock, random, writer: this.name, count });
     if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
     const [log, metrics] = [recordingLog(), UNCOUNTED];
-    const kube = createKube({ wire, clock, random: chance(`kube/${life}`), log, metrics, profile });
+    const io = { clock: standstill.clock, wire: standstill.wire(this.apiPath.over(wire)) };
+    const kube = createKube({ ...io, random: chance(`kube/${life}`), log, metrics, profile });
     const controller = startController({
-      clock,
+      clock: io.clock,
       random: chance(`services/${life}`),
       log,
       metrics,
@@ -121,7 +141,48 @@ export class SimulatedProcess {
       // A crash loop ends the process; the world starts it again, as a cluster would.
       fatal: () => this.kill(),
     });
-    this.#life = { clock, link, wire, controller, log };
+    this.#life = { clock, standstill, link, wire, controller, log };
+  }
+
+  /**
+   * Stops it, as SIGSTOP does: timers do not fire, and what comes lies unread. The result lets it go on. Null where it
+   * is dead or stopped already.
+   */
+  suspend({ clockStops, peersWaitMs }: StopOptions): Stop | null {
+    const life = this.#life;
+    if (life === null || life.standstill.isStill) return null;
+    const { clock: world, network, count } = this.#world;
+    const sinceMs = world.monotonicMs();
+    life.standstill.begin();
+    const resumeClock = clockStops ? life.clock.suspend() : () => {};
+    let reconnect: Stop = () => {};
+    const timer = Number.isFinite(peersWaitMs)
+      ? world.after(peersWaitMs, () => {
+          this.apiPath.breakConnections();
+          reconnect = network.cut(life.link, { up: true, down: true });
+        })
+      : null;
+    return () => {
+      timer?.cancel();
+      if (this.#life !== life) return;
+      const stoppedMs = world.monotonicMs() - sinceMs;
+      count(stoppedMs > LONG_STOP_MS ? "process stopped for more than a minute" : "process stopped");
+      if (clockStops) count("process stopped together with its clock");
+      this.#stoppedUntilMs = world.monotonicMs();
+      resumeClock();
+      life.standstill.end();
+      reconnect();
+    };
+  }
+
+  /**
+   * For how long what it reads from the API may have been old when it was written upon, beyond the usual: paths hold up
+   * requests, and a stopped process reads late.
+   */
+  get delayMaxMs(): number {
+    const nowMs = this.#world.clock.monotonicMs();
+    const isFresh = nowMs - this.#stoppedUntilMs < READ_TIMEOUT_MS;
+    return this.apiPath.delayMaxMs(nowMs) + (isFresh ? READ_TIMEOUT_MS : 0);
   }
 
   /** Ends it without a word. */
@@ -131,6 +192,8 @@ export class SimulatedProcess {
     this.#life = null;
     this.#world.disturbed("death");
     life.clock.kill();
+    life.standstill.kill();
+    this.apiPath.closeConnections();
     life.link.close();
     life.wire.kill();
   }

@@ -8,8 +8,8 @@ interface Sign {
   readonly atMs: number;
 }
 
-/** A lease and a status may come together; checks need to know of the sign before them. */
-const SIGNS_KEPT = 4;
+/** A write may rest on a read that is a minute old; checks need to know of the signs before it. */
+const SIGNS_KEPT = 16;
 
 /** Signs of life by node; all instants are on the world's wall clock. */
 export class SignsOfLife {

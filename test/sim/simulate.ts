@@ -133,8 +133,8 @@ class Run {
     this.#processes = swarm.processes.map((services, index) => {
       const chance = drawn(`skew/p${index + 1}`);
       const skew = drifts
-        ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * 10 * SECOND }
-        : { rate: 1, wallOffsetMs: 0 };
+        ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * 10 * SECOND, wallDrift: 0 }
+        : { rate: 1, wallOffsetMs: 0, wallDrift: 0 };
       return new SimulatedProcess(`p${index + 1}`, services, world, skew);
     });
     api.store.collection("nodes").listen((change) => this.#see("node", change));
@@ -263,7 +263,7 @@ class Run {
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");
-    if (sinceMs <= this.#roundTripMs) {
+    if (sinceMs <= this.#roundTripMs + this.#around().delayMaxMs) {
       this.#marks.count("node recovered within the round trip of a deletion");
       return;
     }
@@ -273,8 +273,10 @@ class Run {
   }
 
   #around(): Surroundings {
-    const { clock, signs } = this.#world;
+    const { clock, signs, writer } = this.#world;
+    const delayMaxMs = this.#processes.find(({ name }) => name === writer)?.delayMaxMs ?? 0;
     return {
+      delayMaxMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,

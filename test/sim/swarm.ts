@@ -5,7 +5,10 @@ import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
 
-/** The classes of fault. Half of them are off in any run. */
+/**
+ * The classes of fault. Half of the first ones are off in any run, and two thirds of those from `apiCuts` on. A new one
+ * goes last: a kept seed names the last class that it was found with.
+ */
 export const FAULT_CLASSES = [
   "loss",
   "lostPulses",
@@ -36,9 +39,17 @@ export const FAULT_CLASSES = [
   "tolerationEdits",
   "humanTaints",
   "cordons",
+  "apiCuts",
+  "standstills",
+  "slowApi",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
+
+/** The last class that is on in every second run. */
+const LAST_COMMON_CLASS: FaultClass = "cordons";
+/** Classes that are drawn only on request, because faults that they find are not repaired yet. */
+const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>(["apiCuts", "standstills", "slowApi"]);
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
 export type ZoneLabels = "stable" | "beta" | "none";
@@ -68,11 +79,25 @@ export interface Swarm {
 }
 
 const SECOND = 1000;
+/** The share of the seeds in which a common class is on, and a rarer one. */
+const COMMON_SHARE = 0.5;
+const RARE_SHARE = 1 / 3;
+/** The share of the runs with stopped processes that go on for much longer. */
+const LONG_SHARE = 0.1;
+const LONGER_MS = 600_000;
 /** The share of the seeds that each plot gets. */
 const PLOT_SHARE = 0.07;
 
+/** Which classes a seed draws from, where it is not the usual ones. */
+export interface DrawOptions {
+  /** The last class that is drawn: a seed that was found before the later ones came goes without them. */
+  readonly upTo?: FaultClass;
+  /** Classes that are on in any case. */
+  readonly with?: readonly FaultClass[];
+}
+
 /** The run that a seed stands for. Every drawn thing has a stream of its own, so a new one changes no other. */
-export function drawSwarm(seed: number): Swarm {
+export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const chance = (what: string): Random => chanceOf(seed, what);
   const swarm: Swarm = {
     seed,
@@ -82,14 +107,26 @@ export function drawSwarm(seed: number): Swarm {
     toleration: "any",
     processes: drawProcesses(chance),
     profile: drawProfile(chance),
-    faults: new Set(FAULT_CLASSES.filter((name) => chance(`fault/${name}`)() < 0.5)),
+    faults: drawFaults(chance, options),
     safetyMs: between(chance("safety"), 70, 160) * SECOND,
   };
+  // Long enough for a process that is stopped for ten minutes.
+  const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
+  const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
   const plot = PLOT_NAMES.find((name) => chance(`plot/${name}`)() < PLOT_SHARE);
-  return plot === undefined ? swarm : { ...PLOTS[plot].stage(swarm, chance(`stage/${plot}`)), plot };
+  return plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
 }
 
 type Chance = (what: string) => Random;
+
+function drawFaults(chance: Chance, { upTo, with: always = [] }: DrawOptions): Set<FaultClass> {
+  const count = upTo === undefined ? FAULT_CLASSES.length : FAULT_CLASSES.indexOf(upTo) + 1;
+  const isDrawn = (name: FaultClass, index: number): boolean => {
+    const share = index <= FAULT_CLASSES.indexOf(LAST_COMMON_CLASS) ? COMMON_SHARE : RARE_SHARE;
+    return !ON_REQUEST.has(name) && chance(`fault/${name}`)() < share;
+  };
+  return new Set([...FAULT_CLASSES.slice(0, count).filter(isDrawn), ...always]);
+}
 
 function drawZones(chance: Chance): ZonePlan[] {
   const count = between(chance("zones"), 1, 6);

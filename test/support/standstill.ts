@@ -13,6 +13,7 @@ export class Standstill {
   readonly #sockets: Run[] = [];
   readonly #immediates: Run[] = [];
   #isStill = false;
+  #isKilled = false;
 
   constructor(clock: Clock) {
     this.clock = {
@@ -37,7 +38,7 @@ export class Standstill {
 
   /** The wire as the process has it. */
   wire(wire: Wire): Wire {
-    const pass = (run: Run) => this.#pass(this.#sockets, run);
+    const pass = (run: Run) => this.read(run);
     return {
       send: (request, exchange) =>
         wire.send(request, {
@@ -52,13 +53,30 @@ export class Standstill {
     };
   }
 
+  /** Whether the process stands still now. */
+  get isStill(): boolean {
+    return this.#isStill;
+  }
+
+  /** Reads something from a socket: at once, or when the process goes on. */
+  read(run: Run): void {
+    this.#pass(this.#sockets, run);
+  }
+
   begin(): void {
     this.#isStill = true;
   }
 
   end(): void {
     this.#isStill = false;
-    for (const line of [this.#timers, this.#sockets, this.#immediates]) for (const run of line.splice(0)) run();
+    for (const line of [this.#timers, this.#sockets, this.#immediates]) {
+      for (const run of line.splice(0)) if (!this.#isKilled) run();
+    }
+  }
+
+  /** Kills the process: nothing that it kept back happens any more. */
+  kill(): void {
+    this.#isKilled = true;
   }
 
   #pass(line: Run[], run: Run): void {

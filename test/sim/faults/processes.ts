@@ -1,6 +1,9 @@
-/** Faults of Vigil's own processes: crashes and wrong clocks. */
+/** Faults of Vigil's own processes: crashes, stops and wrong clocks. */
 import { between, oneOf } from "../chance.ts";
-import { lasting, type Meddler } from "../meddler.ts";
+import { lasting, lastingFor, type Meddler } from "../meddler.ts";
+
+/** Stops last from a second to ten minutes; half of them less than 25 s. */
+const STOP_MAX_SECONDS = 600;
 
 /** The classes, by name. */
 export const PROCESS_FAULTS = {
@@ -17,6 +20,17 @@ export const PROCESS_FAULTS = {
     act: ({ processes }, random) => {
       oneOf(random, processes).clock?.stepWall(between(random, -5_000, 5_000));
       return undefined;
+    },
+  },
+  standstills: {
+    everySeconds: 50,
+    act: (reach, random) => {
+      const process = oneOf(random, reach.processes);
+      const seconds = Math.round(STOP_MAX_SECONDS ** random());
+      const clockStops = random() < 0.25;
+      const peersWaitMs = oneOf(random, [Number.POSITIVE_INFINITY, between(random, 5, 60) * 1000]);
+      const resume = process.suspend({ clockStops, peersWaitMs });
+      return resume === null ? undefined : lastingFor(reach, seconds, resume);
     },
   },
 } satisfies Record<string, Meddler>;

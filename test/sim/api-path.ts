@@ -1,0 +1,230 @@
+/**
+ * The network path between one process and the API server. It can be cut in several ways, and it can be slow. What it
+ * holds up arrives later, in order, or never. It outlives the process, because a restart repairs no network.
+ */
+import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
+import { isCall, readCall, type Verb } from "../../services/apiserver/routes.ts";
+
+/**
+ * How a path is cut. `requests`: nothing reaches the server, open watches go on. `replies`: requests are carried out,
+ * nothing comes back. `silent`: both, so that open watches stay open and say nothing. `refused`: connections break at
+ * once, and new ones are refused.
+ */
+export const API_CUTS = ["requests", "replies", "silent", "refused"] as const;
+/** One way to cut a path. */
+export type ApiCut = (typeof API_CUTS)[number];
+
+/** How long requests take, by verb, in milliseconds. A verb that is absent is as fast as ever. */
+export type Latencies = Readonly<Partial<Record<Verb, number>>>;
+
+/** Longest latency of a request, in milliseconds. */
+export const LATENCY_MAX_MS = 5_000;
+/** The client gives up a write after 15 s and a read after 10 s; until then a held request may still arrive. */
+const HELD_MAX_MS = 25_000;
+/** A request that takes this long counts as slow in the marks. */
+const SLOW_MS = 2_000;
+
+/** What a path is made of. */
+export interface ApiPathOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
+}
+
+/** The path of one process. */
+export class ApiPath {
+  readonly options: ApiPathOptions;
+  readonly #connections = new Set<Connection>();
+  #cut: ApiCut | null = null;
+  #latencies: Latencies = {};
+  /** When the last cut and the last slowness ended; infinite while they last. */
+  #cutUntilMs = Number.NEGATIVE_INFINITY;
+  #slowUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ApiPathOptions) {
+    this.options = options;
+  }
+
+  get cut(): ApiCut | null {
+    return this.#cut;
+  }
+
+  /** Cuts the path. The result repairs it: connections go on where they were held up, or break. */
+  sever(cut: ApiCut): (outcome: "goOn" | "break") => void {
+    const { count, clock } = this.options;
+    count(`API cut: ${cut}`);
+    this.#cut = cut;
+    this.#cutUntilMs = Number.POSITIVE_INFINITY;
+    if (cut === "refused") this.breakConnections();
+    return (outcome) => {
+      this.#cut = null;
+      this.#cutUntilMs = clock.monotonicMs();
+      if (outcome === "break") this.breakConnections();
+      else for (const connection of this.#present()) connection.goOn();
+    };
+  }
+
+  /** Makes requests slow. The result ends it. */
+  slow(latencies: Latencies): Stop {
+    this.#latencies = latencies;
+    this.#slowUntilMs = Number.POSITIVE_INFINITY;
+    return () => {
+      this.#latencies = {};
+      this.#slowUntilMs = this.options.clock.monotonicMs();
+    };
+  }
+
+  /** Resets every open connection. */
+  breakConnections(): void {
+    for (const connection of this.#present()) connection.reset();
+  }
+
+  /** The process is gone, and with it its connections; a request that has left is carried out all the same. */
+  closeConnections(): void {
+    for (const connection of this.#present()) connection.leave();
+  }
+
+  /**
+   * How long at most the path can hold up a read and the write that rests on it, in milliseconds: what the process
+   * read may be this old when the server carries out the write.
+   */
+  delayMaxMs(nowMs: number): number {
+    const isRecent = (untilMs: number): boolean => nowMs - untilMs < HELD_MAX_MS;
+    return (isRecent(this.#cutUntilMs) ? HELD_MAX_MS : 0) + (isRecent(this.#slowUntilMs) ? HELD_MAX_MS : 0);
+  }
+
+  /** The wire over this path. */
+  over(wire: Wire): Wire {
+    return {
+      send: (request, exchange) => {
+        const connection = new Connection(this, request, exchange, () => this.#connections.delete(connection));
+        this.#connections.add(connection);
+        connection.start(wire, this.#latencyOf(request));
+        return { abort: () => connection.abort() };
+      },
+    };
+  }
+
+  /** The connections of this moment: a reset lets the client open others at once. */
+  #present(): Connection[] {
+    return [...this.#connections];
+  }
+
+  #latencyOf(request: HttpRequest): number {
+    const call = readCall(request);
+    const mostMs = isCall(call) ? (this.#latencies[call.verb] ?? 0) : 0;
+    if (mostMs === 0) return 0;
+    const latencyMs = mostMs * (0.7 + 0.3 * this.options.random());
+    if (latencyMs >= SLOW_MS && isCall(call)) this.options.count(`slow ${call.verb}`);
+    return latencyMs;
+  }
+}
+
+/** One request and its answer on their way. */
+class Connection {
+  readonly #path: ApiPath;
+  readonly #request: HttpRequest;
+  readonly #exchange: HttpExchange;
+  readonly #closed: () => void;
+  readonly #isWatch: boolean;
+  /** What the path holds up now, in order. */
+  readonly #held: (() => void)[] = [];
+  #abortInner: () => void = () => {};
+  /** Parts of the answer that are under way. */
+  #underWay = 0;
+  #dueMs = 0;
+  #isOpen = true;
+
+  constructor(path: ApiPath, request: HttpRequest, exchange: HttpExchange, closed: () => void) {
+    this.#path = path;
+    this.#request = request;
+    this.#exchange = exchange;
+    this.#closed = closed;
+    this.#isWatch = request.path.includes("watch=");
+  }
+
+  /** Sends the request. Half of the latency lies before the server carries it out, half behind. */
+  start(wire: Wire, latencyMs: number): void {
+    const { clock } = this.#path.options;
+    const depart = (): void => this.#depart(wire);
+    this.#dueMs = clock.monotonicMs() + latencyMs;
+    if (latencyMs > 0) clock.after(latencyMs / 2, depart);
+    else if (this.#path.cut === "refused") clock.soon(depart);
+    else depart();
+  }
+
+  /** Passes on what was held up. */
+  goOn(): void {
+    for (const pass of this.#held.splice(0)) pass();
+  }
+
+  reset(): void {
+    this.#end(() => this.#exchange.failed({ message: "read ECONNRESET", sent: true }));
+    this.#abortInner();
+  }
+
+  abort(): void {
+    this.#end(() => {});
+    this.#abortInner();
+  }
+
+  leave(): void {
+    this.#end(() => {});
+    if (this.#isWatch) this.#abortInner();
+  }
+
+  #depart(wire: Wire): void {
+    const { cut, options } = this.#path;
+    if (!this.#isOpen) return;
+    if (cut === "refused") {
+      this.#end(() => this.#exchange.failed({ message: "connect ECONNREFUSED", sent: false }));
+      return;
+    }
+    if (cut === "requests" || cut === "silent") {
+      options.count("request held up by a cut");
+      this.#held.push(() => this.#depart(wire));
+      return;
+    }
+    const exchange = this.#exchange;
+    const sent = wire.send(this.#request, {
+      response: (status, headers) => this.#arrive(() => exchange.response(status, headers)),
+      data: (chunk) => this.#arrive(() => exchange.data(chunk)),
+      end: () => this.#arrive(() => this.#end(() => exchange.end())),
+      failed: (problem) => this.#arrive(() => this.#end(() => exchange.failed(problem))),
+    });
+    this.#abortInner = () => sent.abort();
+  }
+
+  /** Takes a part of the answer at the server's end of the path. */
+  #arrive(piece: () => void): void {
+    const { clock } = this.#path.options;
+    const leftMs = this.#dueMs - clock.monotonicMs();
+    if (leftMs <= 0 && this.#underWay === 0) {
+      this.#deliver(piece);
+      return;
+    }
+    this.#underWay += 1;
+    clock.after(leftMs, () => {
+      this.#underWay -= 1;
+      this.#deliver(piece);
+    });
+  }
+
+  #deliver(piece: () => void): void {
+    const { cut, options } = this.#path;
+    if (!this.#isOpen) return;
+    if (cut === "replies" || cut === "silent") {
+      options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
+      this.#held.push(piece);
+    } else piece();
+  }
+
+  #end(last: () => void): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#held.length = 0;
+    this.#closed();
+    last();
+  }
+}

@@ -30,12 +30,6 @@ interface Try {
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/**
- * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come
- * back while the write waited.
- */
-const LOOK_AGE_MAX_MS = 1000;
-
 /** Whether two asks want the same of the same node, whatever versions and signs of life they rest on. */
 export function isSameWish(ask: NodeAsk, earlier: NodeAsk): boolean {
   return wishOf(ask) === wishOf(earlier);
@@ -53,13 +47,13 @@ function wishOf({ type, body }: NodeAsk): string {
  * heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is two requests and not three.
  */
 export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Report): void {
-  const settle = (live: ObservedNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void => {
+  const settle = (live: ObservedNode | null, leaseReadAtMs?: number): void => {
     if (isTakenBack(newest())) report(unwritten("ok", "the verdict asked for before is taken back"));
-    else write(io, { ask, sendBeforeMs }, decide(ask, live, io.clock.wallMs()), report);
+    else write(io, { ask, leaseReadAtMs }, decide(ask, live, io.clock.wallMs()), report);
   };
   const proceed = (live: ObservedNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
-    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
+    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
   };
   if (isTakenBack(newest())) settle(null);
   else if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
@@ -118,7 +112,7 @@ function readNode(
 
 function write(
   io: Io,
-  { ask, sendBeforeMs }: { readonly ask: NodeAsk; readonly sendBeforeMs: number },
+  { ask, leaseReadAtMs }: { readonly ask: NodeAsk; readonly leaseReadAtMs: number | undefined },
   decision: Decision,
   report: Report,
 ): void {
@@ -132,7 +126,9 @@ function write(
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
-  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), sendBeforeMs, ...subresource };
+  // A kubelet may have come back while a verdict waited: the lease that bears it out must be read shortly before.
+  const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
+  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
   io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => {
     report({ ...written(reply, change), isOnce: isTurn(ask) });
   });

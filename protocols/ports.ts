@@ -132,15 +132,12 @@ export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
   readonly subresource?: "status";
-  /**
-   * When the oldest live read that this write rests on was answered, on the monotonic clock. A write whose turn comes
-   * when that read has become too old is not sent, and fails as late. How old is too old follows the server's latency.
-   */
-  readonly readAtMs?: number;
+  /** On the monotonic clock. A write whose turn comes later rests on old reads: it is not sent, and fails as late. */
+  readonly sendBeforeMs?: number;
 } & (
   | { readonly verb: "create"; readonly body: unknown }
   | { readonly verb: "update"; readonly body: unknown }
-  | { readonly verb: "patch"; readonly patch: "strategic" | "merge"; readonly body: unknown }
+  | { readonly verb: "patch"; readonly patch: "strategic" | "merge" | "json"; readonly body: unknown }
   | {
       readonly verb: "delete";
       /** The object must still be this one; the API answers conflict otherwise. */
@@ -159,8 +156,6 @@ export type WriteRequest = {
 export interface ReadPlace {
   readonly urgency: Urgency;
   readonly stepsBefore: 1 | 2;
-  /** Called when the read is sent, so that another one can go beside it; never when it is answered unsent. */
-  readonly sent?: () => void;
 }
 
 /** What came of a read. `unknown` cannot happen: a read without reply has failed. */
@@ -178,7 +173,7 @@ export type WriteReply =
   | {
       readonly outcome: "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" | "shadowed";
       readonly detail: string;
-      /** It stayed unsent because its turn came when the reads behind it were too old: only the wait has failed. */
+      /** It stayed unsent because its turn came after `sendBeforeMs`: nothing has failed but the wait. */
       readonly isLate?: boolean;
     }
   | { readonly outcome: "throttled"; readonly detail: string; readonly retryAfterMs: number };

@@ -42,7 +42,7 @@ function apply(root: JsonObject, operation: Operation): void {
   const { op, path } = operation;
   switch (op) {
     case "test":
-      if (!sameJson(read(root, path), operation.value ?? null)) {
+      if (!sameJson(found(root, path) ?? null, operation.value ?? null)) {
         throw new InapplicablePatch(`testing value ${path} failed: test failed`);
       }
       return;
@@ -91,11 +91,16 @@ function missing(path: string): InapplicablePatch {
   return new InapplicablePatch(`doc is missing path: ${path}: missing value`);
 }
 
-function read(root: JsonObject, path: string): Json {
+/** What a pointer names, undefined where its parent lacks it: the real server takes that for null in a test. */
+function found(root: JsonObject, path: string): Json | undefined {
   const { parent, last } = locate(root, path);
-  const found = childOf(parent, last);
-  if (found === undefined) throw missing(path);
-  return found;
+  return childOf(parent, last);
+}
+
+function read(root: JsonObject, path: string): Json {
+  const value = found(root, path);
+  if (value === undefined) throw missing(path);
+  return value;
 }
 
 function write(root: JsonObject, path: string, value: Json, how: "add" | "replace"): void {

@@ -4,12 +4,27 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { type Io, type ObjectRef, type ReadPlace, type ReadReply, Urgency } from "../../protocols/ports.ts";
+import {
+  type Io,
+  type KubeObject,
+  type ObjectRef,
+  type ReadPlace,
+  type ReadReply,
+  Urgency,
+} from "../../protocols/ports.ts";
+import { guardedPatch, type VersionedPatch } from "../runtime/guarded-patch.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
 import { unread, unwritten, written } from "../runtime/write-result.ts";
-import { type Decision, decideConditions, decideLabels, decideTaints, refutesSilence } from "./node-writer.policy.ts";
+import {
+  type Decision,
+  decideConditions,
+  decideLabels,
+  decideTaints,
+  type NodePatch,
+  refutesSilence,
+} from "./node-writer.policy.ts";
 
 type NodeAskType = "asked.condition" | "asked.taint" | "asked.label";
 
@@ -28,7 +43,19 @@ interface Try {
   readonly newest: () => NodeAsk;
 }
 
+/** A node as it was just read: as the product projects it, and as the API sent it. */
+interface LiveNode {
+  readonly node: ObservedNode;
+  readonly object: KubeObject;
+}
+
 const projection = { interner: new Interner(), problem: () => {} };
+
+/**
+ * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come
+ * back while the write waited.
+ */
+const LOOK_AGE_MAX_MS = 1000;
 
 /** Whether two asks want the same of the same node, whatever versions and signs of life they rest on. */
 export function isSameWish(ask: NodeAsk, earlier: NodeAsk): boolean {
@@ -43,17 +70,18 @@ function wishOf({ type, body }: NodeAsk): string {
 
 /**
  * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
- * node as it is read live. Before `Unknown` the lease is read live every time. A node's version is told with its
- * heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is two requests and not three.
+ * node as it is read live, whatever changes about it meanwhile that the ask does not rest on. Before `Unknown` the
+ * lease is read live every time. A node's version is told with its heartbeats, so a silent one is seldom read: of a
+ * thousand verdicts at once each is two requests and not three.
  */
 export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Report): void {
-  const settle = (live: ObservedNode | null, leaseReadAtMs?: number): void => {
+  const settle = (live: LiveNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void => {
     if (isTakenBack(newest())) report(unwritten("ok", "the verdict asked for before is taken back"));
-    else write(io, { ask, leaseReadAtMs }, decide(ask, live, io.clock.wallMs()), report);
+    else write(io, { ask, live, sendBeforeMs }, decide(ask, live?.node ?? null, io.clock.wallMs()), report);
   };
-  const proceed = (live: ObservedNode | null): void => {
+  const proceed = (live: LiveNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
-    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
+    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
   };
   if (isTakenBack(newest())) settle(null);
   else if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
@@ -98,21 +126,24 @@ function readNode(
   io: Io,
   ask: NodeAsk,
   stepsBefore: ReadPlace["stepsBefore"],
-  withNode: (live: ObservedNode) => void,
+  withNode: (live: LiveNode) => void,
   report: Report,
 ): void {
   const take = (reply: ReadReply): void => {
-    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
-    if (node !== null) withNode(node);
-    else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
-    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
+    if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
+    else if (reply.outcome !== "ok") report(unread("node", reply));
+    else {
+      const node = projectNode(reply.object, projection);
+      if (node === null) report(unwritten("failed", "the node read makes no sense"));
+      else withNode({ node, object: reply.object });
+    }
   };
   io.kube.read(refOf(ask.body.node), take, { urgency: urgencyOf(ask), stepsBefore });
 }
 
 function write(
   io: Io,
-  { ask, leaseReadAtMs }: { readonly ask: NodeAsk; readonly leaseReadAtMs: number | undefined },
+  { ask, live, sendBeforeMs }: { readonly ask: NodeAsk; readonly live: LiveNode | null; readonly sendBeforeMs: number },
   decision: Decision,
   report: Report,
 ): void {
@@ -126,12 +157,23 @@ function write(
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
-  // A kubelet may have come back while a verdict waited: the lease that bears it out must be read shortly before.
-  const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
-  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
-  io.kube.write({ ...where, verb: "patch", patch: "strategic", body }, (reply) => {
+  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), sendBeforeMs, ...subresource };
+  io.kube.write({ ...where, verb: "patch", ...patchOf(body, live) }, (reply) => {
     report({ ...written(reply, change), isOnce: isTurn(ask) });
   });
+}
+
+/** A patch of a node that was read live is bound to what it rests on; any other to the version that the ask names. */
+function patchOf(
+  body: NodePatch,
+  live: LiveNode | null,
+): { readonly patch: "strategic" | "json"; readonly body: unknown } {
+  const guarded = live === null || !isVersioned(body) ? null : guardedPatch(body, live.object);
+  return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
+}
+
+function isVersioned(patch: NodePatch): patch is VersionedPatch {
+  return patch.metadata.resourceVersion !== undefined;
 }
 
 /** A turn is paid for with a token of its zone: only the zone grants it again. */

@@ -3,6 +3,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../runtime/api-time.ts";
+import type { VersionedPatch } from "../runtime/guarded-patch.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { isSwappable, swapOf, taintSwapText } from "../runtime/taint-swap.ts";
 import { taintName } from "../runtime/toleration.ts";
@@ -11,9 +12,21 @@ import { taintName } from "../runtime/toleration.ts";
  * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.
  */
 export type Decision =
-  | { readonly kind: "write"; readonly change: string; readonly body: unknown }
+  | { readonly kind: "write"; readonly change: string; readonly body: NodePatch }
   | { readonly kind: "so already" }
   | { readonly kind: "refused" | "gone"; readonly detail: string };
+
+/** A strategic merge patch of a node. One of labels rests on no version of it. */
+export type NodePatch = VersionedPatch | LabelPatch;
+
+interface LabelPatch {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion?: undefined;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string | null>>;
+  };
+}
 
 /** What an ask is compared with: the node it names, as it was when asked or as just read. */
 export type Known = Pick<ObservedNode, "uid" | "resourceVersion">;

@@ -55,8 +55,8 @@ export function isExpired(refusal: Refusal): boolean {
   return refusal.status === 410 || refusal.reason === "Expired" || refusal.reason === "Gone";
 }
 
-/** What came of a write. */
-export function writeReplyOf(answer: Answer, ref: ObjectRef): WriteReply {
+/** What came of a write. A JSON patch that does not apply to the object as it is now has met a conflict. */
+export function writeReplyOf(answer: Answer, ref: ObjectRef, isJsonPatch = false): WriteReply {
   if (answer.kind === "lost") {
     const late = answer.isLate === true ? { isLate: true } : {};
     return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message, ...late };
@@ -67,6 +67,9 @@ export function writeReplyOf(answer: Answer, ref: ObjectRef): WriteReply {
   const throttled = throttledBy(refusal);
   if (throttled !== null) return throttled;
   if (WEBHOOK_DENIAL.test(detail)) return { outcome: "denied", detail };
+  // An object that is not valid is told by its fields.
+  const isInapplicable = isJsonPatch && refusal.status === 422 && refusal.fields.length === 0;
+  if (isInapplicable) return { outcome: "conflict", detail };
   return { outcome: refusedWrite(refusal), detail };
 }
 

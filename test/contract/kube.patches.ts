@@ -146,6 +146,30 @@ export function patchesContract(client: () => RawClient): void {
     expect(failed.status).toBe(422);
   });
 
+  test("a JSON patch tests for null where a field is missing, and is bound to no version of the object", async () => {
+    await nodeWithConditions("p-guarded");
+    const path = nodePath("p-guarded", "/status");
+    const { object } = await client().get(nodePath("p-guarded"));
+    const { conditions } = object.status as { conditions: unknown[] };
+    const guards = [
+      { op: "test", path: "/metadata/uid", value: object.metadata.uid },
+      { op: "test", path: "/metadata/annotations", value: null },
+      { op: "test", path: "/status/conditions/2", value: conditions[2] },
+    ];
+    const change = { op: "replace", path: "/status/conditions/2", value: condition("Ready", "Unknown") };
+    await client().patch(nodePath("p-guarded"), SMP, { metadata: { labels: { moved: "on" } } });
+    const patched = await client().patch(path, "json-patch", [...guards, change]);
+    expect(patched.status).toBe(200);
+    expect(patched.object.status).toMatchObject({ conditions: [{}, {}, condition("Ready", "Unknown")] });
+    expect((await client().patch(path, "json-patch", [...guards, change])).status).toBe(422);
+    const added = { op: "add", path: "/metadata/annotations", value: { a: "b" } };
+    const annotated = await client().patch(nodePath("p-guarded"), "json-patch", [...guards.slice(0, 2), added]);
+    expect(annotated.status).toBe(200);
+    expect((await client().patch(nodePath("p-guarded"), "json-patch", [...guards.slice(0, 2), added])).status).toBe(
+      422,
+    );
+  });
+
   test("node addresses are replaced with a trailing $patch replace (R9.26)", async () => {
     await client().post(NODES, nodeNamed("p-addresses"));
     const addresses = (hostname: string) => [

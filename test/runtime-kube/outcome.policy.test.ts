@@ -51,6 +51,13 @@ describe("a write", () => {
     expect(writeReplyOf(given, ref).outcome).toBe(outcome);
   });
 
+  test("by a JSON patch that does not apply any more has met a conflict, one with an invalid result is denied", () => {
+    const invalid = failure(422, "Invalid", "why", { causes: [{ field: "spec.taints" }] });
+    expect(writeReplyOf(failure(422, "Invalid"), ref, true).outcome).toBe("conflict");
+    expect(writeReplyOf(invalid, ref, true).outcome).toBe("denied");
+    expect(writeReplyOf(failure(422, "Invalid", denial), ref, true).outcome).toBe("denied");
+  });
+
   test("that is ok brings the object as the server has it now", () => {
     expect(writeReplyOf(answer(200, object), ref)).toEqual({ outcome: "ok", object });
   });

@@ -44,12 +44,13 @@ export const judgedNode = z.object({
 export const judgedZone = z.object({
   zone: z.string(),
   state: zoneStateSchema,
+  /** When the zone entered this state or was halted; the next owner continues it. */
   since: instant,
   size: z.number(),
   notReady: z.number(),
   /** Tokens per second that the zone's bucket gains now. */
   taintsPerSecond: z.number(),
-  /** Tokens in the bucket now. */
+  /** Tokens in the bucket now; below 0 after two owners have granted at once. */
   tokens: z.number(),
   queueLength: z.number(),
   /** Whether the all-zones rule stops this zone (R6.10). */

@@ -115,7 +115,7 @@ export const MESSAGES = {
     schema: askedTaint,
     ...byNode,
     from: "node, zone",
-    to: "node-writer, ledger",
+    to: "node-writer, zone, ledger",
     purpose: "taints on and off a node, in one patch",
   }),
   "asked.label": define({
@@ -143,7 +143,7 @@ export const MESSAGES = {
     schema: askedDrain,
     ...byNode,
     from: "zone",
-    to: "node, ledger",
+    to: "node, zone, ledger",
     purpose: "a node's turn to be drained has come (direct mode)",
   }),
   "asked.resync": define({

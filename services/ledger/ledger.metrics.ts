@@ -76,7 +76,11 @@ function own(metrics: Metrics) {
     ]),
     zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", zone),
     zonePace: gauge("vigil_zone_taints_per_second", "Nodes per second the zone may taint NoExecute at present.", zone),
-    zoneTokens: gauge("vigil_zone_tokens", "Tokens in the zone's bucket: nodes it may taint at once.", zone),
+    zoneTokens: gauge(
+      "vigil_zone_tokens",
+      "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.",
+      zone,
+    ),
     zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait for their turn to be tainted.", zone),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),

@@ -6,15 +6,19 @@ import { zoneTitleOf } from "../runtime/zone-key.ts";
 import {
   atRate,
   type Bucket,
+  bucketWith,
+  charged,
   hasToken,
   newBucket,
   nextTokenAt,
   paid,
   tokensAt,
+  waiting,
   withoutToken,
   withTokenBack,
 } from "./zone.bucket.ts";
-import { announcedState, FIRST_ZONE_LIFE, nextZoneLife, type ZoneLife } from "./zone.machine.ts";
+import type { Grants } from "./zone.grants.ts";
+import { announcedState, FIRST_ZONE_LIFE, lifeAnnounced, nextZoneLife, type ZoneLife } from "./zone.machine.ts";
 import {
   clearAsk,
   damageOf,
@@ -26,23 +30,40 @@ import {
   turnAsk,
   wantsTurn,
 } from "./zone.policy.ts";
-import { ZoneQueue } from "./zone.queue.ts";
+import { type Waiting, ZoneQueue } from "./zone.queue.ts";
 import type { Member, Move, Zone } from "./zone.roster.ts";
 
 /** What an actor needs besides the ports. */
 export interface ZoneActorOptions {
   readonly io: Io;
   readonly zone: string;
+  /** What all zones have granted, this one before it had this owner too. */
+  readonly grants: Grants;
+  /** Since when this process has heard what other owners announce, on the monotonic clock. */
+  readonly listeningSince: number;
   /** Asks to be evaluated again. */
   readonly wake: () => void;
 }
+
+/** What an owner of a zone has announced of it. */
+export interface Announcement {
+  readonly body: BodyOf<"judged.zone">;
+  /** When it was heard, on the monotonic clock. */
+  readonly heardAt: number;
+}
+
+/**
+ * How long a request of an owner that this process never heard may still be under way, in milliseconds. 99 % of writes
+ * take less than 1 s on a healthy API server (the API latency objective of Kubernetes); this allows for a slow one.
+ */
+const UNHEARD_REQUEST_MS = 5000;
 
 /** What the whole cluster looks like to a zone at this moment. */
 export interface Circumstances {
   readonly zone: Zone;
   readonly outlook: Outlook;
-  /** What was last announced of the zone, whoever minded it then; null when nothing is remembered. */
-  readonly announced: BodyOf<"judged.zone"> | null;
+  /** What was last announced of the zone, by whichever owner; null when nothing was heard. */
+  readonly announced: Announcement | null;
 }
 
 /** A zone of which this process is the owner. */
@@ -54,16 +75,12 @@ export class ZoneActor {
   readonly #clearing: Repetition<string>;
   #life: ZoneLife = FIRST_ZONE_LIFE;
   #since: number;
-  /** What was announced before this owner began, until it is known whether that goes on. */
-  #inherited: BodyOf<"judged.zone"> | null = null;
   /** Null until the whole cluster has been seen once: till then the actor is silent. */
   #bucket: Bucket | null = null;
   #zone: Zone | null = null;
   #announced = "";
   /** Whether the zone had no member when it was last announced. */
   #isToldEmpty = false;
-  /** Id of the ask that the last turn led to. */
-  #lastTurn: string | null = null;
   #timer: Timer | null = null;
 
   constructor(options: ZoneActorOptions) {
@@ -77,8 +94,6 @@ export class ZoneActor {
     if (this.#bucket === null) return;
     const was = this.#isHere(before) ? before : null;
     const is = this.#isHere(after) ? after : null;
-    const now = this.#options.io.clock.monotonicMs();
-    if (was !== null && is !== null && hasLanded(was, is)) this.#bucket = paid(this.#bucket, now, now);
     if (is !== null) this.#place(is);
     else if (was !== null) this.#drop(was.observed.node);
   }
@@ -88,14 +103,13 @@ export class ZoneActor {
     const { zone, outlook, announced } = circumstances;
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
-    if (this.#bucket === null) this.#inherit(announced);
+    if (this.#bucket === null && announced !== null) this.#inherit(announced.body);
     const damage = damageOf(zone.count, profile.unhealthyZoneThreshold);
     const isHalted = outlook === "disrupted" || (outlook === "unclear" && this.#life === "Halted");
     this.#enter(nextZoneLife(this.#life, { type: isHalted ? "everyZoneDown" : damage }));
-    if (outlook !== "unclear") this.#inherited = null;
     const perSecond = isHalted ? 0 : taintsPerSecondOf(damage, zone.count.size, profile);
     const now = clock.monotonicMs();
-    if (this.#bucket === null) this.#begin(perSecond, now);
+    if (this.#bucket === null) this.#begin(perSecond, announced, now);
     else this.#bucket = atRate(this.#bucket, perSecond, now);
     if (isHalted && this.#mode === "taint") this.#takeBackTaints(zone, now, cause);
     this.pause();
@@ -114,16 +128,21 @@ export class ZoneActor {
     this.#announce(true, null);
   }
 
-  /**
-   * Takes what came of an ask. A turn that changed nothing, its node being well or gone, gives its token back, unless
-   * another was granted since: then the next would follow that one too soon.
-   */
-  settle({ node, outcome }: BodyOf<"done.write">, ask: string): void {
-    if (outcome === "shadowed") this.#queue.rest(node, ask);
-    if (this.#bucket === null || (outcome !== "refused" && outcome !== "gone")) return;
-    if (!this.#queue.takeBack(node, ask) || ask !== this.#lastTurn) return;
-    this.#bucket = withTokenBack(this.#bucket, this.#options.io.clock.monotonicMs());
+  /** Pays for a taint or a drain of this zone that another owner has granted. */
+  spend(now: number): void {
+    if (this.#bucket !== null) this.#bucket = charged(this.#bucket, now);
+  }
+
+  /** Gives the last token back, because nothing was written for it: its node is well or gone. */
+  refund(now: number): void {
+    if (this.#bucket === null) return;
+    this.#bucket = withTokenBack(this.#bucket, now);
     this.#options.wake();
+  }
+
+  /** Lets a node rest whose grant only shadow mode carried out. */
+  rest(node: string, ask: string): void {
+    this.#queue.rest(node, ask);
   }
 
   /** Takes word that something is written after all: what was only rehearsed is due again. */
@@ -164,29 +183,40 @@ export class ZoneActor {
     const { io, zone } = this.#options;
     io.log.info("zone state changed", { zone: zoneTitleOf(zone), from: this.#life, to: life });
     this.#life = life;
-    this.#since = this.#sinceOf(life);
+    this.#since = io.clock.wallMs();
   }
 
-  #inherit(announced: BodyOf<"judged.zone"> | null): void {
-    this.#inherited = announced;
-    this.#since = this.#sinceOf(this.#life);
+  /** Continues the state that the last owner has announced, since when it did. */
+  #inherit(announced: BodyOf<"judged.zone">): void {
+    this.#life = lifeAnnounced(announced);
+    this.#since = Math.min(announced.since, this.#options.io.clock.wallMs());
   }
 
-  /** Since when the zone is in a state that this owner finds now: longer than that, where it was announced before. */
-  #sinceOf(life: ZoneLife): number {
-    const now = this.#options.io.clock.wallMs();
-    const { state, halted, since = now } = this.#inherited ?? {};
-    const isOn = state === announcedState(life) && halted === (life === "Halted");
-    return isOn ? Math.min(since, now) : now;
-  }
-
-  /** Takes the zone over: its queue from what is judged, its pace from the taints that stand on its nodes. */
-  #begin(perSecond: number, now: number): void {
+  /** Takes the zone over: its queue from what is judged and granted, its bucket from what is known to be spent. */
+  #begin(perSecond: number, announced: Announcement | null, now: number): void {
+    const { zone, grants, io } = this.#options;
     const members = [...(this.#zone?.members.values() ?? [])].sort(inOrderOfWaiting);
-    for (const member of members) this.#place(member);
-    const bucket = newBucket(perSecond, now);
+    for (const member of members) {
+      this.#place(member);
+      const grant = grants.underWay(member.observed.node);
+      if (grant?.uid === member.observed.uid) {
+        this.#queue.granted(grant.node, grant.ask, grant.atMs + pauseMs(1, io.profile));
+      }
+    }
+    const bucket = announced === null ? this.#unheardBucket(perSecond, members, now) : bucketAnnounced(announced);
+    const spentAt = grants.spentAtMs(zone);
+    this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);
+  }
+
+  /**
+   * The bucket of a zone of which no owner was heard: the newest taint that stands is paid for, and so is a request
+   * that may be under way, which is for one of the nodes that wait.
+   */
+  #unheardBucket(perSecond: number, members: readonly Member[], now: number): Bucket {
     const paidAt = this.#lastPaidAt(members, now);
-    this.#bucket = paidAt === null ? bucket : paid(bucket, paidAt, now);
+    const bucket = paidAt === null ? newBucket(perSecond, now) : paid(newBucket(perSecond, now), paidAt, now);
+    const waitMs = this.#options.listeningSince + UNHEARD_REQUEST_MS - now;
+    return this.#queue.size > 0 ? waiting(bucket, Math.max(0, waitMs), now) : bucket;
   }
 
   /** When the last turn was granted, as far as the API tells; in direct mode nothing tells, so it may have been now. */
@@ -204,12 +234,19 @@ export class ZoneActor {
       this.#queue.granted(head.node, ask, now + pauseMs(head.turns + 1, this.#options.io.profile));
       if (ask !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
-        this.#lastTurn = ask;
+        this.#note(head, ask, now);
       }
     }
     const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
     if (againAt === Number.POSITIVE_INFINITY) return;
     this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
+  }
+
+  /** Notes a grant for this owner and the next; a drain does not land, so none is under way. */
+  #note({ node, uid }: Waiting, ask: string, atMs: number): void {
+    const { zone, grants } = this.#options;
+    if (this.#mode === "taint") grants.add({ zone, node, uid, ask, atMs });
+    else grants.spend(zone, atMs, ask);
   }
 
   /** Asks for what a turn brings; the ask's id, or null when the node turned out to need nothing. */
@@ -254,8 +291,6 @@ export class ZoneActor {
   }
 }
 
-/** Whether a taint of ours landed on a node that had none: a turn was spent, whoever granted it. */
-function hasLanded(before: Member, after: Member): boolean {
-  if (before.observed.uid !== after.observed.uid) return false;
-  return ownTaintsOf(before.observed.taints).length === 0 && ownTaintsOf(after.observed.taints).length > 0;
+function bucketAnnounced({ body, heardAt }: Announcement): Bucket {
+  return bucketWith(body.taintsPerSecond, body.tokens, heardAt);
 }

@@ -4,7 +4,7 @@
 export interface Bucket {
   /** Tokens per second while not stopped, a float32 widened to double (R7.8). */
   readonly perSecond: number;
-  /** Tokens at `at`, from 0 to BURST. */
+  /** Tokens at `at`, from -DEBT_MAX to BURST. */
   readonly tokens: number;
   readonly at: number;
   /** A stopped bucket never grants. A flag, because upstream's "never" limiter passes for one of rate 1 (L12). */
@@ -13,11 +13,26 @@ export interface Bucket {
 
 /** Tokens a bucket can hold (section 1.5). */
 const BURST = 1;
+/** Tokens a bucket can owe: two owners may both grant before they hear each other, and then pay for both. */
+const DEBT_MAX = 1;
 const SECOND_MS = 1000;
 
 /** A full bucket, as a new zone gets it (R2.18); a rate of 0 or less is a stopped one (R7.10, step 2 of 7.5). */
 export function newBucket(perSecond: number, now: number): Bucket {
   return { perSecond, tokens: perSecond > 0 ? BURST : 0, at: now, stopped: perSecond <= 0 };
+}
+
+/** The bucket as another owner has announced it: with so many tokens at `at`. */
+export function bucketWith(perSecond: number, tokens: number, at: number): Bucket {
+  return { ...newBucket(perSecond, at), tokens: perSecond > 0 ? Math.max(-DEBT_MAX, Math.min(BURST, tokens)) : 0 };
+}
+
+/**
+ * The bucket with its first token not before `waitMs` from now, or when an empty one would have it if that is sooner.
+ */
+export function waiting(bucket: Bucket, waitMs: number, now: number): Bucket {
+  const tokens = Math.max(0, BURST - (waitMs / SECOND_MS) * bucket.perSecond);
+  return { ...bucket, tokens: Math.min(tokensAt(bucket, now), tokens), at: now };
 }
 
 /** Tokens in the bucket now. A clock that went back adds none and takes none (R7.9). */
@@ -43,6 +58,12 @@ export function withoutToken(bucket: Bucket, now: number): Bucket {
   return { ...bucket, tokens: Math.max(0, tokensAt(bucket, now) - BURST), at: now };
 }
 
+/** The bucket after a grant of another owner, which may have come beside one of this owner. */
+export function charged(bucket: Bucket, now: number): Bucket {
+  if (bucket.stopped) return bucket;
+  return { ...bucket, tokens: Math.max(-DEBT_MAX, tokensAt(bucket, now) - BURST), at: now };
+}
+
 /** The bucket with a token given back, because the turn it paid for changed nothing. */
 export function withTokenBack(bucket: Bucket, now: number): Bucket {
   if (bucket.stopped) return bucket;
@@ -50,9 +71,8 @@ export function withTokenBack(bucket: Bucket, now: number): Bucket {
 }
 
 /**
- * The bucket of a zone in which a taint was put on a node at `paidAt`: it cannot hold more than has been gained since.
- * Told of every taint that lands, whoever granted it, two owners of one zone keep the rate together, and so does the
- * next owner.
+ * The bucket of a zone that spent a token at `paidAt`, which is all that is known of it: it holds what was gained
+ * since.
  */
 export function paid(bucket: Bucket, paidAt: number, now: number): Bucket {
   const gained = (Math.max(0, now - paidAt) / SECOND_MS) * bucket.perSecond;

@@ -58,3 +58,8 @@ export function nextZoneLife(life: ZoneLife, event: ZoneEvent): ZoneLife {
 export function announcedState(life: ZoneLife): ZoneState {
   return life === "Halted" ? "FullDisruption" : life;
 }
+
+/** The state that an announcement tells of. */
+export function lifeAnnounced({ state, halted }: { readonly state: ZoneState; readonly halted: boolean }): ZoneLife {
+  return halted ? "Halted" : state;
+}

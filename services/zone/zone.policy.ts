@@ -91,6 +91,12 @@ export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
   );
 }
 
+/** Whether one of our taints has landed on a node that had none: its zone spent a token, whoever granted it. */
+export function hasLanded(before: ObservedNode | null, after: ObservedNode): boolean {
+  if (before === null || before.uid !== after.uid) return false;
+  return ownTaintsOf(before.taints).length === 0 && ownTaintsOf(after.taints).length > 0;
+}
+
 /** What is observed and judged of one node. */
 export interface NodeInZone {
   readonly observed: ObservedNode;

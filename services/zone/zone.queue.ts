@@ -8,7 +8,7 @@ export interface Waiting {
   readonly notBefore: number;
   /** How many turns it has had. */
   readonly turns: number;
-  /** Id of the ask that its last turn led to, while that turn is paid for; null before, and once the token is back. */
+  /** Id of the ask that its last turn led to; null before. */
   readonly ask: string | null;
 }
 
@@ -57,14 +57,6 @@ export class ZoneQueue {
     const waiting = this.#waiting.get(node);
     if (waiting === undefined) return;
     this.#moveToEnd({ ...waiting, notBefore: againAt, turns: waiting.turns + 1, ask });
-  }
-
-  /** Whether this ask's token is to be given back, because nothing was written. Says yes once. */
-  takeBack(node: string, ask: string): boolean {
-    const waiting = this.#waiting.get(node);
-    if (waiting === undefined || waiting.ask !== ask) return false;
-    this.#waiting.set(node, { ...waiting, ask: null });
-    return true;
   }
 
   /** Lets a node rest whose turn was only rehearsed: it has no other until it wants one anew or is roused. */

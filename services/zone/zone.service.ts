@@ -1,22 +1,19 @@
 /** Wires the zone actors to the bus, one for each zone that this process minds. Decisions are in zone.policy.ts. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { pauseUntilPulseMs } from "../runtime/pulse.policy.ts";
 import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
-import { ZoneActor } from "./zone.actor.ts";
-import { type Damage, damageOf, damageOfState, type Outlook, outlookOf } from "./zone.policy.ts";
+import { zoneKeyOf } from "../runtime/zone-key.ts";
+import { type Announcement, ZoneActor } from "./zone.actor.ts";
+import { Grants } from "./zone.grants.ts";
+import { type Damage, damageOf, damageOfState, hasLanded, type Outlook, outlookOf } from "./zone.policy.ts";
 import { type Move, type Zone, ZoneRoster } from "./zone.roster.ts";
 
 /** A zone that has lost all its members. */
 const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 } };
-
-/** What the owner of a zone has announced of it. */
-interface Announcement {
-  readonly body: BodyOf<"judged.zone">;
-  readonly heardAt: number;
-}
 
 /**
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
@@ -34,6 +31,8 @@ class Zones {
   readonly #actors = new Map<string, ZoneActor>();
   readonly #shards = new Set<number>();
   readonly #announcements = new Map<string, Announcement>();
+  readonly #grants = new Grants();
+  readonly #listeningSince: number;
   readonly #doubts: Repetition<number>;
   readonly #stops: Stop[];
   #suspects: ReadonlySet<string> = new Set();
@@ -48,14 +47,20 @@ class Zones {
 
   constructor(io: Io) {
     this.#io = io;
+    this.#listeningSince = io.clock.monotonicMs();
     this.#roster = new ZoneRoster(io.profile.evictionMode);
     this.#doubts = new Repetition(io.profile);
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
       io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),
+      io.bus.subscribe("asked.taint", "all", (message) => this.#hearTaint(message)),
+      io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => this.#hearDrain(body.zone, source, id)),
       io.bus.subscribe("done.write", "all", (message) => this.#settle(message)),
-      io.bus.onGap((_type, shard) => this.#feeds[shard]?.doubt("messages were lost", null)),
+      io.bus.onGap((type, shard) => {
+        // A grant that was not heard is paid for when its taint lands.
+        if (!type.startsWith("asked.")) this.#feeds[shard]?.doubt("messages were lost", null);
+      }),
       io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
     ];
     this.#ticker = this.#tickLater();
@@ -73,8 +78,14 @@ class Zones {
     return feedShard(this.#io, shard, {
       needs: ["nodes", "leases"],
       reader: {
-        node: (node, _previous, cause) => this.#take(this.#roster.takeObserved(node), cause),
-        gone: ({ node }, cause) => this.#take(this.#roster.takeGone(node), cause),
+        node: (node, previous, cause) => {
+          if (hasLanded(previous, node)) this.#land(node);
+          this.#take(this.#roster.takeObserved(node), cause);
+        },
+        gone: ({ node }, cause) => {
+          this.#grants.forgetNode(node);
+          this.#take(this.#roster.takeGone(node), cause);
+        },
         pulse: (cause) => this.#wake(cause),
       },
     });
@@ -96,13 +107,57 @@ class Zones {
     if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
+  /** Pays for a grant of another owner when it is heard: its taint may land much later. */
+  #hearTaint({ source, id, body }: Message<"asked.taint">): void {
+    const { node, uid, why } = body;
+    const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
+    if (why !== "turn" || !this.#isOtherOwner(source) || observed?.uid !== uid) return;
+    const now = this.#io.clock.monotonicMs();
+    const zone = zoneKeyOf(observed.labels);
+    // Of two grants to the same node one taint lands, which is paid for.
+    const isGranted = this.#grants.underWay(node)?.uid === uid;
+    this.#grants.add({ zone, node, uid, ask: id, atMs: now });
+    if (!isGranted) this.#actors.get(zone)?.spend(now);
+  }
+
+  #hearDrain(zone: string, source: string, ask: string): void {
+    if (this.#isOtherOwner(source)) this.#spend(zone, ask);
+  }
+
+  #isOtherOwner(source: string): boolean {
+    return source.startsWith("zone@") && source !== `zone@${this.#io.fleet.member}`;
+  }
+
+  /** Pays for a taint that nobody was heard to grant when it lands. In direct mode no taint is granted. */
+  #land(node: ObservedNode): void {
+    const { clock, profile } = this.#io;
+    if (profile.evictionMode !== "taint" || this.#grants.land(node, clock.monotonicMs())) return;
+    this.#spend(zoneKeyOf(node.labels), null);
+  }
+
+  #spend(zone: string, ask: string | null): void {
+    const now = this.#io.clock.monotonicMs();
+    this.#grants.spend(zone, now, ask);
+    this.#actors.get(zone)?.spend(now);
+  }
+
   #settle({ id, body, cause }: Message<"done.write">): void {
     const { ask, kind, outcome, change } = body;
     if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeRehearsed(body), id);
-    for (const actor of this.#actors.values()) {
-      if (cause !== null && (ask === "asked.taint" || ask === "asked.drain")) actor.settle(body, cause);
-      if (kind === "Node" && outcome === "ok" && change !== "") actor.rouse();
-    }
+    if (ask === "asked.taint") this.#settleGrant(body, cause);
+    if (kind !== "Node" || outcome !== "ok" || change === "") return;
+    for (const actor of this.#actors.values()) actor.rouse();
+  }
+
+  /** Ends a grant of which nothing is written. Its token is given back where its node needed no taint. */
+  #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
+    const grant = this.#grants.underWay(node);
+    if (grant === null || grant.ask !== cause || retrying || outcome === "ok" || outcome === "unknown") return;
+    const actor = this.#actors.get(grant.zone);
+    if (outcome === "shadowed") actor?.rest(node, grant.ask);
+    this.#grants.end(grant);
+    const isNeedless = outcome === "refused" || outcome === "gone";
+    if (isNeedless && this.#grants.refund(grant)) actor?.refund(this.#io.clock.monotonicMs());
   }
 
   #gain(shard: number): void {
@@ -128,7 +183,8 @@ class Zones {
       this.#due.add(zone);
       this.#wake(null);
     };
-    const actor = new ZoneActor({ io: this.#io, zone, wake });
+    const shared = { io: this.#io, grants: this.#grants, listeningSince: this.#listeningSince };
+    const actor = new ZoneActor({ ...shared, zone, wake });
     this.#actors.set(zone, actor);
     this.#due.add(zone);
     return actor;
@@ -157,7 +213,7 @@ class Zones {
 
   #evaluateZone(zone: string, outlook: Outlook | null, cause: string | null): void {
     const actor = this.#actors.get(zone);
-    const announced = this.#announcements.get(zone)?.body ?? null;
+    const announced = this.#announcements.get(zone) ?? null;
     if (outlook === null) actor?.pause();
     else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
   }
@@ -209,7 +265,9 @@ class Zones {
     }
     for (const [zone, announcement] of this.#announcements) {
       const isAbandoned = this.#roster.zone(zone) === null;
-      if (isAbandoned && !this.#isFresh(announcement)) this.#announcements.delete(zone);
+      if (!isAbandoned || this.#isFresh(announcement)) continue;
+      this.#announcements.delete(zone);
+      this.#grants.forgetZone(zone);
     }
     const now = this.#io.clock.monotonicMs();
     this.#roster.dropStrangers((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);

@@ -27,8 +27,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "bucket reset on restart",
     file: "services/zone/zone.actor.ts",
-    from: "this.#bucket = paidAt === null ? bucket : paid(bucket, paidAt, now);",
-    to: "this.#bucket = bucket;",
+    from: "this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);",
+    to: "this.#bucket = newBucket(perSecond, now);",
   },
   {
     name: "deadline from now",

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   announcedState,
   FIRST_ZONE_LIFE,
+  lifeAnnounced,
   nextZoneLife,
   type ZoneEvent,
   type ZoneLife,
@@ -43,4 +44,9 @@ test("a halted zone is announced as fully disrupted (R6.10), every other one as 
     "FullDisruption",
     "FullDisruption",
   ]);
+});
+
+test("the next owner of a zone continues each state as it was announced", () => {
+  const announced = LIVES.map((life) => ({ state: announcedState(life), halted: life === "Halted" }));
+  expect(announced.map(lifeAnnounced)).toEqual([...LIVES]);
 });

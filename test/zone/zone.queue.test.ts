@@ -55,16 +55,6 @@ describe("a zone's queue", () => {
     expect(queue.head(5000)).toMatchObject({ node: "a", turns: 1, ask: "ask-1" });
   });
 
-  test("gives a token back once for each ask, and only for the last one", () => {
-    const queue = queueOf("a");
-    queue.granted("a", "ask-1", 0);
-    queue.granted("a", "ask-2", 0);
-    expect(queue.takeBack("a", "ask-1")).toBe(false);
-    expect(queue.takeBack("a", "ask-2")).toBe(true);
-    expect(queue.takeBack("a", "ask-2")).toBe(false);
-    expect(queue.takeBack("b", "ask-2")).toBe(false);
-  });
-
   test("lets a node rest whose turn was only rehearsed, until it wants one anew", () => {
     const queue = queueOf("a");
     queue.granted("a", "ask-1", 0);

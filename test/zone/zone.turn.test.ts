@@ -58,13 +58,14 @@ test("in shadow mode each node is granted one turn, in the zone's pace, and noth
     name,
     (io: Parameters<typeof start>[0]) => start({ ...io, kube: shadowKube(io.kube, (run) => io.clock.soon(run)) }),
   ]);
-  // The API already shows them as Unknown: in shadow mode nobody writes that.
-  for (const name of nodes.slice(0, 3)) world.kubelet(name).report("Ready", "Unknown");
   world.start(Object.fromEntries(shadowed));
+  world.advance(10_000);
+  // The API itself shows them as Unknown: in shadow mode nobody writes that.
+  for (const name of nodes.slice(0, 3)) world.kubelet(name).report("Ready", "Unknown");
   world.advance(300_000);
   const turns = world.said("asked.taint").filter(({ body }) => body.why === "turn");
   expect(turns.map(({ body }) => body.node).sort()).toEqual(nodes.slice(0, 3));
-  expect(turns.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([0, 10, 20]);
+  expect(turns.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([10, 20, 30]);
   expect(world.tainted).toEqual([]);
 });
 

@@ -1,0 +1,68 @@
+/** Tests of what is known of grants: which landed taint is paid for, and which token may be given back. */
+import { describe, expect, test } from "vitest";
+import { type Grant, Grants } from "../../services/zone/zone.grants.ts";
+
+const S = 1000;
+const grantOf = (node: string, fields: Partial<Grant> = {}): Grant => ({
+  zone: "z",
+  node,
+  uid: `uid-${node}`,
+  ask: `ask-${node}`,
+  atMs: 0,
+  ...fields,
+});
+const granted = (...all: Grant[]): Grants => {
+  const grants = new Grants();
+  for (const grant of all) grants.add(grant);
+  return grants;
+};
+
+describe("a taint that lands", () => {
+  test("is paid for at its grant, and only once", () => {
+    const grants = granted(grantOf("a"));
+    expect(grants.land(grantOf("a"), 2 * S)).toBe(true);
+    expect(grants.land(grantOf("a"), 3 * S)).toBe(false);
+    expect(grants.spentAtMs("z")).toBe(0);
+  });
+
+  test("is not paid for where nobody granted it, or granted it to an earlier node of the name", () => {
+    const grants = granted(grantOf("a"));
+    expect(grants.land(grantOf("b"), 0)).toBe(false);
+    expect(grants.land(grantOf("a", { uid: "another" }), 0)).toBe(false);
+  });
+
+  test("is not the one granted a minute ago, whose request has timed out", () => {
+    expect(granted(grantOf("a")).land(grantOf("a"), 60 * S - 1)).toBe(true);
+    expect(granted(grantOf("a")).land(grantOf("a"), 60 * S)).toBe(false);
+  });
+
+  test("is not paid for once its grant came to nothing, or its node was gone", () => {
+    const grants = granted(grantOf("a"), grantOf("b"));
+    grants.end(grantOf("a"));
+    grants.forgetNode("b");
+    expect([grants.land(grantOf("a"), 0), grants.land(grantOf("b"), 0)]).toEqual([false, false]);
+  });
+});
+
+describe("a token", () => {
+  test("may be given back for the last grant of its zone, once", () => {
+    const grants = granted(grantOf("a"), grantOf("b", { zone: "other" }));
+    expect(grants.refund(grantOf("a"))).toBe(true);
+    expect(grants.refund(grantOf("a"))).toBe(false);
+    expect([grants.spentAtMs("z"), grants.spentAtMs("other")]).toEqual([null, 0]);
+  });
+
+  test("stays spent once its zone has granted another, or another's taint has landed", () => {
+    expect(granted(grantOf("a"), grantOf("b", { atMs: S })).refund(grantOf("a"))).toBe(false);
+    const grants = granted(grantOf("a"));
+    grants.spend("z", S, null);
+    expect(grants.refund(grantOf("a"))).toBe(false);
+    expect(grants.spentAtMs("z")).toBe(S);
+  });
+});
+
+test("what a zone spent is forgotten with the zone", () => {
+  const grants = granted(grantOf("a"));
+  grants.forgetZone("z");
+  expect(grants.spentAtMs("z")).toBeNull();
+});

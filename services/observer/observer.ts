@@ -50,6 +50,8 @@ export class Observer {
   #flushDueMs = 0;
   #pulseTimer: Timer;
   #pulseDueMs = 0;
+  /** When this process last went on after it had stood still: it has seen nothing before, whatever its watches say. */
+  #awakeSinceMs = Number.NEGATIVE_INFINITY;
   /** What is known of the observer before us; null when there was none, and once we know everything ourselves. */
   #before: Standby | null;
 
@@ -104,7 +106,9 @@ export class Observer {
 
   /** Since when it sees by a watch; null while it does not. */
   sinceMs(watch: WatchName): number | null {
-    return this.#sight[watch].sinceMs;
+    this.#noteStandstill();
+    const { sinceMs } = this.#sight[watch];
+    return sinceMs === null ? null : Math.max(sinceMs, this.#awakeSinceMs);
   }
 
   /** What it remembers itself of the observer before. */
@@ -222,19 +226,26 @@ export class Observer {
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs);
     this.#pulseDueMs = clock.monotonicMs() + pauseMs;
     return clock.after(pauseMs, () => {
-      const lateMs = clock.monotonicMs() - this.#pulseDueMs;
-      if (lateMs > profile.watchBlindMs) this.#beginSightAnew(lateMs);
+      this.#noteStandstill();
       this.#pulseTimer = this.#armPulse();
       this.#flush();
       this.#tellPulses();
     });
   }
 
-  /** This process stood still, and what came meanwhile lies unread: nobody's silence counts from before. */
-  #beginSightAnew(lateMs: number): void {
-    const { clock, log } = this.#io;
+  /**
+   * A pulse that is overdue by more than watchBlindMs shows that this process stood still. What came meanwhile lies
+   * unread, so nobody's silence counts from before. It is looked for before each statement about sight, because after a
+   * standstill any callback may run first.
+   */
+  #noteStandstill(): void {
+    const { clock, log, profile } = this.#io;
+    const nowMs = clock.monotonicMs();
+    const lateMs = nowMs - this.#pulseDueMs;
+    if (lateMs <= profile.watchBlindMs) return;
+    this.#pulseDueMs = nowMs;
+    this.#awakeSinceMs = nowMs;
     log.warn("this process stood still: silence counts from now", { lateMs: Math.round(lateMs) });
-    for (const sight of Object.values(this.#sight)) if (sight.sinceMs !== null) sight.sinceMs = clock.monotonicMs();
   }
 
   #tellPulses(): void {
@@ -244,12 +255,14 @@ export class Observer {
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {
     const { clock } = this.#io;
-    const stateOf = ({ sinceMs }: WatchSight): WatchState => ({
-      synced: sinceMs !== null,
-      since: sinceMs === null ? null : clock.wallMs() - (clock.monotonicMs() - sinceMs),
-    });
-    const { nodes, leases, pods } = this.#sight;
-    return { nodes: stateOf(nodes), leases: stateOf(leases), pods: stateOf(pods) };
+    const stateOf = (name: WatchName): WatchState => {
+      const sinceMs = this.sinceMs(name);
+      return {
+        synced: sinceMs !== null,
+        since: sinceMs === null ? null : clock.wallMs() - (clock.monotonicMs() - sinceMs),
+      };
+    };
+    return { nodes: stateOf("nodes"), leases: stateOf("leases"), pods: stateOf("pods") };
   }
 
   /** Looks from a random shard on for leases; within a shard it takes them from a random one on. */

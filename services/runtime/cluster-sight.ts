@@ -1,9 +1,8 @@
 /** What the pulses of all shards together say about how well the cluster can be seen. It decides no verdict. */
 import type { Message } from "../../protocols/messages.ts";
-import type { Profile } from "../../protocols/profile.ts";
 import type { SightReport, WatchName } from "../../protocols/status.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { ShardSight, translated } from "./shard-sight.ts";
+import { ShardSight, type SightProfile, translated } from "./shard-sight.ts";
 
 const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
@@ -13,7 +12,7 @@ export class ClusterSight {
   readonly #heardAt = Array.from({ length: SHARD_COUNT }, (): number | null => null);
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
-  constructor(profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">) {
+  constructor(profile: SightProfile) {
     this.#shards = Array.from({ length: SHARD_COUNT }, () => new ShardSight(WATCHES, profile));
   }
 

@@ -11,6 +11,7 @@ import type {
   Stop,
   Timer,
 } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
 import { ownersOf } from "./fleet.policy.ts";
@@ -45,7 +46,7 @@ export interface BusFleetOptions {
   readonly member: string;
   /** What this process runs. */
   readonly services: readonly ServiceName[];
-  readonly profile: PulseProfile;
+  readonly profile: PulseProfile & Pick<Profile, "watchBlindMs">;
   readonly log: Log;
   readonly metrics: Metrics;
   /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
@@ -68,8 +69,9 @@ export interface BusFleet extends Fleet {
 
 /**
  * The fleet of processes that hear each other's pulses. A member that does not hear itself is cut off: it owns nothing
- * and says that it runs nothing, so that others take over. One that hears itself again listens for a while first and
- * then claims, so that it does not take what others still mind. One that knows its Kubernetes cluster listens before
+ * and says that it runs nothing, so that others take over. The same goes for one that stood still for so long that
+ * others have taken over. One that hears itself again listens for a while first and then claims, so that it does not
+ * take what others still mind. One that knows its Kubernetes cluster listens before
  * its first pulse already, and does not join where another cluster's members are; those that come later are not
  * believed.
  */
@@ -147,6 +149,7 @@ class PulsingFleet implements BusFleet {
     this.#lagMs = nowMs - dueMs;
     this.#figures.lag.set(this.#lagMs / 1000);
     if (!bus.connected()) this.#cutOff("the bus is down");
+    if (this.#lagMs > profile.watchBlindMs && this.#hasRivals()) this.#cutOff("this process stood still");
     this.#pulse(false);
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.memberPulseMs);
     return clock.after(pauseMs, () => {
@@ -258,6 +261,11 @@ class PulsingFleet implements BusFleet {
   /** Who runs a service. What we ourselves run counts from when we claim, not from when we hear us say so. */
   #running(service: ServiceName): ReadonlySet<string> {
     return new Set(this.#members.running(service)).add(this.member);
+  }
+
+  /** Whether another member runs a service of ours, and so takes over what we own when we fall silent. */
+  #hasRivals(): boolean {
+    return this.#options.services.some((service) => this.#running(service).size > 1);
   }
 
   #tell(service: ServiceName, lost: readonly number[], gained: readonly number[]): void {

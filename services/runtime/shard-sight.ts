@@ -20,13 +20,27 @@ export function translated(instantAt: number, sentAt: number, nowMs: number): nu
   return nowMs - Math.max(0, sentAt - instantAt);
 }
 
+/** The settings that sight lives by. */
+export type SightProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
+
+/** The last pulse that came: whose it was, and when it was sent on its publisher's wall clock. */
+interface LastPulse {
+  readonly publisher: string;
+  readonly at: number;
+}
+
 /** What the pulses of one shard say about sight. */
 export class ShardSight {
   readonly #needs: readonly WatchName[];
-  readonly #profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">;
+  readonly #profile: SightProfile;
   /** Who told the present sight. */
   #publisher: string | null = null;
   #heardAt = Number.NEGATIVE_INFINITY;
+  #last: LastPulse | null = null;
+  /** How long the last pulse had waited before it was read; 0 when that was not long enough to matter. */
+  #lateMs = 0;
+  /** When the last late pulse was read: what came before it was not seen in time. */
+  #lateAt = Number.NEGATIVE_INFINITY;
   /** When a pulse last told that every needed watch is synced. */
   #trustedAt = Number.NEGATIVE_INFINITY;
   #unsynced: WatchName | null = null;
@@ -34,7 +48,7 @@ export class ShardSight {
   /** When it began, as its publisher told first. */
   #toldSince = Number.NEGATIVE_INFINITY;
 
-  constructor(needs: readonly WatchName[], profile: Pick<Profile, "pulseTimeoutMs" | "watchBlindMs">) {
+  constructor(needs: readonly WatchName[], profile: SightProfile) {
     this.#needs = needs;
     this.#profile = profile;
   }
@@ -44,23 +58,55 @@ export class ShardSight {
    * before any.
    */
   get since(): number | null {
-    return this.#since;
+    return this.#since === null ? null : Math.max(this.#since, this.#lateAt);
   }
 
   /** Why nothing can be seen at this moment; null when everything needed can. */
   blindness(nowMs: number): string | null {
     if (nowMs - this.#heardAt >= this.#profile.pulseTimeoutMs) return "no pulse from the observer";
+    if (this.#lateMs > 0) return "the observer's pulses come late";
     return this.#unsynced === null ? null : `the watch of ${this.#unsynced} is not synced`;
   }
 
   /**
-   * Takes a pulse. An observer moves the start of its sight only after it was blind for longer than watchBlindMs;
-   * smaller moves are the network's jitter. A new observer that took over within watchBlindMs continues the old sight.
+   * Takes a pulse. A late one shows nothing: what its observer has seen since lies unread behind it, because this
+   * process or a server between them stood still. Sight then begins again with the first pulse that is not late.
    */
   hear(message: PulseMessage, nowMs: number): void {
+    this.#lateMs = this.#latenessOf(message, nowMs);
+    this.#heardAt = nowMs;
+    this.#last = { publisher: publisherOf(message), at: message.at };
+    if (this.#lateMs > 0) this.#lateAt = nowMs;
+    else this.#takeSight(message, nowMs);
+  }
+
+  /**
+   * How long a pulse has waited: by how much less its publisher's clock moved on since the last pulse than ours, so
+   * that neither clock's setting matters. Lateness begins with more than watchBlindMs, and ends with a pulse that has
+   * caught up, or that comes at the publisher's own pace: then the publisher's clock stood still rather than ours.
+   */
+  #latenessOf(message: PulseMessage, nowMs: number): number {
+    const { pulsePeriodMs, watchBlindMs } = this.#profile;
+    if (this.#last === null) return 0;
+    const passedMs = nowMs - this.#heardAt;
+    const isLate = this.#lateMs > 0;
+    const isSame = this.#last.publisher === publisherOf(message);
+    // Of another observer's pulse nothing is known but that it may have taken so long to take over.
+    const saidMs = isSame ? Math.max(0, message.at - this.#last.at) : isLate ? 0 : watchBlindMs;
+    const lateMs = this.#lateMs + passedMs - saidMs;
+    if (!isLate) return lateMs > watchBlindMs ? lateMs : 0;
+    const isAtPace = passedMs >= pulsePeriodMs / 2 && Math.abs(passedMs - saidMs) <= passedMs / 2;
+    return isAtPace || lateMs <= pulsePeriodMs ? 0 : lateMs;
+  }
+
+  /**
+   * Takes what a pulse says about the watches. An observer moves the start of its sight only after it was blind for
+   * longer than watchBlindMs; smaller moves are the network's jitter. A new observer that took over within watchBlindMs
+   * continues the old sight.
+   */
+  #takeSight(message: PulseMessage, nowMs: number): void {
     const publisher = publisherOf(message);
     const isSame = publisher === this.#publisher;
-    this.#heardAt = nowMs;
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
     if (this.#unsynced !== null) return;
@@ -68,7 +114,10 @@ export class ShardSight {
     // What the same publisher said before, or else the last time at which anyone could see.
     const unseenFrom = isSame ? this.#toldSince : this.#trustedAt;
     const isContinued = this.#since !== null && told - unseenFrom <= this.#profile.watchBlindMs;
-    if (!isContinued) this.#since = told;
+    // A start that moved to an instant at which this publisher could see: its clock has stood still since. Unless late
+    // pulses showed when, that may have lasted until now.
+    const hasLostTime = isSame && told < this.#trustedAt && this.#lateAt < this.#trustedAt;
+    if (!isContinued) this.#since = hasLostTime ? nowMs : told;
     if (!isSame || !isContinued) this.#toldSince = told;
     this.#publisher = publisher;
     this.#trustedAt = nowMs;

@@ -7,10 +7,10 @@ import type { Profile } from "../../protocols/profile.ts";
 import type { WatchName } from "../../protocols/status.ts";
 import { isOfInterest } from "./interest.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
-import { type PulseMessage, publisherOf, ShardSight } from "./shard-sight.ts";
+import { type PulseMessage, publisherOf, ShardSight, type SightProfile } from "./shard-sight.ts";
 
 /** The settings a view lives by. */
-export type ShardViewProfile = Pick<Profile, "pulseTimeoutMs" | "watchBlindMs" | "resyncRetryMs">;
+export type ShardViewProfile = SightProfile & Pick<Profile, "resyncRetryMs">;
 
 /** What a reader wants of a shard. */
 export interface ShardViewOptions {

@@ -1,5 +1,6 @@
 /** The fleet over a real nats-server: shared, cut off together, one member lost, and whole again. */
 import { test } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { busFleet } from "../../services/runtime/fleet.ts";
@@ -16,7 +17,7 @@ const LATE_MS = 5000;
 /** Joins the fleet; tells how many shards of the node service are minded. */
 async function join(url: string, member: string, memberTimeoutMs: number) {
   const { transport, log, metrics } = await link(url);
-  const profile = { memberPulseMs: MEMBER_PULSE_MS, memberTimeoutMs };
+  const profile = { ...STANDARD_PROFILE, memberPulseMs: MEMBER_PULSE_MS, memberTimeoutMs };
   const identity = { cluster: "c", service: "fleet", member };
   const bus = typedBus({ transport, clock, ...identity, log, metrics, mailboxMessagesMax: 1000 });
   const fleet = busFleet({ bus, clock, member, services: ["node"], profile, log, metrics });

@@ -6,7 +6,7 @@ import type { WatchState } from "../../protocols/objects.ts";
 import type { WatchName } from "../../protocols/status.ts";
 import { publisherOf, ShardSight, translated } from "../../services/runtime/shard-sight.ts";
 
-const PROFILE = { pulseTimeoutMs: 4_000, watchBlindMs: 10_000 };
+const PROFILE = { pulsePeriodMs: 1_000, pulseTimeoutMs: 4_000, watchBlindMs: 10_000 };
 /** The observer's wall clock is far from the reader's monotonic one. */
 const WALL = 1_000_000_000;
 
@@ -19,13 +19,15 @@ interface Pulse {
   readonly unsynced?: WatchName;
   /** A watch lost for a moment, which keeps the start of its sight. */
   readonly lost?: WatchName;
+  /** How far the observer's clocks are behind, because they stood still. */
+  readonly lostMs?: number;
 }
 
 /** Lets a reader hear a pulse at an instant of its own clock; `since` is on that clock too. */
 function hear(
   sight: ShardSight,
   nowMs: number,
-  { since = 0, leasesSince = since, publisher = "observer@a", lateMs = 0, unsynced, lost }: Pulse = {},
+  { since = 0, leasesSince = since, publisher = "observer@a", lateMs = 0, unsynced, lost, lostMs = 0 }: Pulse = {},
 ): void {
   const state = (name: WatchName): WatchState => {
     const sightSince = WALL + (name === "leases" ? leasesSince : since);
@@ -35,7 +37,13 @@ function hear(
   const digest = { count: 0, sum: 0 };
   const body = { shard: 0, watches, nodes: digest, pods: digest, resyncs: 1 };
   sight.hear(
-    { id: `${publisher}:1:observed.pulse.0:1`, source: publisher, at: WALL + nowMs - lateMs, cause: null, body },
+    {
+      id: `${publisher}:1:observed.pulse.0:1`,
+      source: publisher,
+      at: WALL + nowMs - lateMs - lostMs,
+      cause: null,
+      body,
+    },
     nowMs,
   );
 }
@@ -129,6 +137,92 @@ describe("sight began", () => {
     hear(seen, 99_000, { since: 90_000, publisher: "observer@b" });
     expect(seen.since).toBe(90_000);
   });
+});
+
+describe("pulses that are late", () => {
+  /** A reader that stood still from 60 s to 125 s, and reads what came meanwhile; returns when it can see again. */
+  function afterStandstill(seen: ShardSight, readAt = 125_000): number[] {
+    const seeing: number[] = [];
+    for (let sentAt = 61_000; sentAt <= readAt; sentAt += 1_000) {
+      hear(seen, readAt + sentAt / 1e6, { lateMs: readAt + sentAt / 1e6 - sentAt });
+      if (seen.blindness(readAt + sentAt / 1e6) === null) seeing.push(sentAt);
+    }
+    return seeing;
+  }
+
+  test("show nothing until they have caught up, and sight begins only then", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    expect(afterStandstill(seen)).toEqual([125_000]);
+    expect(seen.since).toBeGreaterThanOrEqual(125_000);
+    expect(seen.since).toBeLessThan(125_001);
+  });
+
+  test("are only those that waited for longer than watchBlindMs", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 71_000, { lateMs: 10_000 });
+    expect(seen.blindness(71_000)).toBeNull();
+    expect(seen.since).toBe(0);
+    const other = sight();
+    hear(other, 60_000);
+    hear(other, 71_001, { lateMs: 10_001 });
+    expect(other.blindness(71_001)).toBe("the observer's pulses come late");
+  });
+
+  test("stay late when the reader stands still once more among them", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 125_000, { lateMs: 64_000 });
+    hear(seen, 190_000, { lateMs: 128_000 });
+    expect(seen.blindness(190_000)).not.toBeNull();
+    hear(seen, 190_000, { lateMs: 500 });
+    expect(seen.blindness(190_000)).toBeNull();
+    expect(seen.since).toBe(190_000);
+  });
+
+  test("stay late when another observer begins among them", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 125_000, { lateMs: 64_000 });
+    hear(seen, 125_000, { lateMs: 59_000, publisher: "observer@b", since: 66_000 });
+    expect(seen.blindness(125_000)).not.toBeNull();
+  });
+
+  test("of an observer that began meanwhile are not believed either", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 125_000, { lateMs: 61_000, publisher: "observer@b" });
+    expect(seen.blindness(125_000)).not.toBeNull();
+    hear(seen, 126_000, { lateMs: 0, publisher: "observer@b" });
+    expect(seen.blindness(126_000)).toBeNull();
+    expect(seen.since).toBe(125_000);
+  });
+
+  test("are not those of an observer whose wall clock is set back", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 61_000, { lateMs: 600_000, since: -600_000 });
+    expect(seen.blindness(61_000)).toBeNull();
+    expect(seen.since).toBe(0);
+  });
+
+  test("come at their observer's pace when it was its clocks that stood still: the second is believed", () => {
+    const seen = sight();
+    hear(seen, 60_000);
+    hear(seen, 125_000, { lostMs: 64_000 });
+    expect(seen.blindness(125_000)).not.toBeNull();
+    hear(seen, 126_000, { lostMs: 64_000 });
+    expect(seen.blindness(126_000)).toBeNull();
+    expect(seen.since).toBe(125_000);
+  });
+});
+
+test("an observer whose clock stood still, though its wall clock was set since, has seen nothing meanwhile", () => {
+  const seen = sight();
+  hear(seen, 60_000);
+  hear(seen, 125_000, { since: 64_000 - 10_000 });
+  expect(seen.since).toBe(125_000);
 });
 
 test("an instant of another process counts by its distance from the sending, and never lies ahead", () => {

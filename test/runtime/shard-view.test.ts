@@ -8,7 +8,7 @@ import { ShardView } from "../../services/runtime/shard-view.ts";
 import { nodeWith } from "../node/node-fixtures.ts";
 import { observedPod } from "../support/observed-objects.ts";
 
-const PROFILE = { pulseTimeoutMs: 4_000, watchBlindMs: 10_000, resyncRetryMs: 1_000 };
+const PROFILE = { pulsePeriodMs: 1_000, pulseTimeoutMs: 4_000, watchBlindMs: 10_000, resyncRetryMs: 1_000 };
 const SEEN = { synced: true, since: 0 };
 const WATCHES = { nodes: SEEN, leases: SEEN, pods: SEEN };
 

@@ -1,32 +1,161 @@
-/** Scenarios on virtual time: Vigil's process stands still, and what came meanwhile lies unread when it goes on. */
-import { expect, test } from "vitest";
-import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
-import { Standstill } from "../support/standstill.ts";
+/**
+ * Scenarios on virtual time: a process of Vigil stands still, and what came meanwhile lies unread when it goes on. Live
+ * nodes stay as they are, zones too, and dead nodes are found within a pulse and a grace of its going on.
+ */
+import { describe, expect, test } from "vitest";
+import { UNREACHABLE } from "../support/eviction-world.ts";
+import { type ClocksMeanwhile, StandstillWorld } from "../support/standstill-world.ts";
 
 const S = 1000;
+const PULSE_MS = 1 * S;
+const GRACE_MS = 50 * S;
+/** Long enough for every verdict and turn that could follow. */
+const AFTERWARDS_MS = 120 * S;
+/** From a verdict until the API shows it. */
+const WRITE_MS = 200;
+/** A member that others have taken over from listens for so long before it observes again. */
+const LISTENING_MS = 1.5 * PULSE_MS;
 
-test.each([60, 120])(
-  "a process that stood still for %i s judges no live node silent and frees no dead one",
-  (seconds) => {
-    const world = new EvictionWorld({ pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
-    world.addZone("a", 3);
-    world.addZone("b", 3);
-    const standstill = new Standstill(world.clock);
-    world.start(EVICTING, { standstill });
-    world.advance(10 * S);
-    world.silence(["a-0"]);
-    world.advance(70 * S);
-    expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
-    const before = world.heard.length;
-    standstill.begin();
-    world.advance(seconds * S);
-    standstill.end();
-    world.advance(300 * S);
-    const silent = world.heard.slice(before).flatMap((message) => {
-      const isUnknown = message.type === "judged.node" && (message.body as { ready: string }).ready === "Unknown";
-      return isUnknown ? [(message.body as { node: string }).node] : [];
-    });
-    expect(silent.filter((node) => node !== "a-0")).toEqual([]);
-    expect(world.healed).toEqual([]);
-  },
-);
+const SPLIT = ["observer", "node", "zone", "writers"] as const;
+
+/** One process with all services. */
+function together(clocks?: ClocksMeanwhile): StandstillWorld {
+  const world = new StandstillWorld();
+  world.add("all", { clocks });
+  return settled(world);
+}
+
+/** A process for each service that watches or judges, and one for those that write. */
+function split(clocks?: ClocksMeanwhile): StandstillWorld {
+  const world = new StandstillWorld();
+  for (const name of ["observer", "node", "zone"] as const) world.add(name, { clocks }, name);
+  world.add("writers", { clocks }, "node-writer", "pod-writer", "taint-manager");
+  return settled(world);
+}
+
+/** Three processes with all services, which share the shards. */
+function shared(clocks?: ClocksMeanwhile): StandstillWorld {
+  const world = new StandstillWorld();
+  for (const member of ["p1", "p2", "p3"]) world.add(member, { clocks, isShared: true });
+  return settled(world);
+}
+
+function settled(world: StandstillWorld): StandstillWorld {
+  world.settle();
+  expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
+  return world;
+}
+
+function expectNothingFalse(world: StandstillWorld, dead: readonly string[] = []): void {
+  expect(world.condemned).toEqual(dead);
+  expect(world.freed).toEqual([]);
+  expect(world.zoneStates).toEqual(["Normal"]);
+}
+
+function expectFound(world: StandstillWorld, name: string): void {
+  expectNothingFalse(world, [name]);
+  expect(world.conditions(name)).toContain("Ready=Unknown");
+}
+
+describe("a process with all services", () => {
+  test.each([12, 65, 600])("that stood still for %i s says nothing false", (seconds) => {
+    const world = together();
+    world.stopFor(["all"], seconds * S);
+    world.advance(AFTERWARDS_MS);
+    expectNothingFalse(world);
+  });
+
+  test("finds a node that died meanwhile within a pulse and a grace", () => {
+    const world = together();
+    world.stopFor(["all"], 65 * S, "b-1");
+    world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+});
+
+describe.each(SPLIT)("where each service has a process, that of %s", (member) => {
+  test.each([12, 65])("that stood still for %i s says nothing false", (seconds) => {
+    const world = split();
+    world.stopFor([member], seconds * S);
+    world.advance(AFTERWARDS_MS);
+    expectNothingFalse(world);
+  });
+
+  test("finds a node that died meanwhile within a pulse and a grace", () => {
+    const world = split();
+    world.stopFor([member], 65 * S, "b-1");
+    world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+});
+
+test("an observer that stood still never says again that it saw before, though its watches go on where they were", () => {
+  const world = split();
+  world.stopFor(["observer"], 65 * S);
+  const wokenMs = world.clock.monotonicMs();
+  world.advance(5 * S);
+  world.api.faults.cutWatches({ how: "break" });
+  world.advance(60 * S);
+  const pulses = world.saidSince("observed.pulse").filter(({ atMs }) => atMs >= wokenMs);
+  const seenFor = pulses.map(({ at, body }) => at - (body.watches.leases.since ?? at));
+  const excessMs = pulses.map(({ atMs }, index) => (seenFor[index] ?? 0) - (atMs - wokenMs));
+  expect(Math.max(...excessMs)).toBeLessThan(1);
+});
+
+test("processes that all stand still together say nothing false", () => {
+  const world = split();
+  world.stopFor(SPLIT, 65 * S, "b-1");
+  world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
+  expectFound(world, "b-1");
+  world.advance(AFTERWARDS_MS);
+  expectNothingFalse(world, ["b-1"]);
+});
+
+describe.each(["p1", "p2", "p3"])("of three processes that share the shards, %s", (member) => {
+  test.each([4, 12, 65])("that stood still for %i s says nothing false", (seconds) => {
+    const world = shared();
+    world.stopFor([member], seconds * S);
+    world.advance(AFTERWARDS_MS);
+    expectNothingFalse(world);
+  });
+
+  test("that stood still while a node died holds its verdict up by a takeover at most", () => {
+    const world = shared();
+    world.stopFor([member], 65 * S, "b-1");
+    world.advance(LISTENING_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+});
+
+describe.each(["stop", "stop, wall is set"] as const)("a machine whose clocks stood still too (%s)", (clocks) => {
+  test("with all services says nothing false, and finds the dead within a pulse and a grace", () => {
+    const world = together(clocks);
+    world.stopFor(["all"], 65 * S, "b-1");
+    world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+
+  test.each(SPLIT)("with the process of %s says nothing false, and finds the dead in time", (member) => {
+    const world = split(clocks);
+    world.stopFor([member], 65 * S, "b-1");
+    world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+
+  test("says nothing false where its observer's watch broke unnoticed meanwhile", () => {
+    const world = split(clocks);
+    const mend = world.api.faults.silenceWatches("leases");
+    world.stopFor(["observer"], 65 * S);
+    world.advance(40 * S);
+    mend();
+    world.advance(AFTERWARDS_MS);
+    expectNothingFalse(world);
+  });
+
+  test.each(["p1", "p2", "p3"])("with one of three processes, %s, says nothing false", (member) => {
+    const world = shared(clocks);
+    world.stopFor([member], 65 * S, "b-1");
+    world.advance(LISTENING_MS + GRACE_MS + WRITE_MS);
+    expectFound(world, "b-1");
+  });
+});

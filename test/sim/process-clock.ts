@@ -50,15 +50,15 @@ export class ProcessClock implements Clock {
 
   after(delayMs: number, fire: () => void): Timer {
     const worldMs = delayMs <= 0 ? 0 : Math.max(delayMs / this.#skew.rate, RESOLUTION_MS);
+    const dueMs = this.#world.monotonicMs() + worldMs - this.#suspendedMs;
+    const leftMs = (): number => dueMs + this.#suspendedMs - this.#world.monotonicMs();
     let isCancelled = false;
     let armed: Timer;
-    const arm = (leftMs: number): void => {
-      const suspendedMs = this.#suspendedMs;
-      armed = this.#world.after(leftMs, () => {
+    const arm = (afterMs: number): void => {
+      armed = this.#world.after(afterMs, () => {
         if (this.#dead || isCancelled) return;
-        const behindMs = (): number => this.#suspendedMs - suspendedMs;
-        if (this.#suspendedAtMs !== null) this.#parked.push(() => arm(behindMs()));
-        else if (behindMs() > 0) arm(behindMs());
+        if (this.#suspendedAtMs !== null) this.#parked.push(() => arm(leftMs()));
+        else if (leftMs() > RESOLUTION_MS) arm(leftMs());
         else fire();
       });
     };

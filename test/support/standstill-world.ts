@@ -1,0 +1,127 @@
+/** A cluster of two zones whose processes of Vigil can stand still, and what they then said. It asserts nothing. */
+import type { MessageType } from "../../protocols/messages.ts";
+import type { Fleet, ServiceName, Stop } from "../../protocols/ports.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { busFleet } from "../../services/runtime/fleet.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { ProcessClock } from "../sim/process-clock.ts";
+import { EVICTING, EvictionWorld } from "./eviction-world.ts";
+import { recordingLog } from "./recording-log.ts";
+import { Standstill } from "./standstill.ts";
+import type { Heard, Services } from "./virtual-cluster.ts";
+
+const SECOND = 1000;
+
+/** How long after a process stopped a node dies. */
+const DEATH_AFTER_MS = 5 * SECOND;
+
+/**
+ * What a process's clocks do while it stands still: run on, as under SIGSTOP; or stop with it, as in a virtual machine
+ * that is paused or a machine that is suspended, where something may set the wall clock afterwards.
+ */
+export type ClocksMeanwhile = "run" | "stop" | "stop, wall is set";
+
+/** A process that can stand still. */
+interface Stoppable {
+  readonly clocks: ClocksMeanwhile;
+  readonly clock: ProcessClock;
+  readonly standstill: Standstill;
+}
+
+/** How a process is started: alone in its fleet, unless it is shared. */
+export interface StandstillOptions {
+  readonly clocks?: ClocksMeanwhile | undefined;
+  /** Whether it shares the shards with the others that are. */
+  readonly isShared?: boolean;
+}
+
+/** Six nodes in two zones, of which `a-0` can be made to have long been dead and tainted. */
+export class StandstillWorld extends EvictionWorld {
+  readonly #stoppable = new Map<string, Stoppable>();
+  #heardBefore = 0;
+  #healedBefore = 0;
+
+  constructor() {
+    super({ pulsePeriodMs: SECOND, pulseTimeoutMs: 4 * SECOND });
+    this.addZone("a", 3);
+    this.addZone("b", 3);
+  }
+
+  /** Starts a process that can stand still; it runs every service that evicts unless some are named. */
+  add(member: string, { clocks = "run", isShared }: StandstillOptions = {}, ...names: readonly ServiceName[]): void {
+    const clock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0, wallDrift: 0 });
+    const standstill = new Standstill(clock);
+    const services = Object.entries(EVICTING).filter(
+      ([name]) => names.length === 0 || names.some((each) => each === name),
+    );
+    this.#stoppable.set(member, { clocks, clock, standstill });
+    const fleet = isShared === true ? { fleet: this.#fleet(member, services, standstill) } : {};
+    this.start(Object.fromEntries(services) as Services, { member, standstill, ...fleet });
+  }
+
+  /** Lets `a-0` die and be tainted; what is said from now on counts. */
+  settle(): void {
+    this.advance(10 * SECOND);
+    this.silence(["a-0"]);
+    this.advance(80 * SECOND);
+    this.#heardBefore = this.heard.length;
+    this.#healedBefore = this.healed.length;
+  }
+
+  /** Lets processes stand still for a while, in which nodes may die. */
+  stopFor(members: readonly string[], ms: number, ...dying: readonly string[]): void {
+    const resumes = members.map((member) => this.#stop(member));
+    this.advance(DEATH_AFTER_MS);
+    this.silence(dying);
+    this.advance(ms - DEATH_AFTER_MS);
+    for (const resume of resumes) resume();
+  }
+
+  #stop(member: string): Stop {
+    const stopped = this.#stoppable.get(member);
+    if (stopped === undefined) throw new Error(`there is no process ${member}`);
+    const { clocks, clock, standstill } = stopped;
+    const sinceMs = this.clock.monotonicMs();
+    standstill.begin();
+    const resumeClock = clocks === "run" ? () => {} : clock.suspend();
+    return () => {
+      resumeClock();
+      if (clocks === "stop") clock.stepWall(sinceMs - this.clock.monotonicMs());
+      standstill.end();
+    };
+  }
+
+  /** Nodes but `a-0` that were judged Unknown or asked to be marked so, whatever came of it. */
+  get condemned(): string[] {
+    const judged = this.saidSince("judged.node").filter(({ body }) => body.ready === "Unknown");
+    const asked = this.saidSince("asked.condition").filter(({ body }) => body.conditions.length > 0);
+    const names = new Set([...judged, ...asked].map(({ body }) => body.node));
+    return [...names].filter((name) => name !== "a-0").toSorted();
+  }
+
+  /** Every state that a zone was said to be in. */
+  get zoneStates(): string[] {
+    const states = this.saidSince("judged.zone").map(({ body }) =>
+      body.halted ? `${body.state}, halted` : body.state,
+    );
+    return [...new Set(states)].toSorted();
+  }
+
+  /** Nodes that lost their NoExecute taint. */
+  get freed(): string[] {
+    return this.healed.slice(this.#healedBefore).map(({ name }) => name);
+  }
+
+  /** The messages of one type since it was settled. */
+  saidSince<T extends MessageType>(type: T): Heard<T>[] {
+    return this.heard.slice(this.#heardBefore).filter((message): message is Heard<T> => message.type === type);
+  }
+
+  #fleet(member: string, services: readonly [string, unknown][], { clock }: Standstill): Fleet {
+    const identity = { clock, member, log: recordingLog(), metrics: createMetrics() };
+    const { profile, transport } = this;
+    const { mailboxMessagesMax } = profile;
+    const bus = typedBus({ ...identity, transport, cluster: "test", service: "fleet", mailboxMessagesMax });
+    return busFleet({ ...identity, bus, profile, services: services.map(([name]) => name as ServiceName) });
+  }
+}

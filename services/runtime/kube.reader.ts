@@ -66,6 +66,7 @@ export class Reader<T> implements Watch {
   #pageItems: number | null = PAGE_ITEMS;
   /** JSON for good, once a list in protobuf has come that could not be read. */
   #listForm: StreamForm = "protobuf";
+  /** Whether a list is under way or comes after the present pause: nobody needs to ask for one, or may hurry it. */
   #listing = false;
   #trouble = "";
   /** Ends whatever is under way: a list, a watch or a pause. */
@@ -121,7 +122,6 @@ export class Reader<T> implements Watch {
   }
 
   #listClosed(end: ListEnd): void {
-    this.#listing = false;
     if (end.kind !== "listed") {
       // Pages outlived the server's history: then all at once.
       if (end.kind === "refused" && isExpired(end.refusal)) this.#pageItems = null;
@@ -132,6 +132,7 @@ export class Reader<T> implements Watch {
       this.#pause(end, () => this.#list("retry"));
       return;
     }
+    this.#listing = false;
     this.#pageItems = PAGE_ITEMS;
     this.#resourceVersion = end.resourceVersion;
     this.#intake.listEnds();
@@ -199,6 +200,7 @@ export class Reader<T> implements Watch {
     this.#openedAtMs = null;
     if (steady) this.#failures = 0;
     const relist = end.kind === "refused" && !RESUMABLE.has(end.refusal.status);
+    this.#listing = relist;
     if (relist) this.#pause(end, () => this.#list("expired"));
     else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch();
     else this.#pause(end, () => this.#watch());

@@ -27,6 +27,9 @@ export function list(version: string, items: unknown[], more: Record<string, unk
 /** What a server answers whose history does not reach back so far. */
 export const EXPIRED = { kind: "Status", status: "Failure", reason: "Expired", message: "too old", code: 410 };
 
+/** What a server answers that has no time for a request. */
+export const TOO_MANY = { kind: "Status", status: "Failure", reason: "TooManyRequests", message: "later", code: 429 };
+
 /** A reader that has just asked for its first list. */
 export class ReaderStage {
   readonly clock = new VirtualClock({ wallMs: START });

@@ -2,7 +2,7 @@
  * The reader on a scripted wire and virtual time: how it comes back after a break, and what it makes of what it missed.
  */
 import { beforeEach, describe, expect, test } from "vitest";
-import { EXPIRED, list, node, ReaderStage, START } from "./reader-stage.ts";
+import { EXPIRED, list, node, ReaderStage, START, TOO_MANY } from "./reader-stage.ts";
 import type { ScriptedRequest } from "./scripted-wire.ts";
 
 let stage: ReaderStage;
@@ -104,6 +104,24 @@ describe("what was missed", () => {
     expect(stage.seen.story.slice(2)).toEqual(["lost", "gone a", "synced"]);
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
     expect(stage.wire.waiting).toBe(1);
+  });
+
+  test("is asked for again after the pause that a 429 asks for, whoever distrusts the watch meanwhile (k/k#138701)", () => {
+    const watch = stage.synced(node("a", "1"));
+    stage.clock.advance(6000);
+    watch.line({ type: "ERROR", object: EXPIRED });
+    stage.clock.advance(200);
+    for (let tries = 0; tries < 3; tries++) {
+      stage.wire.next().answer(429, TOO_MANY, { "retry-after": "20" });
+      expect(stage.seen.watch.state()).toEqual({ synced: false, since: null });
+      stage.clock.advance(10_000);
+      stage.seen.watch.relist("a live read was newer");
+      stage.clock.advance(9_999);
+      expect(stage.wire.waiting).toBe(0);
+      stage.clock.advance(1);
+    }
+    stage.wire.next().answer(200, list("30", []));
+    expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 
   test("is counted as listed anew out of doubt, and no label names the object that gave rise to it", async () => {

@@ -5,8 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
+import { metricValue } from "../support/metric-value.ts";
 import type { TestKubelet } from "../support/test-kubelet.ts";
-import { VirtualCluster } from "../support/virtual-cluster.ts";
+import { VirtualCluster, type VirtualProcess } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, JUDGES, NODE, OBSERVER, SPINE } from "./spine.ts";
 
 const LIVE = ["live-1", "live-2", "live-3"];
@@ -36,6 +37,11 @@ function expectDeathFound({ cluster, doomed }: Cast, slackMs: number): void {
   doomed.stop();
   cluster.advance(50_001 + slackMs);
   expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
+}
+
+/** How often a process has begun to list leases. */
+function listsOf({ metrics }: VirtualProcess): Promise<number> {
+  return metricValue(metrics, "vigil_kube_lists_total", { resource: "leases" });
 }
 
 describe("the API server", () => {
@@ -96,6 +102,38 @@ describe("the API server", () => {
     expect(cluster.said("observed.gone").map(({ body }) => body.node)).toEqual(["live-3"]);
     expectDeathFound(scene, 0);
     for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
+  });
+
+  test("answers every list 429 (k/k#138701): it is asked again with pauses, and all that is unseen is told as such", async () => {
+    const scene = cast();
+    const { cluster, doomed } = scene;
+    const vigil = cluster.start(SPINE);
+    cluster.advance(30_000);
+    const refusal = { kind: "status", code: 429, retryAfterSeconds: 1 } as const;
+    const accept = cluster.api.faults.add({ fault: refusal, when: ({ verb }) => verb === "list" });
+    const back = cluster.api.faults.refuse();
+    cluster.advance(1_000);
+    back();
+    cluster.patch({ kind: "Node", namespace: "", name: "live-1" }, { metadata: { labels: { a: "b" } } });
+    cluster.api.faults.compact();
+    doomed.stop();
+    const before = await listsOf(vigil);
+    cluster.advance(300_000);
+    expectLiveNodesWell(scene);
+    expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
+    const lists = (await listsOf(vigil)) - before;
+    expect(lists).toBeGreaterThan(300 / 5);
+    expect(lists).toBeLessThan(300);
+    expect(cluster.said("observed.pulse").at(-1)?.body.watches.leases).toEqual({ synced: false, since: null });
+    expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(0);
+    const told = vigil.log.lines.filter(({ message }) => message.startsWith("the watch of leases is broken: 429"));
+    expect(told).toHaveLength(1);
+    accept();
+    cluster.advance(5_000);
+    expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(1);
+    cluster.advance(55_000);
+    expectLiveNodesWell(scene);
+    expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
   test("has a lease watch that went stale (85221): it is found out, no live node is condemned, dead ones are found", () => {

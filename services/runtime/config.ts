@@ -3,6 +3,7 @@ import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../protocols/profil
 import { readNatsAddresses } from "./bus.nats.address.ts";
 import { fieldOf, parseConfigFile } from "./config.file.ts";
 import { type Alias, parseFlags } from "./config.flags.ts";
+import { FEATURE_GATES, readFeatureGates } from "./config.gates.ts";
 import {
   KUBE_SETTINGS,
   LOG_SETTINGS,
@@ -24,6 +25,8 @@ export interface RunRequest {
   readonly config: Config;
   readonly printConfig: boolean;
   readonly help: boolean;
+  /** Lines about what was asked for and has no effect. */
+  readonly remarks: readonly string[];
 }
 
 /** Settings of a file and of the command line alike. */
@@ -46,12 +49,20 @@ const META_SETTINGS = {
   } as Setting<boolean>,
 } as const;
 
+/** Flags of kube-controller-manager that are no settings of Vigil's. */
+const FOREIGN_SETTINGS: SettingTable = { featureGates: FEATURE_GATES };
+
 /** Every flag of `vigil run`. */
-export const RUN_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...META_SETTINGS, ...TUNABLES };
+export const RUN_SETTINGS: SettingTable = {
+  ...PROCESS_SETTINGS,
+  ...META_SETTINGS,
+  ...FOREIGN_SETTINGS,
+  ...TUNABLES,
+};
 
 /** The same in the groups in which help shows them. */
 export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
-  { title: "Flags of kube-controller-manager", settings: tunablesWhere(true) },
+  { title: "Flags of kube-controller-manager", settings: { ...tunablesWhere(true), ...FOREIGN_SETTINGS } },
   { title: "Which cluster", settings: KUBE_SETTINGS },
   { title: "NATS, for more than one process", settings: NATS_SETTINGS },
   { title: "This process", settings: { ...OWN_SETTINGS, ...LOG_SETTINGS, ...META_SETTINGS } },
@@ -93,9 +104,10 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
   if (words[0] !== undefined) throw new ConfigProblem(`${words[0]}: vigil run takes flags only`);
   const file = given.get("configFile");
   const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
-  const config = configOf(new Map([...filed, ...given]));
+  const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
+  const config = configOf(new Map([...filed, ...gates.set, ...given]));
   if (!help) checkTogether(config);
-  return { config, printConfig: given.get("printConfig") === true, help };
+  return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
 }
 
 /** The configuration as a file that --config reads, each field under its meaning. */
@@ -104,6 +116,10 @@ export function printConfig({ process, profile }: Config): string {
   return Object.entries(FILE_SETTINGS)
     .map(([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`)
     .join("");
+}
+
+function textsOf(value: SettingValue | undefined): readonly string[] {
+  return typeof value === "object" ? value : [];
 }
 
 function tunablesWhere(upstream: boolean): SettingTable {

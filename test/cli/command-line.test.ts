@@ -12,6 +12,14 @@ const say = async (argv: readonly string[], files: Record<string, string> = {}) 
 };
 const names = VERBS.map(({ name }) => name);
 
+test("a feature gate that has no effect is named in one line, and nothing is refused", async () => {
+  const { code, err } = await say(["run", "--feature-gates=SeparateTaintEvictionController=true", "--print-config"]);
+  expect(code).toBe(0);
+  expect(err).toBe(
+    "vigil: --feature-gates: SeparateTaintEvictionController is ignored: taint eviction is always a service of its own\n",
+  );
+});
+
 describe("help", () => {
   test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("of %j lists every verb", async (argv) => {
     const { code, out } = await say(argv);

@@ -96,6 +96,11 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--node-eviction-rate=1e400"], "--node-eviction-rate=1e400: too large; write it as 0.1"],
     [["--unhealthy-zone-threshold=55"], "--unhealthy-zone-threshold=55: must be between 0 and 1"],
     [["--large-cluster-size-threshold=2.5"], "--large-cluster-size-threshold=2.5: not a whole number; write it as 50"],
+    [
+      ["--feature-gates=SeparateTaintEvictionController"],
+      "--feature-gates=SeparateTaintEvictionController: write it as Name=true or Name=false",
+    ],
+    [["--feature-gates=A=true,B=on"], "--feature-gates=B=on: write it as Name=true or Name=false"],
     [["--shadow=yes"], "--shadow=yes: not a switch; write it as true or false"],
     [["--enable-taint-manager=no"], "--enable-taint-manager=no: write it as true or false"],
     [["--eviction-mode=dircet"], '--eviction-mode=dircet: "dircet" is none of taint, direct; did you mean direct?'],
@@ -110,6 +115,41 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
     [["node-1"], "node-1: vigil run takes flags only"],
   ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
+});
+
+describe("a feature gate of kube-controller-manager", () => {
+  const gates = (value: string, ...argv: string[]) => parseRun([`--feature-gates=${value}`, ...argv], noFile);
+
+  test.each(["true", "false"])("that is gone since 1.37 changes nothing, and a line says so (%s)", (value) => {
+    const { config, remarks } = gates(`SeparateTaintEvictionController=${value}`);
+    expect(config).toEqual(run([]));
+    expect(remarks).toEqual([
+      "--feature-gates: SeparateTaintEvictionController is ignored: taint eviction is always a service of its own",
+    ]);
+  });
+
+  test("for what Vigil always does changes nothing either", () => {
+    const { config, remarks } = gates("NodeControllerLeaseCircuitBreaker=false");
+    expect(config).toEqual(run([]));
+    expect(remarks).toEqual([
+      "--feature-gates: NodeControllerLeaseCircuitBreaker is ignored: every verdict is preceded by a live read of the lease",
+    ]);
+  });
+
+  test("that Vigil has a flag for sets it, unless the flag is given too", () => {
+    const { config, remarks } = gates("TaintTolerationComparisonOperators=true");
+    expect(config.profile.tolerationComparisonOperators).toBe(true);
+    expect(remarks).toEqual([]);
+    const both = gates("TaintTolerationComparisonOperators=true", "--toleration-comparison-operators=false");
+    expect(both.config.profile.tolerationComparisonOperators).toBe(false);
+  });
+
+  test("of other controllers is passed over, and a line says so", () => {
+    expect(gates("JobPodReplacementPolicy=true, TaintTolerationComparisonOperators=true")).toMatchObject({
+      config: { profile: { tolerationComparisonOperators: true } },
+      remarks: ["--feature-gates: JobPodReplacementPolicy is ignored: it is no gate of Vigil's controllers"],
+    });
+  });
 });
 
 describe("a file", () => {

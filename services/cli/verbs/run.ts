@@ -28,7 +28,8 @@ export const runVerb: Verb = {
     },
   ],
   start: async (argv, host) => {
-    const { config, printConfig: printOnly } = parseRun(argv, (path) => readNamedFile(host, "config", path));
+    const { config, printConfig: printOnly, remarks } = parseRun(argv, (path) => readNamedFile(host, "config", path));
+    for (const remark of remarks) host.warn(`vigil: ${remark}\n`);
     if (!printOnly) return runProcess(config, host);
     host.print(printConfig(config));
     return 0;

@@ -1,0 +1,70 @@
+/**
+ * The end of a halt on virtual time, with nodes of which nothing is known yet: a kube-controller-manager of 1.37 panics
+ * there (k/k#141572).
+ */
+import { describe, expect, test } from "vitest";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+const inZone = (zone: string) => ({ "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": zone });
+const DEAD = ["a-0", "a-1", "a-2"];
+
+/** Two zones of three nodes each, all of them found silent, so that nothing is tainted. */
+function halted(): EvictionWorld {
+  const world = new EvictionWorld();
+  world.addZone("a", 3);
+  world.addZone("b", 3);
+  world.run();
+  world.advance(30 * S);
+  world.silence([...DEAD, "b-0", "b-1", "b-2"]);
+  world.advance(120 * S);
+  expect(world.said("judged.zone").at(-1)?.body).toMatchObject({ state: "FullDisruption", halted: true });
+  return world;
+}
+
+/** Creates a node that has never posted a status nor renewed a lease. */
+function createBare(world: EvictionWorld, name: string): void {
+  const body = { apiVersion: "v1", kind: "Node", metadata: { name, labels: inZone("a") } };
+  world.write({ verb: "create", urgency: 0, ref: { kind: "Node", namespace: "", name }, body });
+}
+
+const readyOf = (world: EvictionWorld, name: string) =>
+  world.node(name).status.conditions?.find(({ type }) => type === "Ready")?.status;
+
+describe("when a halt ends", () => {
+  test("a node created in the same instant gets its whole startup grace, and the others their turns", () => {
+    const world = halted();
+    createBare(world, "bare");
+    world.register("fresh", inZone("b"));
+    world.revive(["b-0", "b-1", "b-2"]);
+    world.advance(59 * S);
+    expect(readyOf(world, "bare")).toBeUndefined();
+    expect(readyOf(world, "fresh")).toBe("True");
+    world.advance(60 * S);
+    expect(readyOf(world, "bare")).toBe("Unknown");
+    expect(readyOf(world, "fresh")).toBe("True");
+    expect(world.tainted.map(({ name }) => name).sort()).toEqual([...DEAD, "bare"]);
+  });
+
+  test("a node replaced under its name in the same instant is a new node", () => {
+    const world = halted();
+    world.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "a-2" } });
+    createBare(world, "a-2");
+    world.revive(["b-0", "b-1", "b-2"]);
+    world.advance(59 * S);
+    expect(readyOf(world, "a-2")).toBeUndefined();
+    world.advance(60 * S);
+    expect(readyOf(world, "a-2")).toBe("Unknown");
+    expect(world.tainted.map(({ name }) => name).sort()).toEqual(DEAD);
+  });
+
+  test("a node that was there before Vigil and never reported is found like any other", () => {
+    const world = halted();
+    createBare(world, "bare");
+    world.crash(1 * S);
+    world.revive(["b-0", "b-1", "b-2"]);
+    world.advance(150 * S);
+    expect(readyOf(world, "bare")).toBe("Unknown");
+    expect(world.tainted.map(({ name }) => name).sort()).toEqual([...DEAD, "bare"]);
+  });
+});

@@ -132,8 +132,11 @@ export type WriteRequest = {
   readonly ref: ObjectRef;
   readonly urgency: Urgency;
   readonly subresource?: "status";
-  /** On the monotonic clock. A write whose turn comes later rests on old reads: it is not sent, and fails as late. */
-  readonly sendBeforeMs?: number;
+  /**
+   * When the oldest live read that this write rests on was answered, on the monotonic clock. A write whose turn comes
+   * when that read has become too old is not sent, and fails as late. How old is too old follows the server's latency.
+   */
+  readonly readAtMs?: number;
 } & (
   | { readonly verb: "create"; readonly body: unknown }
   | { readonly verb: "update"; readonly body: unknown }
@@ -156,6 +159,8 @@ export type WriteRequest = {
 export interface ReadPlace {
   readonly urgency: Urgency;
   readonly stepsBefore: 1 | 2;
+  /** Called when the read is sent, so that another one can go beside it; never when it is answered unsent. */
+  readonly sent?: () => void;
 }
 
 /** What came of a read. `unknown` cannot happen: a read without reply has failed. */
@@ -173,7 +178,7 @@ export type WriteReply =
   | {
       readonly outcome: "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" | "shadowed";
       readonly detail: string;
-      /** It stayed unsent because its turn came after `sendBeforeMs`: nothing has failed but the wait. */
+      /** It stayed unsent because its turn came when the reads behind it were too old: only the wait has failed. */
       readonly isLate?: boolean;
     }
   | { readonly outcome: "throttled"; readonly detail: string; readonly retryAfterMs: number };

@@ -24,6 +24,8 @@ export interface MemberReport {
   readonly services: readonly string[];
   readonly since: number;
   readonly lagMs: number | null;
+  /** Which Kubernetes cluster it is for, by the uid of namespace kube-system there; null when it does not say. */
+  readonly clusterUid: string | null;
   /** How many shards it minds, over all its services. */
   readonly shards: number;
 }
@@ -89,9 +91,10 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo
   const heard = new Map<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>();
   const names = { service: "cli", member: "cli", mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
   typedBus({ ...io, ...names, transport }).subscribe("pulse.member", "all", ({ body }) => {
-    const { member, services, since, leaving, lagMs = null } = body;
-    if (leaving) heard.delete(member);
-    else heard.set(member, { report: { member, services, since, lagMs }, atMs: clock.monotonicMs() });
+    const { member, services, since, leaving, lagMs = null, clusterUid = null } = body;
+    const key = keyOf({ member, clusterUid });
+    if (leaving) heard.delete(key);
+    else heard.set(key, { report: { member, services, since, lagMs, clusterUid }, atMs: clock.monotonicMs() });
   });
   let listensSinceMs = clock.monotonicMs();
   transport.onConnection(() => {
@@ -114,30 +117,54 @@ function interrupted(host: Pick<Host, "stopped">): Promise<never> {
   });
 }
 
-/** The same with how many shards each minds, by the rule that the members themselves go by. */
+/**
+ * The same with how many shards each minds, by the rule that the members themselves go by: one that knows its
+ * Kubernetes cluster shares with those that name the same one or none (decision 13).
+ */
 export function withShards(members: readonly Omit<MemberReport, "shards">[]): MemberReport[] {
-  const minded = SERVICE_NAMES.flatMap((service: ServiceName) =>
-    ownersOf(
-      service,
-      new Set(members.filter(({ services }) => services.includes(service)).map(({ member }) => member)),
-    ),
-  );
-  return members
-    .map((report) => ({ ...report, shards: minded.filter((owner) => owner === report.member).length }))
-    .sort((left, right) => left.member.localeCompare(right.member));
+  const uids = new Set(members.map(({ clusterUid }) => clusterUid));
+  const reports = [...uids].flatMap((uid) => {
+    const heard = members.filter(({ clusterUid }) => uid === null || clusterUid === null || clusterUid === uid);
+    const owners = SERVICE_NAMES.flatMap((service) => ownersOf(service, runningOf(service, heard)));
+    const own = members.filter(({ clusterUid }) => clusterUid === uid);
+    return own.map((report) => ({ ...report, shards: owners.filter((owner) => owner === report.member).length }));
+  });
+  return reports.sort((left, right) => keyOf(left).localeCompare(keyOf(right), "en"));
+}
+
+/** Which members are of which Kubernetes cluster, in one line; null where all are of one. */
+export function clustersLine(members: readonly MemberReport[]): string | null {
+  const byUid = Map.groupBy(members, ({ clusterUid }) => clusterUid);
+  byUid.delete(null);
+  if (byUid.size < 2) return null;
+  const names = [...byUid].map(([uid, of], index) => {
+    const told = index === 0 ? `kube-system has uid ${uid}` : uid;
+    return `${of.map(({ member }) => member).join(", ")} (${told})`;
+  });
+  return `members of ${byUid.size} Kubernetes clusters are heard, and counted apart: ${names.join("; ")}`;
+}
+
+function runningOf(service: ServiceName, members: readonly Omit<MemberReport, "shards">[]): ReadonlySet<string> {
+  return new Set(members.filter(({ services }) => services.includes(service)).map(({ member }) => member));
+}
+
+function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid">): string {
+  return `${clusterUid ?? ""} ${member}`;
 }
 
 /** The members. */
 export const MEMBERS: Table<MemberReport> = {
-  heading: ["MEMBER", "UP", "SHARDS", "LAG", "SERVICES"],
-  cells: ({ member, since, shards, lagMs, services }, nowMs) => [
+  heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "SERVICES"],
+  cells: ({ member, since, shards, lagMs, clusterUid, services }, nowMs) => [
     member,
     spanText(nowMs - since),
     `${shards} of ${SHARD_COUNT * services.length}`,
     lagMs === null ? "" : spanText(lagMs),
+    // The first part of a uid is enough to tell two apart.
+    clusterUid?.split("-")[0] ?? "",
     services.length === SERVICE_NAMES.length ? "all" : services.join(","),
   ],
   state: "UP",
-  key: ({ member }) => member,
+  key: keyOf,
   restless: ["lagMs"],
 };

@@ -4,7 +4,7 @@ import type { NodeReport, Overview, PendingEviction, SightReport } from "../../p
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import type { ValuesOf } from "../runtime/config.value.ts";
 import { askConsole } from "./console-client.ts";
-import { MEMBERS, openFleetEar } from "./fleet-roll.ts";
+import { clustersLine, MEMBERS, openFleetEar } from "./fleet-roll.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
 import type { Host } from "./verb.ts";
@@ -42,6 +42,8 @@ interface Topic<R> {
   readonly open: (wanted: Wanted, host: Host, clock: Clock) => Source<R> | Promise<Source<R>>;
   /** Where it was looked for, told when there is nothing. */
   readonly where?: (wanted: Wanted) => string;
+  /** What the rows together show that no row says, in one line; null when nothing. */
+  readonly remark?: (rows: readonly R[]) => string | null;
 }
 
 /** The sight of a console that does not tell of it is taken for granted. */
@@ -77,6 +79,7 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
         return { ask: async () => whole(await ear.members()), close: () => ear.close() };
       },
       where: ({ cluster }) => ` of --cluster=${cluster}; start vigil run with the same --nats, or name its --cluster`,
+      remark: clustersLine,
     }),
   ],
 ]);
@@ -126,11 +129,13 @@ function showOf<R>(topic: Topic<R>): Show {
 }
 
 /** What an answer does not say by itself: that it is empty, leaves something out, or may be old. */
-function notesOn<R>({ rows, total, blind }: Answer<R>, { name, where }: Topic<R>, wanted: Wanted): string[] {
+function notesOn<R>({ rows, total, blind }: Answer<R>, { name, where, remark }: Topic<R>, wanted: Wanted): string[] {
   const kind = wanted.readiness === ANY ? name : `${wanted.readiness} ${name}`;
   const more = total > LIMIT_MAX ? `--limit=${LIMIT_MAX} shows the most` : `--limit=${total} shows all`;
   const shown = `${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown`;
+  const remarked = remark?.(rows) ?? null;
   return [
+    ...(remarked === null ? [] : [`vigil: ${remarked}\n`]),
     ...(total === 0 ? [`vigil: there are no ${kind}${where?.(wanted) ?? ""}\n`] : []),
     ...(rows.length < total ? [`vigil: ${shown}; ${more}\n`] : []),
     ...(blind === null ? [] : [blindLine(blind)]),

@@ -51,12 +51,6 @@ interface LiveNode {
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/**
- * How old the look at a lease may be when the verdict it bears out is sent, in milliseconds: a kubelet may have come
- * back while the write waited.
- */
-const LOOK_AGE_MAX_MS = 1000;
-
 /** Whether two asks want the same of the same node, whatever versions and signs of life they rest on. */
 export function isSameWish(ask: NodeAsk, earlier: NodeAsk): boolean {
   return wishOf(ask) === wishOf(earlier);
@@ -75,13 +69,13 @@ function wishOf({ type, body }: NodeAsk): string {
  * thousand verdicts at once each is two requests and not three.
  */
 export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Report): void {
-  const settle = (live: LiveNode | null, sendBeforeMs = Number.POSITIVE_INFINITY): void => {
+  const settle = (live: LiveNode | null, leaseReadAtMs?: number): void => {
     if (isTakenBack(newest())) report(unwritten("ok", "the verdict asked for before is taken back"));
-    else write(io, { ask, live, sendBeforeMs }, decide(ask, live?.node ?? null, io.clock.wallMs()), report);
+    else write(io, { ask, live, leaseReadAtMs }, decide(ask, live?.node ?? null, io.clock.wallMs()), report);
   };
   const proceed = (live: LiveNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
-    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs() + LOOK_AGE_MAX_MS), report);
+    else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
   };
   if (isTakenBack(newest())) settle(null);
   else if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
@@ -143,7 +137,11 @@ function readNode(
 
 function write(
   io: Io,
-  { ask, live, sendBeforeMs }: { readonly ask: NodeAsk; readonly live: LiveNode | null; readonly sendBeforeMs: number },
+  {
+    ask,
+    live,
+    leaseReadAtMs,
+  }: { readonly ask: NodeAsk; readonly live: LiveNode | null; readonly leaseReadAtMs: number | undefined },
   decision: Decision,
   report: Report,
 ): void {
@@ -157,7 +155,9 @@ function write(
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
-  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), sendBeforeMs, ...subresource };
+  // A kubelet may have come back while a verdict waited: the lease that bears it out must be read shortly before.
+  const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
+  const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
   io.kube.write({ ...where, verb: "patch", ...patchOf(body, live) }, (reply) => {
     report({ ...written(reply, change), isOnce: isTurn(ask) });
   });

@@ -22,7 +22,7 @@ export const nodeWriterService: Service = (io) => {
     random,
     retryMaxMs: profile.askRetryMaxMs,
     isSame: isSameWish,
-    attempt: (ask, hasFailed, report, newest) => tryNodeAsk(io, { ask, hasFailed, newest }, report),
+    attempt: (ask, { failures }, report, newest) => tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report),
     told: (ask, result, { retrying, latencyMs }) => {
       if (wasTold(ask, result)) return;
       const { type, id } = ask;

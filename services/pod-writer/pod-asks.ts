@@ -1,6 +1,6 @@
 /** Tries one ask about a pod: the live reads, the decision, the writes. When to try again is the jobs' matter. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode } from "../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import {
   type Io,
   type KubeObject,
@@ -13,12 +13,14 @@ import { apiTime } from "../runtime/api-time.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectNode, projectPod } from "../runtime/kube.projection.ts";
 import type { Look, SharedReads } from "../runtime/shared-reads.ts";
-import type { TryResult } from "../runtime/write-jobs.ts";
+import type { TryHistory, TryResult } from "../runtime/write-jobs.ts";
 import { unread, unwritten, written } from "../runtime/write-result.ts";
 import {
+  deletePreconditions,
   disruptionTargetPatch,
   evictionVerdict,
   type LivePod,
+  mayDeleteUnmarked,
   nodeLostPatch,
   readyAgain,
   type StatusPatch,
@@ -49,20 +51,8 @@ export interface PodAskIo {
   readonly nodes: SharedReads;
 }
 
-/**
- * How old the looks at a pod and its node may be when the write they allowed is sent, in milliseconds. The reads and
- * the write between may each take seconds on a slow server, in which the node may have come back.
- */
-const LOOK_AGE_MAX_MS = 1000;
-
-/** How long a look at a node serves further pods; it leaves each of them time to be written. */
-export const NODE_LOOK_KEPT_MS = LOOK_AGE_MAX_MS / 2;
-
-/**
- * How many nodes are looked at ahead of the writes of their pods. Each look brings the pods of a node; of many at once
- * most would wait until it is too old.
- */
-export const NODE_LOOKS_AHEAD_MAX = 8;
+/** How long a read of a node serves further pods, in milliseconds. */
+export const NODE_READ_KEPT_MS = 500;
 
 /** What is told of a pod that was marked. */
 const UNREADY = "Ready=False";
@@ -79,10 +69,23 @@ function versionSeen(ask: PodAsk): string | undefined {
   return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
 }
 
-/** An ask together with the instant until which the looks at its pod and node count. */
-interface FreshAsk {
+/** One try of an ask. */
+interface Try {
   readonly ask: PodAsk;
-  readonly sendBeforeMs: number;
+  readonly history: TryHistory;
+  readonly report: Report;
+}
+
+/** A pod that was read live, and when. */
+interface PodRead {
+  readonly live: LivePod | null;
+  readonly readAtMs: number;
+}
+
+/** A node that was read live, and when. */
+interface NodeRead {
+  readonly node: ObservedNode;
+  readonly readAtMs: number;
 }
 
 type Report = (result: TryResult) => void;
@@ -90,14 +93,18 @@ type Report = (result: TryResult) => void;
 const projection = { interner: new Interner(), problem: () => {} };
 
 /**
- * Tries an ask: reads pod and node live, decides again, writes. The node comes second, so that with any number of pods
- * on it each is written soon after the look at it. A pod that only loses its readiness is not read at the first try:
- * when a zone falls, these writes are most of all there is to do, and the version seen is as good a precondition.
+ * Tries an ask: reads pod and node live, decides again, writes. A pod that only loses its readiness is not read at the
+ * first try: when a zone falls, these writes are most of all there is to do, and the version seen is as good a
+ * precondition.
  */
-export function tryPodAsk(around: PodAskIo, ask: PodAsk, hasFailed: boolean, report: Report): void {
-  const seen = ask.type === "asked.unready" && !hasFailed ? ask.body.resourceVersion : undefined;
+export function tryPodAsk(around: PodAskIo, ask: PodAsk, history: TryHistory, report: Report): void {
+  const seen = ask.type === "asked.unready" && history.failures === 0 ? ask.body.resourceVersion : undefined;
   if (seen !== undefined) markAsSeen(around, ask, seen, report);
-  else lookAndAct(around, ask, (result) => report({ ...result, ...repetitionOf(around.io, ask, result) }));
+  else {
+    const reported = (result: TryResult): void => report({ ...result, ...repetitionOf(around.io, ask, result) });
+    const trial = { ask, history, report: reported };
+    readBoth(around, trial, (pod, node) => decide(around.io, trial, pod, node));
+  }
 }
 
 /**
@@ -111,60 +118,78 @@ function repetitionOf({ profile }: Io, { type, body }: PodAsk, { outcome }: TryR
 
 function markAsSeen(around: PodAskIo, ask: PodAsk, resourceVersion: string, report: Report): void {
   const { io } = around;
-  readNode(around, ask, report, (node, nodeSeenMs) => {
-    const recovered = readyAgain(node);
-    if (recovered !== null) report(unwritten(recovered.outcome, recovered.detail));
-    else {
-      const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
-      const fresh = { ask, sendBeforeMs: nodeSeenMs + LOOK_AGE_MAX_MS };
-      patchStatus(io, fresh, body, (reply) => report(written(reply, UNREADY)));
-    }
-  });
+  readNode(around, ask, (look) =>
+    withNode(look, ask, report, ({ node, readAtMs }) => {
+      const recovered = readyAgain(node);
+      if (recovered !== null) report(unwritten(recovered.outcome, recovered.detail));
+      else {
+        const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
+        patchStatus(io, ask, { body, readAtMs }, (reply) => report(written(reply, UNREADY)));
+      }
+    }),
+  );
 }
 
-function lookAndAct(around: PodAskIo, ask: PodAsk, report: Report): void {
-  readPod(around, ask, report, (live) => {
-    const podSeenMs = around.io.clock.monotonicMs();
-    readNode(around, ask, report, (node, nodeSeenMs) => {
-      const sendBeforeMs = Math.min(podSeenMs, nodeSeenMs) + LOOK_AGE_MAX_MS;
-      decide(around.io, { ask, sendBeforeMs }, node, live, report);
+/**
+ * Reads the pod and its node beside each other and goes on when both are there. The read of the node begins when that
+ * of the pod is sent: with any number of pods in the queue, neither is old when the other comes.
+ */
+function readBoth(around: PodAskIo, { ask, report }: Try, proceed: (pod: PodRead, node: NodeRead) => void): void {
+  const { kube, clock } = around.io;
+  let pod: PodRead | null = null;
+  let look: Look | null = null;
+  let isNodeRequested = false;
+  const join = (): void => {
+    const known = pod;
+    if (known !== null && look !== null) withNode(look, ask, report, (node) => proceed(known, node));
+  };
+  const requestNode = (): void => {
+    if (isNodeRequested) return;
+    isNodeRequested = true;
+    readNode(around, ask, (taken) => {
+      look = taken;
+      join();
     });
-  });
-}
-
-function readPod({ io }: PodAskIo, ask: PodAsk, report: Report, proceed: (live: LivePod | null) => void): void {
+  };
   const take = (reply: ReadReply): void => {
-    if (reply.outcome === "ok") proceed(livePod(reply.object));
-    else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
+    if (reply.outcome === "ok") {
+      pod = { live: livePod(reply.object), readAtMs: clock.monotonicMs() };
+      requestNode();
+      join();
+    } else if (reply.outcome === "gone") report(unwritten("gone", reply.detail));
     else report(unread("pod", reply));
   };
-  io.kube.read(refOf(ask.body), take, { urgency: urgencyOf(ask), stepsBefore: 2 });
+  kube.read(refOf(ask.body), take, { urgency: urgencyOf(ask), stepsBefore: 2, sent: requestNode });
 }
 
-function readNode(
-  { nodes }: PodAskIo,
-  ask: PodAsk,
-  report: Report,
-  proceed: (node: ObservedNode, seenMs: number) => void,
-): void {
-  const name = ask.body.node;
-  const take = ({ reply, seenMs }: Look): void => {
-    const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
-    if (node !== null) proceed(node, seenMs);
-    else if (reply.outcome === "gone") report(unwritten("refused", `node ${name} is gone; its pods are not ours`));
-    else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
-  };
-  nodes.read({ kind: "Node", namespace: "", name }, take, { urgency: urgencyOf(ask), stepsBefore: 1 });
+function readNode({ nodes }: PodAskIo, ask: PodAsk, done: (look: Look) => void): void {
+  const ref = { kind: "Node", namespace: "", name: ask.body.node } as const;
+  nodes.read(ref, done, { urgency: urgencyOf(ask), stepsBefore: 1 });
+}
+
+function withNode({ reply, seenMs }: Look, ask: PodAsk, report: Report, proceed: (read: NodeRead) => void): void {
+  const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
+  if (node !== null) proceed({ node, readAtMs: seenMs });
+  else if (reply.outcome === "gone") {
+    report(unwritten("refused", `node ${ask.body.node} is gone; its pods are not ours`));
+  } else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
 }
 
 function urgencyOf({ type }: PodAsk): Urgency {
   return type === "asked.unready" ? Urgency.readiness : Urgency.eviction;
 }
 
-function decide(io: Io, fresh: FreshAsk, node: ObservedNode, live: LivePod | null, report: Report): void {
-  const verdict = verdictOn(io, fresh.ask, node, live);
+function decide(io: Io, trial: Try, { live, readAtMs }: PodRead, node: NodeRead): void {
+  const { ask, report } = trial;
+  const verdict = verdictOn(io, ask, node.node, live);
+  const oldest = { readAtMs: Math.min(readAtMs, node.readAtMs) };
   if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
-  else if (live !== null) act(io, fresh, live, verdict, report);
+  else if (live === null) report(unwritten("gone", "the pod is bound to no node"));
+  else if (ask.type === "asked.eviction") evict(io, trial, { live, ...oldest, node, taint: verdict.taint });
+  else {
+    const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
+    patchStatus(io, ask, { body, ...oldest }, (reply) => report(written(reply, UNREADY)));
+  }
 }
 
 function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null): Verdict {
@@ -173,54 +198,63 @@ function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live
   return evictionVerdict(ask.body, node, live, { comparisonOperators, wallMs: clock.wallMs(), behindMs: ask.behindMs });
 }
 
-function act(
-  io: Io,
-  fresh: FreshAsk,
-  live: LivePod,
-  { taint }: Extract<Verdict, { kind: "act" }>,
-  report: Report,
-): void {
-  const { ask } = fresh;
-  const now = apiTime(io.clock.wallMs());
-  if (ask.type === "asked.unready") {
-    patchStatus(io, fresh, unreadyPatch(live.pod.uid, live.resourceVersion, now), (reply) =>
-      report(written(reply, UNREADY)),
-    );
-    return;
-  }
-  const patch = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, now);
-  const change = taint === null ? `deleted: ${ask.body.node} is lost` : `deleted: ${taint.key}:${taint.effect}`;
-  if (patch === null) {
-    remove(io, fresh, change, report);
-    return;
-  }
-  patchStatus(io, fresh, patch, (reply) => {
-    if (mayDelete(reply, taint === null)) remove(io, fresh, change, report);
-    else report(written(reply, change));
-  });
+/** A pod that is to be evicted, and what that rests on. */
+interface Eviction {
+  readonly live: LivePod;
+  readonly node: NodeRead;
+  /** The older of the two reads, on the monotonic clock. */
+  readonly readAtMs: number;
+  /** The taint that decided; null in direct mode. */
+  readonly taint: Taint | null;
 }
 
-/** A taint eviction needs its reason on the pod first (R8.27); a drain goes on without it, but not after a conflict. */
-function mayDelete({ outcome }: WriteReply, isDrain: boolean): boolean {
-  return outcome === "ok" || outcome === "shadowed" || (isDrain && outcome !== "conflict" && outcome !== "throttled");
+/**
+ * Says on the pod why it goes, then deletes it. The answer to the first write shows the pod as it is by then: it is
+ * judged once more, and this version of it is deleted.
+ */
+function evict(io: Io, trial: Try, eviction: Eviction): void {
+  const { ask, history, report } = trial;
+  const { live, node, readAtMs, taint } = eviction;
+  const body = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, apiTime(io.clock.wallMs()));
+  const change = taint === null ? `deleted: ${ask.body.node} is lost` : `deleted: ${taint.key}:${taint.effect}`;
+  if (body === null) {
+    remove(io, trial, eviction, change);
+    return;
+  }
+  patchStatus(io, ask, { body, readAtMs }, (reply) => {
+    if (reply.outcome === "ok") {
+      const marked = livePod(reply.object);
+      const verdict = verdictOn(io, ask, node.node, marked);
+      if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
+      else if (marked !== null) remove(io, trial, { live: marked, readAtMs: node.readAtMs }, change);
+    } else if (reply.outcome === "shadowed") remove(io, trial, eviction, change);
+    else if (mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
+      remove(io, trial, eviction, `${change}, unmarked (${reply.detail})`);
+    } else report(written(reply, change));
+  });
 }
 
 function patchStatus(
   { kube }: Io,
-  { ask, sendBeforeMs }: FreshAsk,
-  body: StatusPatch,
+  ask: PodAsk,
+  { body, readAtMs }: { readonly body: StatusPatch; readonly readAtMs: number },
   done: (reply: WriteReply) => void,
 ): void {
-  const where = { ref: refOf(ask.body), urgency: urgencyOf(ask), sendBeforeMs, subresource: "status" } as const;
+  const where = { ref: refOf(ask.body), urgency: urgencyOf(ask), readAtMs, subresource: "status" } as const;
   kube.write({ ...where, verb: "patch", patch: "strategic", body }, done);
 }
 
 /** Deletes this pod and no other of its name, with its own grace (R8.30). */
-function remove(io: Io, fresh: FreshAsk, change: string, report: Report): void {
-  const { body } = fresh.ask;
-  const where = { ref: refOf(body), urgency: Urgency.eviction, sendBeforeMs: fresh.sendBeforeMs };
-  const request = { ...where, verb: "delete" as const, uid: body.uid };
-  io.kube.write(request, (reply) => report(written(reply, change)));
+function remove(
+  { kube }: Io,
+  { ask, history, report }: Try,
+  { live, readAtMs }: { readonly live: LivePod; readonly readAtMs: number },
+  change: string,
+): void {
+  const where = { ref: refOf(ask.body), urgency: Urgency.eviction, readAtMs };
+  kube.write({ ...where, verb: "delete", ...deletePreconditions(live, history) }, (reply) =>
+    report(written(reply, change)),
+  );
 }
 
 function livePod(object: KubeObject): LivePod | null {

@@ -3,7 +3,7 @@ import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
-import type { BoundPod, KubeObject } from "../../protocols/ports.ts";
+import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
@@ -16,6 +16,7 @@ import {
   type TolerationRules,
   taintName,
 } from "../runtime/toleration.ts";
+import type { TryHistory } from "../runtime/write-jobs.ts";
 
 /** An ask that came to an end without a write. */
 export interface Moot {
@@ -122,6 +123,38 @@ function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {
   if (recovered !== null) return recovered;
   if (pod.owner === "DaemonSet") return moot("refused", "the pod belongs to a DaemonSet");
   return { kind: "act", taint: null };
+}
+
+/** How long an eviction waits for its pod's status to be patched, in milliseconds: a webhook may be restarting. */
+const MARKING_PATIENCE_MS = 60_000;
+/** Conflicts after which a delete no longer names the version. */
+const VERSION_CONFLICTS_MAX = 3;
+
+/**
+ * Whether a pod may be deleted although the patch that says why ended like this. A drain goes on at once. A taint
+ * eviction needs its condition (R8.27), but not for ever: a webhook that refuses every status may itself be waiting for
+ * its pods to leave the dead node. After a conflict or a throttled patch the next try comes soon enough.
+ */
+export function mayDeleteUnmarked(
+  outcome: WriteReply["outcome"],
+  isDrain: boolean,
+  { failingSinceMs }: TryHistory,
+  nowMs: number,
+): boolean {
+  if (outcome === "conflict" || outcome === "throttled") return false;
+  return isDrain || (failingSinceMs !== null && nowMs - failingSinceMs >= MARKING_PATIENCE_MS);
+}
+
+/**
+ * What a delete names: the pod, and the version that was judged, so that a change since then is judged first. A kubelet
+ * that posts status faster than a slow server answers would win for ever; after some conflicts the uid has to do, for
+ * each was followed by a live read with the same result.
+ */
+export function deletePreconditions(
+  { pod, resourceVersion }: LivePod,
+  { conflicts }: TryHistory,
+): { readonly uid: string; readonly resourceVersion?: string } {
+  return conflicts < VERSION_CONFLICTS_MAX ? { uid: pod.uid, resourceVersion } : { uid: pod.uid };
 }
 
 /** A strategic merge patch of a pod's status. */

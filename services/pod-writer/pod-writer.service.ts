@@ -3,13 +3,13 @@ import type { Service, Stop } from "../../protocols/ports.ts";
 import { Rehearsals } from "../runtime/rehearsals.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
-import { isRepeated, NODE_LOOK_KEPT_MS, NODE_LOOKS_AHEAD_MAX, type PodAsk, tryPodAsk } from "./pod-asks.ts";
+import { isRepeated, NODE_READ_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
 
 /** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const looks = { keptMs: NODE_LOOK_KEPT_MS, underWayMax: NODE_LOOKS_AHEAD_MAX };
-  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...looks }) };
+  const reads = { keptMs: NODE_READ_KEPT_MS, viewersMax: profile.writesInFlightMax };
+  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...reads }) };
   const rehearsals = new Rehearsals(profile);
   const jobs = new WriteJobs<PodAsk>({
     clock,
@@ -18,7 +18,7 @@ export const podWriterService: Service = (io) => {
     retriesDenied: true,
     isRepeated,
     isSame: isRepeated,
-    attempt: (ask, hasFailed, report) => tryPodAsk(around, ask, hasFailed, report),
+    attempt: (ask, history, report) => tryPodAsk(around, ask, history, report),
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;
       const isRehearsed = outcome === "shadowed";

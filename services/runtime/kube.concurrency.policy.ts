@@ -40,6 +40,14 @@ const AIM_SLACK_MS = 10;
 const STEP_LEAST = -0.5;
 const SMOOTHING = 0.1;
 /**
+ * Requests per second that latency alone never prevents: a server may take seconds for each request without being
+ * overloaded, behind a slow webhook or a long way off. kube-controller-manager sends 20 for each of its controllers by
+ * default (`--kube-api-qps`), and Vigil stands in for two of them.
+ */
+const RATE_LEAST_PER_SECOND = 40;
+/** How long an overload holds back the growth towards that rate, in milliseconds. */
+const OVERLOAD_RECENT_MS = 60_000;
+/**
  * How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted
  * within minutes.
  */
@@ -64,7 +72,8 @@ function halved(known: Concurrency, { startedAtMs, endedAtMs }: Experience): Con
 /**
  * More under way than the server works on does not make it quicker, it only waits there, where nothing urgent can
  * overtake it. So the limit follows the latency: up by one for each answer while that is short, ever less towards the
- * aim, and down beyond it. Latency alone never takes it below where it started.
+ * aim, and down beyond it. Latency alone never takes it below where it started, and does not hold it below what keeps
+ * the least rate flowing.
  */
 function followed(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
   const { method, startedAtMs, endedAtMs, atLimit } = experience;
@@ -75,9 +84,17 @@ function followed(known: Concurrency, experience: Experience, limitMax: number):
   const easy = { ...known.easy, [method]: { latencyMs, learnedAtMs: endedAtMs } };
   if (!atLimit) return { ...known, easy, strain };
   const stepMost = known.halvedAtMs === null ? 1 : 1 / known.limit;
-  const limit = known.limit + Math.max(STEP_LEAST, Math.min(stepMost, 1 / strain - 1));
+  const isBelowLeastRate = known.limit < (RATE_LEAST_PER_SECOND * tookMs) / 1000;
+  const step = isBelowLeastRate
+    ? stepToLeastRate(known, endedAtMs)
+    : Math.max(STEP_LEAST, Math.min(stepMost, 1 / strain - 1));
+  const limit = known.limit + step;
   const limitLeast = Math.min(known.limit, LIMIT_AT_START);
   return { ...known, easy, strain, limit: Math.min(limitMax, Math.max(limitLeast, limit)) };
+}
+
+function stepToLeastRate({ limit, halvedAtMs }: Concurrency, nowMs: number): number {
+  return halvedAtMs !== null && nowMs - halvedAtMs < OVERLOAD_RECENT_MS ? 1 / limit : 1;
 }
 
 function drifted(easy: Easy | undefined, nowMs: number): number {

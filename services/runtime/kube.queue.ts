@@ -29,6 +29,7 @@ export class Queue {
   #underWay = 0;
   #backgroundUnderWay = 0;
   #waiting = 0;
+  #draining = false;
 
   /** `admit` is asked before each start whether one more may run now. */
   constructor(admit: () => boolean) {
@@ -53,9 +54,17 @@ export class Queue {
     this.drain();
   }
 
-  /** Starts what may start; to be called when more is admitted than before. */
+  /**
+   * Starts what may start; to be called when more is admitted than before. A job that is being started may add jobs.
+   */
   drain(): void {
-    for (let job = this.#next(); job !== undefined; job = this.#next()) this.#start(job);
+    if (this.#draining) return;
+    this.#draining = true;
+    try {
+      for (let job = this.#next(); job !== undefined; job = this.#next()) this.#start(job);
+    } finally {
+      this.#draining = false;
+    }
   }
 
   #enlist(job: Job, key: string): void {

@@ -16,7 +16,10 @@ export interface KubeIo {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly profile: Pick<Profile, "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax">;
+  readonly profile: Pick<
+    Profile,
+    "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
+  >;
   /** No write or live read is waited for longer than this; absent where the usual deadlines are enough. */
   readonly patienceMs?: number;
 }
@@ -38,6 +41,7 @@ export function createKube({ wire, clock, random, log, metrics, profile, patienc
     inFlightMax: profile.writesInFlightMax,
     perSecondMax: profile.kubeApiQps,
     burst: profile.kubeApiBurst,
+    graceMs: profile.nodeMonitorGraceMs,
     patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
     observe: (request) => observe(request, writer.load()),
   });

@@ -18,6 +18,7 @@ import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "./kube.c
 import { readReplyOf, writeReplyOf } from "./kube.outcome.policy.ts";
 import { collectionPath, objectPath } from "./kube.paths.ts";
 import { type Job, Queue } from "./kube.queue.ts";
+import { isTooOld, RecentLatencies } from "./kube.read-age.policy.ts";
 
 /** What a writer needs. */
 export interface WriterIo {
@@ -29,6 +30,8 @@ export interface WriterIo {
   readonly perSecondMax: number;
   /** Requests allowed at once under `perSecondMax`. */
   readonly burst: number;
+  /** Longest time that a live read counts on a slow server, in milliseconds: a node's grace period. */
+  readonly graceMs: number;
   /** No answer is waited for longer than this; infinite where the usual deadlines are enough. */
   readonly patienceMs: number;
   readonly observe: (request: Observed) => void;
@@ -64,10 +67,19 @@ const PATCH_TYPE = {
   json: "application/json-patch+json",
 } as const;
 
+/** How a request is sent. */
+interface Sending {
+  readonly timeoutMs: number;
+  /** When the oldest live read behind it was answered; absent for a request that rests on none. */
+  readonly readAtMs?: number | undefined;
+  readonly sent?: (() => void) | undefined;
+}
+
 /** Writes and live reads. */
 export class Writer {
   readonly #io: WriterIo;
   readonly #queue: Queue;
+  readonly #latencies = new RecentLatencies();
   #concurrency: Concurrency;
   #tokens: number;
   #filledAtMs: number;
@@ -89,9 +101,10 @@ export class Writer {
   /** Reads an object past every cache, in the order that its place gives it. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
-    const limits = { timeoutMs: this.#within(READ_TIMEOUT_MS), sendBeforeMs: Number.POSITIVE_INFINITY };
+    const sending = { timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
     const rank = place === undefined ? rankOf(Urgency.healing, 0) : rankOf(place.urgency, place.stepsBefore);
-    this.#enqueue({ lane: null, urgency: rank }, request, limits, (answer, latencyMs) => {
+    this.#enqueue({ lane: null, urgency: rank }, request, sending, (answer, latencyMs) => {
+      this.#remember(`get ${ref.kind}`, answer, latencyMs);
       const reply = readReplyOf(answer);
       this.#io.observe({ verb: "get", kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -100,12 +113,13 @@ export class Writer {
 
   /** Sends one write. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
-    const { ref, verb, urgency, sendBeforeMs } = request;
+    const { ref, verb, urgency, readAtMs } = request;
     const lane = verb === "create" ? null : `${ref.kind}/${ref.namespace}/${ref.name}`;
-    const timeoutMs = this.#within(WRITE_TIMEOUT_MS);
-    const limits = { timeoutMs, sendBeforeMs: sendBeforeMs ?? Number.POSITIVE_INFINITY };
-    const place = { lane, urgency: rankOf(urgency, 0), isBackground: urgency === Urgency.event };
-    this.#enqueue(place, httpRequestOf(request), limits, (answer, latencyMs) => {
+    const sending = { timeoutMs: this.#within(WRITE_TIMEOUT_MS), readAtMs };
+    const isBackground = urgency === Urgency.event;
+    const place = { lane, urgency: rankOf(urgency, 0), isBackground };
+    this.#enqueue(place, httpRequestOf(request), sending, (answer, latencyMs) => {
+      if (!isBackground) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
       const reply = writeReplyOf(answer, ref, request.verb === "patch" && request.patch === "json");
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
       done(reply);
@@ -119,12 +133,12 @@ export class Writer {
   #enqueue(
     place: Omit<Job, "run">,
     request: HttpRequest,
-    { timeoutMs, sendBeforeMs }: { readonly timeoutMs: number; readonly sendBeforeMs: number },
+    { timeoutMs, readAtMs, sent }: Sending,
     answered: (answer: Answer, latencyMs: number) => void,
   ): void {
     const run = (ended: () => void): void => {
       const startedAtMs = this.#io.clock.monotonicMs();
-      if (startedAtMs > sendBeforeMs) {
+      if (readAtMs !== undefined && this.#isTooOld(readAtMs, startedAtMs)) {
         this.#io.clock.soon(() => {
           answered(TOO_LATE, 0);
           ended();
@@ -137,8 +151,20 @@ export class Writer {
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
         ended();
       });
+      sent?.();
     };
     this.#queue.add({ ...place, run });
+  }
+
+  #isTooOld(readAtMs: number, nowMs: number): boolean {
+    return isTooOld(readAtMs, nowMs, this.#latencies, this.#io.graceMs);
+  }
+
+  /** A request without an answer tells how long we waited, and not how long the server takes. */
+  #remember(request: string, answer: Answer, latencyMs: number): void {
+    if (answer.kind === "answer") {
+      this.#latencies.add(request, { latencyMs, endedAtMs: this.#io.clock.monotonicMs() });
+    }
   }
 
   #learn(method: string, startedAtMs: number, answer: Answer): void {

@@ -14,24 +14,35 @@ export interface SharedReadsOptions {
   /** How long a look that found its object serves those who come later. */
   readonly keptMs: number;
   /**
-   * How many looks of one urgency are under way at once; others wait in the order they came. Looks far ahead of the
-   * writes they allow would only grow old.
+   * How many viewers the looks of one urgency that are under way may have together; further looks wait in the order
+   * they came. Looks that allow more writes than can be sent would only grow old.
    */
-  readonly underWayMax: number;
+  readonly viewersMax: number;
 }
 
 type Viewer = (look: Look) => void;
 
 /** Looks of one urgency. */
 interface Line {
-  underWay: number;
-  readonly waiting: (() => void)[];
+  /** Viewers of the looks that are under way. */
+  viewers: number;
+  readonly waiting: Read[];
+}
+
+/** A look that waits or is under way, and all who want it. */
+interface Read {
+  readonly key: string;
+  readonly ref: ObjectRef;
+  readonly place: ReadPlace;
+  readonly viewers: Viewer[];
+  readonly line: Line;
+  isUnderWay: boolean;
 }
 
 /** Live reads, put together with those of the same object that are under way or have just ended. */
 export class SharedReads {
   readonly #options: SharedReadsOptions;
-  readonly #viewers = new Map<string, Viewer[]>();
+  readonly #reads = new Map<string, Read>();
   readonly #kept = new Map<string, Look>();
   readonly #lines = new Map<Urgency, Line>();
 
@@ -43,45 +54,56 @@ export class SharedReads {
   read(ref: ObjectRef, done: Viewer, place: ReadPlace): void {
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
-    const viewers = this.#viewers.get(key);
+    const known = this.#reads.get(key);
     if (kept !== undefined) this.#options.clock.soon(() => done(kept));
-    else if (viewers !== undefined) viewers.push(done);
-    else {
-      this.#viewers.set(key, [done]);
-      this.#enlist(place.urgency, (ended) => this.#look(key, ref, place, ended));
+    else if (known !== undefined) join(known, done);
+    else this.#enlist({ key, ref, place, viewers: [done], line: this.#lineOf(place.urgency), isUnderWay: false });
+  }
+
+  #lineOf(urgency: Urgency): Line {
+    const line = this.#lines.get(urgency) ?? { viewers: 0, waiting: [] };
+    this.#lines.set(urgency, line);
+    return line;
+  }
+
+  #enlist(read: Read): void {
+    this.#reads.set(read.key, read);
+    read.line.waiting.push(read);
+    this.#advance(read.line);
+  }
+
+  /** Starts what may start: one look at least, however many want it. */
+  #advance(line: Line): void {
+    for (let next = line.waiting[0]; next !== undefined; next = line.waiting[0]) {
+      if (line.viewers > 0 && line.viewers + next.viewers.length > this.#options.viewersMax) return;
+      line.waiting.shift();
+      this.#look(next);
     }
   }
 
-  #enlist(urgency: Urgency, look: (ended: () => void) => void): void {
-    const line = this.#lines.get(urgency) ?? { underWay: 0, waiting: [] };
-    this.#lines.set(urgency, line);
-    const start = (): void => {
-      line.underWay++;
-      look(() => {
-        line.underWay--;
-        line.waiting.shift()?.();
-      });
-    };
-    if (line.underWay < this.#options.underWayMax) start();
-    else line.waiting.push(start);
-  }
-
-  #look(key: string, ref: ObjectRef, place: ReadPlace, ended: () => void): void {
+  #look(read: Read): void {
     const { kube, clock } = this.#options;
+    read.isUnderWay = true;
+    read.line.viewers += read.viewers.length;
     const take = (reply: ReadReply): void => {
-      this.#share(key, { reply, seenMs: clock.monotonicMs() });
-      ended();
+      read.line.viewers -= read.viewers.length;
+      this.#share(read, { reply, seenMs: clock.monotonicMs() });
+      this.#advance(read.line);
     };
-    kube.read(ref, take, place);
+    kube.read(read.ref, take, read.place);
   }
 
-  #share(key: string, look: Look): void {
-    const viewers = this.#viewers.get(key) ?? [];
-    this.#viewers.delete(key);
+  #share({ key, viewers }: Read, look: Look): void {
+    this.#reads.delete(key);
     if (look.reply.outcome === "ok") {
       this.#kept.set(key, look);
       this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
     }
     for (const viewer of viewers) viewer(look);
   }
+}
+
+function join(read: Read, viewer: Viewer): void {
+  read.viewers.push(viewer);
+  if (read.isUnderWay) read.line.viewers++;
 }

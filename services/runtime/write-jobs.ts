@@ -19,8 +19,20 @@ export interface TryResult {
   readonly isOnce?: boolean;
   /** How long after its ask a failure is tried again, always if not given; later only the asker may repeat it. */
   readonly retriedForMs?: number;
-  /** Whether nothing failed: what it rests on was too old when its turn came, so it is tried anew at once. */
+  /** Whether nothing failed: what it rests on was too old when its turn came. */
   readonly isLate?: boolean;
+}
+
+/** How the tries of an ask have ended so far. */
+export interface TryHistory {
+  /** After a failure the object must be read again: what was known of it may be wrong. */
+  readonly failures: number;
+  /** Those of the failures that were conflicts. */
+  readonly conflicts: number;
+  /** Tries that were late. */
+  readonly lates: number;
+  /** When the first of the failures was reported, on the monotonic clock; null before it. */
+  readonly failingSinceMs: number | null;
 }
 
 /** What the jobs need. */
@@ -36,10 +48,10 @@ export interface WriteJobsOptions<A> {
   /** Whether two asks want the same thing: then the later one waits out the pause that the server has asked for. */
   readonly isSame?: (ask: A, earlier: A) => boolean;
   /**
-   * Tries an ask and reports exactly once. After a failure the object must be read anew: what was known of it may be
-   * wrong. `newest` gives the ask that stands now, which may have come while the try was under way.
+   * Tries an ask and reports exactly once. `newest` gives the ask that stands now, which may have come while the try
+   * was under way.
    */
-  readonly attempt: (ask: A, hasFailed: boolean, report: (result: TryResult) => void, newest: () => A) => void;
+  readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
   /** Told of the end of every try. */
   readonly told: (ask: A, result: TryResult, timing: { retrying: boolean; latencyMs: number }) => void;
 }
@@ -47,7 +59,7 @@ export interface WriteJobsOptions<A> {
 interface Job<A> {
   ask: A;
   askedMs: number;
-  failures: number;
+  history: TryHistory;
   /** A newer ask that came while a try was under way. */
   next: A | null;
   isTrying: boolean;
@@ -63,6 +75,7 @@ interface Job<A> {
 const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
 /** Outcomes after which the state asked for is there. */
 const DONE: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone"]);
+const UNTRIED: TryHistory = { failures: 0, conflicts: 0, lates: 0, failingSinceMs: null };
 /** First ceiling of the pause between tries, in milliseconds. */
 const RETRY_BASE_MS = 200;
 
@@ -96,8 +109,8 @@ export class WriteJobs<A> {
       return;
     }
     known?.timer?.cancel();
-    const failures = known?.failures ?? 0;
-    const job = { ask, askedMs, failures, next: null, isTrying: false, timer: null, quietUntilMs: askedMs };
+    const history = known?.history ?? UNTRIED;
+    const job = { ask, askedMs, history, next: null, isTrying: false, timer: null, quietUntilMs: askedMs };
     this.#jobs.set(key, job);
     this.#try(key, job);
   }
@@ -118,17 +131,17 @@ export class WriteJobs<A> {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
       else this.#tell(job, result, false);
     };
-    this.#options.attempt(job.ask, job.failures > 0, report, () => job.next ?? job.ask);
+    this.#options.attempt(job.ask, job.history, report, () => job.next ?? job.ask);
   }
 
   #settle(key: string, job: Job<A>, result: TryResult): void {
     const { clock } = this.#options;
     const next = this.#isDone(job, result) ? null : job.next;
-    const failures = result.isLate === true ? job.failures : job.failures + 1;
-    const pauseMs = this.#retryPauseMs(job, failures, result);
+    const history = historyAfter(job.history, result, clock.monotonicMs());
+    const pauseMs = this.#retryPauseMs(job, history, result);
     job.isTrying = false;
     this.#tell(job, result, pauseMs !== null && next === null);
-    job.failures = pauseMs === null ? 0 : failures;
+    job.history = pauseMs === null ? UNTRIED : history;
     if (next !== null) {
       job.next = null;
       job.ask = next;
@@ -152,19 +165,26 @@ export class WriteJobs<A> {
   }
 
   /** The pause before another try; null when there is to be none. */
-  #retryPauseMs(job: Job<A>, failures: number, result: TryResult): number | null {
+  #retryPauseMs(job: Job<A>, history: TryHistory, result: TryResult): number | null {
     const { outcome, isOnce = false, retriedForMs = Number.POSITIVE_INFINITY } = result;
-    if (isOnce && (outcome !== "conflict" || job.failures > 0)) return null;
+    if (isOnce && (outcome !== "conflict" || job.history.failures > 0)) return null;
     if (!RETRIED.has(outcome) && (outcome !== "denied" || this.#options.retriesDenied !== true)) return null;
-    const pauseMs = this.#pauseMs(failures, result);
+    const pauseMs = this.#pauseMs(history, result);
     const againMs = this.#options.clock.monotonicMs() + pauseMs;
     return againMs - job.askedMs > retriedForMs ? null : pauseMs;
   }
 
   /** A first conflict only says that the object moved on: reading it anew is worth no wait. */
-  #pauseMs(failures: number, { outcome, retryAfterMs = 0 }: TryResult): number {
+  #pauseMs({ failures, lates }: TryHistory, { outcome, retryAfterMs = 0 }: TryResult): number {
     const { random, retryMaxMs } = this.#options;
-    if (failures === 0 || (outcome === "conflict" && failures === 1)) return 0;
-    return retryAfterMs + fullJitterMs(failures, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
+    if (outcome === "conflict" && failures === 1) return 0;
+    return retryAfterMs + fullJitterMs(failures + lates, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
   }
+}
+
+/** A late try has not failed, but it lengthens the pause: reads that come to nothing only add to what made it late. */
+function historyAfter(before: TryHistory, { outcome, isLate }: TryResult, nowMs: number): TryHistory {
+  if (isLate === true) return { ...before, lates: before.lates + 1 };
+  const conflicts = before.conflicts + (outcome === "conflict" ? 1 : 0);
+  return { ...before, failures: before.failures + 1, conflicts, failingSinceMs: before.failingSinceMs ?? nowMs };
 }

@@ -1,7 +1,9 @@
 /** How a process learns which Kubernetes cluster it minds, and that it starts all the same where it cannot. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { ReadReply } from "../../protocols/ports.ts";
 import type { Fault } from "../../services/apiserver/faults.ts";
-import { clusterUid } from "../../services/cli/run/cluster-uid.ts";
+import { clusterUid, watchClusterUid } from "../../services/cli/run/cluster-uid.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualWorld } from "../support/virtual-world.ts";
 
@@ -33,4 +35,77 @@ test.each<[string, Fault, number, RegExp]>([
     "cannot tell this Kubernetes cluster from another on the same NATS: give the account get on namespace kube-system";
   expect(uid).toBeNull();
   expect(lines).toEqual([["warn", message, expect.stringMatching(detail)]]);
+});
+
+describe("a process that runs", () => {
+  const uid = (text: string): ReadReply => ({
+    outcome: "ok",
+    object: { metadata: { name: "kube-system", uid: text } },
+  });
+  const DENIED: ReadReply = { outcome: "denied", detail: "403" };
+  const FAILED: ReadReply = { outcome: "failed", detail: "ECONNREFUSED" };
+
+  /** Looks so often at an API server that gives these answers, the last of them for ever; what it was told. */
+  function watching(known: string | null, answers: readonly ReadReply[], minutes = 5) {
+    const clock = new VirtualClock();
+    const problems: string[] = [];
+    let reads = 0;
+    const kube = {
+      read(_ref: unknown, done: (reply: ReadReply) => void) {
+        const answer = answers[Math.min(reads++, answers.length - 1)] ?? FAILED;
+        clock.soon(() => done(answer));
+      },
+    };
+    const stop = watchClusterUid({ kube, clock }, known, (problem) => problems.push(problem));
+    clock.advance(minutes * 60_000);
+    return { clock, stop, problems, reads: () => reads };
+  }
+
+  test("goes on while its cluster is the same, and looks every ten seconds", () => {
+    const { problems, reads } = watching("a", [uid("a")]);
+    expect(problems).toEqual([]);
+    expect(reads()).toBe(30);
+  });
+
+  test("is told once, in one line, when the API server serves another cluster", () => {
+    const { problems, reads } = watching("a", [uid("a"), uid("b")]);
+    expect(problems).toEqual([
+      "the API server serves another Kubernetes cluster than before (its kube-system has uid b, before it was a): " +
+        "start this process again to run there",
+    ]);
+    expect(reads()).toBe(2);
+  });
+
+  test.each<[string, readonly ReadReply[]]>([
+    ["fails", [FAILED]],
+    ["is refused", [DENIED]],
+    ["is throttled", [{ outcome: "throttled", detail: "429", retryAfterMs: 1000 }]],
+    ["finds no namespace", [{ outcome: "gone", detail: "404" }]],
+    ["shows no uid", [{ outcome: "ok", object: { metadata: { name: "kube-system" } } }]],
+  ])("goes on when the read %s, and looks again", (_what, answers) => {
+    const { problems, reads } = watching("a", answers);
+    expect(problems).toEqual([]);
+    expect(reads()).toBe(30);
+  });
+
+  test("notices it after a time without answers too", () => {
+    expect(watching("a", [FAILED, FAILED, DENIED, uid("b")]).problems).toHaveLength(1);
+  });
+
+  test("that did not know its cluster takes the first that it finds", () => {
+    expect(watching(null, [uid("a")], 0).reads()).toBe(1);
+    expect(watching(null, [FAILED, uid("a"), uid("a")]).problems).toEqual([]);
+    expect(watching(null, [FAILED, uid("a"), uid("b")]).problems).toHaveLength(1);
+  });
+
+  test("and may not know its cluster does not ask on and on", () => {
+    expect(watching(null, [DENIED]).reads()).toBe(1);
+  });
+
+  test("that has been asked to end looks no more", () => {
+    const { clock, stop, reads } = watching("a", [uid("a")], 1);
+    stop();
+    clock.advance(60_000);
+    expect(reads()).toBe(6);
+  });
 });

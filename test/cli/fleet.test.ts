@@ -96,6 +96,36 @@ describeWithNats("vigil run on NATS", () => {
     expect(members.map(({ member, shards }) => [member, shards])).toEqual([["stays", ALL_SHARDS]]);
   });
 
+  test("members of another Kubernetes cluster are shown apart and not counted, though they have our names", async () => {
+    const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
+    const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
+    const names = { service: "fleet", member: "a", cluster: "mixed" };
+    const bus = typedBus({ transport, ...names, clock, log, metrics, mailboxMessagesMax: 100 });
+    const talk = setInterval(() => {
+      for (const clusterUid of ["east", "west"]) {
+        bus.publish(
+          "pulse.member",
+          { member: "a", services: [...SERVICE_NAMES], since: 0, leaving: false, clusterUid },
+          null,
+        );
+      }
+    }, 50);
+    const host = fakeHost();
+    await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--cluster=mixed", "--output=json"], host);
+    clearInterval(talk);
+    await transport.close();
+    const shares = JSON.parse(host.out()).map(({ member, clusterUid, shards }: MemberReport) => [
+      member,
+      clusterUid,
+      shards,
+    ]);
+    expect(shares).toEqual([
+      ["a", "east", ALL_SHARDS],
+      ["a", "west", ALL_SHARDS],
+    ]);
+    expect(host.err()).toMatch(/^vigil: members of 2 Kubernetes clusters are heard, and counted apart: .*\n$/);
+  });
+
   test("who may not hear the members is told so, and is not shown a fleet of none", async () => {
     const deaf = "{ user: u, password: p, permissions { subscribe { deny: '>' } } }";
     const server = await startNatsServer({ config: `authorization { users: [${deaf}] }` });

@@ -1,6 +1,6 @@
 /** Shows what `vigil get` and `vigil explain` make of a console's answers. */
 import { describe, expect, test } from "vitest";
-import { MEMBERS, withShards } from "../../services/cli/fleet-roll.ts";
+import { clustersLine, MEMBERS, withShards } from "../../services/cli/fleet-roll.ts";
 import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
 import { tableText } from "../../services/cli/table.ts";
 import { explanationText } from "../../services/cli/verbs/explain.ts";
@@ -75,7 +75,9 @@ test("timers tell when, and which taint decides", () => {
 });
 
 describe("the fleet", () => {
-  const member = (name: string, services: string[]) => ({ member: name, services, since: NOW - 60_000, lagMs: 1 });
+  const member = (name: string, services: string[], clusterUid: string | null = null) => {
+    return { member: name, services, since: NOW - 60_000, lagMs: 1, clusterUid };
+  };
 
   test("shares the shards of a service among those that run it", () => {
     const [first, second, third] = withShards([
@@ -89,9 +91,28 @@ describe("the fleet", () => {
     expect(third?.shards).toBe(64);
   });
 
+  test("of one Kubernetes cluster owns nothing for another's, and a member of neither stands beside both", () => {
+    const members = [member("west", ["node"], "uid-w"), member("b", ["node"], "uid-e"), member("a", ["node"], "uid-e")];
+    const [first, second, third] = withShards(members);
+    expect([first?.member, second?.member, third]).toMatchObject(["a", "b", { member: "west", shards: 64 }]);
+    expect((first?.shards ?? 0) + (second?.shards ?? 0)).toBe(64);
+    const withUnknown = withShards([...members, member("c", ["node"])]);
+    expect(withUnknown.find((each) => each.member === "west")?.shards).toBeLessThan(64);
+  });
+
+  test("that is two is told so, with the members of each", () => {
+    const [a, b, west] = [member("a", [], "uid-e"), member("b", [], "uid-e"), member("west", [], "uid-w")];
+    expect(clustersLine(withShards([a, b, member("c", [])]))).toBeNull();
+    expect(clustersLine(withShards([west, a, b]))).toBe(
+      "members of 2 Kubernetes clusters are heard, and counted apart: a, b (kube-system has uid uid-e); " +
+        "west (uid-w)",
+    );
+  });
+
   test("is told as a table", () => {
-    expect(shownIn(MEMBERS, withShards([member("a", ["node", "zone"])]))).toBe(
-      "MEMBER   UP     SHARDS       LAG    SERVICES\na        60 s   128 of 128   1 ms   node,zone\n",
+    expect(shownIn(MEMBERS, withShards([member("a", ["node", "zone"], "7c1f3a52-0d6e-4f0b")]))).toBe(
+      "MEMBER   UP     SHARDS       LAG    CLUSTER    SERVICES\n" +
+        "a        60 s   128 of 128   1 ms   7c1f3a52   node,zone\n",
     );
   });
 });

@@ -70,6 +70,21 @@ export function deletesContract(client: () => RawClient): void {
     expect(right.status).toBe(200);
   });
 
+  test("a delete names the version that a status patch answered; the one before it is 409 Conflict", async () => {
+    const { object } = await client().post(PODS, podNamed("d-marked", "d-somewhere"));
+    const status = { conditions: [{ type: "DisruptionTarget", status: "True" }] };
+    const marked = await client().patch(`${podPath("d-marked")}/status`, "strategic-merge-patch", { status });
+    const { uid, resourceVersion } = marked.object.metadata;
+    const before = { uid, resourceVersion: object.metadata.resourceVersion };
+    const refused = await client().delete(podPath("d-marked"), { preconditions: before });
+    expect(refused.status).toBe(409);
+    expect(refused.object).toMatchObject({ reason: "Conflict" });
+    const right = await client().delete(podPath("d-marked"), { preconditions: { uid, resourceVersion } });
+    expect(right.status).toBe(200);
+    const again = await client().delete(podPath("d-marked"), { preconditions: { uid, resourceVersion } });
+    expect(again.status).toBe(409);
+  });
+
   test("an object of the same name made after a delete has another uid", async () => {
     const first = await client().post("/api/v1/nodes", nodeNamed("d-again"));
     await client().delete(nodePath("d-again"));

@@ -3,9 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod, Toleration } from "../../protocols/objects.ts";
 import {
+  deletePreconditions,
   disruptionTargetPatch,
   evictionVerdict,
   type LivePod,
+  mayDeleteUnmarked,
   nodeLostPatch,
   unreadyPatch,
   unreadyVerdict,
@@ -28,6 +30,32 @@ function live(rest: Partial<ObservedPod> = {}, object: Record<string, unknown> =
   const metadata = { name: "p", namespace: "default", uid: pod.uid, generation: 3 };
   return { node, resourceVersion: "7", pod, object: { metadata, ...object } };
 }
+
+const UNTRIED = { failures: 0, conflicts: 0, lates: 0, failingSinceMs: null };
+
+describe("a delete", () => {
+  test("names uid and version, after three conflicts the uid alone", () => {
+    const named = (conflicts: number) => deletePreconditions(live(), { ...UNTRIED, conflicts });
+    expect([0, 2].map(named)).toEqual(Array(2).fill({ uid: "uid-p", resourceVersion: "7" }));
+    expect(named(3)).toEqual({ uid: "uid-p" });
+  });
+
+  test.each(["denied", "failed", "unknown"] as const)(
+    "goes without its condition a minute after it %s first",
+    (how) => {
+      const since = (failingSinceMs: number | null) =>
+        mayDeleteUnmarked(how, false, { ...UNTRIED, failingSinceMs }, 60_000);
+      expect([since(null), since(1), since(0)]).toEqual([false, false, true]);
+      expect(mayDeleteUnmarked(how, true, UNTRIED, 0)).toBe(true);
+    },
+  );
+
+  test.each(["conflict", "throttled"] as const)("waits for its next try where the patch ended in %s", (how) => {
+    for (const isDrain of [true, false]) {
+      expect(mayDeleteUnmarked(how, isDrain, { ...UNTRIED, failingSinceMs: 0 }, 3_600_000)).toBe(false);
+    }
+  });
+});
 
 describe("an eviction by taint", () => {
   test("holds at the instant of its deadline and names the taint that decides now", () => {

@@ -81,10 +81,11 @@ test("a pod that changed since it was told is looked at before it is marked (R3.
   expect(silent.read(ref)).toMatchObject(UNREADY);
 });
 
+const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>
+  verb === "patch" && subresource === "status" && name === "pod-0";
+
 test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   const evicting = world(1);
-  const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>
-    verb === "patch" && subresource === "status" && name === "pod-0";
   const mend = evicting.api.faults.add({ fault: { kind: "status", code: 403 }, when: isCondition });
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(30 * S);
@@ -94,6 +95,45 @@ test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   expect(denied.every(({ body }) => body.retrying && body.detail.includes("403"))).toBe(true);
   mend();
   evicting.advance(60 * S);
+  expect(evicting.deleted).toHaveLength(1);
+});
+
+test.each([403, 422, 500])(
+  "a pod whose condition is refused with %i for ever goes without it after a minute",
+  (code) => {
+    const evicting = world(1);
+    evicting.api.faults.add({ fault: { kind: "status", code }, when: isCondition });
+    evicting.taint("a-0", [MAINTENANCE]);
+    evicting.advance(60 * S - 1);
+    expect(evicting.deleted).toEqual([]);
+    evicting.advance(120 * S);
+    expect(evicting.deleted).toHaveLength(1);
+    const [last] = evicting
+      .said("done.write")
+      .filter(({ body }) => body.ask === "asked.eviction" && body.outcome === "ok");
+    expect(last?.body.change).toMatch(new RegExp(`^deleted: maintenance:NoExecute, unmarked \\(${code}: `));
+  },
+);
+
+/** The preconditions of every delete of the pod, as the server got them. */
+function preconditionsOf(evicting: EvictionWorld): unknown[] {
+  const named: unknown[] = [];
+  const note = ({ verb, body }: { verb: string; body: string | null }): boolean => {
+    if (verb === "delete") named.push(JSON.parse(body ?? "").preconditions);
+    return false;
+  };
+  evicting.api.faults.add({ fault: { kind: "stall" }, when: note });
+  return named;
+}
+
+test("a delete names the pod and the version that its marked status has", () => {
+  const evicting = world(1);
+  const named = preconditionsOf(evicting);
+  const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
+  const before = evicting.read(ref)?.metadata;
+  evicting.taint("a-0", [MAINTENANCE]);
+  expect(named).toEqual([{ uid: before?.uid, resourceVersion: expect.stringMatching(/^\d+$/) }]);
+  expect(named).not.toEqual([{ uid: before?.uid, resourceVersion: before?.resourceVersion }]);
   expect(evicting.deleted).toHaveLength(1);
 });
 

@@ -87,7 +87,34 @@ describe("the limit", () => {
       times(16, () => took(2, 100)),
     );
     expect(learned(quick, [took(3 * aimMs, 200)]).limit).toBe(quick.limit + 1);
-    expect(learned(quick, [took(300 * aimMs, 5000)]).limit).toBe(quick.limit - 0.5);
+    expect(learned(quick, [took(50 * aimMs, 5000)]).limit).toBe(quick.limit - 0.5);
+  });
+
+  test("rises by one for each slow answer to what 40 requests a second need, and falls to it", () => {
+    const quick = learned(
+      concurrencyAtStart(LIMIT_MAX),
+      times(16, () => took(2, 100)),
+    );
+    const slow = (known: Concurrency): Concurrency =>
+      learned(
+        known,
+        times(1000, (i) => took(5000, 5000 + i)),
+      );
+    expect(learned(quick, [took(5000, 5000)]).limit).toBe(quick.limit + 1);
+    expect(Math.round(slow(quick).limit)).toBe(200);
+    expect(Math.round(slow({ ...quick, limit: LIMIT_MAX }).limit)).toBe(200);
+  });
+
+  test("rises by one a round towards that rate in the minute after it has been halved", () => {
+    const halved = learned(concurrencyAtStart(LIMIT_MAX), [took(2, 10), took(5, 10, { overloaded: true })]);
+    const limitAt = (endedAtMs: number): number =>
+      learned(
+        halved,
+        times(8, () => took(5000, endedAtMs)),
+      ).limit;
+    expect(limitAt(60_009)).toBeGreaterThan(8.9);
+    expect(limitAt(60_009)).toBeLessThanOrEqual(9);
+    expect(limitAt(60_010)).toBe(16);
   });
 
   test("takes no write for slow because reads are quicker", () => {

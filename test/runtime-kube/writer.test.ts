@@ -113,17 +113,6 @@ describe("of one object", () => {
     expect(wire.requests.map(({ method }) => method)).toEqual(["PATCH", "GET"]);
   });
 
-  test("a write that waited past its time is not sent, and fails", () => {
-    patch(pod("a"), Urgency.eviction);
-    const late = { ref: pod("a"), urgency: Urgency.eviction, sendBeforeMs: 1000, verb: "delete" } as const;
-    kube.write(late, (reply) => replies.push(reply));
-    clock.advance(1001);
-    wire.next().answer(200, ok);
-    clock.advance(0);
-    expect(wire.waiting).toBe(0);
-    expect(replies[1]).toEqual({ outcome: "failed", detail: "it waited too long to be sent", isLate: true });
-  });
-
   test("two creates with generated names run side by side", () => {
     const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
     for (let n = 0; n < 2; n++) kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});

@@ -12,14 +12,14 @@ function node(name: string): ObjectRef {
 }
 
 /** Looks that are answered by the test. */
-function looks(underWayMax: number) {
+function looks(viewersMax: number) {
   const clock = new VirtualClock();
   const asked: { name: string; answer: (outcome: "ok" | "gone") => void }[] = [];
   const read = ({ name }: ObjectRef, done: (reply: ReadReply) => void): void => {
     const replies = { ok: { outcome: "ok", object: { metadata: { name } } }, gone: { outcome: "gone", detail: "" } };
     asked.push({ name, answer: (outcome) => done(replies[outcome] as ReadReply) });
   };
-  const shared = new SharedReads({ kube: { read }, clock, keptMs: KEPT_MS, underWayMax });
+  const shared = new SharedReads({ kube: { read }, clock, keptMs: KEPT_MS, viewersMax });
   const seen: string[] = [];
   const look = (name: string, place = PLACE): void =>
     shared.read(node(name), ({ reply, seenMs }) => seen.push(`${name} ${reply.outcome} at ${seenMs}`), place);
@@ -49,7 +49,7 @@ test("a look that found its object serves those who come soon after, with the in
   expect(asked).toHaveLength(2);
 });
 
-test("no more looks are under way than allowed; the others follow in the order they came", () => {
+test("no more viewers are waited for at once than allowed; other looks follow in the order they came", () => {
   const { asked, names, look } = looks(2);
   for (const name of ["a", "b", "c", "d"]) look(name);
   expect(names()).toEqual(["a", "b"]);
@@ -57,6 +57,19 @@ test("no more looks are under way than allowed; the others follow in the order t
   expect(names()).toEqual(["a", "b", "c"]);
   asked[0]?.answer("gone");
   expect(names()).toEqual(["a", "b", "c", "d"]);
+});
+
+test("one look goes ahead for any number of viewers, and the next when they are served", () => {
+  const { asked, names, look } = looks(2);
+  for (let pod = 0; pod < 5; pod++) look("a");
+  look("b");
+  look("b");
+  look("c");
+  expect(names()).toEqual(["a"]);
+  asked[0]?.answer("ok");
+  expect(names()).toEqual(["a", "b"]);
+  asked[1]?.answer("ok");
+  expect(names()).toEqual(["a", "b", "c"]);
 });
 
 test("looks of one urgency do not wait for those of another", () => {

@@ -14,7 +14,8 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
     random: () => 0.5,
     retryMaxMs: 10_000,
     ...options,
-    attempt: (ask, hasFailed, report) => tries.push({ ask, hasFailed, atMs: clock.monotonicMs(), report }),
+    attempt: (ask, { failures }, report) =>
+      tries.push({ ask, hasFailed: failures > 0, atMs: clock.monotonicMs(), report }),
     told: (ask, { outcome }, { retrying, latencyMs }) =>
       told.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`),
   });
@@ -227,14 +228,26 @@ describe("an ask that wants no more than the one that is tried", () => {
   });
 });
 
-test("a try whose turn came too late is tried anew at once, as one that has not failed", () => {
-  const { clock, tries, told, written, answer } = jobs();
+test("late tries are repeated with growing pauses, and have not failed", () => {
+  const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
+  for (let turn = 0; turn < 9; turn++) {
+    answer("failed", { isLate: true });
+    clock.advance(10_000);
+  }
+  const pauses = tries.slice(1).map(({ atMs }, index) => atMs - index * 10_000);
+  expect(pauses).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
+  expect(tries.some(({ hasFailed }) => hasFailed)).toBe(false);
+});
+
+test("a late try lengthens the pause after a failure", () => {
+  const { clock, tries, written, answer } = jobs();
+  written.ask("k", "a");
+  answer("failed");
+  clock.advance(100);
   answer("failed", { isLate: true });
-  clock.advance(0);
-  answer("failed", { isLate: true });
-  clock.advance(0);
-  answer("ok");
-  expect(tries.map(({ hasFailed }) => hasFailed)).toEqual([false, false, false]);
-  expect(told.at(-1)).toBe("a ok after 0");
+  clock.advance(200);
+  answer("failed");
+  clock.advance(400);
+  expect(tries.map(({ atMs }) => atMs)).toEqual([0, 100, 300, 700]);
 });

@@ -1,5 +1,6 @@
-/** Many verdicts at once on a server that answers slowly: each is sent while the look it rests on is still good. */
-import { expect, test } from "vitest";
+/** Many writes at once on a server that answers slowly: each is sent while the reads it rests on are still good. */
+import { describe, expect, test } from "vitest";
+import type { Profile } from "../../protocols/profile.ts";
 import type { Call } from "../../services/apiserver/routes.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
@@ -54,4 +55,146 @@ test("a server that asks for half a minute of peace gets it from verdicts and ev
       expect(atMs - (tries[index]?.atMs ?? 0), ask).toBeGreaterThanOrEqual(30_000);
     }
   }
+});
+
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+/** How long the pods below tolerate it, in seconds. */
+const TOLERATED_S = 30;
+
+/** Nodes with pods that tolerate maintenance for a while, under a Vigil that has synced with a quick server. */
+function nodesWithPods(nodes: number, podsPerNode: number, profile: Partial<Profile> = {}): EvictionWorld {
+  const world = new EvictionWorld(profile);
+  for (const node of world.addZone("a", nodes)) {
+    for (let pod = 0; pod < podsPerNode; pod++) {
+      world.addTolerantPod(node, `${node}-${pod}`, [
+        { ...MAINTENANCE, operator: "Exists", tolerationSeconds: TOLERATED_S },
+      ]);
+    }
+  }
+  world.run();
+  world.advance(10 * S);
+  return world;
+}
+
+/** Makes requests take so long, those that `isSlow` selects; what is done within the result is answered at once. */
+function slowDown(
+  world: EvictionWorld,
+  { latencyMs, isSlow = () => true }: { latencyMs: number; isSlow?: (call: Call) => boolean },
+): (act: () => void) => void {
+  let isQuick = false;
+  const fault = { kind: "latency", requestMs: latencyMs / 2, answerMs: latencyMs / 2 } as const;
+  world.api.faults.add({ fault, when: (call) => !isQuick && isSlow(call) });
+  return (act) => {
+    isQuick = true;
+    act();
+    isQuick = false;
+  };
+}
+
+/** Taints every node and lets time pass until 10 s before their pods are due. */
+function taintAll(world: EvictionWorld, nodes: number): void {
+  for (let node = 0; node < nodes; node++) world.taint(`a-${node}`, [MAINTENANCE]);
+  world.advance((TOLERATED_S - 10) * S);
+}
+
+/** The instants of every kind of request about a pod, as `verb name`. */
+function requestsAboutPods(world: EvictionWorld): Map<string, number[]> {
+  const seen = new Map<string, number[]>();
+  const note = ({ verb, name, resource }: Call): boolean => {
+    if (resource.plural !== "pods" || name === "") return false;
+    const request = `${verb} ${name}`;
+    seen.set(request, [...(seen.get(request) ?? []), world.clock.monotonicMs()]);
+    return false;
+  };
+  world.api.faults.add({ fault: { kind: "stall" }, when: note });
+  return seen;
+}
+
+test("pods are evicted although each live read takes more than a second", () => {
+  const world = nodesWithPods(1, 3);
+  taintAll(world, 1);
+  slowDown(world, { latencyMs: 1200, isSlow: ({ verb, name }) => verb === "get" && name !== "" });
+  world.advance(20 * S);
+  expect(world.deleted).toHaveLength(3);
+});
+
+describe("while every request takes 5 s", () => {
+  const latencyMs = 5 * S;
+  const ref = { kind: "Pod", namespace: "default", name: "a-0-0" } as const;
+
+  test.each([
+    [1, 200],
+    [200, 1],
+  ])("the due pods of %i nodes with %i each go within 60 s, by three requests each", (nodes, podsPerNode) => {
+    const world = nodesWithPods(nodes, podsPerNode);
+    const requests = requestsAboutPods(world);
+    taintAll(world, nodes);
+    slowDown(world, { latencyMs });
+    world.advance(70 * S);
+    expect(world.deleted).toHaveLength(nodes * podsPerNode);
+    expect([...requests].filter(([, at]) => at.length > 1)).toEqual([]);
+  });
+
+  test("200 pods of a lost node go within 60 s in direct mode", () => {
+    const world = new EvictionWorld({ evictionMode: "direct", podEvictionTimeoutMs: 100 * S });
+    world.addZone("a", 3);
+    for (let pod = 0; pod < 200; pod++) world.addTolerantPod("a-0", `pod-${pod}`);
+    world.run();
+    world.advance(10 * S);
+    world.silence(["a-0"]);
+    world.advance(90 * S);
+    slowDown(world, { latencyMs });
+    world.advance(75 * S);
+    expect(world.deleted).toHaveLength(200);
+  });
+
+  test("a kubelet that posts the status of its pod every 10 s does not keep the pod", () => {
+    const world = nodesWithPods(1, 1);
+    taintAll(world, 1);
+    const quickly = slowDown(world, { latencyMs });
+    for (let post = 0; post < 12; post++) {
+      quickly(() => world.patch(ref, { status: { message: `post ${post}` } }, "status"));
+      world.advance(10 * S);
+    }
+    expect(world.deleted).toHaveLength(1);
+  });
+
+  test("nor does anybody who changes the pod each second, because a delete names the uid alone in the end", () => {
+    const world = nodesWithPods(1, 1);
+    taintAll(world, 1);
+    const quickly = slowDown(world, { latencyMs });
+    for (let change = 0; change < 120; change++) {
+      quickly(() => world.patch(ref, { metadata: { labels: { change: `${change}` } } }));
+      world.advance(S);
+    }
+    expect(world.deleted).toHaveLength(1);
+    const conflicts = world.said("done.write").filter(({ body }) => body.outcome === "conflict");
+    expect(conflicts).toHaveLength(3);
+  });
+
+  test.each([2, 9])("a pod that completes %i s after it was due stays", (afterS) => {
+    const world = nodesWithPods(1, 1);
+    taintAll(world, 1);
+    const quickly = slowDown(world, { latencyMs });
+    world.advance((10 + afterS) * S);
+    quickly(() => world.patch(ref, { status: { phase: "Succeeded" } }, "status"));
+    world.advance(120 * S);
+    expect(world.deleted).toEqual([]);
+  });
+
+  test("a silent node becomes Unknown, and its pods NotReady, within 60 s of the end of its grace", () => {
+    const world = new EvictionWorld();
+    world.addZone("a", 20);
+    for (let pod = 0; pod < 100; pod++) world.addTolerantPod("a-0", `pod-${pod}`);
+    world.run();
+    world.advance(10 * S);
+    world.silence(["a-0"]);
+    world.advance(10 * S);
+    slowDown(world, { latencyMs });
+    world.advance(100 * S);
+    const done = world.said("done.write").filter(({ body }) => body.outcome === "ok");
+    const names = (ask: string) => new Set(done.filter(({ body }) => body.ask === ask).map(({ body }) => body.name));
+    expect([...names("asked.condition")]).toEqual(["a-0"]);
+    expect(names("asked.unready").size).toBe(100);
+  });
 });

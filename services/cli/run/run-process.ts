@@ -14,7 +14,7 @@ import { type Controller, type ControllerParts, startController } from "../contr
 import { ExitCode } from "../exit-code.ts";
 import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
-import { clusterUid } from "./cluster-uid.ts";
+import { clusterUid, watchClusterUid } from "./cluster-uid.ts";
 import { joinFleet } from "./join-fleet.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
@@ -41,8 +41,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
-  const { wire } = cluster;
-  const kube = createKube({ wire, clock, random: systemRandom, log, metrics, profile });
+  const kube = createKube({ wire: cluster.wire, clock, random: systemRandom, log, metrics, profile });
   // Beside the bus, which takes its time too.
   const strangers = strangersTo(config, { kube, clock, log, metrics });
   const bus = await Promise.race([
@@ -76,13 +75,15 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   });
   if (settings.shadow && controller.ledger !== null) logDecisions(controller.ledger, log);
   const trimming = clock.after(STARTED_MS, trimHeap);
+  const stopWatching = watchClusterUid({ kube, clock }, parts.strangers?.clusterUid ?? null, crash.resolve);
   const problem = await Promise.race([untilStopped(host).then(() => null), crash.promise, bus.lost]);
   trimming.cancel();
+  stopWatching();
   log.info(problem ?? "asked to end");
   await finish(controller, writes, clock, log);
   await served?.close();
   await bus.close();
-  wire.close();
+  cluster.wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
 }

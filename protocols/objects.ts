@@ -126,6 +126,11 @@ export const watchStateSchema = z.object({
   synced: z.boolean(),
   /** Start of the present unbroken sight, on the observer's wall clock; null while not synced. */
   since: instant.nullable(),
+  /**
+   * When it was last known to be whole, on the observer's wall clock, of a loss that was found out late: until then it
+   * was said to be synced. Absent while synced, and when it was found out at once.
+   */
+  lostAt: instant.optional(),
 });
 /** The state of a watch. */
 export type WatchState = z.infer<typeof watchStateSchema>;

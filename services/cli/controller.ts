@@ -22,6 +22,7 @@ import { podWriterService } from "../pod-writer/pod-writer.service.ts";
 import { typedBus } from "../runtime/bus.ts";
 import type { Strangers } from "../runtime/fleet.strangers.ts";
 import { aloneFleet, type BusFleet, busFleet } from "../runtime/fleet.ts";
+import type { ApiReachability } from "../runtime/kube.reachability.ts";
 import { logWith } from "../runtime/log.ts";
 import type { ReadableMetrics } from "../runtime/metrics.ts";
 import { supervise } from "../runtime/supervisor.ts";
@@ -48,6 +49,8 @@ export interface ControllerParts {
   readonly store?: LedgerStore | null;
   /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
   readonly strangers?: Strangers | null;
+  /** How this process stands to the API server; absent when it is not measured. */
+  readonly reachability?: ApiReachability | null;
   /** The fleet that was joined already; when there is none, and others may be on the transport, one is joined. */
   readonly fleet?: BusFleet | null;
   /** Told of a service that fails again and again: the process should end. */

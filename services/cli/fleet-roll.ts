@@ -1,4 +1,5 @@
 /** The members of a fleet, heard on its bus, and the shards each of them minds. */
+import type { BodyOf } from "../../protocols/messages.ts";
 import { type Clock, type Log, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
@@ -26,6 +27,10 @@ export interface MemberReport {
   readonly lagMs: number | null;
   /** Which Kubernetes cluster it is for, by the uid of namespace kube-system there; null when it does not say. */
   readonly clusterUid: string | null;
+  /** Since when its requests to the API server fail, on its wall clock; null while they are answered. */
+  readonly unableSince: number | null;
+  /** What it runs and leaves to others for now, because it is unable or was a short while ago. */
+  readonly withheld: readonly string[];
   /** How many shards it minds, over all its services. */
   readonly shards: number;
 }
@@ -91,10 +96,10 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo
   const heard = new Map<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>();
   const names = { service: "cli", member: "cli", mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
   typedBus({ ...io, ...names, transport }).subscribe("pulse.member", "all", ({ body }) => {
-    const { member, services, since, leaving, lagMs = null, clusterUid = null } = body;
-    const key = keyOf({ member, clusterUid });
-    if (leaving) heard.delete(key);
-    else heard.set(key, { report: { member, services, since, lagMs, clusterUid }, atMs: clock.monotonicMs() });
+    const report = reportOf(body);
+    const key = keyOf(report);
+    if (body.leaving) heard.delete(key);
+    else heard.set(key, { report, atMs: clock.monotonicMs() });
   });
   let listensSinceMs = clock.monotonicMs();
   transport.onConnection(() => {
@@ -109,6 +114,11 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo
     for (const [member, { atMs }] of heard) if (atMs < oldestMs) heard.delete(member);
     return withShards([...heard.values()].map(({ report }) => report));
   };
+}
+
+function reportOf(pulse: BodyOf<"pulse.member">): Omit<MemberReport, "shards"> {
+  const { member, services, since, lagMs = null, clusterUid = null, unable, withheld = [] } = pulse;
+  return { member, services, since, lagMs, clusterUid, unableSince: unable?.since ?? null, withheld };
 }
 
 function interrupted(host: Pick<Host, "stopped">): Promise<never> {
@@ -154,17 +164,22 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
 
 /** The members. */
 export const MEMBERS: Table<MemberReport> = {
-  heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "SERVICES"],
-  cells: ({ member, since, shards, lagMs, clusterUid, services }, nowMs) => [
+  heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "API", "SERVICES"],
+  cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld }, nowMs) => [
     member,
     spanText(nowMs - since),
     `${shards} of ${SHARD_COUNT * services.length}`,
     lagMs === null ? "" : spanText(lagMs),
     // The first part of a uid is enough to tell two apart.
     clusterUid?.split("-")[0] ?? "",
-    services.length === SERVICE_NAMES.length ? "all" : services.join(","),
+    unableSince === null ? "ok" : `unreachable for ${spanText(nowMs - unableSince)}`,
+    `${servicesText(services)}${withheld.length === 0 ? "" : ` (not ${withheld.join()})`}`,
   ],
   state: "UP",
   key: keyOf,
   restless: ["lagMs"],
 };
+
+function servicesText(services: readonly string[]): string {
+  return services.length === SERVICE_NAMES.length ? "all" : services.join();
+}

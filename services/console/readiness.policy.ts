@@ -1,5 +1,6 @@
 /** Whether this process is ready: decided from what it sees of the bus and the cluster. It hears nothing itself. */
 import type { SightReport, WatchName } from "../../protocols/status.ts";
+import type { ReachabilityReport } from "../runtime/kube.reachability.ts";
 
 /** One line of a probe: what was checked, and what is wrong with it. */
 export interface Check {
@@ -17,6 +18,15 @@ export interface Vitals {
 }
 
 const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+
+/**
+ * Whether this process can observe and write. The others of its fleet may see well meanwhile, so that nothing else here
+ * shows it.
+ */
+export function reachabilityCheck({ able, failingForMs, problem }: ReachabilityReport): Check {
+  if (able) return { name: "api", problem: null };
+  return { name: "api", problem: `requests have failed for ${Math.round(failingForMs / 1000)} s: ${problem}` };
+}
 
 /** Every check, the most basic first: the bus is up, the caches are complete, the eyes are open. */
 export function readinessOf({ busConnected, sight, own }: Vitals): readonly Check[] {

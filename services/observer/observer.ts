@@ -23,11 +23,15 @@ type WatchName = keyof BodyOf<"observed.pulse">["watches"];
 /** Sight of one watch; `sinceMs` is on the monotonic clock and null while not synced. */
 interface WatchSight {
   sinceMs: number | null;
+  /** When it was last known to be whole, on the monotonic clock; null while synced, and before the first list. */
+  lostMs: number | null;
   /** Whether it has been synced at least once. */
   wasSynced: boolean;
   /** When our own watch first saw, and since when we say so: earlier, when we go on with what another saw. */
   first: { readonly ownMs: number; readonly sinceMs: number } | null;
 }
+
+const UNSEEN: WatchSight = { sinceMs: null, lostMs: null, wasSynced: false, first: null };
 
 /** Watches and tells until it is stopped. */
 export class Observer {
@@ -38,9 +42,9 @@ export class Observer {
   readonly #resyncs: ResyncQueue;
   readonly #leaseCheck: LeaseCheck;
   readonly #sight: Readonly<Record<WatchName, WatchSight>> = {
-    nodes: { sinceMs: null, wasSynced: false, first: null },
-    leases: { sinceMs: null, wasSynced: false, first: null },
-    pods: { sinceMs: null, wasSynced: false, first: null },
+    nodes: { ...UNSEEN },
+    leases: { ...UNSEEN },
+    pods: { ...UNSEEN },
   };
   /** Asks for a resync that came before the nodes were known; every shard is told then, asked for or not. */
   readonly #earlyAsks = new Map<number, string>();
@@ -173,8 +177,9 @@ export class Observer {
     const { clock } = this.#io;
     const sight = this.#sight[name];
     const isFirst = state.synced && !sight.wasSynced;
-    const ownMs = clock.monotonicMs() - Math.max(0, clock.wallMs() - (state.since ?? 0));
-    sight.sinceMs = state.synced ? this.#sightSince(name, ownMs) : null;
+    const monotonicOf = (at: number) => clock.monotonicMs() - Math.max(0, clock.wallMs() - at);
+    sight.sinceMs = state.synced ? this.#sightSince(name, monotonicOf(state.since ?? 0)) : null;
+    sight.lostMs = state.synced || state.lostAt === undefined ? null : monotonicOf(state.lostAt);
     sight.wasSynced ||= state.synced;
     if (Object.values(this.#sight).every(({ wasSynced }) => wasSynced)) this.#before = null;
     this.#counters.synced(name, state.synced);
@@ -255,11 +260,13 @@ export class Observer {
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {
     const { clock } = this.#io;
+    const wallOf = (monotonicMs: number) => clock.wallMs() - (clock.monotonicMs() - monotonicMs);
     const stateOf = (name: WatchName): WatchState => {
-      const sinceMs = this.sinceMs(name);
+      const [sinceMs, { lostMs }] = [this.sinceMs(name), this.#sight[name]];
       return {
         synced: sinceMs !== null,
-        since: sinceMs === null ? null : clock.wallMs() - (clock.monotonicMs() - sinceMs),
+        since: sinceMs === null ? null : wallOf(sinceMs),
+        ...(lostMs === null ? {} : { lostAt: wallOf(lostMs) }),
       };
     };
     return { nodes: stateOf("nodes"), leases: stateOf("leases"), pods: stateOf("pods") };

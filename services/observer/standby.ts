@@ -152,8 +152,15 @@ export class Standby {
   #hearSight(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
     const toldMs = this.#io.clock.monotonicMs();
     for (const name of WATCHES) {
-      const { synced, since } = watches[name];
+      const { synced, since, lostAt } = watches[name];
       if (synced && since !== null) this.#sight.set(name, { sinceMs: translated(since, at, toldMs), toldMs });
+      else if (lostAt !== undefined) this.#endSight(name, translated(lostAt, at, toldMs));
     }
+  }
+
+  /** A sight that was found out late to have ended did not last until it was told last. */
+  #endSight(name: WatchName, lostMs: number): void {
+    const sight = this.#sight.get(name);
+    if (sight !== undefined && lostMs < sight.toldMs) this.#sight.set(name, { ...sight, toldMs: lostMs });
   }
 }

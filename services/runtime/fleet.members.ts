@@ -9,11 +9,13 @@ export type PulseProfile = Pick<Profile, "memberPulseMs" | "memberTimeoutMs">;
 /** What a member's pulse told of it. */
 export interface HeardMember {
   readonly services: readonly string[];
+  /** What it offers or runs and cannot do; absent when there is nothing. */
+  readonly unable?: { readonly services: readonly string[] } | undefined;
   /** Start of its process on its own wall clock: tells one life of a name from the next. */
   readonly since: number;
 }
 
-/** How a pulse changed what we know: a life we did not know, other services, or nothing. */
+/** How a pulse changed what we know: a life we did not know, other services or abilities, or nothing. */
 export type Hearing = "new" | "changed" | "same";
 
 interface Entry extends HeardMember {
@@ -51,17 +53,25 @@ export class HeardMembers {
     return this.#heard.has(member);
   }
 
-  /** The members that said they run a service. */
+  /** The members that said they offer a service. */
   running(service: ServiceName): string[] {
     return [...this.#heard].filter(([, { services }]) => services.includes(service)).map(([member]) => member);
   }
 
-  hear(member: string, { services, since }: HeardMember): Hearing {
+  /** Those of them that did not say that they cannot do it. */
+  able(service: ServiceName): string[] {
+    return this.running(service).filter(
+      (member) => this.#heard.get(member)?.unable?.services.includes(service) !== true,
+    );
+  }
+
+  hear(member: string, { services, since, unable }: HeardMember): Hearing {
     const before = this.#heard.get(member);
-    this.#heard.set(member, { services, since, putOff: false });
+    this.#heard.set(member, { services, since, unable, putOff: false });
     this.#deadlines.schedule(member, this.#clock.monotonicMs() + this.#profile.memberTimeoutMs);
     if (before?.since !== since) return "new";
-    return before.services.join() === services.join() ? "same" : "changed";
+    const isSame = before.services.join() === services.join() && isSameList(before.unable, unable);
+    return isSame ? "same" : "changed";
   }
 
   /** Forgets a member; false when it was not known. */
@@ -91,4 +101,8 @@ export class HeardMembers {
       this.#silent(member);
     }
   }
+}
+
+function isSameList(before: HeardMember["unable"], now: HeardMember["unable"]): boolean {
+  return before?.services.join() === now?.services.join();
 }

@@ -14,8 +14,11 @@ import type {
 import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
+import { fleetMetrics } from "./fleet.metrics.ts";
+import { Offers } from "./fleet.offers.ts";
 import { ownersOf } from "./fleet.policy.ts";
 import type { StrangerPulse, Strangers } from "./fleet.strangers.ts";
+import type { ApiReachability } from "./kube.reachability.ts";
 import { pauseUntilPulseMs } from "./pulse.policy.ts";
 
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
@@ -51,6 +54,8 @@ export interface BusFleetOptions {
   readonly metrics: Metrics;
   /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
   readonly strangers?: Strangers | null;
+  /** How this process stands to the API server; absent when it is not measured. */
+  readonly reachability?: ApiReachability | null;
   /**
    * Told before this member's first word, when it listens for strangers: null when there are none, otherwise the fault
    * in one line; then it never says one.
@@ -73,7 +78,8 @@ export interface BusFleet extends Fleet {
  * others have taken over. One that hears itself again listens for a while first and then claims, so that it does not
  * take what others still mind. One that knows its Kubernetes cluster listens before
  * its first pulse already, and does not join where another cluster's members are; those that come later are not
- * believed.
+ * believed. One that does not reach the API server leaves the services that need it to members that do
+ * (fleet.offers.ts).
  */
 export function busFleet(options: BusFleetOptions): BusFleet {
   return new PulsingFleet(options);
@@ -84,9 +90,10 @@ class PulsingFleet implements BusFleet {
   readonly #options: BusFleetOptions;
   readonly #since: number;
   readonly #members: HeardMembers;
+  readonly #offers: Offers;
   readonly #owned: ReadonlyMap<ServiceName, Set<number>>;
   readonly #followers = new Map<ServiceName, Set<ShardFollower>>();
-  readonly #figures: ReturnType<typeof figuresOf>;
+  readonly #figures: ReturnType<typeof fleetMetrics>;
   readonly #stopHearing: Stop;
   #listening: Timer | null = null;
   /** Whether we mind shards, because we hear ourselves and have listened long enough. */
@@ -97,13 +104,15 @@ class PulsingFleet implements BusFleet {
   #silent = false;
 
   constructor(options: BusFleetOptions) {
-    const { bus, clock, member, services, profile, metrics } = options;
+    const { bus, clock, member, services, profile, metrics, log, reachability = null } = options;
     this.member = member;
     this.#options = options;
     this.#since = clock.wallMs();
-    this.#figures = figuresOf(metrics);
+    this.#figures = fleetMetrics(metrics);
     this.#owned = new Map(services.map((service) => [service, new Set<number>()]));
     this.#members = new HeardMembers({ clock, profile, silent: (silent) => this.#fallenSilent(silent) });
+    const due = () => this.#assign(false);
+    this.#offers = new Offers({ clock, log, member, services, members: this.#members, reachability, due });
     this.#stopHearing = bus.subscribe("pulse.member", "all", ({ body }) => this.#hear(body));
     this.#pulseTimer = this.#begin();
   }
@@ -122,6 +131,7 @@ class PulsingFleet implements BusFleet {
   goodbye(left: () => void = () => {}): void {
     this.#pulseTimer.cancel();
     this.#stopHearing();
+    this.#offers.stop();
     this.#members.clear();
     if (!this.#silent) this.#pulse(true);
     this.#options.clock.after(LINGER_MS, () => {
@@ -158,11 +168,11 @@ class PulsingFleet implements BusFleet {
   }
 
   #pulse(leaving: boolean): void {
-    const { bus, member, services, strangers } = this.#options;
-    const claimed = this.#claiming ? [...services] : [];
+    const { bus, member, strangers } = this.#options;
+    const offered = this.#claiming ? this.#offers.said() : { services: [] };
     const lagMs = Math.round(this.#lagMs);
     const cluster = strangers ? { clusterUid: strangers.clusterUid } : {};
-    bus.publish("pulse.member", { member, services: claimed, since: this.#since, leaving, lagMs, ...cluster }, null);
+    bus.publish("pulse.member", { member, ...offered, since: this.#since, leaving, lagMs, ...cluster }, null);
   }
 
   #hear(pulse: BodyOf<"pulse.member">): void {
@@ -244,8 +254,14 @@ class PulsingFleet implements BusFleet {
     this.#assign();
   }
 
-  /** Works out anew what we own, and tells the followers what changed. */
-  #assign(): void {
+  /**
+   * Works out again what we own and tells the followers what changed; unless others changed, only when our own offers
+   * did. The other members hear of that at once.
+   */
+  #assign(haveOthersChanged = true): void {
+    const haveOffersChanged = this.#offers.review();
+    if (!haveOthersChanged && !haveOffersChanged) return;
+    if (haveOffersChanged && this.#claiming) this.#pulse(false);
     this.#figures.members.set(this.#members.size);
     for (const [service, owned] of this.#owned) {
       const owners = this.#claiming ? ownersOf(service, this.#running(service)) : [];
@@ -258,9 +274,12 @@ class PulsingFleet implements BusFleet {
     }
   }
 
-  /** Who runs a service. What we ourselves run counts from when we claim, not from when we hear us say so. */
+  /** Who offers a service. What we offer ourselves counts from when we decide it, not from when we hear us say so. */
   #running(service: ServiceName): ReadonlySet<string> {
-    return new Set(this.#members.running(service)).add(this.member);
+    const running = new Set(this.#members.running(service));
+    if (this.#offers.has(service)) return running.add(this.member);
+    running.delete(this.member);
+    return running;
   }
 
   /** Whether another member runs a service of ours, and so takes over what we own when we fall silent. */
@@ -276,13 +295,4 @@ class PulsingFleet implements BusFleet {
       for (const shard of gained) follower.gained(shard);
     }
   }
-}
-
-function figuresOf(metrics: Metrics) {
-  const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
-  return {
-    members: gauge("vigil_fleet_members", "Processes heard, this one included."),
-    shards: gauge("vigil_fleet_shards", "Shards that this process minds.", "service"),
-    lag: gauge("vigil_event_loop_lag_seconds", "How late the last pulse left."),
-  };
 }

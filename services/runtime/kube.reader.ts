@@ -3,13 +3,14 @@
  * objects mean is decided elsewhere.
  */
 import type { WatchState } from "../../protocols/objects.ts";
-import type { Clock, Log, Random, Watch, WatchSink, Wire } from "../../protocols/ports.ts";
+import type { Clock, Log, Random, Stop, Watch, WatchSink, Wire } from "../../protocols/ports.ts";
 import { fullJitterMs } from "./kube.backoff.policy.ts";
 import { Intake } from "./kube.intake.ts";
 import { LineSplitter } from "./kube.lines.ts";
 import { type ListEnd, startListing } from "./kube.listing.ts";
 import { isExpired, type Refusal } from "./kube.outcome.policy.ts";
 import type { ProjectionIo } from "./kube.projection.ts";
+import type { ApiReachability } from "./kube.reachability.ts";
 import { type Sight, sightLost, sightRegained, UNSEEN } from "./kube.sight.policy.ts";
 import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./kube.stream.ts";
 import type { WatchedResource } from "./kube.watched.ts";
@@ -29,6 +30,8 @@ export interface ReaderIo {
   readonly projection: ProjectionIo;
   /** A loss of sight longer than this starts it anew. */
   readonly watchBlindMs: number;
+  /** How this process stands to the API server; null when it is not measured. */
+  readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
   /** Told of each list with its reason, and of each line of a watch. */
   readonly count: { list(reason: ListReason): void; line(): void };
 }
@@ -59,6 +62,8 @@ export class Reader<T> implements Watch {
   readonly #io: ReaderIo;
   readonly #intake: Intake<T>;
   #sight: Sight = UNSEEN;
+  /** Whether the present loss was found out some time after it began. */
+  #wasLostLate = false;
   #resourceVersion: string | null = null;
   #confirmedAtMs: number | null = null;
   #openedAtMs: number | null = null;
@@ -72,18 +77,21 @@ export class Reader<T> implements Watch {
   /** Ends whatever is under way: a list, a watch or a pause. */
   #cease: () => void = () => {};
   #settling: () => void = () => {};
+  readonly #stopFollowing: Stop;
 
   constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo) {
     this.#name = name;
     this.#resource = resource;
     this.#io = io;
     this.#intake = new Intake(resource, sink, io.projection, io.log);
+    this.#stopFollowing = io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {});
     this.#list("start");
   }
 
   state(): WatchState {
-    const { synced, sinceMs } = this.#sight;
-    return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null };
+    const { synced, sinceMs, lostAtMs } = this.#sight;
+    const lost = this.#wasLostLate && lostAtMs !== null ? { lostAt: this.#wallMsOf(lostAtMs) } : {};
+    return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null, ...lost };
   }
 
   confirmedAt(): number | null {
@@ -97,6 +105,7 @@ export class Reader<T> implements Watch {
   }
 
   stop(): void {
+    this.#stopFollowing();
     this.#intake.close();
     this.#cease();
     this.#settling();
@@ -185,6 +194,21 @@ export class Reader<T> implements Watch {
     }
   }
 
+  /**
+   * A watch that is still open on a link that carries no request may have missed anything since the last answer. It is
+   * opened again instead of waiting for its next bookmark.
+   */
+  #distrustIfCutOff(): void {
+    const { reachability } = this.#io;
+    if (reachability === null || !reachability.isCutOff || this.#openedAtMs === null) return;
+    this.#cease();
+    this.#settling();
+    this.#openedAtMs = null;
+    const message = "the API server answers no request";
+    this.#lost(Math.max(this.#confirmedAtMs ?? 0, reachability.answeredMs), message);
+    this.#pause({ kind: "failed", message, timedOut: false }, () => this.#watch());
+  }
+
   #refuse(refusal: Refusal): void {
     this.#cease();
     this.#watchClosed({ kind: "refused", refusal });
@@ -221,6 +245,7 @@ export class Reader<T> implements Watch {
   #lost(lostAtMs: number, trouble: string): void {
     const wasSynced = this.#sight.synced;
     this.#sight = sightLost(this.#sight, lostAtMs);
+    this.#wasLostLate ||= lostAtMs < this.#nowMs();
     if (this.#trouble !== trouble) this.#io.log.warn(`the watch of ${this.#name} is broken: ${trouble}`);
     this.#trouble = trouble;
     if (wasSynced) this.#intake.tellState(this.state());
@@ -228,6 +253,7 @@ export class Reader<T> implements Watch {
 
   #regained(): void {
     const { synced, lostAtMs } = this.#sight;
+    this.#wasLostLate = false;
     this.#sight = sightRegained(this.#sight, this.#nowMs(), this.#io.watchBlindMs);
     if (this.#trouble !== "") {
       const blindMs = lostAtMs === null ? null : Math.round(this.#nowMs() - lostAtMs);

@@ -4,6 +4,7 @@
 import type { Clock, Kube, Log, Metrics, Random, Watched, WatchSink, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { Interner } from "./kube.interner.ts";
+import type { ApiReachability } from "./kube.reachability.ts";
 import { Reader } from "./kube.reader.ts";
 import { WATCHED } from "./kube.watched.ts";
 import { type Observed, Writer } from "./kube.writer.ts";
@@ -20,6 +21,8 @@ export interface KubeIo {
     Profile,
     "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
   >;
+  /** How this process stands to the API server; absent when it is not measured. Its own wire is the one to give. */
+  readonly reachability?: ApiReachability;
   /** No write or live read is waited for longer than this; absent where the usual deadlines are enough. */
   readonly patienceMs?: number;
 }
@@ -30,7 +33,8 @@ const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 
 const UNREADABLE_PAUSE_MS = 60_000;
 
 /** A client of one API server. Nothing is sent before the first call. */
-export function createKube({ wire, clock, random, log, metrics, profile, patienceMs }: KubeIo): Kube {
+export function createKube(io: KubeIo): Kube {
+  const { wire, clock, random, log, metrics, profile, patienceMs, reachability = null } = io;
   const interner = new Interner();
   const counts = readerMetrics(metrics);
   const warn = limitedWarn(log, clock, UNREADABLE_PAUSE_MS);
@@ -43,6 +47,7 @@ export function createKube({ wire, clock, random, log, metrics, profile, patienc
     burst: profile.kubeApiBurst,
     graceMs: profile.nodeMonitorGraceMs,
     patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
+    reachability,
     observe: (request) => observe(request, writer.load()),
   });
   return {
@@ -53,6 +58,7 @@ export function createKube({ wire, clock, random, log, metrics, profile, patienc
         random,
         log,
         watchBlindMs: profile.watchBlindMs,
+        reachability,
         projection: {
           interner,
           problem(field, line) {

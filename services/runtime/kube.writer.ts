@@ -18,6 +18,7 @@ import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "./kube.c
 import { readReplyOf, writeReplyOf } from "./kube.outcome.policy.ts";
 import { collectionPath, objectPath } from "./kube.paths.ts";
 import { type Job, Queue } from "./kube.queue.ts";
+import type { ApiReachability } from "./kube.reachability.ts";
 import { isTooOld, RecentLatencies } from "./kube.read-age.policy.ts";
 
 /** What a writer needs. */
@@ -34,6 +35,8 @@ export interface WriterIo {
   readonly graceMs: number;
   /** No answer is waited for longer than this; infinite where the usual deadlines are enough. */
   readonly patienceMs: number;
+  /** How this process stands to the API server; null when it is not measured. */
+  readonly reachability: Pick<ApiReachability, "isCutOff" | "follow"> | null;
   readonly observe: (request: Observed) => void;
 }
 
@@ -59,6 +62,12 @@ const TOO_LATE: Answer = {
   sent: false,
   timedOut: false,
   isLate: true,
+};
+const CUT_OFF: Answer = {
+  kind: "lost",
+  message: "the API server answers no request of this process",
+  sent: false,
+  timedOut: false,
 };
 const JSON_TYPE = "application/json";
 const PATCH_TYPE = {
@@ -91,6 +100,8 @@ export class Writer {
     this.#concurrency = concurrencyAtStart(io.inFlightMax);
     this.#tokens = io.burst;
     this.#filledAtMs = io.clock.monotonicMs();
+    // Those that wait when the process is cut off fail then, whatever is allowed at once.
+    io.reachability?.follow(() => this.#queue.drain());
   }
 
   /** How the writer stands: what waits, what is under way, and how much may be. */
@@ -138,9 +149,10 @@ export class Writer {
   ): void {
     const run = (ended: () => void): void => {
       const startedAtMs = this.#io.clock.monotonicMs();
-      if (readAtMs !== undefined && this.#isTooOld(readAtMs, startedAtMs)) {
+      const unsent = this.#reasonNotToSend(readAtMs, startedAtMs);
+      if (unsent !== null) {
         this.#io.clock.soon(() => {
-          answered(TOO_LATE, 0);
+          answered(unsent, 0);
           ended();
         });
         return;
@@ -156,6 +168,12 @@ export class Writer {
     this.#queue.add({ ...place, run });
   }
 
+  /** The end of a request that is better not sent; null when it is to be sent. */
+  #reasonNotToSend(readAtMs: number | undefined, nowMs: number): Answer | null {
+    if (readAtMs !== undefined && this.#isTooOld(readAtMs, nowMs)) return TOO_LATE;
+    return this.#isHopeless() ? CUT_OFF : null;
+  }
+
   #isTooOld(readAtMs: number, nowMs: number): boolean {
     return isTooOld(readAtMs, nowMs, this.#latencies, this.#io.graceMs);
   }
@@ -165,6 +183,14 @@ export class Writer {
     if (answer.kind === "answer") {
       this.#latencies.add(request, { latencyMs, endedAtMs: this.#io.clock.monotonicMs() });
     }
+  }
+
+  /**
+   * Whether a request is not worth sending: the process is cut off. One at a time is sent all the same, in case what
+   * measures the way to the API server is mistaken.
+   */
+  #isHopeless(): boolean {
+    return this.#io.reachability?.isCutOff === true && this.#queue.underWay > 1;
   }
 
   #learn(method: string, startedAtMs: number, answer: Answer): void {
@@ -178,6 +204,7 @@ export class Writer {
   }
 
   #admit(): boolean {
+    if (this.#io.reachability?.isCutOff === true) return true;
     if (this.#queue.underWay >= Math.floor(this.#concurrency.limit)) return false;
     const { perSecondMax, burst, clock } = this.#io;
     if (perSecondMax === 0) return true;

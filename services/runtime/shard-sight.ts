@@ -1,6 +1,7 @@
 /** Whether the observer behind a shard can see, and since when, on the reader's own clock. It holds no node. */
 import { positionOf } from "../../protocols/frame.ts";
 import type { Message } from "../../protocols/messages.ts";
+import type { WatchState } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { WatchName } from "../../protocols/status.ts";
 
@@ -18,6 +19,11 @@ export function publisherOf(message: Pick<PulseMessage, "id" | "source">): strin
  */
 export function translated(instantAt: number, sentAt: number, nowMs: number): number {
   return nowMs - Math.max(0, sentAt - instantAt);
+}
+
+/** When a watch was last whole that is not; in the future while nothing is known of that. */
+function lostMs({ synced, lostAt }: WatchState, sentAt: number, nowMs: number): number {
+  return synced || lostAt === undefined ? Number.POSITIVE_INFINITY : translated(lostAt, sentAt, nowMs);
 }
 
 /** The settings that sight lives by. */
@@ -41,7 +47,7 @@ export class ShardSight {
   #lateMs = 0;
   /** When the last late pulse was read: what came before it was not seen in time. */
   #lateAt = Number.NEGATIVE_INFINITY;
-  /** When a pulse last told that every needed watch is synced. */
+  /** When a pulse last told that every needed watch is synced, or earlier where one was found out late to be lost. */
   #trustedAt = Number.NEGATIVE_INFINITY;
   #unsynced: WatchName | null = null;
   #since: number | null = null;
@@ -109,7 +115,13 @@ export class ShardSight {
     const isSame = publisher === this.#publisher;
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
-    if (this.#unsynced !== null) return;
+    if (this.#unsynced !== null) {
+      this.#trustedAt = Math.min(
+        this.#trustedAt,
+        ...this.#needs.map((name) => lostMs(watches[name], message.at, nowMs)),
+      );
+      return;
+    }
     const told = Math.max(...this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs)));
     // What the same publisher said before, or else the last time at which anyone could see.
     const unseenFrom = isSame ? this.#toldSince : this.#trustedAt;

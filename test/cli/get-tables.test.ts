@@ -76,7 +76,7 @@ test("timers tell when, and which taint decides", () => {
 
 describe("the fleet", () => {
   const member = (name: string, services: string[], clusterUid: string | null = null) => {
-    return { member: name, services, since: NOW - 60_000, lagMs: 1, clusterUid };
+    return { member: name, services, since: NOW - 60_000, lagMs: 1, clusterUid, unableSince: null, withheld: [] };
   };
 
   test("shares the shards of a service among those that run it", () => {
@@ -111,8 +111,8 @@ describe("the fleet", () => {
 
   test("is told as a table", () => {
     expect(shownIn(MEMBERS, withShards([member("a", ["node", "zone"], "7c1f3a52-0d6e-4f0b")]))).toBe(
-      "MEMBER   UP     SHARDS       LAG    CLUSTER    SERVICES\n" +
-        "a        60 s   128 of 128   1 ms   7c1f3a52   node,zone\n",
+      "MEMBER   UP     SHARDS       LAG    CLUSTER    API   SERVICES\n" +
+        "a        60 s   128 of 128   1 ms   7c1f3a52   ok    node,zone\n",
     );
   });
 });

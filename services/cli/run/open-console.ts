@@ -2,6 +2,7 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
+import { reachabilityCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../runtime/config.address.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import type { ReadableMetrics } from "../../runtime/metrics.ts";
@@ -38,13 +39,16 @@ export function showOn(
   { parts, controller }: { readonly parts: ControllerParts; readonly controller: Controller },
   { stopped }: Host,
 ): void {
-  const { cluster, member, services, profile, clock } = parts;
+  const { cluster, member, services, profile, clock, reachability = null } = parts;
   running?.show({
     clock,
     bus: busOf(parts, "console"),
     profile,
     about: { cluster, member, services, shadow, version: packageJson.version },
     ledger: controller.ledger,
-    ownChecks: () => [{ name: "running", problem: stopped.aborted ? "the process is ending" : null }],
+    ownChecks: () => [
+      ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
+      { name: "running", problem: stopped.aborted ? "the process is ending" : null },
+    ],
   });
 }

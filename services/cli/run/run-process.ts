@@ -3,6 +3,7 @@ import type { Clock, Kube, Log, Metrics } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
 import type { Config } from "../../runtime/config.ts";
 import { Strangers } from "../../runtime/fleet.strangers.ts";
+import { ApiReachability, type ReachabilityIo } from "../../runtime/kube.reachability.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
 import { createKube } from "../../runtime/kube.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -34,15 +35,13 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
   const metrics = createMetrics({ process: true });
   const running = runningGauge(metrics);
-  running.set(0);
   const member = settings.member || host.name;
   // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
   const served = await openConsole(settings, { log, metrics });
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
-  const kube = createKube({ wire: cluster.wire, clock, random: systemRandom, log, metrics, profile });
-  // Beside the bus, which takes its time too.
+  const { kube, reachability } = measuredKube({ wire: cluster.wire, clock, log, metrics, profile });
   const strangers = strangersTo(config, { kube, clock, log, metrics });
   const bus = await Promise.race([
     openBus(settings, { clock, log, metrics, member, waitsFor }),
@@ -63,6 +62,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     member,
     services: settings.services,
     strangers: await strangers,
+    reachability,
     fatal: crash.resolve,
   };
   const controller = await startJoined(parts, bus, waitsFor);
@@ -81,6 +81,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   stopWatching();
   log.info(problem ?? "asked to end");
   await finish(controller, writes, clock, log);
+  reachability.stop();
   await served?.close();
   await bus.close();
   cluster.wire.close();
@@ -98,7 +99,16 @@ async function startJoined(
   return startController({ ...parts, fleet, store: bus.openStore(parts.strangers?.clusterUid ?? null) });
 }
 
-/** What tells strangers from ours; null for who is alone on its bus, or cannot know which cluster it minds. */
+/** The Kubernetes port on a wire, and how this process stands to the API server at its other end. */
+function measuredKube(io: ReachabilityIo): { readonly kube: Kube; readonly reachability: ApiReachability } {
+  const reachability = new ApiReachability(io);
+  return { kube: createKube({ ...io, wire: reachability.wire, random: systemRandom, reachability }), reachability };
+}
+
+/**
+ * What tells strangers from ours, found out while NATS is being reached; null for who is alone on its bus, or cannot
+ * know which cluster it minds.
+ */
 async function strangersTo(
   { process: { nats, cluster }, profile }: Config,
   io: { readonly kube: Kube; readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
@@ -111,7 +121,9 @@ async function strangersTo(
 /** Who waits tells nothing else, and would be missed by no alert beside others that run. */
 function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
   const help = "1 while the process runs its services, 0 while it still waits for the API server or NATS.";
-  return metrics.gauge({ name: "vigil_running", help });
+  const running = metrics.gauge({ name: "vigil_running", help });
+  running.set(0);
+  return running;
 }
 
 /** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */

@@ -1,0 +1,128 @@
+/**
+ * A fleet of whole processes on virtual time, each with a network path of its own to the API server, which can be cut.
+ * They share a bus that works.
+ */
+import type { Message, MessageType } from "../../protocols/messages.ts";
+import {
+  type Clock,
+  type Fleet,
+  SERVICE_NAMES,
+  type ServiceName,
+  type Stop,
+  type Transport,
+} from "../../protocols/ports.ts";
+import { startController } from "../../services/cli/controller.ts";
+import { memoryTransport } from "../../services/runtime/bus.memory.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { type BusFleet, busFleet } from "../../services/runtime/fleet.ts";
+import { ApiReachability } from "../../services/runtime/kube.reachability.ts";
+import { createKube } from "../../services/runtime/kube.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { ApiPath } from "../sim/api-path.ts";
+import { cuttable } from "./cuttable-transport.ts";
+import { recordingLog } from "./recording-log.ts";
+import { VirtualWorld } from "./virtual-world.ts";
+
+const MAILBOX = { mailboxMessagesMax: 100_000 };
+
+/** One process of the fleet. */
+export interface FleetMember {
+  readonly name: string;
+  readonly path: ApiPath;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly metrics: ReadableMetrics;
+  readonly reachability: ApiReachability;
+  readonly fleet: BusFleet;
+  /** When it gained or lost shards of a service, an entry for each instant. */
+  readonly movedMs: (service: ServiceName) => readonly number[];
+  /** Cuts it off the bus; the result joins it again. */
+  readonly cutBus: () => Stop;
+  /** Ends it without a word. */
+  readonly kill: Stop;
+}
+
+/** A message as it was said, with the instant on the monotonic clock. */
+export type Said<T extends MessageType> = Message<T> & { readonly atMs: number };
+
+/** The world with a fleet in it. */
+export class VirtualFleet extends VirtualWorld {
+  readonly members = new Map<string, FleetMember>();
+  readonly #transport: Transport = memoryTransport(this.clock);
+
+  /** Starts a process with these services, all of them unless some are named. */
+  join(name: string, services: readonly ServiceName[] = SERVICE_NAMES): FleetMember {
+    const { clock, profile } = this;
+    const path = new ApiPath({ clock, random: this.random(`path/${name}`), count: () => {} });
+    const [log, metrics] = [recordingLog(), createMetrics()];
+    const reachability = new ApiReachability({ wire: path.over(this.api.wire), clock, log, metrics, profile });
+    const ports = { clock, log, metrics, profile, wire: reachability.wire, reachability };
+    const kube = createKube({ ...ports, random: this.random(`kube/${name}`) });
+    const { transport, cut } = cuttable(this.#transport);
+    const identity = { transport, member: name, cluster: "test", services };
+    const bus = typedBus({ ...ports, ...identity, ...MAILBOX, service: "fleet" });
+    const fleet = busFleet({ ...ports, ...identity, bus });
+    const moves = movesOf(fleet, services, clock);
+    const controller = startController({
+      ...ports,
+      ...identity,
+      kube,
+      fleet,
+      random: this.random(name),
+      shared: true,
+      store: null,
+      fatal: (problem) => log.error(problem),
+    });
+    const member: FleetMember = {
+      name,
+      path,
+      log,
+      metrics,
+      reachability,
+      fleet,
+      movedMs: (service) => moves.get(service) ?? [],
+      cutBus: cut,
+      kill: () => {
+        cut();
+        reachability.stop();
+        controller.stop();
+        this.members.delete(name);
+      },
+    };
+    this.members.set(name, member);
+    return member;
+  }
+
+  /** The members that own a shard of a service. */
+  ownersOf(service: ServiceName, shard: number): string[] {
+    return [...this.members.values()].filter(({ fleet }) => fleet.owns(service, shard)).map(({ name }) => name);
+  }
+
+  /** The one member that observes. Throws unless it is exactly one. */
+  observing(): FleetMember {
+    const [name = "nobody", ...others] = this.ownersOf("observer", 0);
+    const member = this.members.get(name);
+    if (member === undefined || others.length > 0) throw new Error(`${[name, ...others].join()} observe`);
+    return member;
+  }
+
+  /** Keeps the messages of a type that are said from now on. */
+  hear<T extends MessageType>(type: T): Said<T>[] {
+    const said: Said<T>[] = [];
+    const [log, metrics] = [recordingLog(), createMetrics()];
+    const identity = { transport: this.#transport, member: "test", cluster: "test", service: "tap" };
+    const bus = typedBus({ ...identity, ...MAILBOX, clock: this.clock, log, metrics });
+    bus.subscribe(type, "all", (message) => said.push({ ...message, atMs: this.clock.monotonicMs() }));
+    return said;
+  }
+}
+
+function movesOf(fleet: Fleet, services: readonly ServiceName[], clock: Clock): ReadonlyMap<ServiceName, number[]> {
+  const moves = new Map(services.map((service) => [service, [] as number[]]));
+  for (const [service, movedMs] of moves) {
+    const note = (): void => {
+      if (movedMs.at(-1) !== clock.monotonicMs()) movedMs.push(clock.monotonicMs());
+    };
+    fleet.follow(service, { gained: note, lost: note });
+  }
+  return moves;
+}

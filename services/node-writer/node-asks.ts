@@ -56,6 +56,11 @@ export function isSameWish(ask: NodeAsk, earlier: NodeAsk): boolean {
   return wishOf(ask) === wishOf(earlier);
 }
 
+/** Whether an ask only repeats an earlier one: it wants the same, and its asker has seen no other version since. */
+export function isRepeated(ask: NodeAsk, earlier: NodeAsk): boolean {
+  return ask.body.resourceVersion === earlier.body.resourceVersion && isSameWish(ask, earlier);
+}
+
 function wishOf({ type, body }: NodeAsk): string {
   if (type === "asked.condition") return JSON.stringify([body.uid, body.conditions]);
   if (type === "asked.label") return JSON.stringify([body.uid, body.labels, body.annotations]);

@@ -5,7 +5,7 @@
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { Rehearsals } from "../runtime/rehearsals.ts";
 import { type TryResult, WriteJobs } from "../runtime/write-jobs.ts";
-import { isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
+import { isRepeated, isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
 
 /** Carries out asks about the nodes of this process's shards and tells what came of each try. */
 export const nodeWriterService: Service = (io) => {
@@ -21,6 +21,7 @@ export const nodeWriterService: Service = (io) => {
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
+    isRepeated,
     isSame: isSameWish,
     attempt: (ask, { failures }, report, newest) => tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report),
     told: (ask, result, { retrying, latencyMs }) => {

@@ -244,6 +244,31 @@ test("a turn whose write fails is not tried again: its zone has paid for one", (
   expect(scene.cluster.taints("node-1")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
 });
 
+describe("an ask for the same that comes while a try is under way", () => {
+  function askTwice(again: Partial<BodyOf<"asked.taint">>): Scene {
+    const scene = new Scene();
+    const ask = scene.taintAsk();
+    scene.cluster.api.faults.add({ fault: { kind: "latency", requestMs: 500 }, when: ({ verb }) => verb === "patch" });
+    scene.ask("asked.taint", ask);
+    scene.cluster.advance(100);
+    scene.ask("asked.taint", { ...ask, ...again });
+    scene.cluster.advance(5_000);
+    return scene;
+  }
+
+  test("is done with it", () => {
+    const scene = askTwice({});
+    expect(scene.calls).toEqual(["patch nodes"]);
+    expect(scene.outcomes()).toEqual(["ok"]);
+  });
+
+  test("is tried when its asker has seen another version since", () => {
+    const scene = askTwice({ resourceVersion: "1" });
+    expect(scene.calls).toEqual(["patch nodes", "patch nodes", "get nodes"]);
+    expect(scene.outcomes()).toEqual(["ok", "conflict…", "ok"]);
+  });
+});
+
 test("where one request may be under way, healing goes before verdicts, and those go before other taints", () => {
   const scene = new Scene({ writesInFlightMax: 1 });
   const { cluster } = scene;

@@ -159,7 +159,7 @@ function runningOf(service: ServiceName, members: readonly Omit<MemberReport, "s
 }
 
 function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid">): string {
-  return `${clusterUid ?? ""} ${member}`;
+  return `${member} ${clusterUid ?? ""}`;
 }
 
 /** The members. */

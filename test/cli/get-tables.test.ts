@@ -97,6 +97,7 @@ describe("the fleet", () => {
     expect([first?.member, second?.member, third]).toMatchObject(["a", "b", { member: "west", shards: 64 }]);
     expect((first?.shards ?? 0) + (second?.shards ?? 0)).toBe(64);
     const withUnknown = withShards([...members, member("c", ["node"])]);
+    expect(withUnknown.map((each) => each.member)).toEqual(["a", "b", "c", "west"]);
     expect(withUnknown.find((each) => each.member === "west")?.shards).toBeLessThan(64);
   });
 

@@ -24,6 +24,9 @@ const HELD_MAX_MS = 25_000;
 /** A request that takes this long counts as slow in the marks. */
 const SLOW_MS = 2_000;
 
+/** An API server whose cache stands still: the request as it takes it, null where it answers as any other. */
+export type StaleReplica = (request: HttpRequest) => HttpRequest | null;
+
 /** What a path is made of. */
 export interface ApiPathOptions {
   readonly clock: Clock;
@@ -38,6 +41,9 @@ export class ApiPath {
   readonly #connections = new Set<Connection>();
   #cut: ApiCut | null = null;
   #latencies: Latencies = {};
+  #replica: StaleReplica | null = null;
+  /** How far watches are behind, in milliseconds. */
+  watchLagMs = 0;
   /** When the last cut and the last slowness ended; infinite while they last. */
   #cutUntilMs = Number.NEGATIVE_INFINITY;
   #slowUntilMs = Number.NEGATIVE_INFINITY;
@@ -61,7 +67,24 @@ export class ApiPath {
       this.#cut = null;
       this.#cutUntilMs = clock.monotonicMs();
       if (outcome === "break") this.breakConnections();
-      else for (const connection of this.#present()) connection.goOn();
+      else this.#goOn();
+    };
+  }
+
+  /** Whether watches say nothing now, because the server behind the path knows no news. */
+  get isStale(): boolean {
+    return this.#replica !== null;
+  }
+
+  /**
+   * Leads the path to a server whose cache stands still: lists from the cache are old, and watches say nothing until
+   * the result lets the server catch up. Reads and lists that ask for the newest state get it, as the API promises.
+   */
+  leadTo(replica: StaleReplica): Stop {
+    this.#replica = replica;
+    return () => {
+      this.#replica = null;
+      this.#goOn();
     };
   }
 
@@ -98,12 +121,19 @@ export class ApiPath {
   over(wire: Wire): Wire {
     return {
       send: (request, exchange) => {
-        const connection = new Connection(this, request, exchange, () => this.#connections.delete(connection));
+        const connection = new Connection(this, this.#replica?.(request) ?? request, exchange, () =>
+          this.#connections.delete(connection),
+        );
         this.#connections.add(connection);
         connection.start(wire, this.#latencyOf(request));
         return { abort: () => connection.abort() };
       },
     };
+  }
+
+  /** Passes on what was held up, as far as nothing else holds it. */
+  #goOn(): void {
+    for (const connection of this.#present()) connection.goOn();
   }
 
   /** The connections of this moment: a reset lets the client open others at once. */
@@ -154,7 +184,7 @@ class Connection {
     else depart();
   }
 
-  /** Passes on what was held up. */
+  /** Passes on what was held up, as far as nothing else holds it. */
   goOn(): void {
     for (const pass of this.#held.splice(0)) pass();
   }
@@ -189,7 +219,7 @@ class Connection {
     const exchange = this.#exchange;
     const sent = wire.send(this.#request, {
       response: (status, headers) => this.#arrive(() => exchange.response(status, headers)),
-      data: (chunk) => this.#arrive(() => exchange.data(chunk)),
+      data: (chunk) => this.#arrive(() => exchange.data(chunk), "data"),
       end: () => this.#arrive(() => this.#end(() => exchange.end())),
       failed: (problem) => this.#arrive(() => this.#end(() => exchange.failed(problem))),
     });
@@ -197,27 +227,35 @@ class Connection {
   }
 
   /** Takes a part of the answer at the server's end of the path. */
-  #arrive(piece: () => void): void {
+  #arrive(piece: () => void, part: "data" | "frame" = "frame"): void {
     const { clock } = this.#path.options;
-    const leftMs = this.#dueMs - clock.monotonicMs();
+    const nowMs = clock.monotonicMs();
+    if (part === "data" && this.#isWatch && this.#path.watchLagMs > 0) {
+      this.#dueMs = Math.max(this.#dueMs, nowMs + this.#path.watchLagMs);
+      this.#path.options.count("watch lagged behind");
+    }
+    const leftMs = this.#dueMs - nowMs;
     if (leftMs <= 0 && this.#underWay === 0) {
-      this.#deliver(piece);
+      this.#deliver(piece, part);
       return;
     }
     this.#underWay += 1;
     clock.after(leftMs, () => {
       this.#underWay -= 1;
-      this.#deliver(piece);
+      this.#deliver(piece, part);
     });
   }
 
-  #deliver(piece: () => void): void {
-    const { cut, options } = this.#path;
+  #deliver(piece: () => void, part: "data" | "frame"): void {
+    const { cut, isStale, options } = this.#path;
     if (!this.#isOpen) return;
-    if (cut === "replies" || cut === "silent") {
-      options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
-      this.#held.push(piece);
-    } else piece();
+    const isCut = cut === "replies" || cut === "silent";
+    if (isCut) options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
+    const isOld = isStale && this.#isWatch && part === "data";
+    if (isOld) options.count("watch of a stale replica");
+    // What comes behind something that is held up waits for it.
+    if (isCut || isOld || this.#held.length > 0) this.#held.push(() => this.#deliver(piece, part));
+    else piece();
   }
 
   #end(last: () => void): void {

@@ -98,6 +98,8 @@ export interface Surroundings {
   readonly skewMs: number;
   /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
+  /** How far the wall clocks of processes and API server have been apart so far because of wrong clocks. */
+  readonly clockSpreadMs: number;
   /** For how long the writer's read and the write after it may have been held up beyond the usual, in milliseconds. */
   readonly delayMaxMs: number;
   /** From when a taint on a node counts. */
@@ -108,6 +110,8 @@ export interface Surroundings {
 export interface Standing {
   /** When it came onto its node. */
   readonly seenAt: number;
+  /** Whether its `timeAdded` says nothing, because clocks are wrong or others change it: then `seenAt` counts. */
+  readonly isStampVoid?: boolean;
   /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
   readonly line?: readonly Segment[];
 }
@@ -173,7 +177,7 @@ export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
 export function checkDeletion(
   pod: CheckedPod,
   node: CheckedNode | null,
-  { swarm, wallMs, skewMs, standing }: Surroundings,
+  { swarm, wallMs, skewMs, clockSpreadMs, standing }: Surroundings,
 ): void {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (swarm.profile.evictionMode === "direct") {
@@ -183,7 +187,7 @@ export function checkDeletion(
   const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
   const dueAt = Math.min(...taints.map((taint) => evictionDueAt(pod, taint, standing(pod.spec.nodeName ?? "", taint))));
-  if (wallMs + skewMs >= dueAt) return;
+  if (wallMs + skewMs + clockSpreadMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
 }
 
@@ -200,8 +204,8 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
  * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`. Where our two taints took
  * each other's place, a countdown that began goes on, unless the next one is tolerated for ever (R8.18).
  */
-function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, { seenAt, line }: Standing): number {
-  const segments = line ?? [{ key: taint.key, at: stampOf(taint, seenAt) }];
+function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
+  const segments = standing.line ?? [{ key: taint.key, at: startOf(taint, standing) }];
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   let dueAt = Infinity;
   for (const [index, segment] of segments.entries()) {
@@ -218,16 +222,17 @@ function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, { seenAt, line }: S
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
   const dueAt = evictionDueAt(pod, taint, standing);
-  const { line = [], seenAt } = standing;
+  const { line = [] } = standing;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   if (line.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(line[1]?.at))) return dueAt;
-  const own = endOf(pod, taint, { key: taint.key, at: stampOf(taint, seenAt) });
+  const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing) });
   const ends = line.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
   return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 
-function stampOf({ timeAdded }: CheckedTaint, seenAt: number): number {
-  return timeAdded === undefined ? seenAt : Date.parse(timeAdded);
+/** From when a taint counts by itself. */
+export function startOf({ timeAdded }: CheckedTaint, { seenAt, isStampVoid }: Standing): number {
+  return timeAdded === undefined || isStampVoid === true ? seenAt : Date.parse(timeAdded);
 }
 
 /** When the countdown of one taint alone ends. */

@@ -5,10 +5,18 @@
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { type ApiObject, isObject, type Json, type JsonObject } from "../../services/apiserver/objects.ts";
+import {
+  type ApiObject,
+  childList,
+  childObject,
+  isObject,
+  type Json,
+  type JsonObject,
+} from "../../services/apiserver/objects.ts";
 import { storedAs } from "../../services/apiserver/resources.ts";
 import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
 import type { SignKind } from "./signs-of-life.ts";
+import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
 const RENEWAL_MS = 10_000;
 const STATUS_MS = 60_000;
@@ -33,8 +41,17 @@ export interface KubeletWorld {
   readonly api: ApiServer;
   /** Told of each sign of life that reached the API, and of each post that took the last one out of it. */
   readonly signs: SignTold;
+  /** Told of each pod that was made ready again. */
+  readonly resent: () => void;
   /** Runs what the kubelet does in the world's name. */
   readonly asWorld: (act: () => void) => void;
+}
+
+/** How a kubelet begins, where it is not that of a node that has long been there. */
+export interface KubeletStart {
+  readonly ready: Said;
+  /** Whether it sets what its pods report as often as it renews, whoever has changed it. */
+  readonly resendsPods: boolean;
 }
 
 /** One node's kubelet. */
@@ -43,16 +60,26 @@ export class SimulatedKubelet {
   labels: Readonly<Record<string, string>>;
   /** How much later than due it renews. */
   lagMs = 0;
+  /** How the wall clock of its machine is wrong. */
+  wallError: WallError = NO_WALL_ERROR;
   readonly #world: KubeletWorld;
+  readonly #resendsPods: boolean;
   readonly #timers: Timer[] = [];
   #alive = false;
-  #ready: Said = "True";
+  #ready: Said;
   #readySince = 0;
 
-  constructor(name: string, labels: Readonly<Record<string, string>>, world: KubeletWorld) {
+  constructor(
+    name: string,
+    labels: Readonly<Record<string, string>>,
+    world: KubeletWorld,
+    { ready, resendsPods }: KubeletStart = { ready: "True", resendsPods: false },
+  ) {
     this.name = name;
     this.labels = labels;
     this.#world = world;
+    this.#ready = ready;
+    this.#resendsPods = resendsPods;
   }
 
   get alive(): boolean {
@@ -71,6 +98,7 @@ export class SimulatedKubelet {
     this.#every("renew", RENEWAL_MS, () => this.#renew());
     this.#every("post", STATUS_MS, () => this.#post());
     this.#every("bury", BURIAL_MS, () => this.#bury());
+    if (this.#resendsPods) this.#every("resend", RENEWAL_MS, () => this.#resend());
   }
 
   /** Falls silent without a word. */
@@ -83,8 +111,13 @@ export class SimulatedKubelet {
   say(ready: Said): void {
     if (ready === this.#ready) return;
     this.#ready = ready;
-    this.#readySince = this.#world.clock.wallMs();
+    this.#readySince = this.#wallMs();
     if (this.#alive) this.#post();
+  }
+
+  #wallMs(): number {
+    const { clock } = this.#world;
+    return clock.wallMs() + wallErrorAt(this.wallError, clock);
   }
 
   /** Whether its node stands in the API. */
@@ -102,7 +135,7 @@ export class SimulatedKubelet {
 
   #register(): void {
     if (this.registered) return;
-    this.#readySince = this.#world.clock.wallMs();
+    this.#readySince = this.#wallMs();
     const object: ApiObject = {
       apiVersion: "v1",
       kind: "Node",
@@ -115,10 +148,10 @@ export class SimulatedKubelet {
   }
 
   #renew(): void {
-    const { api, clock, signs } = this.#world;
+    const { api, signs } = this.#world;
     if (!this.registered) this.#register();
     const place = { resource: LEASES, namespace: LEASE_NAMESPACE, name: this.name };
-    const spec = { holderIdentity: this.name, leaseDurationSeconds: 40, renewTime: apiMicroTime(clock.wallMs()) };
+    const spec = { holderIdentity: this.name, leaseDurationSeconds: 40, renewTime: apiMicroTime(this.#wallMs()) };
     if (api.store.collection("leases").get(LEASE_NAMESPACE, this.name) === undefined) {
       const metadata = { name: this.name, namespace: LEASE_NAMESPACE };
       const lease: ApiObject = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
@@ -140,7 +173,7 @@ export class SimulatedKubelet {
   }
 
   #conditions(present: readonly Json[]): JsonObject[] {
-    const now = apiTime(this.#world.clock.wallMs());
+    const now = apiTime(this.#wallMs());
     const others = ["MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({
       type,
       status: "False",
@@ -159,6 +192,25 @@ export class SimulatedKubelet {
       lastTransitionTime: changed ? now : (was.lastTransitionTime ?? now),
     };
     return [...others, ready];
+  }
+
+  /** Reports its pods as ready where the API shows something else: they run, whatever its node's state. */
+  #resend(): void {
+    const { api } = this.#world;
+    for (const { namespace, name, json, terminating } of api.store.collection("pods").onNode(this.name)) {
+      const shown = childList(childObject(JSON.parse(json), "status"), "conditions");
+      const isReady = shown.some(({ type, status }) => type === "Ready" && status === "True");
+      if (terminating || isReady) continue;
+      const lastTransitionTime = apiTime(this.#wallMs());
+      const conditions = [
+        ...shown.filter(({ type }) => type !== "Ready"),
+        { type: "Ready", status: "True", lastTransitionTime },
+      ];
+      api.registry.update({ resource: PODS, namespace, name }, "status", (pod) => {
+        return { ...pod, status: { ...childObject(pod, "status"), conditions } };
+      });
+      this.#world.resent();
+    }
   }
 
   /** Lets go of its pods that are to be deleted, as a kubelet does once their containers have ended. */

@@ -1,7 +1,32 @@
 /** How often a run met the situations that it is for. A mark judges nothing. */
 import type { Change } from "../../services/apiserver/stored.ts";
+import { API_CUTS } from "./api-path.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
+import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
+
+/** What must have happened in some run, by the class of fault that is there for it. */
+export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string[]>>> = {
+  apiCuts: [
+    ...API_CUTS.map((cut) => `API cut: ${cut}`),
+    ...["request", "reply", "watch"].map((what) => `${what} held up by a cut`),
+  ],
+  standstills: ["process stopped", "process stopped for more than a minute", "process stopped together with its clock"],
+  slowApi: ["get", "list", "watch", "patch", "delete"].map((verb) => `slow ${verb}`),
+  wrongClocks: ["process's clock set", "kubelet's clock set"],
+  staleReplica: ["stale list answered", "watch of a stale replica"],
+  listRefusals: ["fresh list refused"],
+  foreignTaints: [
+    "taint stamped by others",
+    "taint brought back by others",
+    "our taint taken off by others",
+    "fight over a taint",
+  ],
+  joiningNodes: ["node joined", "pod ready again by its kubelet"],
+  writeConflicts: ["PATCH in conflict"],
+  cacheSyncLag: ["watch lagged behind"],
+  flakyApi: ["burst of API errors", "combined chaos"],
+};
 
 /** The marks of one run. */
 export class Marks {

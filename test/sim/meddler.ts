@@ -11,6 +11,8 @@ export interface Reach {
   readonly world: World;
   readonly network: Network;
   readonly processes: readonly SimulatedProcess[];
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
 }
 
 /** One class of fault. */

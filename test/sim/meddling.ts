@@ -4,9 +4,12 @@ import { chanceOf } from "./chance.ts";
 import { API_FAULTS } from "./faults/api.ts";
 import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
+import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
+import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
 import { PROCESS_FAULTS } from "./faults/processes.ts";
+import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
 import type { FaultClass } from "./swarm.ts";
@@ -18,6 +21,9 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...NODE_FAULTS,
   ...PEOPLE_FAULTS,
   ...API_PATH_FAULTS,
+  ...FOREIGN_TAINT_FAULTS,
+  ...JOINING_NODE_FAULTS,
+  ...WRONG_CLOCK_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. What it returns ends them all and mends what lasts. */

@@ -7,9 +7,14 @@ import {
   isPaced,
   type Segment,
   type Standing,
+  startOf,
   taintName,
 } from "./invariants.ts";
+import { isUnhindered } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
+
+/** A list, or a watch that goes on after a minute, shows no taint that went and came back meanwhile. */
+const UNSEEN_MAX_MS = 60_000;
 
 /** What every node has been through; all instants are on the world's wall clock. */
 export class NodeHistory {
@@ -17,12 +22,20 @@ export class NodeHistory {
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
   readonly #evictableAt = new Map<string, number>();
+  /** When taints that stood once came, and when they went, by node and taint. */
+  readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
+  /** Whether stamps of taints say nothing, because clocks are wrong or others change them. */
+  readonly #isStampVoid: boolean;
+  /** A taint that was away for less than this may never have been missed. */
+  readonly #unseenMs: number;
   /** Our taints that took each other's place on a node, up to the present one. */
   readonly #lines = new Map<string, readonly Segment[]>();
 
   constructor(swarm: Swarm, clock: Clock) {
     this.#swarm = swarm;
     this.#clock = clock;
+    this.#isStampVoid = swarm.faults.has("wrongClocks") || swarm.faults.has("foreignTaints");
+    this.#unseenMs = this.#isStampVoid && !isUnhindered(swarm) ? UNSEEN_MAX_MS : 0;
   }
 
   /** Takes a change of a node; `before` is null for a new one, `after` for one that is gone. */
@@ -32,7 +45,12 @@ export class NodeHistory {
     this.#noteSwap(name, pacedOf(before), pacedOf(after));
     const known = this.#taintedAt.get(name);
     const taints = (after?.spec?.taints ?? []).map(taintName);
-    this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? wallMs])));
+    for (const [taint, cameAt] of known ?? []) this.#left.set(`${name} ${taint}`, { cameAt, wentAt: wallMs });
+    const cameAt = (taint: string): number => {
+      const left = this.#left.get(`${name} ${taint}`);
+      return left !== undefined && wallMs - left.wentAt < this.#unseenMs ? left.cameAt : wallMs;
+    };
+    this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
   }
 
   /** When a taint came onto a node; now, when it is not there. */
@@ -43,7 +61,8 @@ export class NodeHistory {
   /** From when a taint on a node counts. */
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
     const line = isPaced(taint) ? this.#lines.get(node) : undefined;
-    return { seenAt: this.taintedAt(node, taint), ...(line && { line }) };
+    const seenAt = this.taintedAt(node, taint);
+    return { seenAt, isStampVoid: this.#isStampVoid, ...(line && { line }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */
@@ -52,13 +71,13 @@ export class NodeHistory {
   }
 
   #noteSwap(name: string, had: CheckedTaint | undefined, has: CheckedTaint | undefined): void {
-    if (had?.key === has?.key && had?.timeAdded === has?.timeAdded) return;
+    if (had?.key === has?.key && (this.#isStampVoid || had?.timeAdded === has?.timeAdded)) return;
     const line = this.#lines.get(name);
     this.#lines.delete(name);
     if (had === undefined || has === undefined || had.key === has.key) return;
     const segmentOf = (taint: CheckedTaint): Segment => ({
       key: taint.key,
-      at: taint.timeAdded === undefined ? this.taintedAt(name, taint) : Date.parse(taint.timeAdded),
+      at: startOf(taint, { seenAt: this.taintedAt(name, taint), isStampVoid: this.#isStampVoid }),
     });
     this.#lines.set(name, [...(line ?? [segmentOf(had)]), segmentOf(has)]);
   }

@@ -17,12 +17,15 @@ export const PLOT_NAMES = [
   "restartsInCountdowns",
   "everyZoneSilent",
   "changesOfIllness",
+  "combinedChaos",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
 
 /** One plot. */
 export interface Plot {
+  /** Classes of fault that it brings along; a seed that draws from fewer classes goes without the plot. */
+  readonly classes?: readonly FaultClass[];
   /** The drawn swarm, changed so far that it can happen. */
   readonly stage: (swarm: Swarm, random: Random) => Swarm;
   /** Brings it about, from the moment at which all is well. What it returns ends it. */
@@ -41,9 +44,13 @@ const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
   "missingReady",
   "nodeChurn",
   "zoneMoves",
+  "joiningNodes",
 ]);
 /** Faults of people and pods, which slow down nobody. */
 const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
+
+/** What may go wrong with requests and watches at the same time. */
+const CHAOS: readonly FaultClass[] = ["writeConflicts", "cacheSyncLag", "flakyApi"];
 
 /** Zones in which `silent` of `size` nodes are exactly the threshold, though above or below it as float32. */
 const TIES: readonly (readonly [threshold: number, silent: number, size: number])[] = [
@@ -174,6 +181,31 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
       return () => {
         stopDying();
         for (const hasten of changes) hasten();
+      };
+    },
+  },
+
+  /** Conflicts, watches that lag and bursts of errors all at once, while a zone loses nodes and processes die. */
+  combinedChaos: {
+    classes: CHAOS,
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      faults: new Set([...swarm.faults, ...CHAOS]),
+      safetyMs: between(random, 120, 200) * SECOND,
+    }),
+    play: (reach, random) => {
+      reach.count("combined chaos");
+      const returns = kubeletsOf(reach, 1)
+        .slice(0, 2)
+        .flatMap((kubelet) => [
+          later(reach, random, [5, 20], () => kubelet.stop()),
+          later(reach, random, [60, 200], () => kubelet.start()),
+        ]);
+      const stopDying = dyingAgain(reach, random, { livesSeconds: [20, 60], deadSeconds: [1, 8] });
+      return () => {
+        stopDying();
+        for (const hasten of returns) hasten();
       };
     },
   },

@@ -13,13 +13,12 @@ export interface ClockSkew {
   readonly rate: number;
   /** How far its wall clock is ahead at the start of its life. */
   readonly wallOffsetMs: number;
-  /** How many milliseconds its wall clock gains in one of the world's. */
-  readonly wallDrift: number;
 }
 
 /** A process's view of time. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
+  readonly #wallErrorMs: () => number;
   readonly #skew: ClockSkew;
   readonly #bornMs: number;
   #wallOffsetMs: number;
@@ -31,8 +30,10 @@ export class ProcessClock implements Clock {
   readonly #parked: (() => void)[] = [];
   #dead = false;
 
-  constructor(world: Clock, skew: ClockSkew) {
+  /** `wallErrorMs` is how far its machine's wall clock is ahead now, beside the skew. */
+  constructor(world: Clock, skew: ClockSkew, wallErrorMs: () => number = () => 0) {
     this.#world = world;
+    this.#wallErrorMs = wallErrorMs;
     this.#skew = skew;
     this.#bornMs = world.monotonicMs();
     this.#wallOffsetMs = skew.wallOffsetMs;
@@ -44,8 +45,7 @@ export class ProcessClock implements Clock {
   }
 
   wallMs(): number {
-    const driftMs = (this.#world.monotonicMs() - this.#bornMs) * this.#skew.wallDrift;
-    return this.#world.wallMs() + this.#wallOffsetMs + driftMs;
+    return this.#world.wallMs() + this.#wallOffsetMs + this.#wallErrorMs();
   }
 
   after(delayMs: number, fire: () => void): Timer {

@@ -15,6 +15,8 @@ import { ApiPath } from "./api-path.ts";
 import { CALM_WIRE, FaultyWire, type WireFaults } from "./faulty-wire.ts";
 import type { Link, Network } from "./network.ts";
 import { type ClockSkew, ProcessClock } from "./process-clock.ts";
+import type { Swarm } from "./swarm.ts";
+import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
 /** Figures that nobody reads: keeping them would be a tenth of a run. */
 const UNCOUNTED: ReadableMetrics = {
@@ -28,6 +30,9 @@ const UNCOUNTED: ReadableMetrics = {
 const LONG_STOP_MS = 60_000;
 /** A read that is older than this has timed out before its answer is taken. */
 const READ_TIMEOUT_MS = 10_000;
+
+/** How far the wall clocks of processes that drift are apart at first. */
+const WALL_OFFSET_SPREAD_MS = 10_000;
 
 /** What the world lends a process. */
 export interface ProcessWorld {
@@ -47,6 +52,8 @@ export interface ProcessWorld {
 export interface StopOptions {
   /** Whether its monotonic clock stops too, as where its machine is suspended. */
   readonly clockStops: boolean;
+  /** Whether its wall clock is behind by the length of the stop afterwards, as where nothing sets it. */
+  readonly fallsBehind: boolean;
   /** After how long its peers break their connections to it, in milliseconds; infinite for never. */
   readonly peersWaitMs: number;
 }
@@ -72,6 +79,8 @@ export class SimulatedProcess {
   #lives = 0;
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
   #wireFaults: WireFaults = CALM_WIRE;
+  /** How the wall clock of its machine is wrong. */
+  wallError: WallError = NO_WALL_ERROR;
 
   constructor(name: string, services: readonly ServiceName[], world: ProcessWorld, skew: ClockSkew) {
     this.name = name;
@@ -95,6 +104,11 @@ export class SimulatedProcess {
     return this.#life?.clock ?? null;
   }
 
+  /** How far the wall clock of its machine is ahead now, in milliseconds. */
+  get wallErrorMs(): number {
+    return wallErrorAt(this.wallError, this.#world.clock);
+  }
+
   /** Errors it has logged in the present life: a service failed. */
   get errors(): readonly string[] {
     const lines = this.#life?.log.lines.filter(({ level }) => level === "error") ?? [];
@@ -112,7 +126,7 @@ export class SimulatedProcess {
     this.#lives += 1;
     const { network, api, profile, chance } = this.#world;
     const life = `${this.name}/${this.#lives}`;
-    const clock = new ProcessClock(this.#world.clock, this.#skew);
+    const clock = new ProcessClock(this.#world.clock, this.#skew, () => this.wallErrorMs);
     const standstill = new Standstill(clock);
     const link = network.link({ name: life, member: this.name, read: (take) => standstill.read(take) });
     const random = chance(`wire/${life}`);
@@ -148,7 +162,7 @@ export class SimulatedProcess {
    * Stops it, as SIGSTOP does: timers do not fire, and what comes lies unread. The result lets it go on. Null where it
    * is dead or stopped already.
    */
-  suspend({ clockStops, peersWaitMs }: StopOptions): Stop | null {
+  suspend({ clockStops, fallsBehind, peersWaitMs }: StopOptions): Stop | null {
     const life = this.#life;
     if (life === null || life.standstill.isStill) return null;
     const { clock: world, network, count } = this.#world;
@@ -169,6 +183,8 @@ export class SimulatedProcess {
       count(stoppedMs > LONG_STOP_MS ? "process stopped for more than a minute" : "process stopped");
       if (clockStops) count("process stopped together with its clock");
       this.#stoppedUntilMs = world.monotonicMs();
+      const { offsetMs, drift } = this.wallError;
+      if (fallsBehind) this.wallError = { offsetMs: offsetMs - stoppedMs, drift };
       resumeClock();
       life.standstill.end();
       reconnect();
@@ -197,4 +213,16 @@ export class SimulatedProcess {
     life.link.close();
     life.wire.kill();
   }
+}
+
+/** The processes of a run, with clocks that drift where that is a fault of it. */
+export function processesOf({ processes, faults }: Swarm, world: ProcessWorld): SimulatedProcess[] {
+  return processes.map((services, index) => {
+    const name = `p${index + 1}`;
+    const chance = world.chance(`skew/${name}`);
+    const skew = faults.has("clockDrift")
+      ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * WALL_OFFSET_SPREAD_MS }
+      : { rate: 1, wallOffsetMs: 0 };
+    return new SimulatedProcess(name, services, world, skew);
+  });
 }

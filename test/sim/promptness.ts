@@ -16,7 +16,8 @@ const DELAYING: readonly FaultClass[] = [
   ...(["loss", "lostPulses", "doubling", "lateness", "partitions", "slowConsumers", "crashes"] as const),
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "staleWatches"] as const),
   ...(["apiOutages", "deniedDeletes", "clockSteps", "clockDrift"] as const),
-  ...(["apiCuts", "standstills", "slowApi"] as const),
+  ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),
+  ...(["writeConflicts", "cacheSyncLag", "flakyApi"] as const),
 ];
 /** The way of a deadline to its deletion: an ask, three requests, and the second that the API's stamps leave out. */
 const WAY_MS = 2_000;

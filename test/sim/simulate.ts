@@ -4,6 +4,7 @@ import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import { chanceOf } from "./chance.ts";
+import { ClockErrors, setClocksWrong } from "./clock-errors.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -19,7 +20,7 @@ import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
-import { SimulatedProcess } from "./process.ts";
+import { processesOf, type SimulatedProcess } from "./process.ts";
 import { Promptness } from "./promptness.ts";
 import { sealed } from "./sealed.ts";
 import type { Crossing } from "./story.ts";
@@ -92,6 +93,7 @@ class Run {
   readonly #marks: Marks;
   readonly #zones: ZonePaces;
   readonly #words: Words;
+  readonly #clockErrors: ClockErrors;
   /** The first broken invariant. */
   #broken: unknown = null;
   readonly #roundTripMs: number;
@@ -110,8 +112,14 @@ class Run {
     this.#network = new Network({ clock, chance: drawn });
     this.#marks = new Marks(this.#world);
     const count = (situation: string): void => this.#marks.count(situation);
+    this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZonePaces(swarm, count);
-    this.#words = new Words({ world: this.#world, count, history: this.#history });
+    this.#words = new Words({
+      world: this.#world,
+      count,
+      history: this.#history,
+      clockSpreadMs: () => this.#clockErrors.spreadMs,
+    });
     this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
@@ -120,7 +128,6 @@ class Run {
         crossed?.({ atMs: clock.monotonicMs(), message });
       }
     };
-    const drifts = swarm.faults.has("clockDrift");
     const world = {
       clock,
       api,
@@ -130,13 +137,11 @@ class Run {
       disturbed: (what: "start" | "death") => this.#noteDisturbance(what),
       chance: drawn,
     };
-    this.#processes = swarm.processes.map((services, index) => {
-      const chance = drawn(`skew/p${index + 1}`);
-      const skew = drifts
-        ? { rate: 1 + (chance() - 0.5) * 0.001, wallOffsetMs: (chance() - 0.5) * 10 * SECOND, wallDrift: 0 }
-        : { rate: 1, wallOffsetMs: 0, wallDrift: 0 };
-      return new SimulatedProcess(`p${index + 1}`, services, world, skew);
-    });
+    this.#processes = processesOf(swarm, world);
+    this.#clockErrors = new ClockErrors(this.#processes);
+    if (swarm.faults.has("wrongClocks")) {
+      setClocksWrong(this.#processes, [...this.#world.kubelets.values()], drawn("wrongClocks"));
+    }
     api.store.collection("nodes").listen((change) => this.#see("node", change));
     api.store.collection("pods").listen((change) => this.#see("pod", change));
   }
@@ -162,7 +167,9 @@ class Run {
     const { clock } = this.#world;
     for (const process of this.#processes) process.start();
     clock.advance(20 * SECOND);
-    const stopMeddling = this.#meddling({ world: this.#world, network: this.#network, processes: this.#processes });
+    const count = (situation: string): void => this.#marks.count(situation);
+    const [world, network, processes] = [this.#world, this.#network, this.#processes];
+    const stopMeddling = this.#meddling({ world, network, processes, count });
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
     this.#words.calm();
@@ -202,6 +209,7 @@ class Run {
   #advance(ms: number): void {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
+      this.#clockErrors.look();
       if (this.#broken !== null) throw this.#broken;
       const nameless = this.#world.nameless[0];
       if (nameless !== undefined) throw new BrokenInvariant(`${nameless} was to be deleted whatever its UID`);
@@ -277,6 +285,7 @@ class Run {
     const delayMaxMs = this.#processes.find(({ name }) => name === writer)?.delayMaxMs ?? 0;
     return {
       delayMaxMs,
+      clockSpreadMs: this.#clockErrors.spreadMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
       skewMs: SKEW_MS,

@@ -42,6 +42,14 @@ export const FAULT_CLASSES = [
   "apiCuts",
   "standstills",
   "slowApi",
+  "wrongClocks",
+  "staleReplica",
+  "listRefusals",
+  "foreignTaints",
+  "joiningNodes",
+  "writeConflicts",
+  "cacheSyncLag",
+  "flakyApi",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
@@ -49,7 +57,13 @@ export type FaultClass = (typeof FAULT_CLASSES)[number];
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
 /** Classes that are drawn only on request, because faults that they find are not repaired yet. */
-const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>(["apiCuts", "standstills", "slowApi"]);
+export const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>([
+  "apiCuts",
+  "standstills",
+  "slowApi",
+  "wrongClocks",
+  "foreignTaints",
+]);
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
 export type ZoneLabels = "stable" | "beta" | "none";
@@ -113,19 +127,25 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   // Long enough for a process that is stopped for ten minutes.
   const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
   const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
-  const plot = PLOT_NAMES.find((name) => chance(`plot/${name}`)() < PLOT_SHARE);
+  const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
+  const plot = PLOT_NAMES.filter((name) => PLOTS[name].classes?.every(isKnown) !== false).find(
+    (name) => chance(`plot/${name}`)() < PLOT_SHARE,
+  );
   return plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
 }
 
 type Chance = (what: string) => Random;
 
-function drawFaults(chance: Chance, { upTo, with: always = [] }: DrawOptions): Set<FaultClass> {
-  const count = upTo === undefined ? FAULT_CLASSES.length : FAULT_CLASSES.indexOf(upTo) + 1;
+function classesUpTo({ upTo }: DrawOptions): readonly FaultClass[] {
+  return upTo === undefined ? FAULT_CLASSES : FAULT_CLASSES.slice(0, FAULT_CLASSES.indexOf(upTo) + 1);
+}
+
+function drawFaults(chance: Chance, options: DrawOptions): Set<FaultClass> {
   const isDrawn = (name: FaultClass, index: number): boolean => {
     const share = index <= FAULT_CLASSES.indexOf(LAST_COMMON_CLASS) ? COMMON_SHARE : RARE_SHARE;
     return !ON_REQUEST.has(name) && chance(`fault/${name}`)() < share;
   };
-  return new Set([...FAULT_CLASSES.slice(0, count).filter(isDrawn), ...always]);
+  return new Set([...classesUpTo(options).filter(isDrawn), ...(options.with ?? [])]);
 }
 
 function drawZones(chance: Chance): ZonePlan[] {

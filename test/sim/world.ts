@@ -11,7 +11,7 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";
-import { SimulatedKubelet } from "./kubelet.ts";
+import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
 import { type SignKind, SignsOfLife } from "./signs-of-life.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
@@ -68,6 +68,8 @@ export class World {
   readonly signs: SignsOfLife;
   /** What Vigil asked to delete by name alone. */
   readonly nameless: string[] = [];
+  /** Told of each pod that its kubelet made ready again. */
+  podResent: () => void = () => {};
   /** Whose request the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
@@ -158,6 +160,21 @@ export class World {
     this.asWorld(() => this.api.registry.update({ resource, namespace, name }, "main", change));
   }
 
+  /** Gives a node other labels, and its kubelet too. */
+  move(kubelet: SimulatedKubelet, labels: Record<string, string>): void {
+    kubelet.labels = labels;
+    this.edit("nodes", kubelet.name, (node) => ({ ...node, metadata: { ...node.metadata, labels: { ...labels } } }));
+  }
+
+  /** Lets a new node join, which is not ready yet; its first pods are bound at once. */
+  join(zone: ZonePlan, number: number, pods: number): SimulatedKubelet {
+    const name = `${zone.name}-n${number}`;
+    const kubelet = this.#kubelet(name, zone, { ready: "False", resendsPods: true });
+    this.asWorld(() => kubelet.start());
+    for (let pod = 0; pod < pods; pod++) this.addPod(name, `pod-${name}-${pod}`);
+    return kubelet;
+  }
+
   /** Removes an object at once, as the world. */
   remove(kind: "nodes" | "pods", name: string): void {
     const resource = kind === "nodes" ? NODES : PODS;
@@ -166,15 +183,21 @@ export class World {
     this.asWorld(() => this.api.registry.delete({ resource, namespace, name }, AT_ONCE));
   }
 
-  #addNode(zone: ZonePlan, index: number): void {
-    const name = `${zone.name}-n${index}`;
+  #kubelet(name: string, zone: ZonePlan, start?: KubeletStart): SimulatedKubelet {
     const signs = {
       given: (node: string, kind: SignKind) => this.signs.note(node, kind, this.clock.wallMs()),
       erased: (node: string) => this.signs.erase(node, this.clock.wallMs()),
     };
     const asWorld = (act: () => void): void => this.asWorld(act);
-    const kubelet = new SimulatedKubelet(name, labelsOf(zone), { clock: this.clock, api: this.api, signs, asWorld });
+    const world = { clock: this.clock, api: this.api, signs, asWorld, resent: () => this.podResent() };
+    const kubelet = new SimulatedKubelet(name, labelsOf(zone), world, start);
     this.kubelets.set(name, kubelet);
+    return kubelet;
+  }
+
+  #addNode(zone: ZonePlan, index: number): void {
+    const name = `${zone.name}-n${index}`;
+    const kubelet = this.#kubelet(name, zone);
     // Spread over one renewal, as the kubelets of a real cluster are.
     this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () =>
       this.asWorld(() => kubelet.start()),

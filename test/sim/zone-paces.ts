@@ -2,7 +2,7 @@
 import type { Profile } from "../../protocols/profile.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type Surroundings, zoneOf } from "./invariants.ts";
 import { isUnhindered } from "./promptness.ts";
-import type { Swarm } from "./swarm.ts";
+import type { FaultClass, Swarm } from "./swarm.ts";
 
 /**
  * Whether a zone's nodes may be tainted: at some rate, not now (R6.5), or not at all because every zone is down
@@ -19,6 +19,8 @@ const UNDER_WAY_MS = 55_000;
 const STALE_MAX_MS = 60_000;
 /** For this long the API may not answer, and then carry out together what was granted apart. */
 const STALL_MS = 45_000;
+/** Faults by which the API, or the path to it, may not answer for so long. */
+const STALLING: readonly FaultClass[] = ["apiTimeouts", "apiOutages", "apiCuts", "standstills", "slowApi", "flakyApi"];
 /** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be this early. */
 const RECOVERY_MS = 12_000;
 /** The same with one clock: the second that a stamp leaves out, and the way of a write. */
@@ -31,7 +33,7 @@ const STAMP_MS = 1_500;
 function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: number } {
   const { processes, faults } = swarm;
   if (processes.length === 1 && isUnhindered(swarm)) return { burst: 1, recoveryMs: STAMP_MS };
-  const mayStall = faults.has("apiTimeouts") || faults.has("apiOutages");
+  const mayStall = STALLING.some((name) => faults.has(name));
   return { burst: 2, recoveryMs: mayStall ? STALL_MS : RECOVERY_MS };
 }
 
@@ -110,7 +112,7 @@ export class ZonePaces {
 
   /** Checks that a node could be tainted now, and counts it. */
   checkTurn(node: CheckedNode, around: Surroundings): void {
-    const { wallMs } = around;
+    const { wallMs, clockSpreadMs } = around;
     const zone = zoneOf(node.metadata.labels);
     const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
     if (this.#paceBySilence(zone, around) === "running") this.#ranAtMs.set(zone, wallMs);
@@ -127,7 +129,7 @@ export class ZonePaces {
     const { burst, recoveryMs } = slackOf(this.#swarm);
     for (const [index, fromMs] of turns.entries()) {
       const count = turns.length - index;
-      const windowMs = wallMs - fromMs + recoveryMs;
+      const windowMs = wallMs - fromMs + recoveryMs + clockSpreadMs;
       if (count <= burst + (windowMs / 1000) * perSecond) continue;
       throw new BrokenInvariant(
         `${count} nodes of zone ${JSON.stringify(zone)} were tainted within ${wallMs - fromMs} ms (P5)`,

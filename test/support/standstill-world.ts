@@ -49,7 +49,7 @@ export class StandstillWorld extends EvictionWorld {
 
   /** Starts a process that can stand still; it runs every service that evicts unless some are named. */
   add(member: string, { clocks = "run", isShared }: StandstillOptions = {}, ...names: readonly ServiceName[]): void {
-    const clock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0, wallDrift: 0 });
+    const clock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0 });
     const standstill = new Standstill(clock);
     const services = Object.entries(EVICTING).filter(
       ([name]) => names.length === 0 || names.some((each) => each === name),

@@ -1,8 +1,8 @@
 /** Faults of the network between one process and the API server, and of a server that is slow for long. */
-import type { Verb } from "../../../services/apiserver/routes.ts";
-import { API_CUTS, LATENCY_MAX_MS, type Latencies } from "../api-path.ts";
+import { isCall, readCall, type Verb } from "../../../services/apiserver/routes.ts";
+import { API_CUTS, LATENCY_MAX_MS, type Latencies, type StaleReplica } from "../api-path.ts";
 import { between, oneOf } from "../chance.ts";
-import { lasting, type Meddler } from "../meddler.ts";
+import { lasting, later, type Meddler, type Reach } from "../meddler.ts";
 
 const VERBS: readonly Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
@@ -33,4 +33,49 @@ export const API_PATH_FAULTS = {
       });
     },
   },
+  staleReplica: {
+    everySeconds: 60,
+    act: (reach, random) => {
+      const process = oneOf(random, reach.processes);
+      const isRestarted = random() < 0.5;
+      if (process.apiPath.isStale) return undefined;
+      const catchUp = process.apiPath.leadTo(replicaOf(reach));
+      process.apiPath.breakConnections();
+      const end = lasting(reach, random, 60, catchUp);
+      if (!isRestarted) return end;
+      // A process lists from the cache when it starts.
+      process.kill();
+      const start = later(reach, random, [1, 5], () => process.start());
+      return () => {
+        end();
+        start();
+      };
+    },
+  },
+  cacheSyncLag: {
+    everySeconds: 40,
+    act: (reach, random) => {
+      const lagged = random() < 0.7 ? reach.processes : [oneOf(random, reach.processes)];
+      const lagMs = between(random, 500, 8_000);
+      for (const { apiPath } of lagged) apiPath.watchLagMs = lagMs;
+      return lasting(reach, random, 90, () => {
+        for (const { apiPath } of lagged) apiPath.watchLagMs = 0;
+      });
+    },
+  },
 } satisfies Record<string, Meddler>;
+
+/** A server whose cache stands still from now on. It names the version of a list that was asked for from the cache. */
+function replicaOf({ world, count }: Reach): StaleReplica {
+  const { store } = world.api;
+  const { revision } = store;
+  return (request) => {
+    const call = readCall(request);
+    if (!isCall(call) || call.verb !== "list" || call.query.get("resourceVersion") !== "0") return null;
+    // What has been compacted away cannot be shown.
+    if (store.collection(call.resource.storage).history.after(revision) === null) return null;
+    count("stale list answered");
+    const path = request.path.replace("resourceVersion=0", `resourceVersion=${revision}&resourceVersionMatch=Exact`);
+    return { ...request, path };
+  };
+}

@@ -84,9 +84,7 @@ export const NODE_FAULTS = {
     everySeconds: 40,
     act: ({ world }, random) => {
       const kubelet = world.anyKubelet(random);
-      kubelet.labels = labelsOf(oneOf(random, world.swarm.zones));
-      const labels = { ...kubelet.labels };
-      world.edit("nodes", kubelet.name, (node) => ({ ...node, metadata: { ...node.metadata, labels } }));
+      world.move(kubelet, labelsOf(oneOf(random, world.swarm.zones)));
       return undefined;
     },
   },

@@ -29,7 +29,8 @@ export const PROCESS_FAULTS = {
       const seconds = Math.round(STOP_MAX_SECONDS ** random());
       const clockStops = random() < 0.25;
       const peersWaitMs = oneOf(random, [Number.POSITIVE_INFINITY, between(random, 5, 60) * 1000]);
-      const resume = process.suspend({ clockStops, peersWaitMs });
+      const fallsBehind = clockStops && reach.world.swarm.faults.has("wrongClocks");
+      const resume = process.suspend({ clockStops, fallsBehind, peersWaitMs });
       return resume === null ? undefined : lastingFor(reach, seconds, resume);
     },
   },

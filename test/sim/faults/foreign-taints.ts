@@ -1,0 +1,107 @@
+/** Foreign controllers that change taints: they stamp them again, bring them back, take ours away, and insist on it. */
+import type { Random, Stop } from "../../../protocols/ports.ts";
+import { childList, isObject, type JsonObject } from "../../../services/apiserver/objects.ts";
+import { apiTime } from "../../../services/runtime/api-time.ts";
+import { between, oneOf } from "../chance.ts";
+import type { CheckedNode } from "../invariants.ts";
+import { lasting, type Meddler, type Reach } from "../meddler.ts";
+import type { World } from "../world.ts";
+
+const OURS = ["not-ready", "unreachable"].map((name) => `node.kubernetes.io/${name}`);
+/** How far a stamp that others set may be from the present, in milliseconds. */
+const STAMP_MAX_MS = 600_000;
+/** How often the one controller that insists changes a node back. */
+const ROUNDS_MAX = 3;
+const ROUND_MS = 7_000;
+/** Worlds in which one controller has insisted: a second one is a war that nobody can win. */
+const WITH_FIGHT = new WeakSet<World>();
+
+/** The classes, by name. */
+export const FOREIGN_TAINT_FAULTS = {
+  foreignTaints: {
+    everySeconds: 20,
+    act: (reach, random) => oneOf(random, [restamp, restamp, bringBack, takeAway, insist])(reach, random),
+  },
+} satisfies Record<string, Meddler>;
+
+/** Sets another `timeAdded` on a NoExecute taint that stands somewhere, or takes it off. */
+function restamp(reach: Reach, random: Random): undefined {
+  const { world, count } = reach;
+  const name = anyTainted(reach, random);
+  const at = world.clock.wallMs() + between(random, -STAMP_MAX_MS, STAMP_MAX_MS);
+  const stamp = random() < 0.8 ? { timeAdded: apiTime(at) } : {};
+  if (name === null) return;
+  count("taint stamped by others");
+  editTaints(reach, name, (taints) =>
+    taints.map((taint) => {
+      const { timeAdded: _, ...unstamped } = taint;
+      return taint.effect === "NoExecute" ? { ...unstamped, ...stamp } : taint;
+    }),
+  );
+}
+
+/** Puts a taint of ours onto a node, whatever its state. */
+function bringBack(reach: Reach, random: Random): Stop | undefined {
+  const { name } = reach.world.anyKubelet(random);
+  const [key, effect] = [oneOf(random, OURS), oneOf(random, ["NoExecute", "NoSchedule"])];
+  put(reach, name, key, effect);
+  return random() < 0.5 ? lasting(reach, random, 30, () => editTaints(reach, name, without(key, effect))) : undefined;
+}
+
+/** Takes our NoExecute taint off a node that needs it. */
+function takeAway(reach: Reach, random: Random): undefined {
+  const name = anyTainted(reach, random);
+  if (name === null) return;
+  reach.count("our taint taken off by others");
+  for (const key of OURS) editTaints(reach, name, without(key, "NoExecute"));
+}
+
+/** Undoes what happens to our taints on a node, a few times. */
+function insist(reach: Reach, random: Random): Stop | undefined {
+  const { world, count } = reach;
+  const { name } = world.anyKubelet(random);
+  const key = oneOf(random, OURS);
+  const wantsIt = random() < 0.5;
+  if (WITH_FIGHT.has(world)) return undefined;
+  WITH_FIGHT.add(world);
+  let isOver = false;
+  const round = (left: number): void => {
+    if (isOver || left === 0) return;
+    count("fight over a taint");
+    if (wantsIt) put(reach, name, key, "NoExecute");
+    else editTaints(reach, name, without(key, "NoExecute"));
+    world.clock.after(ROUND_MS, () => round(left - 1));
+  };
+  round(ROUNDS_MAX);
+  return () => {
+    isOver = true;
+  };
+}
+
+function put(reach: Reach, name: string, key: string, effect: string): void {
+  reach.count("taint brought back by others");
+  const timeAdded = apiTime(reach.world.clock.wallMs());
+  editTaints(reach, name, (taints) => [...without(key, effect)(taints), { key, effect, timeAdded }]);
+}
+
+function without(key: string, effect: string): (taints: readonly JsonObject[]) => JsonObject[] {
+  return (taints) => taints.filter((taint) => taint.key !== key || taint.effect !== effect);
+}
+
+function anyTainted({ world }: Reach, random: Random): string | null {
+  const tainted = world
+    .objects<CheckedNode>("nodes")
+    .filter(({ spec }) => spec?.taints?.some(({ effect }) => effect === "NoExecute") === true);
+  return tainted.length === 0 ? null : oneOf(random, tainted).metadata.name;
+}
+
+function editTaints(
+  { world }: Reach,
+  name: string,
+  change: (taints: readonly JsonObject[]) => readonly JsonObject[],
+): void {
+  world.edit("nodes", name, (node) => {
+    const spec = isObject(node.spec) ? node.spec : {};
+    return { ...node, spec: { ...spec, taints: [...change(childList(spec, "taints"))] } };
+  });
+}

@@ -1,0 +1,28 @@
+/** How far the wall clock of a machine is off, and how it drifts. It moves no timer. */
+import type { Clock, Random } from "../../protocols/ports.ts";
+import { between } from "./chance.ts";
+
+/** How far a wall clock may be off, in milliseconds. */
+const WALL_ERROR_MAX_MS = 600_000;
+/** How many milliseconds a wall clock gains or loses in one. */
+const DRIFT_MAX = 0.01;
+
+/** How far a wall clock is off, and how much it gains in a millisecond. */
+export interface WallError {
+  readonly offsetMs: number;
+  readonly drift: number;
+}
+
+/** A clock that is right. */
+export const NO_WALL_ERROR: WallError = { offsetMs: 0, drift: 0 };
+
+/** How a clock is wrong. */
+export function drawWallError(random: Random): WallError {
+  const offsetMs = between(random, -WALL_ERROR_MAX_MS, WALL_ERROR_MAX_MS);
+  return { offsetMs, drift: (2 * random() - 1) * DRIFT_MAX };
+}
+
+/** How far a clock that is wrong is ahead now, in milliseconds. */
+export function wallErrorAt({ offsetMs, drift }: WallError, world: Clock): number {
+  return offsetMs + drift * world.monotonicMs();
+}

@@ -38,9 +38,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "name instead of UID",
-    file: "services/pod-writer/pod-asks.ts",
-    from: 'verb: "delete" as const, uid: body.uid }',
-    to: 'verb: "delete" as const }',
+    file: "services/pod-writer/pod-writer.policy.ts",
+    from: "return conflicts < VERSION_CONFLICTS_MAX ? { uid: pod.uid, resourceVersion } : { uid: pod.uid };",
+    to: "return {} as { uid: string };",
   },
   {
     name: "float64 threshold",

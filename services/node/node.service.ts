@@ -7,10 +7,11 @@ import { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { nodeCounters } from "./node.counters.ts";
 import { NodeShard } from "./node.shard.ts";
+import { ZoneHalts } from "./zone-halts.ts";
 
 /** Judges nodes and asks for what their state demands. */
 export const nodeService: Service = (io) => {
-  const { bus, clock, fleet, metrics } = io;
+  const { bus, clock, fleet, metrics, profile } = io;
   const shards = new Map<number, NodeShard>();
   const wake = (actor: NodeActor): void => actor.review();
   const graces = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
@@ -27,12 +28,11 @@ export const nodeService: Service = (io) => {
   const stopGaps = bus.onGap((type, shard) => {
     if (type.startsWith("observed.")) shards.get(shard)?.gap();
   });
-  const halted = new Set<string>();
-  const stopZones = bus.subscribe("judged.zone", "all", ({ body, id }) => {
-    if (halted.has(body.zone) === body.halted) return;
-    if (body.halted) halted.add(body.zone);
-    else halted.delete(body.zone);
-    for (const shard of shards.values()) shard.zoneHalted(body.zone, body.halted, id);
+  const halts = new ZoneHalts(profile);
+  const stopZones = bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
+    const change = halts.hear(body, source, clock.monotonicMs());
+    if (change === null) return;
+    for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
   });
   return () => {
     stopFollowing();

@@ -171,6 +171,21 @@ test("when the halt is over every node has its whole grace again (R6.11, R6.17)"
   expect(world.conditions("x")).toContain("Ready=Unknown");
 });
 
+test("a silent node is found when its grace ends, while two owners of its zone disagree whether it is halted", () => {
+  const world = disrupted({ a: 3, b: 3 }, {});
+  const ghost = world.busOf("zone", "ghost");
+  const announced = world.said("judged.zone").findLast(({ body }) => body.zone === "r:\u0000:a")?.body;
+  if (announced === undefined) throw new Error("the zone was not announced");
+  world.silence(["a-0"]);
+  const silentMs = world.clock.monotonicMs();
+  while (world.clock.monotonicMs() < silentMs + 50 * S) {
+    ghost.publish("judged.zone", { ...announced, state: "FullDisruption", halted: true }, null);
+    world.advance(1 * S);
+  }
+  world.advance(1);
+  expect(world.conditions("a-0")).toContain("Ready=Unknown");
+});
+
 test.each(lives)("a node that moves to another zone is tainted from that zone's pace, %s (L8)", (_what, pass) => {
   const world = disrupted({ a: 6, b: 6 }, { a: 3 });
   expect(world.tainted).toHaveLength(1);

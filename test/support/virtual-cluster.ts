@@ -121,6 +121,12 @@ export class VirtualCluster extends VirtualWorld {
     return process;
   }
 
+  /** A bus for messages that no process sends, as of a service of this member. */
+  busOf(service: ServiceName, member: string): Bus {
+    const shared = { log: recordingLog(), metrics: createMetrics(), clock: this.clock };
+    return this.#createBus(this.transport, { service, member, ...shared });
+  }
+
   /** Ends every process. */
   stop(): void {
     for (const process of this.#processes) process.kill();

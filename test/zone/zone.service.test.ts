@@ -1,14 +1,10 @@
 /** The zone service among other processes: silence until it knows everything, announcements, doubts, takeovers. */
 import { describe, expect, test } from "vitest";
-import type { Bus } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
 import { judgedNode } from "../support/observed-objects.ts";
-import { recordingLog } from "../support/recording-log.ts";
 
 const S = 1000;
 const { zone: _zone, ...OTHERS } = EVICTING;
@@ -172,19 +168,6 @@ describe("a zone that another process takes over is in its state since the state
   });
 });
 
-/** A bus on which judgements can be told that no node service has passed. */
-const strangerOf = (world: EvictionWorld): Bus =>
-  typedBus({
-    transport: world.transport,
-    clock: world.clock,
-    cluster: "test",
-    service: "node",
-    member: "stranger",
-    log: recordingLog(),
-    metrics: createMetrics(),
-    mailboxMessagesMax: 100,
-  });
-
 test("a judgement that contradicts the API for long is asked for again, so that a lost message is not believed for ever", () => {
   const world = new EvictionWorld();
   const [liar = ""] = world.addZone("a", 6);
@@ -192,7 +175,7 @@ test("a judgement that contradicts the API for long is asked for again, so that 
   world.advance(20 * S);
   const { uid } = world.node(liar).metadata;
   const wrong = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
-  strangerOf(world).publish("judged.node", judgedNode(liar, wrong), null);
+  world.busOf("node", "stranger").publish("judged.node", judgedNode(liar, wrong), null);
   world.advance(1 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 1, queueLength: 0 });
   world.advance(20 * S);
@@ -210,7 +193,7 @@ test("a node that waits for its turn is tainted though it was last judged evicte
   const [waiting = ""] = [first, second].filter((name) => world.taintedAt(name) === undefined);
   const { uid } = world.node(waiting).metadata;
   const old = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "evicted" } as const;
-  strangerOf(world).publish("judged.node", judgedNode(waiting, old), null);
+  world.busOf("node", "stranger").publish("judged.node", judgedNode(waiting, old), null);
   world.advance(1 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 2, queueLength: 0 });
   world.advance(60 * S);
@@ -223,7 +206,7 @@ test("a zone that lost its last node while its owner could not judge is announce
   const [blinding = ""] = world.addZone("b", 3);
   world.run();
   world.advance(20 * S);
-  strangerOf(world).publish("judged.node", judgedNode(blinding, { uid: "another", zone: ZONE_B }), null);
+  world.busOf("node", "stranger").publish("judged.node", judgedNode(blinding, { uid: "another", zone: ZONE_B }), null);
   world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: last }, urgency: 0 });
   world.advance(9 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ size: 1 });

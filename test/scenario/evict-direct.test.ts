@@ -104,6 +104,18 @@ describe("when every zone was down and half of the nodes are back", () => {
     expect(world.deleted[0]?.atMs).toBe(backMs + 300 * S + 1);
   });
 
+  test("timeouts of nodes whose kubelets report False begin again too (R6.11)", () => {
+    const world = drained([]);
+    for (const name of all) world.kubelet(name).report("Ready", "False");
+    world.advance(200 * S);
+    for (const name of all.slice(3)) world.kubelet(name).report("Ready", "True");
+    const backMs = world.clock.monotonicMs();
+    world.advance(300 * S);
+    expect(world.deleted).toEqual([]);
+    world.advance(30 * S);
+    expect(world.deleted[0]?.atMs).toBe(backMs + 300 * S + 1);
+  });
+
   test("nodes whose timeout was over wait in the queue, which begins drained (R6.15, R6.16)", () => {
     const world = drained(all);
     world.advance(600 * S);

@@ -35,6 +35,8 @@ export const askedTaint = z.object({
   /** All taints the node had at that resourceVersion, and what was written down about a swap of them. */
   taints: z.array(taintSchema),
   taintSwap: taintSwapSchema.optional(),
+  /** From when not-ready and unreachable count, by `key:effect`, where their `timeAdded` does not say it. */
+  taintsSeenAt: z.record(z.string(), instant).optional(),
   add: z.array(taintIdSchema),
   remove: z.array(taintIdSchema),
   /**

@@ -48,7 +48,10 @@ export const Label = {
 
 /** Annotations of our own. */
 export const Annotation = {
-  /** On a node: JSON that says when each NoExecute taint without `timeAdded` was first seen; countdowns rest on it. */
+  /**
+   * On a node: JSON that says from when each NoExecute taint counts whose `timeAdded` is missing, was wrong when the
+   * taint appeared, or was changed afterwards. Countdowns rest on it.
+   */
   taintsSeen: "vigil.v1/taints-seen",
   /**
    * On a node: JSON about our two NoExecute taints, not-ready and unreachable, taking each other's place: when the

@@ -70,7 +70,10 @@ export const nodeSchema = z.object({
   unschedulable: z.boolean(),
   taints: z.array(taintSchema),
   conditions: z.array(conditionSchema),
-  /** When NoExecute taints without `timeAdded` were first seen, by `key:effect`; absent without that annotation. */
+  /**
+   * From when NoExecute taints count whose `timeAdded` does not say it, by `key:effect`; absent without that
+   * annotation.
+   */
   taintsSeenAt: z.record(z.string(), instant).optional(),
   /** The last swap of our two NoExecute taints; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),

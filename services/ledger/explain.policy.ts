@@ -1,12 +1,12 @@
 /** Why a node or a pod is as it is, in plain sentences: decided from the facts and the history at one instant. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { SilentReason, TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { Taint } from "../../protocols/objects.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Decision, Explanation, Subject } from "../../protocols/status.ts";
 import { apiTime, epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { lineOf } from "../runtime/taint-swap.ts";
+import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
 import { taintName } from "../runtime/toleration.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
@@ -88,7 +88,7 @@ function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
   const sentences = [
     judged === null ? `Node ${node.name} has not been judged yet.` : readinessSentence(node, judged, grounds),
   ];
-  if (observed !== null) sentences.push(taintSentence(observed.taints));
+  if (observed !== null) sentences.push(taintSentence(observed));
   if (judged === null) return sentences;
   const zone = grounds.facts.zones.get(judged.zone)?.judged;
   if (zone !== undefined) sentences.push(zoneSentence(zone));
@@ -132,12 +132,16 @@ function unheardText(observed: NodeFacts["observed"]): string {
   return `its kubelet last told its status at ${apiTime(ready.heartbeatAt)}`;
 }
 
-function taintSentence(noExecute: readonly Taint[]): string {
-  if (noExecute.length === 0) return "It carries no NoExecute taint.";
-  const taints = noExecute.map(
-    (taint) => taintName(taint) + (taint.timeAdded === undefined ? "" : ` since ${taint.timeAdded}`),
-  );
-  return `It carries ${listText(taints)}.`;
+function taintSentence(node: ObservedNode): string {
+  if (node.taints.length === 0) return "It carries no NoExecute taint.";
+  return `It carries ${listText(node.taints.map((taint) => taintName(taint) + sinceText(taint, node)))}.`;
+}
+
+function sinceText(taint: Taint, node: ObservedNode): string {
+  const startAt = taintStartAt(taint, node);
+  if (startAt === null) return "";
+  const isStamped = taint.timeAdded === undefined || epochMsOf(taint.timeAdded) === startAt;
+  return ` since ${apiTime(startAt)}${isStamped ? "" : ` (its timeAdded says ${taint.timeAdded})`}`;
 }
 
 function zoneSentence(zone: BodyOf<"judged.zone">): string {
@@ -213,9 +217,9 @@ function tolerationText(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"
 function begunBefore(judged: BodyOf<"judged.pod">, node: NodeFacts["observed"]): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
   const standing = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
-  const stampedAt = epochMsOf(standing?.timeAdded);
-  const isSwapped = node && standing && lineOf(standing, node) !== null;
-  if (!isSwapped || stampedAt === null || deadlineAt === null || tolerationSeconds === null) return null;
+  if (!node || standing === undefined || deadlineAt === null || tolerationSeconds === null) return null;
+  const startAt = taintStartAt(standing, node);
+  if (startAt === null || lineOf(standing, startAt, node) === null) return null;
   const begunAt = deadlineAt - tolerationSeconds * 1000;
-  return begunAt < stampedAt ? begunAt : null;
+  return begunAt < startAt ? begunAt : null;
 }

@@ -142,7 +142,7 @@ function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly 
  * stand there, because the pods' countdowns run on (R8.18); when none is left, that there is no such line any more.
  */
 function swapAnnotation(
-  seen: Pick<ObservedNode, "taintSwap">,
+  seen: Pick<ObservedNode, "taintSwap" | "taintsSeenAt">,
   { kept, added, removed }: Readonly<Record<"kept" | "added" | "removed", readonly Taint[]>>,
   at: number,
 ): { readonly annotations?: Readonly<Record<string, string | null>> } {

@@ -4,17 +4,15 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
-import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
-import { lineOf } from "../runtime/taint-swap.ts";
+import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
 import {
   evictionOf,
   hasCompleted,
   noExecuteTaints,
   type StandingTaint,
   type TolerationRules,
-  taintName,
 } from "../runtime/toleration.ts";
 import type { TryHistory } from "../runtime/write-jobs.ts";
 
@@ -100,7 +98,7 @@ function taintVerdict(
   rules: EvictionRules,
 ): Verdict {
   if (hasCompleted(pod)) return moot("refused", `the pod has completed: ${pod.phase}`);
-  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node));
+  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, rules.wallMs));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
   if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
   if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");
@@ -110,11 +108,14 @@ function taintVerdict(
   return { kind: "act", taint: eviction.taint };
 }
 
-/** The taint with the instant it counts from; where the API tells none, we believe the asker that its time has come. */
-function standingTaint(taint: Taint, node: ObservedNode): StandingTaint {
-  const seenAt = node.taintsSeenAt?.[taintName(taint)];
-  const line = lineOf(taint, node);
-  const since = epochMsOf(taint.timeAdded) ?? seenAt ?? Number.NEGATIVE_INFINITY;
+/**
+ * The taint with the instant it counts from. Where the API tells none, or one that is still to come, the asker has seen
+ * the taint appear, and we believe that its time has come.
+ */
+function standingTaint(taint: Taint, node: ObservedNode, wallMs: number): StandingTaint {
+  const startAt = taintStartAt(taint, node);
+  const line = lineOf(taint, startAt, node);
+  const since = startAt === null || startAt > wallMs ? Number.NEGATIVE_INFINITY : startAt;
   return { taint, since, ...(line === null ? {} : { line }) };
 }
 

@@ -1,12 +1,15 @@
 /**
- * What a node's annotation records when one of our two NoExecute taints takes the other's place, and how it is read. It
- * decides on no eviction.
+ * From when a node's NoExecute taints count, as the API server shows it, and what a node's annotation records when one
+ * of our two takes the other's place. It decides on no eviction.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 import { parsed, recordOf } from "./kube.json.ts";
-import type { TaintLine } from "./toleration.ts";
+import { type TaintLine, taintName } from "./toleration.ts";
+
+/** What a node's annotations record about when its taints began to count. */
+type RecordedStarts = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
 
 /** The two taints that take each other's place as the node's Ready status changes between False and Unknown (4.7). */
 const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].map((key) => ({
@@ -19,18 +22,34 @@ export function isSwappable({ key, effect }: TaintId): boolean {
   return OPPOSITES.some((opposite) => opposite.key === key && opposite.effect === effect);
 }
 
-/** What an ask about a node's taints tells of those it has. */
-export function taintsSeenOn({ taints, taintSwap }: ObservedNode): Pick<ObservedNode, "taints" | "taintSwap"> {
-  return { taints, ...(taintSwap === undefined ? {} : { taintSwap }) };
+/** What an ask about a node's taints says of those it has. */
+export function taintsSeenOn(node: ObservedNode): Pick<ObservedNode, "taints" | "taintSwap" | "taintsSeenAt"> {
+  const { taints, taintSwap } = node;
+  const ours = new Set(OPPOSITES.map(taintName));
+  const seen = Object.entries(node.taintsSeenAt ?? {}).filter(([name]) => ours.has(name));
+  return {
+    taints,
+    ...(taintSwap === undefined ? {} : { taintSwap }),
+    ...(seen.length === 0 ? {} : { taintsSeenAt: Object.fromEntries(seen) }),
+  };
+}
+
+/**
+ * The instant a taint on a node counts from, as the API server has it, in epoch milliseconds: what
+ * Annotation.taintsSeen records of it, else its `timeAdded`; null when there is neither.
+ */
+export function taintStartAt(taint: Taint, { taintsSeenAt }: Pick<ObservedNode, "taintsSeenAt">): number | null {
+  return taintsSeenAt?.[taintName(taint)] ?? epochMsOf(taint.timeAdded);
 }
 
 /**
  * What to record when a taint takes the place of `replaced` at `at`, in epoch milliseconds; null when it is not known
  * since when that one counted.
  */
-export function swapOf(replaced: Taint, node: Pick<ObservedNode, "taintSwap">, at: number): TaintSwap | null {
-  const line = lineOf(replaced, node);
-  const firstAt = line?.since ?? epochMsOf(replaced.timeAdded);
+export function swapOf(replaced: Taint, node: RecordedStarts, at: number): TaintSwap | null {
+  const startAt = taintStartAt(replaced, node);
+  const line = lineOf(replaced, startAt, node);
+  const firstAt = line?.since ?? startAt;
   if (firstAt === null) return null;
   const stampAt = epochMsOf(apiTime(at)) ?? at;
   return { at: stampAt, firstKey: line?.first.key ?? replaced.key, firstAt, secondAt: line?.secondSince ?? stampAt };
@@ -54,12 +73,16 @@ export function readTaintSwap(text: string): TaintSwap | null {
 }
 
 /**
- * The line that a taint on a node continues; null when it took no other's place. The record counts only for the taint
- * with the stamp it names: one that somebody put there later begins anew.
+ * The line that a taint on a node continues, which counts from `startAt`; null when it took no other's place. The
+ * record counts only for the taint with the stamp it names, also after somebody has changed that stamp: one that was
+ * added later starts a countdown of its own.
  */
-export function lineOf(taint: Taint, { taintSwap }: Pick<ObservedNode, "taintSwap">): TaintLine | null {
-  if (taintSwap === undefined || epochMsOf(taint.timeAdded) !== taintSwap.at || !isSwappable(taint)) return null;
-  const { firstKey, firstAt, secondAt } = taintSwap;
+export function lineOf(taint: Taint, startAt: number | null, { taintSwap }: RecordedStarts): TaintLine | null {
+  if (taintSwap === undefined || startAt === null || !isSwappable(taint)) return null;
+  const { at, firstKey, firstAt, secondAt } = taintSwap;
+  if (epochMsOf(taint.timeAdded) !== at && startAt !== at) return null;
   const [first, second] = firstKey === TaintKey.notReady ? OPPOSITES : OPPOSITES.toReversed();
-  return first === undefined || second === undefined ? null : { first, second, since: firstAt, secondSince: secondAt };
+  if (first === undefined || second === undefined) return null;
+  // After one swap the second taint is this one. The writer's stamp of it may be wrong: it counts from its start.
+  return { first, second, since: firstAt, secondSince: secondAt === at ? startAt : secondAt };
 }

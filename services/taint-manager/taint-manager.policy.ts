@@ -27,53 +27,106 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
   return monotonicMs + (instantAt - wallMs);
 }
 
+/** What a shard's view says about the moments before a node's state came. */
+export interface Sight extends Now {
+  /**
+   * When taints that are new in this state had not been there yet, on the monotonic clock; minus infinity if unknown.
+   */
+  readonly absentMs: number;
+  /**
+   * Whether every change of the node has been seen: a taint that stood before and stands now has stood all the time.
+   */
+  readonly isUnbroken: boolean;
+}
+
 /** A NoExecute taint with its beginning on the monotonic clock, which decides, and on the API's own time line. */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
+  /** The latest beginning that this process can believe, on the monotonic clock: its own first sight of the taint. */
+  readonly latestMs: number;
+  /** Whether somebody has changed its stamp while it stood, or may have before this process began. */
+  readonly isRestamped: boolean;
   readonly line?: TaintLine & { readonly sinceAt: number; readonly secondSinceAt: number };
 }
 
 /**
- * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, so that a
- * step of the wall clock moves no countdown, unless a later first sight of it is written down. A new one counts from
- * its `timeAdded`; without one from its first sight, as it was written down by whoever saw it first, else from now.
+ * By how much a stamp may lie outside the time in which its taint appeared and still be believed, in milliseconds. The
+ * API cuts stamps to whole seconds, and no two clocks agree exactly.
  */
-export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], now: Now): KnownTaint[] {
+const STAMP_SLACK_MS = 1000;
+
+/**
+ * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, whatever
+ * becomes of its stamp or of the wall clock. A new one counts from its `timeAdded`, which is believed between the last
+ * sight of the node without the taint and the first with it; outside, the nearer of the two counts. Where that is
+ * unknown, because the taint stood before this process began, the instant that is written down counts before the
+ * stamp, and neither is believed from before the node was created.
+ */
+export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], sight: Sight): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
-    const same = known.find((before) => isSame(before.taint, taint));
-    const standing = same === undefined ? newTaint(taint, node, now) : withLaterSight({ ...same, taint }, node);
-    const { since, sinceAt } = standing;
-    return { taint, since, sinceAt, ...knownLine(lineOf(taint, node), known, now) };
+    const before = known.find((each) => taintName(each.taint) === taintName(taint));
+    const standing =
+      before !== undefined && hasStood(before, taint, sight)
+        ? stillStanding(before, taint, node)
+        : newTaint(taint, node, sight);
+    const line = lineOf(taint, standing.sinceAt, node);
+    return { ...standing, ...knownLine(line, [standing, ...known], sight) };
   });
 }
 
-function newTaint(taint: Taint, node: ObservedNode, now: Now): KnownTaint {
-  const sinceAt = startOf(taint, node, now);
-  return { taint, since: onMonotonic(sinceAt, now), sinceAt };
+/**
+ * Whether a taint is the one that stood before. After a break in the sight another stamp means another taint, unless
+ * somebody keeps changing the stamp.
+ */
+function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: Sight): boolean {
+  return isUnbroken || before.isRestamped || before.taint.timeAdded === taint.timeAdded;
+}
+
+/**
+ * A taint that was known before. Of two instants that were written down the later counts: the pod-writer goes by it.
+ */
+function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
+  const { since, sinceAt, latestMs } = before;
+  const isRestamped = before.isRestamped || before.taint.timeAdded !== taint.timeAdded;
+  const writtenAt = node.taintsSeenAt?.[taintName(taint)] ?? sinceAt;
+  const laterMs = writtenAt - sinceAt;
+  const isLater = laterMs > 0 && since + laterMs <= latestMs + STAMP_SLACK_MS;
+  const counted = isLater ? { since: since + laterMs, sinceAt: writtenAt } : { since, sinceAt };
+  return { taint, ...counted, latestMs, isRestamped };
+}
+
+function newTaint(taint: Taint, node: ObservedNode, sight: Sight): KnownTaint {
+  const { monotonicMs, wallMs, absentMs } = sight;
+  const stampAt = epochMsOf(taint.timeAdded);
+  // What is written down about a taint that was seen to appear is left of an earlier one of its name.
+  const writtenAt = absentMs === Number.NEGATIVE_INFINITY ? node.taintsSeenAt?.[taintName(taint)] : undefined;
+  const saidAt = writtenAt ?? stampAt;
+  const isRestamped = stampAt !== null && writtenAt !== undefined;
+  const saidMs = saidAt === null ? monotonicMs : onMonotonic(saidAt, sight);
+  // A node that was created later than now, after a clock was set back, tells nothing by that.
+  const createdMs = node.createdAt > wallMs ? Number.NEGATIVE_INFINITY : onMonotonic(node.createdAt, sight);
+  const earliestMs = Math.max(absentMs, createdMs);
+  const sinceMs = Math.min(Math.max(saidMs, earliestMs), monotonicMs);
+  if (saidAt !== null && Math.abs(saidMs - sinceMs) <= STAMP_SLACK_MS) {
+    return { taint, since: saidMs, sinceAt: saidAt, latestMs: monotonicMs, isRestamped };
+  }
+  // A whole millisecond: finer than it is written down, it would never be read again as the same.
+  const sinceAt = Math.ceil(wallMs - (monotonicMs - sinceMs));
+  return { taint, since: onMonotonic(sinceAt, sight), sinceAt, latestMs: monotonicMs, isRestamped };
 }
 
 /** A line as it is written down now; instants that were known before keep their place on this process's own clock. */
 function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: Now): Pick<KnownTaint, "line"> {
   if (line === null) return {};
-  const instants = known.flatMap(({ since, sinceAt, line: before }) => [
+  const instants = known.flatMap(({ taint, since, sinceAt, line: before }) => [
     [sinceAt, since] as const,
+    [epochMsOf(taint.timeAdded), since] as const,
     ...(before === undefined ? [] : [[before.sinceAt, before.since] as const]),
     ...(before === undefined ? [] : [[before.secondSinceAt, before.secondSince] as const]),
   ]);
   const own = (at: number): number => instants.find(([knownAt]) => knownAt === at)?.[1] ?? onMonotonic(at, now);
   const [sinceAt, secondSinceAt] = [line.since, line.secondSince];
   return { line: { ...line, since: own(sinceAt), secondSince: own(secondSinceAt), sinceAt, secondSinceAt } };
-}
-
-/**
- * A node without what is written down about taints that it did not carry before: that is left of earlier ones of their
- * names, and would have the new ones begin too early.
- */
-export function withoutEarlierSights(node: ObservedNode, previous: ObservedNode): ObservedNode {
-  if (node.taintsSeenAt === undefined) return node;
-  const stood = new Set(previous.taints.map(taintName));
-  const sights = Object.entries(node.taintsSeenAt).filter(([name]) => stood.has(name));
-  return { ...node, taintsSeenAt: Object.fromEntries(sights) };
 }
 
 /** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
@@ -86,43 +139,26 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 }
 
 /**
- * What should be written down about a node: the first sight of every taint without `timeAdded` that a countdown rests
- * on, or that is written down already and still stands, by what we count from. Null when that is what the API shows.
+ * What should be written down about a node: the instant from which each taint counts whose stamp does not say it, when
+ * a countdown rests on it or it is written down already. Null when that is what the API shows.
  */
-export function firstSightsToWrite(
+export function startsToWrite(
   node: ObservedNode,
   known: readonly KnownTaint[],
   countedTaints: () => ReadonlySet<Taint>,
 ): Readonly<Record<string, string>> | null {
   const written = node.taintsSeenAt ?? {};
-  const bare = known.filter(({ taint }) => epochMsOf(taint.timeAdded) === null);
+  const unstamped = known.filter((each) => each.isRestamped || epochMsOf(each.taint.timeAdded) !== each.sinceAt);
   const isNamed = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
   const isWritten = ({ taint, sinceAt }: KnownTaint) => written[taintName(taint)] === sinceAt;
   // To know what counts, every sentence on the node is looked at: only when something may be left to write.
-  const counted = bare.every(isNamed) ? new Set<Taint>() : countedTaints();
-  const wanted = bare.filter((known) => counted.has(known.taint) || isNamed(known));
+  const counted = unstamped.every(isNamed) ? new Set<Taint>() : countedTaints();
+  const wanted = unstamped.filter((known) => counted.has(known.taint) || isNamed(known));
   if (wanted.every(isWritten) && wanted.length === Object.keys(written).length) return null;
   return Object.fromEntries(wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(sinceAt)]));
 }
 
 /** Whether two evictions have the same cause; when that is so and both are overdue, nothing has changed. */
 export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">, right: Eviction): boolean {
-  return isSame(left.taint, right.taint) && left.tolerationSeconds === right.tolerationSeconds;
-}
-
-/** Of two first sights of a taint without `timeAdded` the later one counts: it is what the writer goes by. */
-function withLaterSight(known: KnownTaint, { taintsSeenAt }: ObservedNode): KnownTaint {
-  const { taint, since, sinceAt } = known;
-  if (epochMsOf(taint.timeAdded) !== null) return known;
-  const laterMs = Math.max(0, (taintsSeenAt?.[taintName(taint)] ?? sinceAt) - sinceAt);
-  return { taint, since: since + laterMs, sinceAt: sinceAt + laterMs };
-}
-
-/** A first sight is a whole millisecond: finer than it is written down, it would never be read again as the same. */
-function startOf(taint: Taint, node: ObservedNode, { wallMs }: Now): number {
-  return epochMsOf(taint.timeAdded) ?? node.taintsSeenAt?.[taintName(taint)] ?? Math.ceil(wallMs);
-}
-
-function isSame(left: Taint, right: Taint): boolean {
-  return left.key === right.key && left.effect === right.effect && left.timeAdded === right.timeAdded;
+  return taintName(left.taint) === taintName(right.taint) && left.tolerationSeconds === right.tolerationSeconds;
 }

@@ -9,7 +9,7 @@ import { Deadlines } from "../runtime/deadlines.ts";
 import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
 import { noExecuteTaints } from "../runtime/toleration.ts";
-import { firstSightsToWrite, withoutEarlierSights } from "./taint-manager.policy.ts";
+import { startsToWrite } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
 
 /** What a writer tells when there is nothing left for it to do about a pod, or when it only rehearsed. */
@@ -50,13 +50,17 @@ class TaintShard {
   /** Sentences that came due while nothing could be seen. */
   readonly #held = new Set<Sentence>();
   readonly #writings: Repetition<string>;
-  /** Nodes on which first sights are written down, which has to be taken away with their taints. */
+  /** Nodes on which beginnings of taints are written down, which has to be taken away with their taints. */
   readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
+  readonly #gainedMs: number;
+  /** When the whole shard was last seen, on the monotonic clock: a taint that is new now was not there then. */
+  #wholeMs = Number.NEGATIVE_INFINITY;
 
   constructor(io: Io, shard: number, deadlines: Deadlines<Sentence>) {
     this.#io = io;
     this.#deadlines = deadlines;
+    this.#gainedMs = io.clock.monotonicMs();
     this.#writings = new Repetition(io.profile);
     this.#stopListening = io.bus.subscribe("done.write", shard, ({ body }) => this.#settle(body));
     this.#feed = feedShard(io, shard, {
@@ -90,10 +94,9 @@ class TaintShard {
     return this.#feed.view.blindness(this.#io.clock.monotonicMs()) !== null;
   }
 
-  #review(observed: ObservedNode, previous: ObservedNode | null, cause: string): void {
-    const isSame = previous?.uid === observed.uid;
-    const node = isSame ? withoutEarlierSights(observed, previous) : observed;
-    if (observed.taintsSeenAt === undefined) this.#annotated.delete(node.node);
+  #review(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
+    const isSame = previous?.uid === node.uid;
+    if (node.taintsSeenAt === undefined) this.#annotated.delete(node.node);
     else this.#annotated.add(node.node);
     if (previous !== null && !isSame) this.#end(node.node, cause);
     if (noExecuteTaints(node.taints).length === 0) {
@@ -101,10 +104,17 @@ class TaintShard {
     } else {
       const tainted = this.#nodes.get(node.node) ?? new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node);
       this.#nodes.set(node.node, tainted);
-      tainted.review(node, this.#feed.view.pods(node.node)?.pods ?? [], cause);
+      const pods = this.#feed.view.pods(node.node)?.pods ?? [];
+      tainted.review(node, pods, this.#sightOf(isSame), cause);
     }
-    this.#writeDown(observed, cause);
+    this.#writeDown(node, cause);
     this.#release();
+  }
+
+  /** Since when a node can have been as it is; a node that was held before was seen after this shard was gained. */
+  #sightOf(wasHeld: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
+    const absentMs = wasHeld ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;
+    return { absentMs, isUnbroken: !this.#isBlind() };
   }
 
   #forget(name: string, cause: string): void {
@@ -119,6 +129,7 @@ class TaintShard {
   }
 
   #pulse(cause: string): void {
+    if (!this.#isBlind()) this.#wholeMs = this.#io.clock.monotonicMs();
     for (const name of new Set([...this.#nodes.keys(), ...this.#annotated])) {
       const node = this.#feed.view.node(name);
       if (node !== null) this.#writeDown(node, cause);
@@ -136,13 +147,13 @@ class TaintShard {
   /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
   #writeDown(node: ObservedNode, cause: string): void {
     const tainted = this.#nodes.get(node.node);
-    const sights = firstSightsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());
-    if (sights === null) {
+    const starts = startsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());
+    if (starts === null) {
       this.#writings.forget(node.node);
       return;
     }
     if (!this.#writings.isDue(node.node, this.#io.clock.monotonicMs())) return;
-    const annotation = Object.keys(sights).length === 0 ? null : JSON.stringify(sights);
+    const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion } = node;
     const annotations = { [Annotation.taintsSeen]: annotation };
     this.#io.bus.publish("asked.label", { node: node.node, uid, resourceVersion, labels: {}, annotations }, cause);

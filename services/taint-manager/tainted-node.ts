@@ -14,6 +14,7 @@ import {
   type Now,
   onApiTime,
   onMonotonic,
+  type Sight,
 } from "./taint-manager.policy.ts";
 
 /** The sentence of one pod. There may be a million of them, so they hold little beside the pod itself. */
@@ -70,12 +71,12 @@ export class TaintedNode {
     return counted;
   }
 
-  /** Brings every sentence up to date with the node's taints and its pods. */
-  review(node: ObservedNode, pods: readonly ObservedPod[], cause: string): void {
+  /** Brings every sentence up to date with the node's taints and its pods, as they are seen now. */
+  review(node: ObservedNode, pods: readonly ObservedPod[], seen: Omit<Sight, keyof Now>, cause: string): void {
     const now = this.#now();
     this.#node = node;
     this.#cause = cause;
-    this.#taints = knownTaints(node, this.#taints, now);
+    this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });
     const present = new Set<string>();
     for (const pod of pods) {
       present.add(pod.uid);
@@ -160,7 +161,7 @@ export class TaintedNode {
   #boundMs(pod: ObservedPod, now: Now): number {
     const known = this.#sentences.get(pod.uid)?.boundMs ?? this.#boundLate.get(pod.uid);
     if (known !== undefined) return known;
-    const boundMs = onMonotonic(pod.boundAt, now);
+    const boundMs = Math.min(onMonotonic(pod.boundAt, now), now.monotonicMs);
     const isLate = this.#taints.some(({ since, line }) => boundMs > Math.min(since, line?.since ?? since));
     if (isLate) this.#boundLate.set(pod.uid, boundMs);
     return boundMs;

@@ -4,9 +4,8 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { taintsSeenOn } from "../runtime/taint-swap.ts";
+import { taintStartAt, taintsSeenOn } from "../runtime/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
@@ -168,9 +167,9 @@ const STAMP_RESOLUTION_MS = 1000;
  */
 export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   let newest: number | null = null;
-  for (const { taints } of nodes) {
-    for (const { timeAdded } of ownTaintsOf(taints)) {
-      const addedAt = epochMsOf(timeAdded);
+  for (const node of nodes) {
+    for (const taint of ownTaintsOf(node.taints)) {
+      const addedAt = taintStartAt(taint, node);
       if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + STAMP_RESOLUTION_MS);
     }
   }

@@ -6,7 +6,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
-import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 import { type Figure, figure } from "./figures.ts";
 
 const FAR_MS = 3_600_000;
@@ -44,7 +44,7 @@ function decided(count: number, runs: number): Figure[] {
   const before = usedBytes();
   const tainted = crowds.map(({ node, pods }) => {
     const crowd = new TaintedNode(around, node);
-    crowd.review(node, pods, "cause");
+    crowd.review(node, pods, NOT_SEEN_BEFORE, "cause");
     return { crowd, node, pods };
   });
   const bytes = usedBytes() - before;
@@ -55,6 +55,7 @@ function decided(count: number, runs: number): Figure[] {
       crowd.review(
         { ...node, taints: [...node.taints, noExecute(`another-${run}`)] },
         pods.map(toleratingAll),
+        NOT_SEEN_BEFORE,
         "cause",
       );
     }

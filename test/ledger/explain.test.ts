@@ -77,6 +77,20 @@ describe("a node that fell silent", () => {
     ]);
   });
 
+  test("has its taint explained by when it counts from, where its stamp does not say it", () => {
+    const world = seeingWorld();
+    const taints = [
+      { ...UNREACHABLE, timeAdded: "2099-01-01T00:00:00Z" },
+      { key: "bare", effect: "NoExecute" },
+    ];
+    const names = taints.map(({ key, effect }) => `${key}:${effect}`);
+    const taintsSeenAt = Object.fromEntries(names.map((name) => [name, Date.UTC(2026, 0, 1)]));
+    world.tell("observed.node", observedNode("n-1", { taints, taintsSeenAt }), null);
+    expect(sentencesOf(world)[1]).toBe(
+      "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:00Z (its timeAdded says 2099-01-01T00:00:00Z) and bare:NoExecute since 2026-01-01T00:00:00Z.",
+    );
+  });
+
   test("has a timeline from the silence to the taint", () => {
     const world = seeingWorld();
     silenceStory(world);

@@ -115,6 +115,24 @@ describe("an eviction by taint", () => {
     const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
     expect(evictionVerdict(ask, written, live(), rules)).toMatchObject({ outcome: "refused" });
   });
+
+  test.each(["2099-01-01T00:00:00Z", "2026-01-01T00:05:01Z"])(
+    "by a taint stamped ahead, %s, believes the asker who saw it appear",
+    (timeAdded) => {
+      const ahead = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
+      expect(evictionVerdict(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
+    },
+  );
+
+  test("counts from what is written down, whatever the stamp says", () => {
+    const written = (at: number) => ({ taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: at } });
+    for (const timeAdded of ["1970-01-01T00:00:00Z", "2026-01-01T00:04:00Z", "2099-01-01T00:00:00Z"]) {
+      const stamped = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
+      expect(evictionVerdict(ask, { ...stamped, ...written(ADDED_AT) }, live(), rules)).toMatchObject({ kind: "act" });
+      const later = { ...stamped, ...written(ADDED_AT + 1000) };
+      expect(evictionVerdict(ask, later, live(), rules)).toMatchObject({ outcome: "refused" });
+    }
+  });
 });
 
 describe("a drain (direct mode)", () => {

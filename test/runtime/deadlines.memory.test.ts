@@ -6,7 +6,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
-import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const NODES = 10_000;
 const PODS_PER_NODE = 100;
@@ -34,7 +34,7 @@ test("a million countdowns weigh under 200 bytes each beside the pods, and every
   const before = usedBytes();
   const tainted = crowds.map(({ node, pods }) => {
     const crowd = new TaintedNode(surroundings, node);
-    crowd.review(node, pods, "cause");
+    crowd.review(node, pods, NOT_SEEN_BEFORE, "cause");
     return crowd;
   });
   const bytesEach = (usedBytes() - before) / PODS;

@@ -164,12 +164,28 @@ test("a pod bound after the swap counts from then, for the taint that stands the
   expectGone(world, "late", boundMs + 60 * S);
 });
 
-test("what a swap has left written down tells nothing of a taint that somebody sets anew", () => {
+test("what a swap has left written down tells nothing of a taint that was away in between", () => {
   const { world } = swapped({ both: tolerating(400, 400) });
+  world.taint(NODE, []);
   world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute" }]);
   const againMs = world.clock.monotonicMs();
   world.advance(600 * S);
   expectGone(world, "both", againMs + 400 * S);
+});
+
+test.each([
+  ["without a stamp", undefined],
+  ["with a stamp of long ago", "1970-01-01T00:00:00Z"],
+  ["with a stamp of the far future", "2099-01-01T00:00:00Z"],
+])("a countdown runs on over a swap when somebody writes the present taint again %s", (_what, timeAdded) => {
+  const { world } = swapped({ both: tolerating(500, 500), patient: tolerating(null, 60) });
+  const swapMs = world.timeAddedMs(NODE);
+  world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute", ...(timeAdded === undefined ? {} : { timeAdded }) }]);
+  world.advance(10 * S);
+  world.crash(10 * S);
+  world.advance(600 * S);
+  expectGone(world, "both", FIRST_MS + 500 * S);
+  expectGone(world, "patient", swapMs + 60 * S);
 });
 
 test("nothing is left written down when the node is ready again", () => {

@@ -63,3 +63,6 @@ export function judgedNode(node: string, rest: Partial<BodyOf<"judged.node">> = 
 export function noExecute(key: string, rest: Partial<Taint> = {}): Taint {
   return { key, effect: TaintEffect.noExecute, ...rest };
 }
+
+/** What a reader knows of the time before it saw a node that it has only begun to follow: nothing. */
+export const NOT_SEEN_BEFORE = { absentMs: Number.NEGATIVE_INFINITY, isUnbroken: true } as const;

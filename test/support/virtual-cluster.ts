@@ -43,11 +43,15 @@ export interface VirtualProcess {
   kill: Stop;
 }
 
-/** How a process is started; alone in its fleet and never standing still where nothing else is given. */
+/**
+ * How a process is started; alone in its fleet, never standing still, with a right clock where nothing else is given.
+ */
 export interface StartOptions {
   readonly member?: string;
   readonly fleet?: Fleet;
   readonly standstill?: Standstill;
+  /** How far its wall clock is ahead of the API server's, in milliseconds. */
+  readonly wallAheadMs?: number;
 }
 
 /** Who has a bus. */
@@ -85,13 +89,13 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** Starts a process with these services, alone in its fleet unless another one is given. */
-  start(services: Services, { member, fleet, standstill }: StartOptions = {}): VirtualProcess {
+  start(services: Services, { member, fleet, standstill, wallAheadMs = 0 }: StartOptions = {}): VirtualProcess {
     this.#started += 1;
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
     const { transport, cut } = cuttable(this.transport);
-    const { clock, wire } = this.#surroundingsOf(standstill);
+    const { clock, wire } = this.#surroundingsOf(standstill, wallAheadMs);
     const kube = this.createKube(`${name}/${this.#started}`, log, metrics, { clock, wire });
     const { profile } = this;
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
@@ -137,11 +141,18 @@ export class VirtualCluster extends VirtualWorld {
     return this.heard.filter((message): message is Heard<T> => message.type === type);
   }
 
-  #surroundingsOf(standstill: Standstill | undefined): { readonly clock: Clock; readonly wire: Wire } {
-    const { wire } = this.api;
-    return standstill === undefined
-      ? { clock: this.clock, wire }
-      : { clock: standstill.clock, wire: standstill.wire(wire) };
+  #surroundingsOf(
+    standstill: Standstill | undefined,
+    wallAheadMs: number,
+  ): { readonly clock: Clock; readonly wire: Wire } {
+    const own = standstill?.clock ?? this.clock;
+    const clock: Clock = {
+      monotonicMs: () => own.monotonicMs(),
+      wallMs: () => own.wallMs() + wallAheadMs,
+      after: (delayMs, fire) => own.after(delayMs, fire),
+      soon: (run) => own.soon(run),
+    };
+    return { clock, wire: standstill?.wire(this.api.wire) ?? this.api.wire };
   }
 
   #createBus(transport: Transport, who: BusUser): Bus {

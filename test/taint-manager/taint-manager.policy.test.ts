@@ -1,19 +1,22 @@
 /** Tests of what counts from when on a node, which pods are concerned, and what is written down. */
 import { describe, expect, test, vi } from "vitest";
 import {
-  firstSightsToWrite,
   isEvictable,
   isSameCause,
   knownTaints,
   onApiTime,
   onMonotonic,
-  withoutEarlierSights,
+  startsToWrite,
 } from "../../services/taint-manager/taint-manager.policy.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const WALL = Date.UTC(2026, 0, 1);
-const now = { monotonicMs: 5000, wallMs: WALL };
-const later = { monotonicMs: 65_000, wallMs: WALL + 60_000 };
+/** A process that has just begun: what it sees may have stood for long. */
+const now = { monotonicMs: 5000, wallMs: WALL, absentMs: Number.NEGATIVE_INFINITY, isUnbroken: true };
+/** The same process a minute later; half a second ago it last saw the whole shard. */
+const later = { monotonicMs: 65_000, wallMs: WALL + 60_000, absentMs: 64_500, isUnbroken: true };
+/** The same again, but messages were lost in that half second or a watch was broken. */
+const broken = { ...later, isUnbroken: false, absentMs: 6000 };
 const at = (timeAdded: string) => noExecute("k", { timeAdded });
 const sinceOf = (...args: Parameters<typeof knownTaints>) => knownTaints(...args).map(({ since }) => since);
 
@@ -37,20 +40,64 @@ describe("from when a taint counts", () => {
     expect(sinceOf(node, [], now)).toEqual([-5000]);
   });
 
-  test("one stamped ahead of our clock begins in the future, so that no deadline comes before its timeAdded", () => {
-    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:03Z")] }), [], now)).toEqual([8000]);
+  test.each([
+    ["one stamped a second ahead of our clock from its timeAdded", "2026-01-01T00:00:01Z", 6000],
+    ["one stamped further ahead of our clock from first sight", "2026-01-01T00:00:03Z", 5000],
+    ["one stamped in the far future from first sight", "2099-01-01T00:00:00Z", 5000],
+    ["one stamped before its node was created from then", "1970-01-01T00:00:00Z", 5000 - 60_000],
+    ["one stamped with the second in which its node was created from that", "2025-12-31T23:58:59Z", 5000 - 61_000],
+  ])("%s, where the taint stood before we began", (_what, timeAdded, since) => {
+    const node = observedNode("a", { taints: [at(timeAdded)], createdAt: WALL - 60_000 });
+    expect(sinceOf(node, [], now)).toEqual([since]);
+  });
+
+  test("of a node that is created later than now, because a clock was set back, the stamp counts", () => {
+    const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")], createdAt: WALL + 60_000 });
+    expect(sinceOf(node, [], now)).toEqual([-5000]);
+  });
+
+  test.each([
+    ["within the time in which it appeared from its timeAdded", "2026-01-01T00:01:00Z", 65_000],
+    ["up to a second before that as well", "2026-01-01T00:00:59Z", 64_000],
+    ["ten minutes before from the last sight without it", "2025-12-31T23:51:00Z", 64_500],
+    ["long ago from the last sight without it", "1970-01-01T00:00:00Z", 64_500],
+    ["five minutes ahead from the first sight with it", "2026-01-01T00:06:00Z", 65_000],
+    ["in the far future from the first sight with it", "2099-01-01T00:00:00Z", 65_000],
+  ])("one that was seen to appear, stamped %s", (_what, timeAdded, since) => {
+    expect(sinceOf(observedNode("a", { taints: [at(timeAdded)] }), [], later)).toEqual([since]);
+  });
+
+  test("what is written down about one that was seen to appear is left of an earlier one", () => {
+    const taintsSeenAt = { "k:NoExecute": WALL - 5000, "bare:NoExecute": WALL - 5000 };
+    const node = observedNode("a", { taints: [at("2026-01-01T00:01:00Z"), noExecute("bare")], taintsSeenAt });
+    expect(sinceOf(node, [], later)).toEqual([65_000, 65_000]);
   });
 
   test("a step of the wall clock moves nothing that is known", () => {
     const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z"), noExecute("bare")] });
     const known = knownTaints(node, [], now);
-    const stepped = { monotonicMs: 6000, wallMs: WALL + 3_600_000 };
+    const stepped = { ...now, monotonicMs: 6000, wallMs: WALL + 3_600_000 };
     expect(sinceOf(node, known, stepped)).toEqual([-5000, 5000]);
   });
 
-  test("another timeAdded is another beginning", () => {
+  test.each([
+    "2026-01-01T00:01:00Z",
+    "2026-01-01T00:00:30Z",
+    "1970-01-01T00:00:00Z",
+    "2099-01-01T00:00:00Z",
+    undefined,
+  ])("one that stands keeps its beginning when its timeAdded becomes %s", (timeAdded) => {
     const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
-    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:30Z")] }), known, later)).toEqual([35_000]);
+    const again = observedNode("a", { taints: [noExecute("k", timeAdded === undefined ? {} : { timeAdded })] });
+    expect(sinceOf(again, known, later)).toEqual([-5000]);
+    const restamped = knownTaints(again, known, later);
+    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:02:00Z")] }), restamped, broken)).toEqual([-5000]);
+  });
+
+  test("after a break in the sight the same stamp means the same taint, and another one a taint that is new", () => {
+    const known = knownTaints(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), [], now);
+    expect(sinceOf(observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] }), known, broken)).toEqual([-5000]);
+    expect(sinceOf(observedNode("a", { taints: [at("2026-01-01T00:00:30Z")] }), known, broken)).toEqual([35_000]);
   });
 
   test("without timeAdded from first sight, and later ones do not move it", () => {
@@ -67,10 +114,24 @@ describe("from when a taint counts", () => {
     expect(sinceOf(written(WALL - 100), known, later)).toEqual([5000]);
   });
 
-  test("with timeAdded from that, whatever is written down under its name", () => {
-    const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")], taintsSeenAt: { "k:NoExecute": WALL } });
-    expect(sinceOf(node, [], now)).toEqual([-5000]);
-    expect(sinceOf(node, knownTaints(node, [], now), later)).toEqual([-5000]);
+  test("from what is written down, where the taint stood before we began, whatever its timeAdded says", () => {
+    const written = { taintsSeenAt: { "k:NoExecute": WALL - 8000 } };
+    for (const timeAdded of ["2025-12-31T23:59:50Z", "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]) {
+      expect(sinceOf(observedNode("a", { taints: [at(timeAdded)], ...written }), [], now)).toEqual([-3000]);
+    }
+  });
+
+  test("not from an instant written down that is still to come, nor from before its node was created", () => {
+    const sights = (writtenAt: number) => ({ taintsSeenAt: { "k:NoExecute": writtenAt }, createdAt: WALL - 60_000 });
+    const taints = [at("2025-12-31T23:59:50Z")];
+    expect(sinceOf(observedNode("a", { taints, ...sights(WALL + 60_000) }), [], now)).toEqual([5000]);
+    expect(sinceOf(observedNode("a", { taints, ...sights(0) }), [], now)).toEqual([-55_000]);
+  });
+
+  test("not from an instant that somebody writes down later than we saw the taint", () => {
+    const node = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] });
+    const known = knownTaints(node, [], now);
+    expect(sinceOf({ ...node, taintsSeenAt: { "k:NoExecute": WALL + 30_000 } }, known, later)).toEqual([-5000]);
   });
 
   test("without timeAdded each from its own first sight", () => {
@@ -79,16 +140,9 @@ describe("from when a taint counts", () => {
     expect(sinceOf(both, known, later)).toEqual([5000, 65_000]);
   });
 
-  test("without timeAdded from now, when what is written down is left of a taint that stood before", () => {
-    const taintsSeenAt = { "bare:NoExecute": WALL - 100_000 };
-    const again = observedNode("a", { taints: [noExecute("bare")], taintsSeenAt });
-    expect(sinceOf(withoutEarlierSights(again, observedNode("a", { taintsSeenAt })), [], now)).toEqual([5000]);
-    expect(sinceOf(withoutEarlierSights(again, again), [], now)).toEqual([-95_000]);
-  });
-
   test("without timeAdded from a whole millisecond, so that what is written down is what is counted by", () => {
     const node = observedNode("a", { taints: [noExecute("bare")] });
-    const [known] = knownTaints(node, [], { monotonicMs: 5000.25, wallMs: WALL + 0.25 });
+    const [known] = knownTaints(node, [], { ...now, monotonicMs: 5000.25, wallMs: WALL + 0.25 });
     expect(known).toMatchObject({ since: 5001, sinceAt: WALL + 1 });
   });
 
@@ -110,7 +164,7 @@ describe("what is written down about first sights", () => {
   const bare = noExecute("bare");
   const sights = (taints = [bare], taintsSeenAt?: Record<string, number>, counted = taints) => {
     const node = observedNode("a", { taints, ...(taintsSeenAt === undefined ? {} : { taintsSeenAt }) });
-    return firstSightsToWrite(node, knownTaints(node, [], now), () => new Set(counted));
+    return startsToWrite(node, knownTaints(node, [], now), () => new Set(counted));
   };
 
   test("the instant, to the microsecond, once a countdown rests on it", () => {
@@ -121,8 +175,29 @@ describe("what is written down about first sights", () => {
     expect(sights([bare], undefined, [])).toBeNull();
   });
 
-  test("nothing about a taint with timeAdded", () => {
+  test("nothing about a taint whose timeAdded is believed", () => {
     expect(sights([at("2026-01-01T00:00:00Z")])).toBeNull();
+  });
+
+  test.each([
+    ["long before it appeared", "1970-01-01T00:00:00Z", "2026-01-01T00:00:59.500000Z"],
+    ["long after it appeared", "2099-01-01T00:00:00Z", "2026-01-01T00:01:00.000000Z"],
+  ])("the instant a taint counts from that is stamped %s", (_what, timeAdded, written) => {
+    const node = observedNode("a", { taints: [at(timeAdded)] });
+    const known = knownTaints(node, [], later);
+    expect(startsToWrite(node, known, () => new Set(node.taints))).toEqual({ "k:NoExecute": written });
+  });
+
+  test("the first stamp of a taint that was stamped again, also when it has that stamp again", () => {
+    const first = observedNode("a", { taints: [at("2025-12-31T23:59:50Z")] });
+    const again = observedNode("a", { taints: [at("2026-01-01T00:01:00Z")] });
+    const known = knownTaints(again, knownTaints(first, [], now), later);
+    const written = { "k:NoExecute": "2025-12-31T23:59:50.000000Z" };
+    expect(startsToWrite(again, known, () => new Set(again.taints))).toEqual(written);
+    const taintsSeenAt = { "k:NoExecute": WALL - 10_000 };
+    expect(startsToWrite({ ...again, taintsSeenAt }, known, () => new Set(again.taints))).toBeNull();
+    const back = { ...first, taintsSeenAt };
+    expect(startsToWrite(back, knownTaints(back, known, later), () => new Set(back.taints))).toBeNull();
   });
 
   test("nothing again once it is written, and the written instant stays when another taint is added", () => {
@@ -137,14 +212,14 @@ describe("what is written down about first sights", () => {
   test("no sentence is looked at when all that may be written is", () => {
     const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL } });
     const countedTaints = vi.fn(() => new Set([bare]));
-    expect(firstSightsToWrite(node, knownTaints(node, [], now), countedTaints)).toBeNull();
+    expect(startsToWrite(node, knownTaints(node, [], now), countedTaints)).toBeNull();
     expect(countedTaints).not.toHaveBeenCalled();
   });
 
   test("an earlier instant that somebody wrote is put right by the one we count from", () => {
     const known = knownTaints(observedNode("a", { taints: [bare] }), [], now);
     const node = observedNode("a", { taints: [bare], taintsSeenAt: { "bare:NoExecute": WALL - 5000 } });
-    expect(firstSightsToWrite(node, knownTaints(node, known, later), () => new Set())).toEqual({
+    expect(startsToWrite(node, knownTaints(node, known, later), () => new Set())).toEqual({
       "bare:NoExecute": "2026-01-01T00:00:00.000000Z",
     });
   });
@@ -179,7 +254,7 @@ describe("a taint that took its opposite's place", () => {
   });
 
   test("keeps the beginnings that were known, whatever the wall clock does", () => {
-    const stepped = { monotonicMs: 6000, wallMs: WALL + 3_600_000 };
+    const stepped = { ...now, monotonicMs: 6000, wallMs: WALL + 3_600_000 };
     expect(knownTaints(swapped, knownTaints(swapped, [], now), stepped)).toMatchObject([{ since: -5000, line }]);
     const before = observedNode("a", { taints: [noExecute(first, { timeAdded: "2025-12-31T23:59:30Z" })] });
     const [known] = knownTaints(swapped, knownTaints(before, [], now), stepped);
@@ -196,7 +271,7 @@ test.each([
   ["the same taint and the same seconds have the same cause", {}, true],
   ["other seconds have another", { tolerationSeconds: 60 }, false],
   ["another taint has another", { taint: noExecute("other") }, false],
-  ["a taint put on anew has another", { taint: at("2026-01-01T00:00:00Z") }, false],
+  ["the same taint with another stamp has the same", { taint: at("2026-01-01T00:00:00Z") }, true],
 ])("of two evictions, %s", (_what, fields, isSame) => {
   const eviction = { at: 0, taint: noExecute("k"), tolerationSeconds: 30 };
   expect(isSameCause(eviction, { ...eviction, ...fields })).toBe(isSame);

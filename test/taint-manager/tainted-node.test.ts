@@ -10,7 +10,7 @@ import { Deadlines } from "../../services/runtime/deadlines.ts";
 import { evictionOf } from "../../services/runtime/toleration.ts";
 import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
-import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
+import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
 const S = 1000;
 
@@ -22,7 +22,8 @@ function setUp(name = "a") {
   const deadlines = new Deadlines<Sentence>({ clock, fire: (sentence) => sentence.node.execute(sentence) });
   const io = { clock, profile: STANDARD_PROFILE, bus: { publish } };
   const node = new TaintedNode({ io, deadlines }, observedNode(name));
-  const review = (taints: Taint[], pods: ObservedPod[]) => node.review(observedNode(name, { taints }), pods, "cause");
+  const review = (taints: Taint[], pods: ObservedPod[]) =>
+    node.review(observedNode(name, { taints }), pods, NOT_SEEN_BEFORE, "cause");
   const bodies = <T extends MessageType>(type: T) =>
     said.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
   const sentences = () => bodies("judged.pod").map(({ body }) => body.sentence);
@@ -39,10 +40,10 @@ test("a pod that moves away takes its sentence along: here it is lifted, there i
   const pod = observedPod("p", { tolerations: tolerating(60) });
   here.review([at(here.clock, 0)], [pod]);
   here.review([at(here.clock, 0)], []);
-  there.review([at(there.clock, 30 * S)], [pod]);
+  there.review([at(there.clock, -30 * S)], [pod]);
   expect(here.sentences()).toEqual(["deadline", "none"]);
   expect(here.deadlines.size).toBe(0);
-  for (const { clock } of [here, there]) clock.advance(90 * S);
+  for (const { clock } of [here, there]) clock.advance(30 * S);
   expect(here.asked()).toEqual([]);
   expect(there.asked()).toHaveLength(1);
 });
@@ -75,6 +76,17 @@ test("an eviction refused until the taint is gone is told as cancelled; one a wr
   expect(settled.sentences()).toEqual(["now"]);
 });
 
+test("a countdown is announced once, however often its taint is stamped again", () => {
+  const { clock, review, asked, sentences } = setUp();
+  const pod = observedPod("p", { tolerations: tolerating(60) });
+  for (let second = 0; second < 60; second += 3) {
+    review([at(clock, 0)], [pod]);
+    clock.advance(3 * S);
+  }
+  expect(sentences()).toEqual(["deadline", "now"]);
+  expect(asked()).toMatchObject([{ atMs: 60 * S }]);
+});
+
 const taint = fc.record({ key: fc.constantFrom("k1", "k2"), addedS: fc.integer({ min: -100, max: 5 }) });
 const toleration = fc.record(
   {
@@ -98,6 +110,7 @@ test("after any history each pod is asked for at the instant its last taints and
       const { clock, review, asked, deadlines } = setUp();
       const zeroMs = clock.wallMs();
       const due = new Map<string, number>();
+      let since = new Map<string, number>();
       for (const { taints, pods, pauseMs, again } of steps) {
         clock.advance(pauseMs);
         const standing = taints.map(({ key, addedS }) => noExecute(key, { timeAdded: apiTime(zeroMs + addedS * S) }));
@@ -105,7 +118,11 @@ test("after any history each pod is asked for at the instant its last taints and
         review(standing, observed);
         if (again) review(structuredClone(standing), structuredClone(observed));
         due.clear();
-        const model = standing.map((each, index) => ({ taint: each, since: (taints[index]?.addedS ?? 0) * S }));
+        // What stands keeps its beginning; a new taint's stamp is believed unless it is ahead of its first sight.
+        const nowMs = clock.monotonicMs();
+        const startOf = (addedMs: number) => (addedMs > nowMs + S ? nowMs : addedMs);
+        since = new Map(taints.map(({ key, addedS }) => [key, since.get(key) ?? startOf(addedS * S)]));
+        const model = standing.map((each) => ({ taint: each, since: since.get(each.key) ?? 0 }));
         for (const { uid, tolerations } of observed) {
           const eviction = evictionOf(model, tolerations, -zeroMs, { comparisonOperators: false });
           if (eviction !== null) due.set(uid, eviction.at);

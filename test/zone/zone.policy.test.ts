@@ -202,6 +202,12 @@ describe("taking a zone over", () => {
     expect(newestTaintAt([observedNode("none")])).toBeNull();
   });
 
+  test("the last turn is dated by what is written down where the stamp does not say it", () => {
+    const taintsSeenAt = { [`${UNREACHABLE}:NoExecute`]: Date.UTC(2026, 0, 1) };
+    const taints = [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:05:00Z" })];
+    expect(newestTaintAt([observedNode("a", { taints, taintsSeenAt })])).toBe(Date.UTC(2026, 0, 1, 0, 0, 1));
+  });
+
   test("a judgement that contradicts the API is noticed: another status, another uid, another zone, counted or not", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     const judged = judgedNode("a", { ready: "Unknown" });

@@ -1,0 +1,205 @@
+/**
+ * Scenarios of NoExecute taints whose `timeAdded` is wrong: by hand, by a foreign controller, by a clock that is off.
+ */
+import { describe, expect, test } from "vitest";
+import type { ServiceName } from "../../protocols/ports.ts";
+import { apiTime } from "../../services/runtime/api-time.ts";
+import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
+import type { StartOptions, VirtualProcess } from "../support/virtual-cluster.ts";
+
+const S = 1000;
+const MINUTE = 60 * S;
+const NODE = "a-0";
+const STARTS = "vigil.v1/taints-seen";
+/** How much later than it is due a pod may go; it takes a read and two writes. */
+const LATE_MS = S;
+/** What a deadline may move by. */
+const MOVED_MS = S;
+
+const tolerating = (key: string, tolerationSeconds: number) => ({
+  key,
+  operator: "Exists",
+  effect: "NoExecute",
+  tolerationSeconds,
+});
+
+/** Five nodes, the first with a pod that tolerates maintenance for a minute and our taints for five. */
+function cluster(): EvictionWorld {
+  const world = new EvictionWorld({ pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
+  world.addZone("a", 5);
+  const tolerations = [["maintenance", 60] as const, [NOT_READY, 300] as const, [UNREACHABLE, 300] as const];
+  world.addTolerantPod(
+    NODE,
+    "pod",
+    tolerations.map(([key, seconds]) => tolerating(key, seconds)),
+  );
+  return world;
+}
+
+/** Sets the maintenance taint with a stamp so far from now. */
+function maintain(world: EvictionWorld, aheadMs: number): void {
+  const timeAdded = apiTime(world.clock.wallMs() + aheadMs);
+  world.taint(NODE, [{ key: "maintenance", effect: "NoExecute", timeAdded }]);
+}
+
+function annotation(world: EvictionWorld): string | undefined {
+  const annotations = world.read({ kind: "Node", namespace: "", name: NODE })?.metadata.annotations;
+  return (annotations as Record<string, string> | undefined)?.[STARTS];
+}
+
+/** Asserts that the pod goes when it is due, give or take what a deadline may move by. */
+function expectGone(world: EvictionWorld, dueMs: number): void {
+  expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(dueMs - MOVED_MS);
+  expect(world.deletedAt("pod")).toBeLessThanOrEqual(dueMs + MOVED_MS + LATE_MS);
+}
+
+const DAY = 24 * 60 * MINUTE;
+const STAMPS: readonly (readonly [string, number])[] = [
+  ["in 1970", -56 * 365 * DAY],
+  ["ten minutes ago", -10 * MINUTE],
+  ["in ten minutes", 10 * MINUTE],
+  ["in 2099", 73 * 365 * DAY],
+];
+
+describe("a taint set by hand", () => {
+  test.each(STAMPS)("that says it was added %s counts from when it appeared", (_what, aheadMs) => {
+    const world = cluster();
+    world.run();
+    world.advance(10 * MINUTE);
+    maintain(world, aheadMs);
+    const appearedMs = world.clock.monotonicMs();
+    world.advance(3 * MINUTE);
+    expectGone(world, appearedMs + MINUTE);
+  });
+
+  test.each(STAMPS)("that says it was added %s counts from when it appeared, over a restart too", (_what, aheadMs) => {
+    const world = cluster();
+    world.run();
+    world.advance(10 * MINUTE);
+    maintain(world, aheadMs);
+    const appearedMs = world.clock.monotonicMs();
+    world.advance(20 * S);
+    world.crash(10 * S);
+    world.advance(3 * MINUTE);
+    expectGone(world, appearedMs + MINUTE);
+  });
+
+  test("that says when it was added has nothing written down beside it", () => {
+    const world = cluster();
+    world.run();
+    world.advance(10 * MINUTE + 300);
+    maintain(world, 0);
+    world.advance(30 * S);
+    expect(annotation(world)).toBeUndefined();
+  });
+
+  test.each([
+    ["in 2099 counts from first sight", 73 * 365 * DAY, 30 * S],
+    ["ten minutes ago counts from then", -10 * MINUTE, -10 * MINUTE],
+    ["before its node was created counts from its creation", -DAY, -15 * MINUTE],
+  ])("before Vigil began, that says it was added %s", (_what, aheadMs, sinceMs) => {
+    const world = cluster();
+    world.addTolerantPod(NODE, "patient", [tolerating("maintenance", 3600)]);
+    world.advance(15 * MINUTE);
+    maintain(world, aheadMs);
+    const addedMs = world.clock.monotonicMs();
+    world.advance(30 * S);
+    world.run();
+    world.advance(2 * 60 * MINUTE);
+    const dueMs = Math.max(addedMs + sinceMs, 0) + 60 * MINUTE;
+    expect(world.deletedAt("patient")).toBeGreaterThanOrEqual(dueMs - MOVED_MS);
+    expect(world.deletedAt("patient")).toBeLessThanOrEqual(dueMs + MOVED_MS + LATE_MS);
+  });
+});
+
+describe("a taint that a foreign controller stamps again every three seconds", () => {
+  /** Stamps for so long what stands, so far ahead of the time it is. */
+  const stampOn = (world: EvictionWorld, forMs: number, aheadMs: number): void => {
+    for (let passedMs = 0; passedMs < forMs; passedMs += 3 * S) {
+      maintain(world, aheadMs);
+      world.advance(3 * S);
+    }
+  };
+
+  test.each([
+    ["with the time it is", 0],
+    ["with a time long past", -10 * MINUTE],
+    ["with a time to come", 10 * MINUTE],
+  ])("%s has its pods go when they would have gone", (_what, aheadMs) => {
+    const world = cluster();
+    world.run();
+    world.advance(10 * S);
+    maintain(world, 0);
+    stampOn(world, 3 * MINUTE, aheadMs);
+    expectGone(world, 10 * S + MINUTE);
+  });
+
+  test.each([
+    ["with the time it is", 0],
+    ["with a time long past", -10 * MINUTE],
+    ["with a time to come", 10 * MINUTE],
+  ])("%s has its pods go then over a restart of all processes too", (_what, aheadMs) => {
+    const world = cluster();
+    const process = world.start(EVICTING, { member: "first" });
+    world.advance(10 * S);
+    maintain(world, 0);
+    stampOn(world, 21 * S, aheadMs);
+    process.kill();
+    stampOn(world, 9 * S, aheadMs);
+    world.start(EVICTING, { member: "second" });
+    stampOn(world, 2 * MINUTE, aheadMs);
+    expectGone(world, 10 * S + MINUTE);
+  });
+});
+
+/** Starts each service in a process of its own, with clocks that are so far ahead; right where nothing is said. */
+function startApart(world: EvictionWorld, aheadMs: Partial<Record<ServiceName, number>>, run = ""): VirtualProcess[] {
+  return Object.entries(EVICTING).map(([name, service]) => {
+    const wallAheadMs = aheadMs[name as ServiceName] ?? 0;
+    const options: StartOptions = { member: `${name}${run}`, wallAheadMs };
+    return world.start({ [name]: service }, options);
+  });
+}
+
+const OFF = 300 * S;
+const CLOCKS: readonly (readonly [string, Partial<Record<ServiceName, number>>])[] = [
+  ["a node-writer that is 300 s ahead", { "node-writer": OFF }],
+  ["a node-writer that is 300 s behind", { "node-writer": -OFF }],
+  ["an observer that is 300 s ahead", { observer: OFF }],
+];
+
+describe("clocks of processes that differ", () => {
+  test.each(CLOCKS)("with %s pods go in time", (_what, aheadMs) => {
+    const world = cluster();
+    startApart(world, aheadMs);
+    world.advance(MINUTE);
+    world.silence([NODE]);
+    world.advance(9 * MINUTE);
+    expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
+  });
+
+  test.each(CLOCKS)("with %s pods go in time over a restart of all", (_what, aheadMs) => {
+    const world = cluster();
+    const processes = startApart(world, aheadMs);
+    world.advance(MINUTE);
+    world.silence([NODE]);
+    world.advance(2 * MINUTE);
+    for (const process of processes) process.kill();
+    world.advance(10 * S);
+    startApart(world, aheadMs, "-again");
+    world.advance(9 * MINUTE);
+    expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
+  });
+
+  test.each(CLOCKS)("with %s a countdown runs on over a swap", (_what, aheadMs) => {
+    const world = cluster();
+    startApart(world, aheadMs);
+    world.advance(MINUTE);
+    world.kubelet(NODE).report("Ready", "False");
+    world.advance(2 * MINUTE);
+    world.silence([NODE]);
+    world.advance(9 * MINUTE);
+    expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
+    expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
+  });
+});

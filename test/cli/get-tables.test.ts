@@ -116,6 +116,11 @@ describe("the fleet", () => {
         "a        60 s   128 of 128   1 ms   7c1f3a52   ok    node,zone\n",
     );
   });
+
+  test("is told with what a member leaves to others, and since when it does not reach the API server", () => {
+    const cutOff = { ...member("a", ["node"]), unableSince: NOW - 90_000, withheld: ["observer", "ledger"] };
+    expect(shownIn(MEMBERS, withShards([cutOff]))).toContain("unreachable for 90 s   node (not observer,ledger)\n");
+  });
 });
 
 test("an explanation is its sentences and, after them, what led there and to which object it happened", () => {

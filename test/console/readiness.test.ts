@@ -1,7 +1,13 @@
 /** The decision whether a process is ready, and the words a probe is answered in. */
 import { describe, expect, test } from "vitest";
 import type { SightReport } from "../../protocols/status.ts";
-import { type Check, probeAnswer, readinessOf, type Vitals } from "../../services/console/readiness.policy.ts";
+import {
+  type Check,
+  probeAnswer,
+  reachabilityCheck,
+  readinessOf,
+  type Vitals,
+} from "../../services/console/readiness.policy.ts";
 
 const OPEN: SightReport = {
   shards: 64,
@@ -40,6 +46,16 @@ describe("a process", () => {
       "cache-pods": "not told yet",
       eyes: "no pulse from the observer yet",
     });
+  });
+
+  test("is not ready while it does not reach the API server, and says for how long and why", () => {
+    const report = { able: true, isFailing: false, failingForMs: 0, problem: "" };
+    expect(reachabilityCheck(report)).toEqual({ name: "api", problem: null });
+    const failing = { ...report, isFailing: true, failingForMs: 8_000, problem: "connect ECONNREFUSED" };
+    expect(reachabilityCheck(failing)).toEqual({ name: "api", problem: null });
+    const unable = { ...failing, able: false, failingForMs: 12_400 };
+    const problem = "requests have failed for 12 s: connect ECONNREFUSED";
+    expect(reachabilityCheck(unable)).toEqual({ name: "api", problem });
   });
 
   test("is not ready when it says so itself", () => {

@@ -42,6 +42,7 @@ export class FleetWorld {
   readonly #folder = mkdtempSync(join(tmpdir(), "vigil-fleet-world-"));
   readonly #nodes: ReadonlyMap<string, string>;
   readonly #fallen = new Set<string>();
+  readonly #kubeconfigs = new Map<string, string>();
   readonly #hollow: HollowNodes;
   #front: HttpFront | null = null;
 
@@ -81,9 +82,23 @@ export class FleetWorld {
     }
   }
 
+  /** The port of the API server. Throws before the world has begun. */
+  get apiPort(): number {
+    if (this.#front === null) throw new Error("the API is not served yet");
+    return Number(new URL(this.#front.url).port);
+  }
+
+  /** Lets a member that is started later reach the API server at another port of this machine. */
+  lead(member: string, port: number): void {
+    const path = join(this.#folder, `kubeconfig-${member}`);
+    writeFileSync(path, kubeconfigOf("fleet", `http://127.0.0.1:${port}`));
+    this.#kubeconfigs.set(member, path);
+  }
+
   /** Starts a process of the fleet, with flags of its own, and waits until it runs. */
   async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
-    const where = [`--kubeconfig=${join(this.#folder, "kubeconfig")}`, `--nats=${nats}`, `--member=${member}`];
+    const kubeconfig = this.#kubeconfigs.get(member) ?? join(this.#folder, "kubeconfig");
+    const where = [`--kubeconfig=${kubeconfig}`, `--nats=${nats}`, `--member=${member}`];
     const vigil = new VigilProcess(["run", ...where, "--log-format=json", ...this.#options.flags, ...flags]);
     this.members.set(member, vigil);
     await vigil.says("running");

@@ -57,13 +57,7 @@ export type FaultClass = (typeof FAULT_CLASSES)[number];
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
 /** Classes that are drawn only on request, because faults that they find are not repaired yet. */
-export const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>([
-  "apiCuts",
-  "standstills",
-  "slowApi",
-  "wrongClocks",
-  "foreignTaints",
-]);
+export const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>(["wrongClocks", "foreignTaints"]);
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
 export type ZoneLabels = "stable" | "beta" | "none";

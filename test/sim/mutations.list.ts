@@ -33,8 +33,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "deadline from now",
     file: "services/taint-manager/tainted-node.ts",
-    from: "this.#taints = knownTaints(node, this.#taints, now);",
-    to: "this.#taints = knownTaints(node, this.#taints, now).map((k) => ({ ...k, since: now.monotonicMs }));",
+    from: "this.#taints = knownTaints(node, this.#taints, { ...now, ...seen });",
+    to:
+      "this.#taints = knownTaints(node, this.#taints, { ...now, ...seen })" +
+      ".map((k) => ({ ...k, since: now.monotonicMs }));",
   },
   {
     name: "name instead of UID",

@@ -78,9 +78,9 @@ describe.each(lives)("%s", (_what, pass) => {
     const k1 = { key: "k1", effect: "NoExecute", timeAdded: "2026-01-01T00:00:15Z" };
     const k2 = { key: "k2", value: "v", effect: "NoExecute", timeAdded: "2026-01-01T00:00:20Z" };
     const rows: [name: string, tolerations: Toleration[], endMs: number | undefined][] = [
-      ["none", [], 20 * S],
-      ["zero", [exists("k1", 0), exists("k2")], 20 * S],
-      ["negative", [exists("k1", -5), exists("k2")], 20 * S],
+      ["none", [], 15 * S],
+      ["zero", [exists("k1", 0), exists("k2")], 15 * S],
+      ["negative", [exists("k1", -5), exists("k2")], 15 * S],
       ["first", [exists("k1", 20), exists("k1"), exists("k2")], 35 * S],
       ["forever-first", [exists("k1"), exists("k1", 20), exists("k2")], undefined],
       ["least", [exists("k1"), exists("k2", 60)], 80 * S],
@@ -91,7 +91,9 @@ describe.each(lives)("%s", (_what, pass) => {
       ["other-effect", [exists("k1"), { key: "k2", operator: "Exists", effect: "NoSchedule" }], 20 * S],
     ];
     for (const [name, tolerations] of rows) world.addTolerantPod("a-0", name, tolerations);
-    world.advance(10 * S);
+    world.advance(5 * S);
+    world.taint("a-0", [k1]);
+    world.advance(5 * S);
     world.taint("a-0", [k1, k2]);
     world.advance(8 * S);
     pass(world, 4 * S);

@@ -229,9 +229,11 @@ export class Observer {
   #armPulse(): Timer {
     const { clock, profile } = this.#io;
     const pauseMs = pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs);
-    this.#pulseDueMs = clock.monotonicMs() + pauseMs;
+    const dueMs = clock.monotonicMs() + pauseMs;
+    this.#pulseDueMs = dueMs;
     return clock.after(pauseMs, () => {
       this.#noteStandstill();
+      if (this.#awakeSinceMs >= dueMs) this.#listAgain();
       this.#pulseTimer = this.#armPulse();
       this.#flush();
       this.#tellPulses();
@@ -251,6 +253,11 @@ export class Observer {
     this.#pulseDueMs = nowMs;
     this.#awakeSinceMs = nowMs;
     log.warn("this process stood still: silence counts from now", { lateMs: Math.round(lateMs) });
+  }
+
+  /** A connection that stood still for so long may be dead, or bring its backlog only slowly: nothing shows which. */
+  #listAgain(): void {
+    for (const watch of this.#watches) watch.relist("this process stood still");
   }
 
   #tellPulses(): void {

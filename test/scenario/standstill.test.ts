@@ -102,6 +102,24 @@ test("an observer that stood still never says again that it saw before, though i
   expect(Math.max(...excessMs)).toBeLessThan(1);
 });
 
+test("an observer that stood still lists everything again, because its watches may have broken unnoticed", () => {
+  const world = split();
+  const listed: string[] = [];
+  world.api.faults.add({
+    fault: { kind: "latency" },
+    when: ({ verb, resource }) => {
+      if (verb === "list") listed.push(resource.plural);
+      return false;
+    },
+  });
+  world.stopFor(["observer"], 8 * S);
+  world.advance(AFTERWARDS_MS);
+  expect(listed).toEqual([]);
+  world.stopFor(["observer"], 12 * S);
+  world.advance(1 * S);
+  expect(listed.toSorted()).toEqual(["leases", "nodes", "pods"]);
+});
+
 test("processes that all stand still together say nothing false", () => {
   const world = split();
   world.stopFor(SPLIT, 65 * S, "b-1");

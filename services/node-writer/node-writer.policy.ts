@@ -88,7 +88,7 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
     };
   }
   const before = live === null ? ask.taints : live.taints;
-  const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)));
+  const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)) && !isOpposite(taint, ask.add));
   const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
   if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
   const removed = before.filter((taint) => !kept.includes(taint));
@@ -151,6 +151,14 @@ function swapAnnotation(
   const swap = added.some(isSwappable) ? swapOf(replaced, seen, at) : null;
   if (swap === null && seen.taintSwap === undefined) return {};
   return { annotations: { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) } };
+}
+
+/**
+ * Whether a taint is the opposite of one that is added, not-ready of unreachable or the reverse. It goes even if the
+ * asker had not seen it, because a node never carries both (L20).
+ */
+function isOpposite(taint: TaintId, added: readonly TaintId[]): boolean {
+  return isSwappable(taint) && added.some((id) => isSwappable(id) && !isSame(id, taint));
 }
 
 function isEviction({ effect }: TaintId): boolean {

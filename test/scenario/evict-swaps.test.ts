@@ -211,3 +211,18 @@ test("a pod bound under the first taint counts from then, after a restart and ho
   world.advance(600 * S);
   expectGone(world, "late", 100 * S + 300 * S);
 });
+
+test("a turn takes the opposite taint away that somebody put there unseen: a node never carries both", () => {
+  const world = new EvictionWorld();
+  world.addZone("a", 5);
+  world.run();
+  world.advance(FIRST_MS);
+  // The first of the two spends the token, so that the other waits for ten seconds.
+  world.kubelet("a-1").report("Ready", "False");
+  world.kubelet(NODE).report("Ready", "False");
+  world.advance(5 * S);
+  world.api.faults.silenceWatches("nodes");
+  world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute" }]);
+  world.advance(10 * S);
+  expect(world.taints(NODE).filter((taint) => taint.endsWith(":NoExecute"))).toEqual([`${NOT_READY}:NoExecute`]);
+});

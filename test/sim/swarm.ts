@@ -56,8 +56,6 @@ export type FaultClass = (typeof FAULT_CLASSES)[number];
 
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
-/** Classes that are drawn only on request, because faults that they find are not repaired yet. */
-export const ON_REQUEST: ReadonlySet<FaultClass> = new Set<FaultClass>(["wrongClocks", "foreignTaints"]);
 
 /** How a zone's nodes are labelled: with stable labels, beta labels, or none. */
 export type ZoneLabels = "stable" | "beta" | "none";
@@ -137,7 +135,7 @@ function classesUpTo({ upTo }: DrawOptions): readonly FaultClass[] {
 function drawFaults(chance: Chance, options: DrawOptions): Set<FaultClass> {
   const isDrawn = (name: FaultClass, index: number): boolean => {
     const share = index <= FAULT_CLASSES.indexOf(LAST_COMMON_CLASS) ? COMMON_SHARE : RARE_SHARE;
-    return !ON_REQUEST.has(name) && chance(`fault/${name}`)() < share;
+    return chance(`fault/${name}`)() < share;
   };
   return new Set([...classesUpTo(options).filter(isDrawn), ...(options.with ?? [])]);
 }

@@ -1,5 +1,5 @@
 /** Lines of text asked and answered over a socket file that only its owner can reach. It reads no line. */
-import { chmod, unlink } from "node:fs/promises";
+import { chmod, lstat, unlink } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 
 /** A socket that answers lines. */
@@ -12,15 +12,22 @@ const LINE_LENGTH_MAX = 1_048_576;
 
 /**
  * Answers each line that comes in on the socket at `path`. A socket left behind by a process that is gone is replaced.
- * Rejects when another process answers there.
+ * Rejects when another process answers there, or when the path is that of a file that is not a socket.
  */
 export async function answerLines(path: string, answer: (line: string) => string): Promise<LineSocket> {
   if (await isAnswered(path)) throw new Error(`${path}: another process answers there`);
-  await unlink(path).catch(() => undefined);
+  await removeSocket(path);
   const server = createServer((socket) => serve(socket, answer));
   await listening(server, path);
   await chmod(path, 0o600);
   return { close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+async function removeSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return;
+  if (!found.isSocket()) throw new Error(`${path}: is not a socket, name another path`);
+  await unlink(path);
 }
 
 /** Sends one line and resolves with the line answered. Rejects with what went wrong. */

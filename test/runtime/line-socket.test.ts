@@ -1,6 +1,6 @@
 /** Lines asked and answered over a socket in the file system. */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { createConnection } from "node:net";
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -32,6 +32,26 @@ test("only the owner can reach the socket", async () => {
 test("a second process is told that the first one answers", async () => {
   const socket = await answerLines(path, (line) => line);
   await expect(answerLines(path, (line) => line)).rejects.toThrow(`${path}: another process answers there`);
+  await socket.close();
+});
+
+test("a file that is not a socket is left as it is, also behind a link", async () => {
+  const file = join(folder, "notes");
+  writeFileSync(file, "kept");
+  symlinkSync(file, path);
+  for (const taken of [file, path]) {
+    await expect(answerLines(taken, (line) => line)).rejects.toThrow(`${taken}: is not a socket, name another path`);
+  }
+  expect(readFileSync(path, "utf8")).toBe("kept");
+});
+
+test("a socket that a killed process left behind is replaced", async () => {
+  const left = createServer();
+  await new Promise<void>((resolve) => left.listen(join(folder, "left"), resolve));
+  renameSync(join(folder, "left"), path);
+  await new Promise((resolve) => left.close(resolve));
+  const socket = await answerLines(path, (line) => line);
+  expect(await askLine(path, "x")).toBe("x");
   await socket.close();
 });
 

@@ -10,7 +10,7 @@ export interface Permissions {
 }
 
 /** What an inspector may hear, by kind of message; it may say nothing. */
-const INSPECTED_KINDS = ["observed", "judged", "done"];
+const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
 
 /** Readers of the table that are part of every process, whatever it runs. */
 const IN_EVERY_PROCESS = ["fleet", "console"];

@@ -1,6 +1,7 @@
 /** The command line: finds the verb, answers --help, and turns problems into one line and an exit code. */
 import { nearest } from "../runtime/config.suggest.ts";
 import { ConfigProblem } from "../runtime/config.value.ts";
+import { printable } from "../runtime/printable.ts";
 import { ExitCode } from "./exit-code.ts";
 import { overview, verbHelp } from "./help.ts";
 import { Failure, type Host, type Verb } from "./verb.ts";
@@ -21,7 +22,7 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
   } catch (problem) {
     if (problem instanceof ConfigProblem) return usageProblem(problem.message, host);
     if (!(problem instanceof Failure)) throw problem;
-    host.warn(`vigil: ${problem.message}\n`);
+    host.warn(`vigil: ${printable(problem.message)}\n`);
     return ExitCode.failed;
   }
 }
@@ -47,6 +48,6 @@ function unknownVerb(word: string): string {
 }
 
 function usageProblem(problem: string, host: Host): number {
-  host.warn(`vigil: ${problem}\n`);
+  host.warn(`vigil: ${printable(problem)}\n`);
   return ExitCode.usage;
 }

@@ -73,7 +73,7 @@ export async function openFleetEar(
     members: async () => {
       const members = await hear();
       if (members.length > 0 || refusals[0] === undefined) return members;
-      throw new Failure(`${refusals[0]}: give it the key of a process of the fleet, with --nats-nkey`);
+      throw new Failure(`${refusals[0]}: give it the key of the inspector, with --nats-nkey`);
     },
     close: () => transport.close(),
   };

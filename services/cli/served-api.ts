@@ -1,5 +1,4 @@
 /** An embedded API put on a socket without access control, with the kubeconfig that kubectl needs for it. */
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ApiServer } from "../apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../apiserver/http-front.ts";
@@ -20,24 +19,35 @@ export const SERVED_API_SETTINGS = {
   writeKubeconfig: {
     unit: "text",
     flag: "write-kubeconfig",
-    standard: join(tmpdir(), "vigil.kubeconfig"),
-    meaning: "Kubeconfig file to write for kubectl.",
+    standard: "",
+    meaning: "Kubeconfig file to write for kubectl; without it one in a new temporary folder of your own.",
     example: "play.kubeconfig",
   } as Setting<string>,
 } as const;
 
-/** Serves an embedded API and writes a kubeconfig for it. Throws a Failure when either cannot be done. */
+/** An embedded API that is served. */
+export interface ServedApi {
+  readonly front: HttpFront;
+  /** The file that was written for kubectl. */
+  readonly kubeconfig: string;
+}
+
+/**
+ * Serves an embedded API and writes a kubeconfig for it. Without a path it lies where nobody else could have put a file
+ * or a link before. Throws a Failure when either cannot be done.
+ */
 export async function serveApi(
   apiserver: ApiServer,
   { listen: address, writeKubeconfig }: ValuesOf<typeof SERVED_API_SETTINGS>,
   host: Host,
-): Promise<HttpFront> {
+): Promise<ServedApi> {
   const { host: bound, port } = parseAddress(address, "listen");
   const front = await listen(apiserver, { host: bound === "" ? "0.0.0.0" : bound, port }).catch((error: Error) => {
     throw new Failure(`--listen=${address}: ${listenProblem(error)}`);
   });
-  writeNamedFile(host, "write-kubeconfig", writeKubeconfig, kubeconfigOf("vigil", front.url));
-  return front;
+  const kubeconfig = writeKubeconfig === "" ? join(host.makeFolder(), "vigil.kubeconfig") : writeKubeconfig;
+  writeNamedFile(host, "write-kubeconfig", kubeconfig, kubeconfigOf("vigil", front.url));
+  return { front, kubeconfig };
 }
 
 /** A kubeconfig with one context, `name`. It holds no token, because kubectl sends none over plain HTTP. */

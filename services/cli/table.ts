@@ -1,12 +1,14 @@
 /** Tables as kubectl prints them: columns as wide as they need, three spaces between. */
 
+import { printable } from "../runtime/printable.ts";
+
 /** The columns of a table that is printed bit by bit: they grow with their cells and never shrink. */
 export class Columns {
   #widths: readonly number[] = [];
 
   /** Rows as text, one line each, wide enough for all rows up to these. An empty cell is shown as `-`. */
   lines(rows: readonly (readonly string[])[]): string {
-    const shown = rows.map((row) => row.map((cell) => (cell === "" ? "-" : cell)));
+    const shown = rows.map((row) => row.map((cell) => (cell === "" ? "-" : printable(cell))));
     for (const row of shown) this.#widths = row.map((cell, column) => Math.max(cell.length, this.#widths[column] ?? 0));
     return shown
       .map(

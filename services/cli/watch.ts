@@ -1,5 +1,6 @@
 /** Asks again and again, and tells what has changed. It survives a source that cannot be asked for a while. */
 import type { Clock } from "../../protocols/ports.ts";
+import { printable } from "../runtime/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Failure, type Host, pause } from "./verb.ts";
 import { type Answer, type Change, compared, type Rows } from "./watch.policy.ts";
@@ -40,7 +41,7 @@ export async function watchRows<R>(
     const answer = await ask().catch((problem: unknown) => {
       if (host.stopped.aborted) return null;
       if (first || !(problem instanceof Failure)) throw problem;
-      if (!lost) host.warn(`vigil: ${problem.message}; asking on\n`);
+      if (!lost) host.warn(`vigil: ${printable(problem.message)}; asking on\n`);
       lost = true;
       return null;
     });

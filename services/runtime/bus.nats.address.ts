@@ -28,12 +28,25 @@ export function readNatsAddresses(addresses: readonly string[]): NatsAddress {
   };
 }
 
+/** What stands in an address in place of its credentials where it is shown. */
+const HIDDEN = "***";
+
+/** The address as it may be shown: without its user, password or token. */
+export function shownNatsAddress(address: string): string {
+  const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)?(.*)$/is.exec(address) ?? [];
+  return rest.includes("@") ? `${scheme}${HIDDEN}@${rest.slice(rest.lastIndexOf("@") + 1)}` : address;
+}
+
 function readOne(address: string): URL {
   const text = address.includes("://") ? address : `nats://${address}`;
   const url = URL.parse(text);
   if (url === null || !SCHEMES.includes(url.protocol) || url.hostname === "" || !/^\/?$/.test(url.pathname)) {
-    const shown = address.replace(/\/\/.*@/, "//***@");
-    throw new Error(`NATS server ${JSON.stringify(shown)}: write it as nats://host:4222 or tls://host:4222`);
+    const shown = JSON.stringify(shownNatsAddress(address));
+    throw new Error(`NATS server ${shown}: write it as nats://host:4222 or tls://host:4222`);
+  }
+  if (url.username === HIDDEN && url.password === "") {
+    const fix = `put its credentials in place of ${HIDDEN}, which --print-config shows instead of them`;
+    throw new Error(`NATS server ${JSON.stringify(address)}: ${fix}`);
   }
   return url;
 }
@@ -47,7 +60,7 @@ function plainOf({ protocol, host }: URL, part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (cause) {
-    const shown = JSON.stringify(`${protocol}//***@${host}`);
+    const shown = JSON.stringify(`${protocol}//${HIDDEN}@${host}`);
     throw new Error(`NATS server ${shown}: write % in its user, password or token as %25`, { cause });
   }
 }

@@ -1,6 +1,6 @@
 /** The configuration of `vigil run`: flags over file over defaults. Reading files is left to the caller. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
-import { readNatsAddresses } from "./bus.nats.address.ts";
+import { readNatsAddresses, shownNatsAddress } from "./bus.nats.address.ts";
 import { fieldOf, parseConfigFile } from "./config.file.ts";
 import { type Alias, parseFlags } from "./config.flags.ts";
 import { FEATURE_GATES, readFeatureGates } from "./config.gates.ts";
@@ -110,9 +110,13 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
   return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
 }
 
-/** The configuration as a file that --config reads, each field under its meaning. */
+/**
+ * The configuration as a file that --config reads, each field under its meaning. Credentials in addresses are hidden;
+ * a file with such an address is refused until they are filled in.
+ */
 export function printConfig({ process, profile }: Config): string {
-  const values: Readonly<Record<string, SettingValue>> = { ...process, ...profile };
+  const shown = { ...process, nats: process.nats.map(shownNatsAddress) };
+  const values: Readonly<Record<string, SettingValue>> = { ...shown, ...profile };
   return Object.entries(FILE_SETTINGS)
     .map(([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`)
     .join("");

@@ -4,6 +4,7 @@
  */
 import { destination, type Logger, pino } from "pino";
 import type { Log } from "../../protocols/ports.ts";
+import { printable } from "./printable.ts";
 
 /** How much is logged. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -89,12 +90,20 @@ function maskUrls(text: string): string {
 function textOf(line: string): string {
   const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const clockTime = String(time).slice(11, 23);
-  const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${fieldText(value)}`);
-  return `${clockTime} ${String(level).toUpperCase().padEnd(5)} ${String(message)}${shown.join("")}\n`;
+  const shown = Object.entries(fields).map(([name, value]) => ` ${printable(name)}=${fieldText(value)}`);
+  return `${clockTime} ${String(level).toUpperCase().padEnd(5)} ${printable(String(message))}${shown.join("")}\n`;
 }
 
 function fieldText(value: unknown): string {
-  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
-  if (typeof value === "object" && value !== null && "stack" in value) return `\n${String(value.stack)}`;
-  return JSON.stringify(value);
+  if (typeof value === "string") return printable(/^[^\s"=]+$/.test(value) ? value : JSON.stringify(value));
+  if (typeof value === "object" && value !== null && "stack" in value) return stackText(String(value.stack));
+  return printable(JSON.stringify(value));
+}
+
+/** Indented, so that no line of a stack looks like one of the log. */
+function stackText(stack: string): string {
+  return stack
+    .split("\n")
+    .map((line) => `\n    ${printable(line)}`)
+    .join("");
 }

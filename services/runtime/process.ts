@@ -1,6 +1,7 @@
 /** The process as its environment gave it: its streams, its files and its end. The only place that reads them. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
 
 /** The process as the command line sees it. */
 export interface ProcessPort {
@@ -21,6 +22,8 @@ export interface ProcessPort {
   readFile(path: string): string;
   /** Writes a text file that only its owner can read. Throws the file system's Error. */
   writeFile(path: string, text: string): void;
+  /** Makes a temporary folder that only its owner can enter, under a name nobody can guess. */
+  makeFolder(): string;
   /** Aborted when the process is asked to end (SIGTERM, SIGINT); asked a second time, it ends at once. */
   readonly stopped: AbortSignal;
 }
@@ -49,6 +52,7 @@ export function thisProcess(): ProcessPort {
     wallMs: () => Date.now(),
     readFile: (path) => readFileSync(path, "utf8"),
     writeFile: (path, text) => writeFileSync(path, text, { mode: 0o600 }),
+    makeFolder: () => mkdtempSync(join(tmpdir(), "vigil-")),
     stopped: stopSignal(),
   };
 }

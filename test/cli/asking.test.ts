@@ -61,6 +61,42 @@ test.each([
   );
 });
 
+describe("control characters of the cluster reach no terminal", () => {
+  const evil = "n1\u001b]0;owned\u0007\r\nvigil: all is well";
+  const shown = "n1\\x1b]0;owned\\x07\\r\\nvigil: all is well";
+
+  test("in an explanation", async () => {
+    const object = { kind: "Node", namespace: "", name: evil, uid: "u" };
+    const explanation = { sentences: [`Node ${evil} is ready.`], timeline: [{ at: 0, object, text: evil, times: 1 }] };
+    const server = await consoleThat((_, response) => response.end(JSON.stringify(explanation)));
+    const host = fakeHost();
+    expect(await runCommandLine(["explain", "node", "n1", server], host)).toBe(0);
+    expect(host.out().split("\n")).toEqual([
+      `Node ${shown} is ready.`,
+      "",
+      "What led there:",
+      `  1970-01-01T00:00:00Z  node ${shown} ${shown}`,
+      "",
+    ]);
+  });
+
+  test("in a table", async () => {
+    const node = { name: evil, readiness: "ready", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
+    const answer = { counts: { ready: 1 }, nodes: [node] };
+    const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
+    const host = fakeHost();
+    expect(await runCommandLine(["get", "nodes", server], host)).toBe(0);
+    expect(host.out().split("\n")).toEqual([expect.stringMatching(/^NODE /), expect.stringContaining(shown), ""]);
+  });
+
+  test("in an error of the console", async () => {
+    const server = await consoleThat((_, response) => response.writeHead(404).end(JSON.stringify({ error: evil })));
+    const host = fakeHost();
+    expect(await runCommandLine(["explain", "node", "n1", server], host)).toBe(1);
+    expect(host.err()).toBe(`vigil: ${shown}\n`);
+  });
+});
+
 test("get zones over TLS from a console that speaks none ends with one line that says so", async () => {
   const server = await consoleThat((_, response) => response.end());
   const host = fakeHost();
@@ -70,6 +106,7 @@ test("get zones over TLS from a console that speaks none ends with one line that
 
 test.each([
   [["get", "node"], "get node: did you mean get nodes?"],
+  [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
   [["get"], "get: name one of zones, nodes, timers, fleet"],
   [["get", "zones", "--output-watch-events"], "--output-watch-events: has a meaning only with --watch"],
   [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, json, yaml; did you mean yaml?'],

@@ -133,7 +133,10 @@ describe("what was asked for properly but cannot be done is one line and exit co
     [["run", "--config=missing.yaml"], "vigil: --config=missing.yaml: no such file\n"],
     [["run", "--kubeconfig=/no/such/file"], /^vigil: kubeconfig \/no\/such\/file: .*no such file.*\n$/],
     [["get", "zones", "--server=http://127.0.0.1:1"], /^vigil: no console at http:\/\/127\.0\.0\.1:1: .*--listen.*\n$/],
-    [["apiserver", "--listen=127.0.0.1:0", "--write-kubeconfig="], "vigil: --write-kubeconfig=: no such file\n"],
+    [
+      ["apiserver", "--listen=127.0.0.1:0", "--write-kubeconfig=/nowhere/k"],
+      "vigil: --write-kubeconfig=/nowhere/k: no such file\n",
+    ],
     [["get", "fleet", "--nats=nats://127.0.0.1:1"], /^vigil: NATS at .* cannot be reached: .*\n$/],
   ])("%j", async (argv, err) => {
     const answer = await say(argv);

@@ -204,6 +204,25 @@ describe("asking for something else", () => {
     expect(parseRun(["--config=missing.yaml", "--help"], noFile).help).toBe(true);
   });
 
+  test.each([
+    ["nats://vigil:hunter2@nats:4222", "nats://***@nats:4222"],
+    ["nats://hunter2@nats:4222", "nats://***@nats:4222"],
+    ["vigil:hunter2@nats", "***@nats"],
+    ["tls://nats:4222", "tls://nats:4222"],
+  ])("--print-config shows --nats=%s as %s", (given, shown) => {
+    const printed = printConfig(run([`--nats=${given},b`]));
+    expect(printed).toContain(`nats: ["${shown}","b"]`);
+    expect(printed).not.toContain("hunter2");
+  });
+
+  test("a printed file is refused until its hidden credentials are filled in", () => {
+    const printed = printConfig(run(["--nats=nats://vigil:hunter2@nats:4222"]));
+    expect(problemOf(() => run(["--config=printed.yaml"], printed))).toBe(
+      '--nats: NATS server "nats://***@nats:4222": put its credentials in place of ***, ' +
+        "which --print-config shows instead of them",
+    );
+  });
+
   test("--print-config asks for the configuration", () => {
     expect(parseRun(["--print-config"], noFile).printConfig).toBe(true);
   });

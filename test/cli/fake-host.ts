@@ -32,9 +32,10 @@ export function fakeHost(files: Readonly<Record<string, string>> = {}): FakeHost
       return text;
     },
     writeFile(path, text) {
-      if (path === "") throw new Error("ENOENT: no such file, open ''");
+      if (path.startsWith("/nowhere/")) throw new Error(`ENOENT: no such file, open '${path}'`);
       held.set(path, text);
     },
+    makeFolder: () => "/tmp/vigil-made",
     stopped: stop.signal,
     out: () => printed.join(""),
     err: () => warned.join(""),

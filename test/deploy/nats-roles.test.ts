@@ -9,11 +9,13 @@ import { NATS_ROLES, permissionsOf, rolesConfig } from "../../deploy/nats/roles.
 import { MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { matches, patternOf, subjectOf } from "../../protocols/subjects.ts";
+import { runCommandLine } from "../../services/cli/command-line.ts";
 import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
 import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { fakeHost } from "../cli/fake-host.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats, natsServer } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
@@ -73,10 +75,10 @@ describe("the roles", () => {
     expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
   });
 
-  test("an inspector hears what is observed, judged and done, and says nothing", () => {
+  test("an inspector hears what is observed, judged and done, and the fleet, and publishes nothing", () => {
     expect(permissionsOf("inspector").publish).toEqual([]);
     const heard = TYPES.filter((type) => hearers(type).includes("inspector"));
-    expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done)\./.test(type)));
+    expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done|pulse)\./.test(type)));
   });
 
   test("every service may say and hear what the table says of it", () => {
@@ -152,6 +154,13 @@ describeWithEachNats("with the deployed roles", () => {
     expect(heard).toEqual(allowed.map(subjectFor));
     const refused = await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "subscription" });
     expect(refused).toBe(TYPES.length - allowed.length);
+  });
+
+  test("an inspector's key is enough for vigil get fleet", async () => {
+    const host = { ...fakeHost(), readFile: (path: string) => readFileSync(path, "utf8") };
+    const nkey = `--nats-nkey=${join(keys, "inspector.nk")}`;
+    expect(await runCommandLine(["get", "fleet", `--nats=${server.url}`, nkey], host)).toBe(0);
+    expect(host.err()).toContain("there are no members");
   });
 
   test("no role hears everything by a wildcard, or what is not Vigil's", async () => {

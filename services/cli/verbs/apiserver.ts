@@ -12,11 +12,15 @@ export const apiserverVerb: Verb = defineVerb({
   settings: SERVED_API_SETTINGS,
   examples: [
     { command: "vigil apiserver --listen=127.0.0.1:8001", does: "serves an empty cluster until it is interrupted" },
-    { command: "kubectl --kubeconfig=/tmp/vigil.kubeconfig get nodes", does: "looks at it from another terminal" },
+    {
+      command: "vigil apiserver --write-kubeconfig=vigil.kubeconfig",
+      does: "writes what kubectl needs to a known place",
+    },
   ],
   run: async (values, _words, host) => {
-    const front = await serveApi(new ApiServer({ clock: realClock(), random: systemRandom }), values, host);
-    host.print(`the API is at ${front.url}\nkubectl --kubeconfig=${values.writeKubeconfig} get nodes\n`);
+    const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });
+    const { front, kubeconfig } = await serveApi(apiserver, values, host);
+    host.print(`the API is at ${front.url}\nkubectl --kubeconfig=${kubeconfig} get nodes\n`);
     await untilStopped(host);
     await front.close();
     return 0;

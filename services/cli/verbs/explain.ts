@@ -2,6 +2,7 @@
 import type { Explanation, Subject } from "../../../protocols/status.ts";
 import { apiTime } from "../../runtime/api-time.ts";
 import { ConfigProblem } from "../../runtime/config.value.ts";
+import { printable } from "../../runtime/printable.ts";
 import { zoneTitleOf } from "../../runtime/zone-key.ts";
 import { askConsole, CONSOLE_SETTINGS } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -29,7 +30,7 @@ export function explanationText({ sentences, timeline }: Explanation): string {
     ({ at, object, text, times }) =>
       `  ${apiTime(at)}  ${nameOf(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,
   );
-  return [...sentences, ...(story.length === 0 ? [] : ["", "What led there:", ...story]), ""].join("\n");
+  return [...sentences, ...(story.length === 0 ? [] : ["", "What led there:", ...story]), ""].map(printable).join("\n");
 }
 
 function nameOf({ kind, namespace, name }: Subject): string {

@@ -1,6 +1,7 @@
 /** `vigil get`: what a running fleet knows of zones, nodes, countdowns and of itself. */
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
+import { shownNatsAddress } from "../../runtime/bus.nats.address.ts";
 import { formatDuration } from "../../runtime/config.duration.ts";
 import { NATS_SETTINGS } from "../../runtime/config.settings.ts";
 import { nearest } from "../../runtime/config.suggest.ts";
@@ -70,7 +71,8 @@ function refuseStray(topic: string, values: Values): void {
     const whose = takers.map((taker) => `get ${taker}`);
     const last = whose.pop();
     const who = whose.length === 0 ? `${last} takes` : `${whose.join(", ")} and ${last} take`;
-    throw new ConfigProblem(`get ${topic} --${flag}=${String(value)}: only ${who} it`);
+    const shown = name === "nats" ? values.nats.map(shownNatsAddress) : value;
+    throw new ConfigProblem(`get ${topic} --${flag}=${String(shown)}: only ${who} it`);
   }
   const { limit, watch, outputWatchEvents } = values;
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);

@@ -53,10 +53,10 @@ export const playgroundVerb: Verb = defineVerb({
     const clock = realClock();
     const log = createLog({ level: "error", format: "auto" });
     const playground = startPlayground({ clock, random: systemRandom, log });
-    const front = await serveApi(playground.apiserver, values, host);
+    const { front, kubeconfig } = await serveApi(playground.apiserver, values, host);
     const dashboard = await openConsole({ listen: values.console, flag: "console" }, playground.parts);
     showOn(dashboard, false, playground, host);
-    host.print(introduction(values.writeKubeconfig, dashboard?.url ?? null));
+    host.print(introduction(kubeconfig, dashboard?.url ?? null));
     const missing = await tell(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {
       host.print(`\nThe cluster stays up until you interrupt it.\n`);

@@ -1,0 +1,25 @@
+/** Shows where the kubeconfig of an embedded API is written, and for whom. */
+import { readFileSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
+import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { serveApi } from "../../services/cli/served-api.ts";
+import { realClock } from "../../services/runtime/clock.real.ts";
+import { thisProcess } from "../../services/runtime/process.ts";
+import { systemRandom } from "../../services/runtime/random.ts";
+import { fakeHost } from "./fake-host.ts";
+
+test("without a path each run writes its kubeconfig where nobody else can enter or could have foreseen", async () => {
+  const host = { ...thisProcess(), stopped: fakeHost().stopped };
+  const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
+  const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });
+  const served = [await serveApi(apiserver, values, host), await serveApi(apiserver, values, host)];
+  expect(new Set(served.map(({ kubeconfig }) => kubeconfig)).size).toBe(2);
+  for (const { front, kubeconfig } of served) {
+    expect(statSync(dirname(kubeconfig)).mode & 0o777).toBe(0o700);
+    expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
+    expect(readFileSync(kubeconfig, "utf8")).toContain(front.url);
+    await front.close();
+    rmSync(dirname(kubeconfig), { recursive: true });
+  }
+});

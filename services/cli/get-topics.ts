@@ -3,7 +3,7 @@ import type { Clock } from "../../protocols/ports.ts";
 import type { NodeReport, Overview, PendingEviction, SightReport } from "../../protocols/status.ts";
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import type { ValuesOf } from "../runtime/config.value.ts";
-import { askConsole } from "./console-client.ts";
+import { askConsole, type ConsoleAddress } from "./console-client.ts";
 import { clustersLine, MEMBERS, openFleetEar } from "./fleet-roll.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
@@ -17,13 +17,12 @@ export const ANY = "any";
 export const LIMIT_MAX = 10_000;
 
 /** What was asked for. */
-export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>> {
+export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, ConsoleAddress {
   readonly output: Output;
   readonly watch: boolean;
   readonly outputWatchEvents: boolean;
   readonly readiness: string;
   readonly limit: number;
-  readonly server: string;
 }
 
 /** Shows a topic: once, or until the process is asked to end. */
@@ -56,9 +55,9 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
     showOf({
       name: "zones",
       table: ZONES,
-      open: ({ server }, host) => ({
+      open: (wanted, host) => ({
         ask: async () => {
-          const { zones, sight } = await askConsole<Overview>(server, "/api/overview", host);
+          const { zones, sight } = await askConsole<Overview>(wanted, "/api/overview", host);
           return { rows: zones, total: zones.length, blind: seen(sight) };
         },
       }),
@@ -88,18 +87,19 @@ function whole<R>(rows: readonly R[]): Answer<R> {
   return { rows, total: rows.length, blind: null };
 }
 
-async function askNodes({ server, limit, readiness }: Wanted, host: Host): Promise<Answer<NodeReport>> {
+async function askNodes(wanted: Wanted, host: Host): Promise<Answer<NodeReport>> {
+  const { limit, readiness } = wanted;
   const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
   const path = `/api/nodes?limit=${limit}${judged}`;
   type Nodes = { counts: Record<string, number>; nodes: NodeReport[]; sight?: SightReport };
-  const { counts, nodes, sight } = await askConsole<Nodes>(server, path, host);
+  const { counts, nodes, sight } = await askConsole<Nodes>(wanted, path, host);
   const counted = Object.entries(counts).filter(([name]) => readiness === ANY || readiness === name);
   return { rows: nodes, total: counted.reduce((sum, [, count]) => sum + count, 0), blind: seen(sight) };
 }
 
-async function askTimers({ server, limit }: Wanted, host: Host): Promise<Answer<PendingEviction>> {
+async function askTimers(wanted: Wanted, host: Host): Promise<Answer<PendingEviction>> {
   type Timers = { count: number; next: PendingEviction[]; sight?: SightReport };
-  const { count, next, sight } = await askConsole<Timers>(server, `/api/evictions?limit=${limit}`, host);
+  const { count, next, sight } = await askConsole<Timers>(wanted, `/api/evictions?limit=${wanted.limit}`, host);
   return { rows: next, total: count, blind: seen(sight) };
 }
 

@@ -1,9 +1,9 @@
 /** Looks at the files that prove to NATS who we are, before anything is waited for. It connects to nothing. */
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { authenticatorOf, type NatsCredentialFiles } from "../runtime/bus.nats.credentials.ts";
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import { ConfigProblem, type ValuesOf } from "../runtime/config.value.ts";
-import { Failure, type Host, readNamedFile } from "./verb.ts";
+import { certificateIn, checkPair, usableFile } from "./credential-files.ts";
+import type { Host } from "./verb.ts";
 
 type Reader = Pick<Host, "readFile">;
 
@@ -22,29 +22,10 @@ export function checkNatsFiles(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
     throw new ConfigProblem(`${where}: is of no use alone; name the other with --nats-tls-${missing}`);
   }
   const seedIn = (flag: string, file: string, wanted: string, credentials: NatsCredentialFiles) =>
-    file === "" || usable(host, flag, file, wanted, () => authenticatorOf(credentials));
+    file === "" || usableFile(host, flag, file, wanted, () => authenticatorOf(credentials));
   seedIn("nats-creds", natsCreds, "a JWT and its seed, as nsc writes them", { credsFile: natsCreds });
   seedIn("nats-nkey", natsNkey, "an NKey seed, one line that begins with SU", { nkeyFile: natsNkey });
   if (natsTlsCa !== "") certificateIn(host, "nats-tls-ca", natsTlsCa);
   if (natsTlsCert === "") return;
-  const certificate = certificateIn(host, "nats-tls-cert", natsTlsCert);
-  if (certificate.checkPrivateKey(keyIn(host, "nats-tls-key", natsTlsKey))) return;
-  throw new Failure(`--nats-tls-key=${natsTlsKey}: not the key of --nats-tls-cert=${natsTlsCert}`);
-}
-
-function certificateIn(host: Reader, flag: string, file: string): X509Certificate {
-  return usable(host, flag, file, "a certificate in PEM", (text) => new X509Certificate(text));
-}
-
-function keyIn(host: Reader, flag: string, file: string): KeyObject {
-  return usable(host, flag, file, "a private key in PEM without a password", (text) => createPrivateKey(text));
-}
-
-function usable<V>(host: Reader, flag: string, file: string, wanted: string, read: (text: string) => V): V {
-  const text = readNamedFile(host, flag, file);
-  try {
-    return read(text);
-  } catch {
-    throw new Failure(`--${flag}=${file}: must hold ${wanted}`);
-  }
+  checkPair(host, "nats-tls", natsTlsCert, natsTlsKey);
 }

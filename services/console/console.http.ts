@@ -1,12 +1,14 @@
 /** The console's sockets: probes, metrics, the read-only API, the event stream and the page. An edge: it may wait. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Bus, Clock, Log, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
 import { ClusterSight } from "../runtime/cluster-sight.ts";
 import { listenProblem } from "../runtime/config.address.ts";
+import { carriesToken, isOwnHost, isProbe } from "./console.access.policy.ts";
 import { type About, type Answer, answerTo, answerWaiting, problem } from "./console.routes.ts";
 import { type Follower, Stream } from "./console.stream.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
@@ -23,6 +25,9 @@ const HEADERS = {
   "content-security-policy": "default-src 'self'",
   "x-content-type-options": "nosniff",
 };
+
+/** A browser asks its user for a password. */
+const CHALLENGES = ["Bearer", 'Basic realm="vigil", charset="UTF-8"'];
 
 const STREAM_HEADERS = { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" };
 
@@ -48,6 +53,18 @@ export interface FrontOptions {
   readonly port: number;
   readonly log: Log;
   readonly metricsText: () => Promise<string>;
+  /** Public host names that the console is asked under, besides addresses and names of the cluster. */
+  readonly hosts?: readonly string[];
+  /** The token that all but probes must carry, as it is now; null for none. */
+  readonly token?: (() => string) | null;
+  /** The certificate to speak TLS with, as it is now: another object when it was read again. Null for plain HTTP. */
+  readonly tls?: (() => ListenTls) | null;
+}
+
+/** A certificate, with what leads to its authority, and its key, in PEM. */
+export interface ListenTls {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** What a console shows once the process runs. */
@@ -65,7 +82,7 @@ export interface ShownOptions {
 
 /** A listening console. Until there is something to show it tells that the process lives, and what it waits for. */
 export interface RunningConsole {
-  /** `http://host:port`, with the port it really got. */
+  /** `http://host:port` or `https://host:port`, with the port it really got. */
   readonly url: string;
   /** Names what the process waits for before it can run, such as a server and its address. */
   waitsFor(what: string): void;
@@ -84,14 +101,14 @@ interface Serving {
 
 /** Starts to listen. Rejects with an Error of one line when the address cannot be had. */
 export async function startConsole(front: FrontOptions): Promise<RunningConsole> {
-  const { host, port } = front;
+  const { host, port, tls = null } = front;
   let serving = waiting("starting");
-  const server = createServer((request, response) => serve(request, response, front, serving));
+  const server = serverOf(tls, (request, response) => serve(request, response, front, serving));
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${urlHostOf(host)}:${bound}`,
+    url: `${tls === null ? "http" : "https"}://${urlHostOf(host)}:${bound}`,
     waitsFor(what) {
       serving = waiting(`waiting for ${what}`);
     },
@@ -105,6 +122,22 @@ export async function startConsole(front: FrontOptions): Promise<RunningConsole>
       await closed;
     },
   };
+}
+
+function serverOf(
+  tls: (() => ListenTls) | null,
+  take: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  if (tls === null) return createServer(take);
+  let used = tls();
+  const server = createTlsServer({ ...used }, take);
+  server.prependListener("connection", () => {
+    const now = tls();
+    if (now === used) return;
+    used = now;
+    server.setSecureContext({ ...now });
+  });
+  return server;
 }
 
 function waiting(why: string): Serving {
@@ -142,7 +175,11 @@ function serve(request: IncomingMessage, response: ServerResponse, front: FrontO
 function answer(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
   const { method = "", url: target = "/" } = request;
   const url = URL.parse(target, "http://console");
-  if (method !== "GET" && method !== "HEAD") {
+  const refused = refusalOf(request, url, front);
+  if (refused !== null) {
+    if (refused.status === 401) response.setHeader("www-authenticate", CHALLENGES);
+    send(response, refused);
+  } else if (method !== "GET" && method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
     send(response, problem(405, `${method}: the console only answers, use GET`));
   } else if (url === null) {
@@ -151,10 +188,25 @@ function answer(request: IncomingMessage, response: ServerResponse, front: Front
     sendMetrics(response, front);
   } else if (url.pathname === "/api/stream" && serving.stream !== null) {
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
-    else follow(response, serving.stream);
+    else follow(response, serving.stream, request.socket.remoteAddress ?? "");
   } else {
     send(response, serving.answer(url) ?? problem(404, `${url.pathname}: not here`));
   }
+}
+
+/** Why a request is not even looked at; null when it may be answered. */
+function refusalOf(
+  { headers }: IncomingMessage,
+  url: URL | null,
+  { hosts = [], token = null }: FrontOptions,
+): Answer | null {
+  if (!isOwnHost(headers.host, hosts)) {
+    const name = JSON.stringify(headers.host);
+    return problem(403, `Host ${name}: not a name of this console; ask by address, or name it with --listen-hosts`);
+  }
+  if (token === null || (url !== null && isProbe(url.pathname))) return null;
+  if (carriesToken(headers.authorization, token())) return null;
+  return problem(401, "this console answers to its token only; give it with --token-file, or as a password");
 }
 
 function sendMetrics(response: ServerResponse, { metricsText, log }: FrontOptions): void {
@@ -167,9 +219,10 @@ function sendMetrics(response: ServerResponse, { metricsText, log }: FrontOption
   );
 }
 
-function follow(response: ServerResponse, stream: Stream): void {
+function follow(response: ServerResponse, stream: Stream, client: string): void {
   response.writeHead(200, STREAM_HEADERS);
   const follower: Follower = {
+    client,
     send(text) {
       response.write(text);
       return response.writableLength <= FOLLOWER_BACKLOG_BYTES_MAX;

@@ -7,11 +7,15 @@ import { snapshotOf } from "./console.routes.ts";
 export const SNAPSHOT_MS = 1000;
 /** Pages that may follow at once. */
 export const FOLLOWERS_MAX = 64;
+/** Pages of one address that may follow at once, so that none takes the places of all. A browser opens six at most. */
+export const FOLLOWERS_PER_CLIENT_MAX = 8;
 /** Decisions told to a page that has just come. */
 const DECISIONS_AT_FIRST = 100;
 
 /** A page that follows. */
 export interface Follower {
+  /** The address it follows from. */
+  readonly client: string;
   /** Sends text; false when the page takes too little of it and should be let go. */
   send(text: string): boolean;
   end(): void;
@@ -31,9 +35,11 @@ export class Stream {
     this.#stopListening = ledger.onDecision((decision) => this.#broadcast(eventText("decision", decision)));
   }
 
-  /** Takes a page in; false when there are too many. */
+  /** Takes a page in; false when there are too many, or too many of its address. */
   follow(follower: Follower): boolean {
     if (this.#followers.size >= FOLLOWERS_MAX) return false;
+    const alike = [...this.#followers].filter(({ client }) => client === follower.client);
+    if (alike.length >= FOLLOWERS_PER_CLIENT_MAX) return false;
     this.#followers.add(follower);
     const past = this.#ledger.decisions(DECISIONS_AT_FIRST).toReversed();
     this.#send(follower, past.map((decision) => eventText("decision", decision)).join(""));

@@ -83,6 +83,24 @@ export const OWN_SETTINGS = {
     ":8080",
     "Address for /livez, /readyz, /metrics and the dashboard; without it none is served.",
   ),
+  listenTlsCert: text(
+    "listen-tls-cert",
+    "tls.crt",
+    "Certificate with which --listen speaks TLS; renewed ones are seen.",
+  ),
+  listenTlsKey: text("listen-tls-key", "tls.key", "Key of the certificate for --listen."),
+  listenTokenFile: text(
+    "listen-token-file",
+    "console.token",
+    "File with the token that requests to --listen must carry, as bearer token or password; probes need none.",
+  ),
+  listenHosts: {
+    unit: "list",
+    flag: "listen-hosts",
+    standard: [],
+    meaning: "Public host names under which --listen may be asked; addresses and names of the cluster always may.",
+    example: "vigil.example.com",
+  } as Setting<readonly string[]>,
 } as const;
 
 /** The settings of `vigil run` that are not tunables. */

@@ -151,10 +151,23 @@ function checkTogether({ process, profile }: Config): void {
   );
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
   checkNats(process.nats);
+  checkListen(process);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
   if (process.nats.length === 0 && !process.services.includes("observer")) {
     throw new ConfigProblem(`--services=${process.services.join()}: without --nats the observer must be among them`);
   }
+}
+
+function checkListen(process: ProcessSettings): void {
+  const { listen, listenTlsCert, listenTlsKey } = process;
+  for (const name of ["listenTlsCert", "listenTlsKey", "listenTokenFile", "listenHosts"] as const) {
+    if (process[name].length === 0 || listen !== "") continue;
+    throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: has a meaning only with --listen`);
+  }
+  if ((listenTlsCert === "") === (listenTlsKey === "")) return;
+  const [given, missing] = listenTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
+  const where = `--listen-tls-${given}=${listenTlsCert || listenTlsKey}`;
+  throw new ConfigProblem(`${where}: is of no use alone; name the other with --listen-tls-${missing}`);
 }
 
 /** Now, and not when the API server has answered. */

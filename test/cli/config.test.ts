@@ -205,6 +205,15 @@ describe("asking for something else", () => {
   });
 
   test.each([
+    [["--listen-token-file=t"], "--listen-token-file: has a meaning only with --listen"],
+    [["--listen-hosts=a.example"], "--listen-hosts: has a meaning only with --listen"],
+    [
+      ["--listen=:8080", "--listen-tls-key=k"],
+      "--listen-tls-key=k: is of no use alone; name the other with --listen-tls-cert",
+    ],
+  ])("%j is refused with one line", (argv, problem) => expect(problemOf(() => run(argv))).toBe(problem));
+
+  test.each([
     ["nats://vigil:hunter2@nats:4222", "nats://***@nats:4222"],
     ["nats://hunter2@nats:4222", "nats://***@nats:4222"],
     ["vigil:hunter2@nats", "***@nats"],

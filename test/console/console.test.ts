@@ -10,7 +10,7 @@ import {
   type ShownOptions,
   startConsole,
 } from "../../services/console/console.http.ts";
-import { FOLLOWERS_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
+import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import {
   judgedNode,
@@ -243,11 +243,13 @@ describe("the event stream", () => {
     await until("the timer rests", () => ticked() === before);
   });
 
-  test("takes in only so many pages", async () => {
+  test("takes in only so many pages of one client, which may come again once it has left", async () => {
     const { get } = await setup();
-    const pages = await Promise.all(Array.from({ length: FOLLOWERS_MAX }, () => get("/api/stream")));
+    const pages = await Promise.all(Array.from({ length: FOLLOWERS_PER_CLIENT_MAX }, () => get("/api/stream")));
     expect(await events(await get("/api/stream"), 1)).toEqual([{ name: "full", data: {} }]);
     for (const page of pages) await page.body?.cancel();
+    const taken = async () => (await events(await get("/api/stream"), 1))[0]?.name === "snapshot";
+    await until("there is room again", taken);
   });
 });
 

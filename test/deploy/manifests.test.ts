@@ -61,9 +61,12 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("can be reached by everyone at Vigil's console alone", () => {
-      const open = manifests.openPorts();
-      expect(open).toEqual([{ policy: "vigil", port: 8080 }]);
+    test("can be reached by nobody but who is named; its console by the monitoring and by its own namespace", () => {
+      expect(manifests.openPorts()).toEqual([]);
+      expect(manifests.peersOf("vigil", 8080)).toEqual([
+        { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
+        { podSelector: {} },
+      ]);
     });
 
     test("of Vigil that cannot see does not keep a node from being drained", () => {

@@ -129,6 +129,15 @@ export class Manifests {
     });
   }
 
+  /** The peers to which a network policy opens a port. */
+  peersOf(policy: string, port: number): object[] {
+    const [found] = this.#ofKind<NetworkPolicyManifest>("NetworkPolicy").filter(
+      ({ metadata }) => metadata.name === policy,
+    );
+    const rules = found?.spec.ingress.filter(({ ports }) => ports.some((open) => open.port === port)) ?? [];
+    return rules.flatMap(({ from = [] }) => from);
+  }
+
   /** When pods that are not ready may be evicted from a node that is drained, by disruption budget. */
   drainPolicies(): Readonly<Record<string, string | undefined>> {
     const budgets = this.#ofKind<BudgetManifest>("PodDisruptionBudget");

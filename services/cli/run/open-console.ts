@@ -8,16 +8,20 @@ import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import type { ReadableMetrics } from "../../runtime/metrics.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
+import type { ListenGuard } from "./listen-files.ts";
 
-/** The address of a console, and the flag that gave it. */
-type Address = Pick<ProcessSettings, "listen"> & { readonly flag?: string };
+/** The address of a console, the flag that gave it, and what guards it. */
+interface Address extends Pick<ProcessSettings, "listen">, Partial<Pick<ProcessSettings, "listenHosts">> {
+  readonly flag?: string;
+  readonly guard?: ListenGuard;
+}
 
 /**
  * Serves liveness and metrics on the address that a flag was given, and the rest once it is shown; null without one.
  * Throws a Failure when it cannot be had.
  */
 export async function openConsole(
-  { listen, flag = "listen" }: Address,
+  { listen, flag = "listen", listenHosts: hosts = [], guard }: Address,
   { log, metrics }: { readonly log: Log; readonly metrics: ReadableMetrics },
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
@@ -25,10 +29,15 @@ export async function openConsole(
     ...parseAddress(listen, flag),
     log,
     metricsText: () => metrics.text(),
+    hosts,
+    ...guard,
   }).catch(({ cause, message }: Error) => {
     throw new Failure(`--${flag}=${listen}: ${cause instanceof Error ? listenProblem(cause) : message}`);
   });
   log.info("console is listening", { url: running.url });
+  if (guard?.token && !guard.tls) {
+    log.warn("the console takes its token over plain HTTP, where it can be read on the way: give --listen-tls-cert");
+  }
   return running;
 }
 

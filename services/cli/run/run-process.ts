@@ -17,6 +17,7 @@ import { checkNatsFiles } from "../nats-files.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";
 import { clusterUid, watchClusterUid } from "./cluster-uid.ts";
 import { joinFleet } from "./join-fleet.ts";
+import { listenGuard } from "./listen-files.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
@@ -37,7 +38,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
   // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
-  const served = await openConsole(settings, { log, metrics });
+  const served = await openConsole({ ...settings, guard: listenGuard(settings, host, clock) }, { log, metrics });
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;

@@ -18,8 +18,8 @@ export const explainVerb: Verb = defineVerb({
     { command: "vigil explain node worker-7", does: "its readiness, its taints, and the decisions behind them" },
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
-  run: async ({ server }, words, host) => {
-    host.print(explanationText(await askConsole<Explanation>(server, pathOf(words), host)));
+  run: async (values, words, host) => {
+    host.print(explanationText(await askConsole<Explanation>(values, pathOf(words), host)));
     return 0;
   },
 });

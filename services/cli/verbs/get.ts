@@ -58,7 +58,7 @@ type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   readiness: ["nodes"],
   limit: ["nodes", "timers"],
-  server: ["zones", "nodes", "timers"],
+  ...Object.fromEntries(Object.keys(CONSOLE_SETTINGS).map((name) => [name, ["zones", "nodes", "timers"]])),
   ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
 };
 

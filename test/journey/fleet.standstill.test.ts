@@ -13,11 +13,13 @@ import { until } from "../support/until.ts";
 import { FleetWorld } from "./fleet-world.ts";
 import { expectRecovery } from "./outage.ts";
 
-const GRACE_MS = 6_000;
-/** Longer than two graces: whoever takes what waited for the present finds every node silent. */
-const STOP_MS = 14_000;
-/** Long enough for every verdict that could follow. */
-const AFTERWARDS_MS = 10_000;
+const GRACE_MS = 10_000;
+/** Renewed each four seconds, so that most of the pulses that wait are ahead of the next heartbeat of a node. */
+const LEASE_SECONDS = 16;
+/** Longer than two graces: a process that takes what waited for the present finds every node silent. */
+const STOP_MS = 22_000;
+/** A node that died has been found by then, and so would be what is alive; the rest follows within this. */
+const AFTERWARDS_MS = 3_000;
 /** A pulse, and what a busy machine takes. */
 const SLACK_MS = 4_000;
 const LONG_TEST_MS = 180_000;
@@ -73,7 +75,12 @@ function isOf<T extends MessageType>(message: Message, type: T): message is Mess
 }
 
 describeWithNats("a fleet with a process for each service", () => {
-  const world = new FleetWorld({ zones: { one: 60, two: 60 }, leaseSeconds: 4, tolerationSeconds: 300, flags: FLAGS });
+  const world = new FleetWorld({
+    zones: { one: 60, two: 60 },
+    leaseSeconds: LEASE_SECONDS,
+    tolerationSeconds: 300,
+    flags: FLAGS,
+  });
   let nats: NatsServer;
   let said: Sayings;
   beforeAll(async () => {
@@ -116,7 +123,7 @@ describeWithNats("a fleet with a process for each service", () => {
 describeWithNats("a fleet of two processes that share the shards", () => {
   const world = new FleetWorld({
     zones: { one: 280, two: 280 },
-    leaseSeconds: 4,
+    leaseSeconds: LEASE_SECONDS,
     tolerationSeconds: 300,
     flags: [...FLAGS, "--unhealthy-zone-threshold=0.95"],
   });

@@ -52,6 +52,8 @@ export interface StartOptions {
   readonly standstill?: Standstill;
   /** How far its wall clock is ahead of the API server's, in milliseconds. */
   readonly wallAheadMs?: number;
+  /** Its wire to the API, made from the API's own. */
+  readonly wireOver?: (wire: Wire) => Wire;
 }
 
 /** Who has a bus. */
@@ -89,13 +91,14 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** Starts a process with these services, alone in its fleet unless another one is given. */
-  start(services: Services, { member, fleet, standstill, wallAheadMs = 0 }: StartOptions = {}): VirtualProcess {
+  start(services: Services, options: StartOptions = {}): VirtualProcess {
+    const { member, fleet } = options;
     this.#started += 1;
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
     const { transport, cut } = cuttable(this.transport);
-    const { clock, wire } = this.#surroundingsOf(standstill, wallAheadMs);
+    const { clock, wire } = this.#surroundingsOf(options);
     const kube = this.createKube(`${name}/${this.#started}`, log, metrics, { clock, wire });
     const { profile } = this;
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
@@ -141,10 +144,10 @@ export class VirtualCluster extends VirtualWorld {
     return this.heard.filter((message): message is Heard<T> => message.type === type);
   }
 
-  #surroundingsOf(
-    standstill: Standstill | undefined,
-    wallAheadMs: number,
-  ): { readonly clock: Clock; readonly wire: Wire } {
+  #surroundingsOf({ standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions): {
+    readonly clock: Clock;
+    readonly wire: Wire;
+  } {
     const own = standstill?.clock ?? this.clock;
     const clock: Clock = {
       monotonicMs: () => own.monotonicMs(),
@@ -152,7 +155,8 @@ export class VirtualCluster extends VirtualWorld {
       after: (delayMs, fire) => own.after(delayMs, fire),
       soon: (run) => own.soon(run),
     };
-    return { clock, wire: standstill?.wire(this.api.wire) ?? this.api.wire };
+    const wire = wireOver(this.api.wire);
+    return { clock, wire: standstill?.wire(wire) ?? wire };
   }
 
   #createBus(transport: Transport, who: BusUser): Bus {

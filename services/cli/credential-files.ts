@@ -27,6 +27,15 @@ export function checkPair(host: Reader, prefix: string, certFile: string, keyFil
   throw new Failure(`--${prefix}-key=${keyFile}: not the key of --${prefix}-cert=${certFile}`);
 }
 
+/**
+ * Warns of a file with a secret that every user of the machine can read. One that its group can read is well: so are
+ * secrets that Kubernetes mounts.
+ */
+export function warnIfExposed(host: Pick<Host, "readableByAll" | "warn">, flag: string, file: string): void {
+  if (file === "" || !host.readableByAll(file)) return;
+  host.warn(`vigil: --${flag}=${file}: every user of this machine can read it; take that right away with chmod o-r\n`);
+}
+
 /** What `read` makes of the file that a flag was given; `wanted` says what it must hold. Throws a Failure. */
 export function usableFile<V>(host: Reader, flag: string, file: string, wanted: string, read: (text: string) => V): V {
   const text = readNamedFile(host, flag, file);

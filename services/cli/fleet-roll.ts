@@ -54,7 +54,10 @@ export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
  */
 export async function openFleetEar(
   values: NatsValues,
-  { clock, host }: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile"> },
+  {
+    clock,
+    host,
+  }: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile" | "readableByAll" | "warn"> },
 ): Promise<FleetEar> {
   if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
   checkNatsFiles(values, host);

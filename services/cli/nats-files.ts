@@ -2,10 +2,10 @@
 import { authenticatorOf, type NatsCredentialFiles } from "../runtime/bus.nats.credentials.ts";
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import { ConfigProblem, type ValuesOf } from "../runtime/config.value.ts";
-import { certificateIn, checkPair, usableFile } from "./credential-files.ts";
+import { certificateIn, checkPair, usableFile, warnIfExposed } from "./credential-files.ts";
 import type { Host } from "./verb.ts";
 
-type Reader = Pick<Host, "readFile">;
+type Reader = Pick<Host, "readFile" | "readableByAll" | "warn">;
 
 /**
  * Reads every file that the flags about NATS name. Throws a ConfigProblem when they do not go together, a Failure for a
@@ -25,6 +25,9 @@ export function checkNatsFiles(values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
     file === "" || usableFile(host, flag, file, wanted, () => authenticatorOf(credentials));
   seedIn("nats-creds", natsCreds, "a JWT and its seed, as nsc writes them", { credsFile: natsCreds });
   seedIn("nats-nkey", natsNkey, "an NKey seed, one line that begins with SU", { nkeyFile: natsNkey });
+  warnIfExposed(host, "nats-creds", natsCreds);
+  warnIfExposed(host, "nats-nkey", natsNkey);
+  warnIfExposed(host, "nats-tls-key", natsTlsKey);
   if (natsTlsCa !== "") certificateIn(host, "nats-tls-ca", natsTlsCa);
   if (natsTlsCert === "") return;
   checkPair(host, "nats-tls", natsTlsCert, natsTlsKey);

@@ -19,6 +19,12 @@ export const KUBE_SETTINGS = {
     "Kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config.",
   ),
   context: text("context", "kind-dev", "Context of the kubeconfig; without it the current one."),
+  allowTokenOverHttp: {
+    unit: "switch",
+    flag: "allow-token-over-http",
+    standard: false,
+    meaning: "Send the token or password of the kubeconfig to an http:// server too, where it can be read on the way.",
+  } as Setting<boolean>,
 } as const;
 
 /** How to reach NATS. */

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { parse } from "yaml";
 import { credentialsFor, type KubeTarget } from "./kube.credentials.ts";
-import { httpsWire, type SocketWire } from "./kube.https.ts";
+import { type Authorize, httpsWire, type SocketWire } from "./kube.https.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
 import { proxyOf } from "./kube.proxy.policy.ts";
 
@@ -15,6 +15,8 @@ import { proxyOf } from "./kube.proxy.policy.ts";
 export interface KubeConfigOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
+  /** Whether a token or password may go to a server without TLS. */
+  readonly allowTokenOverHttp?: boolean | undefined;
 }
 
 /** A way to the chosen server. */
@@ -23,6 +25,8 @@ export interface KubeConnection {
   readonly server: string;
   /** In words: the server and where it was found. */
   readonly describe: string;
+  /** What about this way is unsafe, in one line for the log; null when nothing is. */
+  readonly warning: string | null;
 }
 
 /** A kubeconfig that cannot be used; the message is one line that names the place, the fault and the fix. */
@@ -59,14 +63,37 @@ export async function loadKubeConfig(
     if (target.server !== server) throw new KubeConfigProblem(`${origin}: its server is ${target.server} by now`);
     return target;
   };
-  const authorize = credentialsFor(resolve, { monotonicMs: () => performance.now(), wallMs: () => Date.now() });
+  const clock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
+  const always = credentialsFor(resolve, clock);
+  const isSafe = new URL(server).protocol === "https:" || options.allowTokenOverHttp === true;
+  const authorize = isSafe ? always : refusingSecrets(always, server);
   try {
     await authorize(false);
   } catch (error) {
     throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
   const proxy = textOf(cluster["proxy-url"]) ?? proxyIn(environment, server, origin);
-  return { wire: httpsWire({ server, authorize, proxy }), server, describe: `${server} (${origin})` };
+  const describe = `${server} (${origin})`;
+  return { wire: httpsWire({ server, authorize, proxy }), server, describe, warning: warningOn(describe, cluster) };
+}
+
+/**
+ * Refuses credentials that could be read on the way. kubectl leaves them out, and its user is told 401 without the
+ * reason.
+ */
+function refusingSecrets(authorize: Authorize, server: string): Authorize {
+  return async (renew) => {
+    const credentials = await authorize(renew);
+    if (credentials.headers.authorization === undefined) return credentials;
+    const fix = "give the server as https://, or give --allow-token-over-http";
+    throw new Error(`the token or password of its user could be read on the way to ${server}; ${fix}`);
+  };
+}
+
+function warningOn(where: string, cluster: JsonRecord): string | null {
+  if (cluster["insecure-skip-tls-verify"] !== true) return null;
+  const risk = "whoever is in between can pose as the API server and is given our credentials";
+  return `insecure-skip-tls-verify is set for ${where}: ${risk}; give its certificate-authority instead`;
 }
 
 function proxyIn(environment: NodeJS.ProcessEnv, server: string, origin: string): string | null {

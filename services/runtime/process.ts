@@ -1,5 +1,5 @@
 /** The process as its environment gave it: its streams, its files and its end. The only place that reads them. */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,6 +20,8 @@ export interface ProcessPort {
   wallMs(): number;
   /** Reads a text file. Throws the file system's Error. */
   readFile(path: string): string;
+  /** Whether every user of the machine can read a file; false for one that is not there. */
+  readableByAll(path: string): boolean;
   /** Writes a text file that only its owner can read. Throws the file system's Error. */
   writeFile(path: string, text: string): void;
   /** Makes a temporary folder that only its owner can enter, under a name nobody can guess. */
@@ -33,6 +35,9 @@ const INTERRUPTED = 130;
 
 /** Exit code of a process whose output went nowhere. */
 const OUTPUT_LOST = 1;
+
+/** The bit of a file's mode that lets those read who are neither its owner nor of its group. */
+const READABLE_BY_ALL = 0o004;
 
 /** Width of what is no terminal. */
 const COLUMNS = 100;
@@ -52,6 +57,7 @@ export function thisProcess(): ProcessPort {
     wallMs: () => Date.now(),
     readFile: (path) => readFileSync(path, "utf8"),
     writeFile: (path, text) => writeFileSync(path, text, { mode: 0o600 }),
+    readableByAll: (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & READABLE_BY_ALL) !== 0,
     makeFolder: () => mkdtempSync(join(tmpdir(), "vigil-")),
     stopped: stopSignal(),
   };

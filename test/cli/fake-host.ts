@@ -35,6 +35,7 @@ export function fakeHost(files: Readonly<Record<string, string>> = {}): FakeHost
       if (path.startsWith("/nowhere/")) throw new Error(`ENOENT: no such file, open '${path}'`);
       held.set(path, text);
     },
+    readableByAll: () => false,
     makeFolder: () => "/tmp/vigil-made",
     stopped: stop.signal,
     out: () => printed.join(""),

@@ -1,9 +1,11 @@
 /** Shows what is said of files about NATS that cannot be used, before anybody waits for NATS. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
+import type { Host } from "../../services/cli/verb.ts";
+import { thisProcess } from "../../services/runtime/process.ts";
 import { makeCertificates } from "../support/certificates.ts";
 import { fakeHost } from "./fake-host.ts";
 
@@ -14,8 +16,8 @@ const text = join(FOLDER, "text");
 writeFileSync(text, "not what is looked for");
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
-const get = async (...flags: string[]) => {
-  const host = { ...fakeHost(), readFile: (path: string) => readFileSync(path, "utf8") };
+const get = async (flags: readonly string[], changes: Partial<Host> = {}) => {
+  const host = { ...fakeHost(), readFile: (path: string) => readFileSync(path, "utf8"), ...changes };
   const code = await runCommandLine(["get", "fleet", "--nats=tls://127.0.0.1:1", ...flags], host);
   return { code, err: host.err() };
 };
@@ -25,7 +27,7 @@ test.each([
   [[`--nats-tls-key=${clientKey}`], `--nats-tls-key=${clientKey}: is of no use alone`],
   [[`--nats-nkey=${text}`, `--nats-creds=${text}`], `--nats-nkey=${text}: --nats-creds is given too`],
 ])("%j is a usage problem", async (flags, problem) => {
-  const { code, err } = await get(...flags);
+  const { code, err } = await get(flags);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^vigil: .*\n$/) });
   expect(err).toContain(problem);
 });
@@ -44,10 +46,23 @@ test.each([
     `--nats-tls-key=${serverKey}: not the key of --nats-tls-cert=${clientCert}`,
   ],
 ])("%j fails with one line", async (flags, problem) => {
-  expect(await get(...flags)).toEqual({ code: 1, err: `vigil: ${problem}\n` });
+  expect(await get(flags)).toEqual({ code: 1, err: `vigil: ${problem}\n` });
+});
+
+test("a seed or key that every user of the machine can read is warned of, one that its group can read is not", async () => {
+  const own = thisProcess();
+  const tls = [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
+  const warned = async (mode: number) => {
+    chmodSync(clientKey, mode);
+    return (await get(tls, { readableByAll: (path) => own.readableByAll(path) })).err;
+  };
+  expect(await warned(0o640)).not.toContain("every user");
+  expect(await warned(0o644)).toContain(
+    `vigil: --nats-tls-key=${clientKey}: every user of this machine can read it; take that right away with chmod o-r\n`,
+  );
 });
 
 test("files that can be used are followed by the look for NATS", async () => {
   const tls = [`--nats-tls-ca=${caFile}`, `--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
-  expect((await get(...tls)).err).toContain("NATS at 127.0.0.1:1 cannot be reached");
+  expect((await get(tls)).err).toContain("NATS at 127.0.0.1:1 cannot be reached");
 });

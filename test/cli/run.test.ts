@@ -29,7 +29,7 @@ function kubeconfig(name: string, server: string, token: string): string {
   return file;
 }
 
-const run = (...argv: string[]) => new VigilProcess(["run", "--log-format=json", ...argv]);
+const run = (...argv: string[]) => new VigilProcess(["run", "--log-format=json", "--allow-token-over-http", ...argv]);
 
 /** Gets a path of the API, or posts an object to it; gives what comes back. */
 async function ask(path: string, object?: object): Promise<unknown> {

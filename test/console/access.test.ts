@@ -24,7 +24,7 @@ writeFileSync(shortFile, "short");
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 const NO_FILES: ListenFiles = { listenTlsCert: "", listenTlsKey: "", listenTokenFile: "" };
-const disk = { readFile: (path: string) => readFileSync(path, "utf8") };
+const disk = { readFile: (path: string) => readFileSync(path, "utf8"), readableByAll: () => false, warn: () => {} };
 const running: RunningConsole[] = [];
 afterEach(async () => {
   for (const each of running.splice(0)) await each.close();
@@ -130,7 +130,7 @@ describe("a token", () => {
 
 describe("over TLS", () => {
   const get = async (...flags: string[]) => {
-    const host = { ...fakeHost(), ...disk };
+    const host = { ...fakeHost(), readFile: disk.readFile };
     const code = await runCommandLine(["explain", "node", "n1", ...flags], host);
     return { code, err: host.err() };
   };
@@ -175,7 +175,7 @@ describe("over TLS", () => {
 
 test("a token is not sent to http:// unless that is asked for", async () => {
   const server = await listening({ token: () => TOKEN });
-  const host = { ...fakeHost(), ...disk };
+  const host = { ...fakeHost(), readFile: disk.readFile };
   const flags = [`--server=${server}`, `--token-file=${tokenFile}`];
   expect(await runCommandLine(["get", "zones", ...flags], host)).toBe(2);
   const refusal = host.err();

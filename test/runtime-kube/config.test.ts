@@ -45,7 +45,7 @@ function kubeconfig({ user = {}, cluster = {}, context = "c" }: Parts, name = "c
 }
 
 async function ask(user: object): Promise<void> {
-  const connection = await loadKubeConfig({ kubeconfig: kubeconfig({ user }) });
+  const connection = await loadKubeConfig({ kubeconfig: kubeconfig({ user }), allowTokenOverHttp: true });
   expect(await exchanged(connection.wire, get("/"))).toMatchObject({ status: 200 });
   connection.wire.close();
 }
@@ -83,7 +83,8 @@ describe("a user of a kubeconfig", () => {
     });
     const more = { "as-groups": ["a", "b"], "as-uid": "u-1", "as-user-extra": { "acme.com/scope": ["x"] } };
     const user = { token: "t", as: "other", ...more };
-    const { wire } = await loadKubeConfig({ kubeconfig: kubeconfig({ user, cluster: { server: echo.url } }) });
+    const file = kubeconfig({ user, cluster: { server: echo.url } });
+    const { wire } = await loadKubeConfig({ kubeconfig: file, allowTokenOverHttp: true });
     await exchanged(wire, get("/"));
     wire.close();
     await echo.close();
@@ -161,13 +162,13 @@ describe("which kubeconfig", () => {
     const other = kubeconfig({ user: { token: "other" }, context: "other" }, "second");
     const first = kubeconfig({ user: { token: "first" } }, "first");
     const environment = { KUBECONFIG: [first, join(folder, "missing"), other].join(delimiter), HOME: folder };
-    const merged = await loadKubeConfig({ context: "other" }, environment);
+    const merged = await loadKubeConfig({ context: "other", allowTokenOverHttp: true }, environment);
     expect(merged.describe).toBe(`${server.url} (kubeconfig ${first}${delimiter}${other}, context other)`);
     await exchanged(merged.wire, get("/"));
     // Both have a user of the same name: the first file's counts.
     expect(seen).toEqual(["Bearer first"]);
     merged.wire.close();
-    const flag = await loadKubeConfig({ kubeconfig: other }, environment);
+    const flag = await loadKubeConfig({ kubeconfig: other, allowTokenOverHttp: true }, environment);
     expect(flag.describe).toContain("context other");
     flag.wire.close();
   });
@@ -191,7 +192,7 @@ describe("a kubeconfig in which somebody chooses another context while we run", 
   };
 
   test("does not have us show the token of the other cluster to this one", async () => {
-    const { wire } = await loadKubeConfig({ kubeconfig: twoContexts("one") });
+    const { wire } = await loadKubeConfig({ kubeconfig: twoContexts("one"), allowTokenOverHttp: true });
     twoContexts("two");
     const later = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 120_000);
     await exchanged(wire, get("/"));

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../protocols/ports.ts";
 import type { ListenTls } from "../../console/console.http.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
-import { checkPair, tokenIn } from "../credential-files.ts";
+import { checkPair, tokenIn, warnIfExposed } from "../credential-files.ts";
 import type { Host } from "../verb.ts";
 
 /** The settings that name such files. */
@@ -18,8 +18,13 @@ export interface ListenGuard {
 const FRESH_MS = 60_000;
 
 /** Reads the files for the first time. Throws a Failure of one line for one that is of no use. */
-export function listenGuard(files: ListenFiles, host: Pick<Host, "readFile">, clock: Clock): ListenGuard {
-  const { listenTlsCert, listenTlsKey, listenTokenFile } = files;
+export function listenGuard(
+  { listenTlsCert, listenTlsKey, listenTokenFile }: ListenFiles,
+  host: Pick<Host, "readFile" | "readableByAll" | "warn">,
+  clock: Clock,
+): ListenGuard {
+  warnIfExposed(host, "listen-tls-key", listenTlsKey);
+  warnIfExposed(host, "listen-token-file", listenTokenFile);
   return {
     tls: listenTlsCert === "" ? null : renewed(clock, () => tlsIn(listenTlsCert, listenTlsKey, host)),
     token: listenTokenFile === "" ? null : renewed(clock, () => tokenIn("listen-token-file", listenTokenFile, host)),

@@ -8,7 +8,7 @@ import { checkServer, type FirstLook } from "../../runtime/kube.check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
-type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context">;
+type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;
 /** A process without an observer reads single objects at most. */
 type Asker = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
@@ -31,7 +31,7 @@ export async function openCluster(
   settings: Asker,
   { clock, log, host, waitsFor }: ClusterIo,
 ): Promise<KubeConnection | null> {
-  const connection = await findCluster(settings);
+  const connection = await findCluster(settings, log);
   waitsFor?.(`the API server at ${new URL(connection.server).host}`);
   const look: FirstLook = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
   for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
@@ -48,12 +48,18 @@ export async function openCluster(
   return null;
 }
 
-/** A way to the API server, which need not answer yet. Throws a Failure. */
-export function findCluster({ kubeconfig, context }: KubeSettings): Promise<KubeConnection> {
-  return loadKubeConfig({
+/** A way to the API server, which need not answer yet; the log is given a line when it is unsafe. Throws a Failure. */
+export async function findCluster(
+  { kubeconfig, context, allowTokenOverHttp }: KubeSettings,
+  log: Log,
+): Promise<KubeConnection> {
+  const connection = await loadKubeConfig({
     kubeconfig: kubeconfig || undefined,
     context: context || undefined,
+    allowTokenOverHttp,
   }).catch((problem: unknown) => {
     throw problem instanceof KubeConfigProblem ? new Failure(problem.message) : problem;
   });
+  if (connection.warning !== null) log.warn(connection.warning);
+  return connection;
 }

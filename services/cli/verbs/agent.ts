@@ -91,7 +91,7 @@ function preview(io: AgentIo, host: Host): Promise<number> {
 }
 
 async function runAgent(values: Values, io: Omit<AgentIo, "kube">, host: Host): Promise<number> {
-  const { wire, describe } = await findCluster(values);
+  const { wire, describe } = await findCluster(values, io.log);
   const writes = drainable(agentKube({ wire, ...io }, io.settings));
   // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
   const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: reconnecting(io.clock, () => wire.close()) });

@@ -19,8 +19,8 @@ export function isProbe(pathname: string): boolean {
 /**
  * Whether a Host header is one that only a client who means this console sends. A page of a foreign site whose name was
  * pointed at this address (DNS rebinding) sends that site's name: a public one. No foreign site has an address, a name
- * without a dot or a name of the cluster for its own. `hosts` are the public names that the operator gave to the console.
- * Browsers always send the header, so one that is absent is no danger.
+ * without a dot or a name of the cluster for its own. `hosts` are the public names that the operator gave to the
+ * console. Browsers always send the header, so one that is absent is no danger.
  */
 export function isOwnHost(header: string | undefined, hosts: readonly string[]): boolean {
   if (header === undefined) return true;

@@ -129,6 +129,25 @@ function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: No
   return { line: { ...line, since: own(sinceAt), secondSince: own(secondSinceAt), sinceAt, secondSinceAt } };
 }
 
+/**
+ * When a pod was bound, on the monotonic clock, and never in the future. Binding and taints are stamped on the API's
+ * time line, so the order of their stamps counts: our clocks may have been set or have stood still between two sights,
+ * and would then put a pod that was bound after a taint before it. A pod keeps its distance from the last taint that
+ * stood before it.
+ */
+export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: Now): number {
+  const starts = known.flatMap(({ since, sinceAt, line }) => [
+    { since, sinceAt },
+    ...(line === undefined ? [] : [line, { since: line.secondSince, sinceAt: line.secondSinceAt }]),
+  ]);
+  const earlier = starts.filter(({ sinceAt }) => sinceAt <= boundAt);
+  if (earlier.length === 0) {
+    return Math.min(onMonotonic(boundAt, now), now.monotonicMs, ...starts.map(({ since }) => since));
+  }
+  const last = earlier.reduce((left, right) => (right.sinceAt > left.sinceAt ? right : left));
+  return Math.min(last.since + (boundAt - last.sinceAt), now.monotonicMs);
+}
+
 /** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
 export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
   return known.map(({ taint, sinceAt, line }) => ({

@@ -7,13 +7,13 @@ import type { Deadlines } from "../runtime/deadlines.ts";
 import { pauseMs } from "../runtime/repetition.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
 import {
+  boundMsOf,
   isEvictable,
   isSameCause,
   type KnownTaint,
   knownTaints,
   type Now,
   onApiTime,
-  onMonotonic,
   type Sight,
 } from "./taint-manager.policy.ts";
 
@@ -161,7 +161,7 @@ export class TaintedNode {
   #boundMs(pod: ObservedPod, now: Now): number {
     const known = this.#sentences.get(pod.uid)?.boundMs ?? this.#boundLate.get(pod.uid);
     if (known !== undefined) return known;
-    const boundMs = Math.min(onMonotonic(pod.boundAt, now), now.monotonicMs);
+    const boundMs = boundMsOf(pod.boundAt, this.#taints, now);
     const isLate = this.#taints.some(({ since, line }) => boundMs > Math.min(since, line?.since ?? since));
     if (isLate) this.#boundLate.set(pod.uid, boundMs);
     return boundMs;

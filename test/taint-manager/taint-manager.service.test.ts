@@ -7,13 +7,15 @@ import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
 
 const S = 1000;
+/** How often observers pulse in the world of these tests. */
+const PULSE_MS = 5 * S;
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 const tolerating: Toleration[] = [
   { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 },
 ];
 
 describe("eyes", () => {
-  test("a deadline that comes while nobody observes is kept at the moment somebody does again", () => {
+  test("a deadline that comes while nobody observes is kept as soon as somebody is known to do so again", () => {
     const world = new EvictionWorld();
     const { observer, ...rest } = EVICTING;
     world.addZone("a", 3);
@@ -28,8 +30,9 @@ describe("eyes", () => {
     expect(world.said("asked.eviction")).toEqual([]);
     const backMs = world.clock.monotonicMs();
     world.start(observer === undefined ? {} : { observer }, { member: "new-eyes" });
-    world.advance(1 * S);
-    expect(world.deletedAt("pod")).toBeLessThanOrEqual(backMs + 1 * S);
+    // The first pulse of a new observer may have waited in a socket while we stood still; the second one did not.
+    world.advance(PULSE_MS + S);
+    expect(world.deletedAt("pod")).toBeLessThanOrEqual(backMs + PULSE_MS);
     expect(world.deleted).toHaveLength(1);
   });
 

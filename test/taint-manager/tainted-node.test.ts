@@ -164,3 +164,22 @@ test("what was held back while nothing could be seen is not carried out when its
   expect(asked()).toHaveLength(1);
   expect(deadlines.size).toBe(1);
 });
+
+test("a pod that came after a swap while our clocks stood still gets the whole time of the present taint", () => {
+  const [first, second] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
+  const { clock, node, sentences, asked } = setUp();
+  const swapAt = clock.wallMs();
+  const taintSwap = { at: swapAt, firstKey: first, firstAt: swapAt - 20 * S, secondAt: swapAt };
+  const tainted = observedNode("a", { taints: [noExecute(second, { timeAdded: apiTime(swapAt) })], taintSwap });
+  node.review(tainted, [], NOT_SEEN_BEFORE, "cause");
+  clock.stepWall(80 * S);
+  const tolerations = [first, second].map((key, index) => ({
+    key,
+    operator: "Exists",
+    tolerationSeconds: [20, 300][index],
+  }));
+  node.review(tainted, [observedPod("p", { tolerations, boundAt: swapAt + 30 * S })], NOT_SEEN_BEFORE, "cause");
+  clock.advance(200 * S);
+  expect(sentences()).toEqual(["deadline"]);
+  expect(asked()).toEqual([]);
+});

@@ -32,8 +32,10 @@ export const askedTaint = z.object({
   node: z.string(),
   uid: z.string(),
   resourceVersion: z.string(),
-  /** All taints the node had at that resourceVersion, and what was written down about a swap of them. */
+  /** The taints the node had at that resourceVersion, and what is recorded about a swap of them. */
   taints: z.array(taintSchema),
+  /** How many taints more the node had; with any, the writer reads the node live first. */
+  taintsOmitted: z.number().optional(),
   taintSwap: taintSwapSchema.optional(),
   /** From when not-ready and unreachable count, by `key:effect`, where their `timeAdded` does not say it. */
   taintsSeenAt: z.record(z.string(), instant).optional(),

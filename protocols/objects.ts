@@ -59,6 +59,9 @@ export const taintSwapSchema = z.object({ at: instant, firstKey: z.string(), fir
 /** A swap of our two NoExecute taints. */
 export type TaintSwap = z.infer<typeof taintSwapSchema>;
 
+/** How many taints of a node are published at most: with the longest keys and values they take half of a message. */
+export const TAINTS_MAX = 64;
+
 /** What is observed of a node: its body in `observed.node` and its projection at the API. */
 export const nodeSchema = z.object({
   node: z.string(),
@@ -69,12 +72,23 @@ export const nodeSchema = z.object({
   labels: z.record(z.string(), z.string()),
   unschedulable: z.boolean(),
   taints: z.array(taintSchema),
+  /**
+   * How many taints more the node carries than `taints` holds; absent when it holds all of them. Nothing is decided on
+   * those left out, and a patch of the taints begins with a live read.
+   */
+  taintsOmitted: z.number().optional(),
+  /** Only the types named in ConditionType, one of each. */
   conditions: z.array(conditionSchema),
   /**
    * From when NoExecute taints count whose `timeAdded` does not say it, by `key:effect`; absent without that
-   * annotation.
+   * annotation. Only of taints that stand.
    */
   taintsSeenAt: z.record(z.string(), instant).optional(),
+  /**
+   * Set when that annotation holds anything else, such as entries of taints that stand no longer: it is to be
+   * rewritten.
+   */
+  taintsSeenStale: z.boolean().optional(),
   /** The last swap of our two NoExecute taints; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),
 });

@@ -19,6 +19,9 @@ export const observedLease = z.object({
 /** How many heartbeats one `observed.lease` may carry: with the longest node names they fill 56 of the 64 KiB. */
 export const HEARTBEATS_PER_MESSAGE_MAX = 150;
 
+/** How many chunks the pods of one node may take; a message that names more is not believed. */
+export const PODS_CHUNKS_MAX = 1024;
+
 /**
  * Body of `observed.pods`: every pod bound to one node of interest, in `chunks` parts that share a `version`.
  * Receivers use a version only when all its parts are there. A node with no pods is one empty chunk.
@@ -52,4 +55,6 @@ export const observedPulse = z.object({
   pods: digestSchema,
   /** How many resyncs of this shard the observer has finished; a pulse closes each one. */
   resyncs: z.number(),
+  /** How many objects of the shard no message can hold, so that they are in no digest; absent when there are none. */
+  unpublished: z.object({ nodes: z.number(), pods: z.number() }).optional(),
 });

@@ -33,8 +33,8 @@ export type Stop = () => void;
  * doubled and overtaken messages are dropped and counted, a gap is reported.
  */
 export interface Bus {
-  /** Sends a message; `cause` is the id of the message that led to it. Returns its id. */
-  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string;
+  /** Sends a message caused by `cause`. Returns its id, or null when it is too large for one and is not sent. */
+  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string | null;
   /** Calls `receive` for every message of a type on one shard or on all. */
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop;
   /** Keeps the last message of each subject of a type, undecoded, for a reader that looks less often than they come. */

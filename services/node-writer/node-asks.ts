@@ -83,13 +83,18 @@ export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Repo
     else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
   };
   if (isTakenBack(newest())) settle(null);
-  else if (hasFailed) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
+  else if (hasFailed || isIncomplete(ask)) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
   else proceed(null);
 }
 
 /** Whether an ask for conditions wants none any more. */
 function isTakenBack(ask: NodeAsk): boolean {
   return ask.type === "asked.condition" && ask.body.conditions.length === 0;
+}
+
+/** Whether an ask does not name every taint of its node: a patch of the whole list would lose the others. */
+function isIncomplete(ask: NodeAsk): boolean {
+  return ask.type === "asked.taint" && (ask.body.taintsOmitted ?? 0) > 0;
 }
 
 function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decision {

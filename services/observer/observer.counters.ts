@@ -9,6 +9,8 @@ export interface ObserverCounters {
   resync(): void;
   /** The lease watch was found stale. */
   stale(): void;
+  /** So many objects of each shard exceed a message. */
+  unpublished(shards: readonly { readonly nodes: number; readonly pods: number }[]): void;
 }
 
 /** Declares the metrics. */
@@ -23,9 +25,24 @@ export function observerCounters(metrics: Metrics): ObserverCounters {
     name: "vigil_stale_lease_watches_total",
     help: "Lease watches that a live read showed to be stale.",
   });
+  const unpublished = metrics.gauge({
+    name: "vigil_unpublished_objects",
+    help: "Nodes and pods that exceed a message, so that nothing is decided about them.",
+    labels: ["kind"],
+  });
   return {
     synced: (watch, isSynced) => synced.set(isSynced ? 1 : 0, watch),
     resync: () => resyncs.add(1),
     stale: () => stale.add(1),
+    unpublished: (shards) => {
+      unpublished.set(
+        shards.reduce((sum, { nodes }) => sum + nodes, 0),
+        "Node",
+      );
+      unpublished.set(
+        shards.reduce((sum, { pods }) => sum + pods, 0),
+        "Pod",
+      );
+    },
   };
 }

@@ -1,11 +1,9 @@
 /** What of an observation is worth telling, and in which pieces. It keeps nothing and sends nothing. */
 import type { Condition, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
+import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
 /** Room for pods in one message, in bytes; the rest of the limit is for the frame and the node's name. */
 export const CHUNK_BYTES_MAX = 60 * 1024;
-
-/** Below so many taints and conditions a node cannot come near the message limit, so it need not be measured. */
-const PARTS_SURELY_FIT = 24;
 
 const utf8 = new TextEncoder();
 
@@ -20,6 +18,8 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     before.unschedulable !== after.unschedulable ||
     !sameRecords(before.labels, after.labels) ||
     !sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) ||
+    before.taintsSeenStale !== after.taintsSeenStale ||
+    before.taintsOmitted !== after.taintsOmitted ||
     !sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) ||
     !sameLists(before.taints, after.taints, sameTaint) ||
     !sameLists(before.conditions, after.conditions, sameCondition)
@@ -29,32 +29,34 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
   return sameLists(before.conditions, after.conditions, sameHeartbeat) ? "none" : "heartbeat";
 }
 
-/** Whether a node's state fits into a message; one that does not is not told, and is as if it were not there. */
-export function fitsMessage(node: ObservedNode): boolean {
-  if (node.taints.length + node.conditions.length <= PARTS_SURELY_FIT) return true;
-  return bytesOf(node) <= CHUNK_BYTES_MAX;
+/** A node's pods in pieces that fit into messages. */
+export interface PodChunks {
+  /** At least one, each of at most CHUNK_BYTES_MAX. */
+  readonly chunks: readonly (readonly ObservedPod[])[];
+  /** The pods that fit into none, or would take more than PODS_CHUNKS_MAX of them. */
+  readonly omitted: readonly ObservedPod[];
 }
 
-/**
- * Splits a node's pods into chunks of at most CHUNK_BYTES_MAX; there is always one. A pod larger than that is left out.
- */
-export function podChunks(pods: readonly ObservedPod[]): ObservedPod[][] {
-  const chunks: ObservedPod[][] = [];
-  let chunk: ObservedPod[] = [];
+/** Splits a node's pods into chunks. */
+export function podChunks(pods: readonly ObservedPod[]): PodChunks {
+  const chunks: ObservedPod[][] = [[]];
+  const omitted: ObservedPod[] = [];
   let bytes = 0;
   for (const pod of pods) {
     const podBytes = bytesOf(pod) + 1;
-    if (podBytes > CHUNK_BYTES_MAX) continue;
-    if (bytes + podBytes > CHUNK_BYTES_MAX) {
-      chunks.push(chunk);
-      chunk = [];
+    const isFull = bytes + podBytes > CHUNK_BYTES_MAX;
+    if (podBytes > CHUNK_BYTES_MAX || (isFull && chunks.length === PODS_CHUNKS_MAX)) {
+      omitted.push(pod);
+      continue;
+    }
+    if (isFull) {
+      chunks.push([]);
       bytes = 0;
     }
-    chunk.push(pod);
+    chunks.at(-1)?.push(pod);
     bytes += podBytes;
   }
-  chunks.push(chunk);
-  return chunks;
+  return { chunks, omitted };
 }
 
 function bytesOf(value: unknown): number {

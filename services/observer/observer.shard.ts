@@ -4,13 +4,15 @@
  */
 import { digestWith, digestWithout, EMPTY_DIGEST } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
 import { isOfInterest } from "../runtime/interest.ts";
+import { boundedNode } from "./node-bounds.policy.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
-import { fitsMessage, nodeChange, podChunks } from "./observer.policy.ts";
+import { nodeChange, podChunks } from "./observer.policy.ts";
 import type { PodIndex } from "./pod-index.ts";
+import { Unpublished } from "./unpublished.ts";
 
 /**
  * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it, or half where
@@ -42,6 +44,8 @@ export class ObserverShard {
   readonly #entries = new Map<string, NodeEntry>();
   readonly #unsent = new Set<NodeEntry>();
   readonly #dirtyPods = new Set<NodeEntry>();
+  /** What no message can hold; it is in no digest. */
+  readonly unpublished: Unpublished;
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
   #resyncs = 0;
@@ -50,6 +54,7 @@ export class ObserverShard {
   constructor(shard: number, around: ObserverSurroundings) {
     this.#shard = shard;
     this.#around = around;
+    this.unpublished = new Unpublished(around.io.log);
   }
 
   /** How many resyncs were finished; readers may trust pulses from the first on. */
@@ -66,7 +71,8 @@ export class ObserverShard {
     return this.#entries.get(name);
   }
 
-  takeNode(node: ObservedNode): void {
+  takeNode(live: ObservedNode): void {
+    const node = boundedNode(live);
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#tellGone(entry, before);
@@ -142,12 +148,16 @@ export class ObserverShard {
   /** Tells what is seen of this shard; nothing before its first resync is finished. */
   pulse(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
     if (this.#resyncs === 0) return;
-    const digests = { nodes: this.#nodesDigest, pods: this.#podsDigest };
-    this.#around.io.bus.publish(
-      "observed.pulse",
-      { shard: this.#shard, watches, ...digests, resyncs: this.#resyncs },
-      cause,
-    );
+    const { nodes, pods } = this.unpublished;
+    const body = {
+      shard: this.#shard,
+      watches,
+      nodes: this.#nodesDigest,
+      pods: this.#podsDigest,
+      resyncs: this.#resyncs,
+      ...(nodes + pods === 0 ? {} : { unpublished: { nodes, pods } }),
+    };
+    this.#around.io.bus.publish("observed.pulse", body, cause);
   }
 
   #entryFor(name: string): NodeEntry {
@@ -180,14 +190,17 @@ export class ObserverShard {
   #tell(entry: NodeEntry, cause: string | null = null): void {
     const { node } = entry;
     if (node === null) return;
+    const wasTold = entry.told !== null;
     this.#untell(entry);
-    if (!fitsMessage(node)) {
-      this.#around.io.log.warn("node not told: its taints and conditions exceed a message", { node: node.node });
+    const isSent = this.#around.io.bus.publish("observed.node", node, cause) !== null;
+    this.unpublished.noteNode(node.node, isSent);
+    if (!isSent) {
+      this.#untellPods(entry);
+      if (wasTold) this.#around.io.bus.publish("observed.gone", { node: node.node, uid: node.uid }, cause);
       return;
     }
     entry.told = entry.version;
     if (entry.told !== null) this.#nodesDigest = digestWith(this.#nodesDigest, entry.name, entry.told);
-    this.#around.io.bus.publish("observed.node", node, cause);
     this.#tellPods(entry, true, cause);
   }
 
@@ -200,6 +213,7 @@ export class ObserverShard {
     const { name, node, toldPods } = entry;
     if (node === null || entry.told === null || !isOfInterest(node)) {
       this.#untellPods(entry);
+      this.unpublished.notePods(name, []);
       return;
     }
     const version = pods.versionOf(name);
@@ -207,10 +221,16 @@ export class ObserverShard {
     this.#untellPods(entry);
     entry.toldPods = version;
     this.#podsDigest = digestWith(this.#podsDigest, name, version);
-    const chunks = podChunks(pods.podsOf(name));
+    const { chunks, omitted } = podChunks(pods.podsOf(name));
+    const unsent = [...omitted];
     for (const [chunk, told] of chunks.entries()) {
-      io.bus.publish("observed.pods", { node: name, version, chunk, chunks: chunks.length, pods: told }, cause);
+      const body = { node: name, version, chunk, chunks: chunks.length };
+      if (io.bus.publish("observed.pods", { ...body, pods: [...told] }, cause) !== null) continue;
+      // Readers wait for every chunk of a version.
+      io.bus.publish("observed.pods", { ...body, pods: [] }, cause);
+      unsent.push(...told);
     }
+    this.unpublished.notePods(name, unsent.map(podName));
   }
 
   #tellGone(entry: NodeEntry, { node, uid }: ObservedNode): void {
@@ -218,6 +238,7 @@ export class ObserverShard {
     this.#untell(entry);
     this.#untellPods(entry);
     this.#dirtyPods.delete(entry);
+    this.unpublished.forget(node);
     if (wasTold) this.#around.io.bus.publish("observed.gone", { node, uid }, null);
   }
 
@@ -242,4 +263,8 @@ export class ObserverShard {
       bus.publish("observed.lease", { shard: this.#shard, heartbeats }, cause);
     }
   }
+}
+
+function podName({ namespace, name }: ObservedPod): string {
+  return `${namespace}/${name}`;
 }

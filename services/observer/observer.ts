@@ -263,6 +263,7 @@ export class Observer {
   #tellPulses(): void {
     const watches = this.#watchStates();
     for (const shard of this.#shards) shard.pulse(watches, null);
+    this.#counters.unpublished(this.#shards.map(({ unpublished }) => unpublished));
   }
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {

@@ -77,14 +77,14 @@ class ServiceBus implements Bus {
     this.#mailbox = new Mailbox(options.mailboxMessagesMax);
   }
 
-  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string {
+  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string | null {
     const { transport, clock, cluster } = this.#options;
     const shard = definitionOf(type).shard(body);
     const stream = `${type}.${shard}`;
     const sequence = (this.#sequences.get(stream) ?? 0) + 1;
     const id = frameId(this.#source, this.#epoch, type, shard, sequence);
     const payload = this.#encode({ type, id, source: this.#source, at: clock.wallMs(), cause, body });
-    if (payload === null) return id;
+    if (payload === null) return null;
     // A message that cannot leave is counted in its stream all the same, so that readers see the gap once we are back.
     this.#sequences.set(stream, sequence);
     if (transport.connected()) {

@@ -2,7 +2,7 @@
  * Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided
  * elsewhere.
  */
-import { Annotation, OBSERVED_LABELS } from "../../protocols/names.ts";
+import { ConditionType, OBSERVED_LABELS } from "../../protocols/names.ts";
 import type {
   Condition,
   ConditionStatus,
@@ -14,8 +14,8 @@ import type {
 import type { BoundPod, ObservedLease } from "../../protocols/ports.ts";
 import { epochMsOf } from "./api-time.ts";
 import type { Interner } from "./kube.interner.ts";
-import { type JsonRecord, listOf, parsed, recordOf, textOf } from "./kube.json.ts";
-import { readTaintSwap } from "./taint-swap.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
+import { recordedTaints } from "./kube.node-annotations.ts";
 
 /** What a projection needs besides the object. */
 export interface ProjectionIo {
@@ -27,9 +27,17 @@ export interface ProjectionIo {
   readonly problem: (field: string, line?: string) => void;
 }
 
+/** The condition types that decide something; a node has at most one of each. */
+const CONDITION_TYPES: readonly string[] = Object.values(ConditionType);
 const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
 /** How much of a value that cannot be read is shown. */
 const SHOWN_CHARACTERS_MAX = 40;
+/** Longest name, uid or version of an object, in characters: a name is a DNS subdomain, and nothing else is as long. */
+const IDENTITY_CHARACTERS_MAX = 253;
+/** Longest value of a label, in characters, as the API server validates it. */
+const LABEL_CHARACTERS_MAX = 63;
+/** Longest reason of a condition that is kept, in characters; of the reasons only our own decide anything. */
+const REASON_CHARACTERS_MAX = 256;
 /** A toleration that cannot be read tolerates everything: in doubt no pod is evicted. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
 /** Neutral for an instant that decides nothing by being early: every rule takes the latest of several instants. */
@@ -40,6 +48,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   const { metadata, spec, status } = partsOf(raw);
   const identity = identityOf(metadata, io);
   if (identity === null) return null;
+  const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
   return {
     node: identity.name,
     uid: identity.uid,
@@ -47,17 +56,16 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
     createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
     labels: observedLabels(recordOf(metadata.labels)),
     unschedulable: spec.unschedulable === true,
-    taints: projected(spec.taints, (taint) => projectTaint(taint, io)),
-    conditions: projected(status.conditions, (condition) => projectCondition(condition, metadata, io)),
-    ...taintsSeen(recordOf(metadata.annotations), io),
-    ...taintSwap(recordOf(metadata.annotations), io),
+    taints,
+    conditions: projectConditions(status.conditions, metadata, io),
+    ...recordedTaints(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
   };
 }
 
 /** A node's lease; null when it has no name. A lease without renewTime is kept: it says that there is none. */
 export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | null {
   const { metadata, spec } = partsOf(raw);
-  const name = textOf(metadata.name);
+  const name = identityText(metadata.name);
   if (name === null) return dropped("metadata.name", io);
   return { node: io.interner.text(name), renewedAt: instantIn(spec, "renewTime", io) };
 }
@@ -95,13 +103,18 @@ function identityOf(
   metadata: JsonRecord,
   io: ProjectionIo,
 ): { name: string; uid: string; resourceVersion: string } | null {
-  const name = textOf(metadata.name);
-  const uid = textOf(metadata.uid);
-  const resourceVersion = textOf(metadata.resourceVersion);
+  const name = identityText(metadata.name);
+  const uid = identityText(metadata.uid);
+  const resourceVersion = identityText(metadata.resourceVersion);
   if (name === null) return dropped("metadata.name", io);
   if (uid === null) return dropped("metadata.uid", io);
   if (resourceVersion === null) return dropped("metadata.resourceVersion", io);
   return { name, uid, resourceVersion };
+}
+
+function identityText(value: unknown): string | null {
+  const text = textOf(value);
+  return text === null || text.length > IDENTITY_CHARACTERS_MAX ? null : text;
 }
 
 function dropped(field: string, io: ProjectionIo): null {
@@ -130,31 +143,9 @@ function observedLabels(labels: JsonRecord): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const label of OBSERVED_LABELS) {
     const value = labels[label];
-    if (typeof value === "string") kept[label] = value;
+    if (typeof value === "string" && value.length <= LABEL_CHARACTERS_MAX) kept[label] = value;
   }
   return kept;
-}
-
-/** What is written down about taints without `timeAdded`; an unreadable entry is as good as none. */
-function taintsSeen(annotations: JsonRecord, io: ProjectionIo): Pick<ObservedNode, "taintsSeenAt"> {
-  const text = textOf(annotations[Annotation.taintsSeen]);
-  if (text === null) return {};
-  const entries = Object.entries(recordOf(parsed(text)));
-  const read = entries.flatMap(([taint, time]) => {
-    const at = typeof time === "string" ? epochMsOf(time) : null;
-    if (at === null) io.problem(`metadata.annotations.${Annotation.taintsSeen}`);
-    return at === null ? [] : [[taint, at] as const];
-  });
-  return { taintsSeenAt: Object.fromEntries(read) };
-}
-
-/** What is written down about a taint that took another's place; what cannot be read is as good as nothing. */
-function taintSwap(annotations: JsonRecord, io: ProjectionIo): Pick<ObservedNode, "taintSwap"> {
-  const text = textOf(annotations[Annotation.taintSwap]);
-  if (text === null) return {};
-  const written = readTaintSwap(text);
-  if (written === null) io.problem(`metadata.annotations.${Annotation.taintSwap}`);
-  return written === null ? {} : { taintSwap: written };
 }
 
 function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
@@ -168,16 +159,28 @@ function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
   };
 }
 
+/** The conditions that decide something, the first of each type (R2.31). */
+function projectConditions(raw: unknown, metadata: JsonRecord, io: ProjectionIo): Condition[] {
+  const kept = new Map<string, Condition>();
+  for (const item of listOf(raw)) {
+    const condition = projectCondition(recordOf(item), metadata, io);
+    if (condition !== null && !kept.has(condition.type)) kept.set(condition.type, condition);
+  }
+  return [...kept.values()];
+}
+
 function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionIo): Condition | null {
   const type = textOf(raw.type);
   if (type === null) return dropped("status.conditions", io);
+  if (!CONDITION_TYPES.includes(type)) return null;
   const status = statusOf(raw, metadata, io);
   if (status === null) return null;
   const reason = textOf(raw.reason);
+  const isKept = reason !== null && reason.length <= REASON_CHARACTERS_MAX;
   return {
     type: io.interner.text(type),
     status,
-    ...(reason === null ? {} : { reason: io.interner.text(reason) }),
+    ...(isKept ? { reason: io.interner.text(reason) } : {}),
     heartbeatAt: instantIn(raw, "lastHeartbeatTime", io),
     transitionAt: instantIn(raw, "lastTransitionTime", io),
   };

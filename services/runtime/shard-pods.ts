@@ -4,15 +4,13 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod } from "../../protocols/objects.ts";
+import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
 /** The pods of one node in one version. */
 export interface PodsOfNode {
   readonly version: string;
   readonly pods: readonly ObservedPod[];
 }
-
-/** A node's pods never need more chunks than this; a message that says so is not believed. */
-const CHUNKS_MAX = 1024;
 
 interface Assembly {
   readonly version: string;
@@ -34,7 +32,7 @@ export class ShardPods {
   take(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const { chunk, chunks } = body;
     if (!Number.isInteger(chunk) || !Number.isInteger(chunks) || chunk < 0 || chunk >= chunks) return null;
-    if (chunks > CHUNKS_MAX) return null;
+    if (chunks > PODS_CHUNKS_MAX) return null;
     const assembly = this.#assemblyOf(body);
     if (assembly.parts[chunk] === undefined) assembly.missing -= 1;
     assembly.parts[chunk] = body.pods;

@@ -23,12 +23,15 @@ export function isSwappable({ key, effect }: TaintId): boolean {
 }
 
 /** What an ask about a node's taints says of those it has. */
-export function taintsSeenOn(node: ObservedNode): Pick<ObservedNode, "taints" | "taintSwap" | "taintsSeenAt"> {
-  const { taints, taintSwap } = node;
+export function taintsSeenOn(
+  node: ObservedNode,
+): Pick<ObservedNode, "taints" | "taintsOmitted" | "taintSwap" | "taintsSeenAt"> {
+  const { taints, taintsOmitted, taintSwap } = node;
   const ours = new Set(OPPOSITES.map(taintName));
   const seen = Object.entries(node.taintsSeenAt ?? {}).filter(([name]) => ours.has(name));
   return {
     taints,
+    ...(taintsOmitted === undefined ? {} : { taintsOmitted }),
     ...(taintSwap === undefined ? {} : { taintSwap }),
     ...(seen.length === 0 ? {} : { taintsSeenAt: Object.fromEntries(seen) }),
   };

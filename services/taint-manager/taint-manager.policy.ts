@@ -173,7 +173,8 @@ export function startsToWrite(
   // To know what counts, every sentence on the node is looked at: only when something may be left to write.
   const counted = unstamped.every(isNamed) ? new Set<Taint>() : countedTaints();
   const wanted = unstamped.filter((known) => counted.has(known.taint) || isNamed(known));
-  if (wanted.every(isWritten) && wanted.length === Object.keys(written).length) return null;
+  const isExact = node.taintsSeenStale !== true && wanted.every(isWritten);
+  if (isExact && wanted.length === Object.keys(written).length) return null;
   return Object.fromEntries(wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(sinceAt)]));
 }
 

@@ -207,7 +207,7 @@ export class TaintedNode {
     if (sentence.asked !== SETTLED) this.#tell(sentence, "none", now);
   }
 
-  #tell(sentence: Sentence, kind: BodyOf<"judged.pod">["sentence"], now: Now): string {
+  #tell(sentence: Sentence, kind: BodyOf<"judged.pod">["sentence"], now: Now): string | null {
     const { namespace, name, uid } = sentence.pod;
     const pod = { namespace, name, uid, node: this.#node.node, sentence: kind };
     const decided =

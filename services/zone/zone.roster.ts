@@ -2,7 +2,9 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { shardOf } from "../../protocols/subjects.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
+import { zoneKeyOf } from "../runtime/zone-key.ts";
 import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that has been observed and judged under one uid. */
@@ -11,10 +13,18 @@ export interface Member extends NodeInZone {
   readonly cause: string;
 }
 
+/** How many members of a zone one shard holds, and how many of them count and are ready. */
+export interface ShardShare {
+  readonly members: number;
+  readonly ready: number;
+}
+
 /** The members of one zone and their count (R6.5: only counted nodes make up its size). */
 export interface Zone {
   readonly members: ReadonlyMap<string, Member>;
   readonly count: ZoneCount;
+  /** The shards that hold its members. */
+  readonly shards: ReadonlyMap<number, ShardShare>;
 }
 
 interface Entry {
@@ -28,6 +38,7 @@ interface Entry {
 interface Tally {
   readonly members: Map<string, Member>;
   readonly count: { size: number; notReady: number };
+  readonly shards: Map<number, { members: number; ready: number }>;
 }
 
 /** A node's place before and after a message; null where it has none. */
@@ -47,15 +58,23 @@ export class ZoneRoster {
   /** Nodes that were judged and that nobody observes. */
   readonly #strangers = new Set<string>();
   readonly #evictionMode: Profile["evictionMode"];
-  #unjudged = 0;
+  /** How many observed nodes of each zone have no judgement, by the key that their labels make. */
+  readonly #unjudged = new Map<string, number>();
 
   constructor(evictionMode: Profile["evictionMode"]) {
     this.#evictionMode = evictionMode;
   }
 
-  /** How many observed nodes have no judgement yet: while there are any, no zone's count can be trusted. */
+  /** How many observed nodes have no judgement yet. */
   get unjudged(): number {
-    return this.#unjudged;
+    let count = 0;
+    for (const each of this.#unjudged.values()) count += each;
+    return count;
+  }
+
+  /** How many of them belong to a zone: while there are any, its count cannot be trusted. */
+  unjudgedIn(zone: string): number {
+    return this.#unjudged.get(zone) ?? 0;
   }
 
   /** The observed nodes that have no judgement, or one that contradicts what is observed. */
@@ -112,10 +131,10 @@ export class ZoneRoster {
   #change(node: string, apply: (entry: Entry) => void): Move {
     const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", rehearsed: null };
     const before = memberOf(entry);
-    if (isUnjudged(entry)) this.#unjudged -= 1;
+    this.#countUnjudged(entry, -1);
     apply(entry);
     if (!isRehearsed(entry)) entry.rehearsed = null;
-    if (isUnjudged(entry)) this.#unjudged += 1;
+    this.#countUnjudged(entry, 1);
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
     if (entry.observed === null && entry.judged !== null) this.#strangers.add(node);
@@ -128,9 +147,21 @@ export class ZoneRoster {
     return { before, after };
   }
 
+  #countUnjudged(entry: Entry, by: 1 | -1): void {
+    if (entry.observed === null || !isUnjudged(entry)) return;
+    const zone = zoneKeyOf(entry.observed.labels);
+    const count = this.unjudgedIn(zone) + by;
+    if (count === 0) this.#unjudged.delete(zone);
+    else this.#unjudged.set(zone, count);
+  }
+
   #enter(member: Member): void {
     const { node, zone } = member.judged;
-    const tally = this.#zones.get(zone) ?? { members: new Map(), count: { size: 0, notReady: 0 } };
+    const tally = this.#zones.get(zone) ?? {
+      members: new Map(),
+      count: { size: 0, notReady: 0 },
+      shards: new Map(),
+    };
     this.#zones.set(zone, tally);
     tally.members.set(node, member);
     count(tally, member, 1);
@@ -163,7 +194,13 @@ function isUnjudged(entry: Entry): boolean {
 }
 
 function count(tally: Tally, { judged }: Member, by: 1 | -1): void {
+  const shard = shardOf(judged.node);
+  const share = tally.shards.get(shard) ?? { members: 0, ready: 0 };
+  share.members += by;
+  if (share.members === 0) tally.shards.delete(shard);
+  else tally.shards.set(shard, share);
   if (!judged.counted) return;
   tally.count.size += by;
   if (isNotReady(judged.ready)) tally.count.notReady += by;
+  else share.ready += by;
 }

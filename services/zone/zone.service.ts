@@ -11,13 +11,14 @@ import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { Grants } from "./zone.grants.ts";
 import { type Damage, damageOf, damageOfState, hasLanded, type Outlook, outlookOf } from "./zone.policy.ts";
 import { type Move, type Zone, ZoneRoster } from "./zone.roster.ts";
+import { ZoneSight } from "./zone.sight.ts";
 
 /** A zone that has lost all its members. */
-const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 } };
+const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 }, shards: new Map() };
 
 /**
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
- * silent about its own zones while any shard cannot be seen whole or any node has not been judged.
+ * silent about a zone of its own while a shard of that zone's nodes is not whole or one of them has not been judged.
  */
 export const zoneService: Service = (io) => {
   const zones = new Zones(io);
@@ -28,6 +29,7 @@ class Zones {
   readonly #io: Io;
   readonly #roster: ZoneRoster;
   readonly #feeds: readonly ShardFeed[];
+  readonly #sight: ZoneSight;
   readonly #actors = new Map<string, ZoneActor>();
   readonly #shards = new Set<number>();
   readonly #announcements = new Map<string, Announcement>();
@@ -38,8 +40,9 @@ class Zones {
   #suspects: ReadonlySet<string> = new Set();
   /** The zones that may be otherwise than when they were last evaluated. */
   readonly #due = new Set<string>();
-  /** What all zones were last evaluated with; null while not everything was seen. */
+  /** What all zones were last evaluated with; null while too little was seen. */
   #outlookBefore: Outlook | null = null;
+  #sightBefore = "";
   #ticker: Timer;
   #isDirty = false;
   #isStopped = false;
@@ -51,6 +54,7 @@ class Zones {
     this.#roster = new ZoneRoster(io.profile.evictionMode);
     this.#doubts = new Repetition(io.profile);
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
+    this.#sight = new ZoneSight(this.#feeds, this.#roster, io.profile);
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
       io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),
@@ -80,6 +84,7 @@ class Zones {
       reader: {
         node: (node, previous, cause) => {
           if (hasLanded(previous, node)) this.#land(node);
+          this.#due.add(zoneKeyOf(node.labels));
           this.#take(this.#roster.takeObserved(node), cause);
         },
         gone: ({ node }, cause) => {
@@ -203,33 +208,38 @@ class Zones {
     const cause = this.#cause;
     this.#cause = null;
     if (this.#isStopped) return;
-    const outlook = this.#seesAll() ? outlookOf(this.#damages()) : null;
+    this.#sight.update(this.#io.clock.monotonicMs());
+    const { suffices, state } = this.#sight;
+    const outlook = suffices ? outlookOf(this.#damages()) : null;
+    const isSame = outlook === this.#outlookBefore && state === this.#sightBefore;
     // Of a thousand zones most messages are about one: a zone that is as it was, under the same outlook, stays so.
-    const zones = outlook === this.#outlookBefore ? [...this.#due] : [...this.#actors.keys()];
+    const zones = isSame ? [...this.#due] : [...this.#actors.keys()];
     this.#due.clear();
     this.#outlookBefore = outlook;
+    this.#sightBefore = state;
     for (const zone of zones) this.#evaluateZone(zone, outlook, cause);
   }
 
   #evaluateZone(zone: string, outlook: Outlook | null, cause: string | null): void {
     const actor = this.#actors.get(zone);
     const announced = this.#announcements.get(zone) ?? null;
-    if (outlook === null) actor?.pause();
+    if (outlook === null || !this.#sight.sees(zone)) actor?.pause();
     else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
   }
 
-  #seesAll(): boolean {
-    const now = this.#io.clock.monotonicMs();
-    return this.#roster.unjudged === 0 && this.#feeds.every(({ view }) => view.blindness(now) === null);
-  }
-
-  /** The damage of each zone with counted nodes; one that is not down is nearly always the first. */
+  /**
+   * The damage of each zone with counted nodes; one that is not down is nearly always the first. Where something is not
+   * seen there may be a zone of which nothing is known.
+   */
   *#damages(): Generator<Damage | null> {
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
+      const isSeen = this.#sight.sees(zone);
       const isOwn = this.#shards.has(shardOf(zone));
-      yield isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone);
+      const damage = isOwn && isSeen ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone);
+      yield damage ?? (isSeen ? null : this.#sight.certainDamage(zone));
     }
+    if (this.#sight.isPartial) yield null;
   }
 
   /** What another process has announced of its zone lately; null when nothing is known. */
@@ -252,7 +262,8 @@ class Zones {
     this.#ticker = this.#tickLater();
     this.#forget();
     this.#doubt();
-    if (this.#seesAll()) for (const actor of this.#actors.values()) actor.announce();
+    this.#sight.update(this.#io.clock.monotonicMs());
+    for (const [zone, actor] of this.#actors) if (this.#sight.suffices && this.#sight.sees(zone)) actor.announce();
     // What has to be repeated, as taking taints back has, is due with time alone.
     for (const zone of this.#actors.keys()) this.#due.add(zone);
     this.#wake(null);

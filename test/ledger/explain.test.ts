@@ -34,7 +34,7 @@ function feelPulses({ clock, tell }: LedgerWorld): void {
 }
 
 /** The node falls silent, waits for its turn, is tainted, and its pod is given a deadline. */
-function silenceStory(world: LedgerWorld): { tainted: string; deadlineAt: number } {
+function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt: number } {
   const { clock, tell } = world;
   const heartbeatAt = clock.wallMs();
   tell("judged.zone", judgedZone(), null);

@@ -37,7 +37,7 @@ class Scene {
     const bus = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 1_000, ...who });
     const id = bus.publish(type, body, null);
     this.cluster.advance(0);
-    return id;
+    return id ?? "";
   }
 
   conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}, node = "node-1"): BodyOf<"asked.condition"> {

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { CHUNK_BYTES_MAX, fitsMessage, nodeChange, podChunks } from "../../services/observer/observer.policy.ts";
+import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
+import { CHUNK_BYTES_MAX, nodeChange, podChunks } from "../../services/observer/observer.policy.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 import { observedPod } from "../support/observed-objects.ts";
 
@@ -35,6 +36,8 @@ describe("a node's change", () => {
     ["what is written down about a swap", { taintSwap: { at: 1, firstKey: "k", firstAt: 0, secondAt: 1 } }, "state"],
     ["another uid", { uid: "uid-2" }, "state"],
     ["the creation time", { createdAt: 7 }, "state"],
+    ["how many taints are left out", { taintsOmitted: 2 }, "state"],
+    ["what is recorded of taints that are gone", { taintsSeenStale: true }, "state"],
   ];
   test.each(cases)("of %s", (_what, fields, change) => {
     expect(nodeChange(before, { ...structuredClone(before), ...fields })).toBe(change);
@@ -43,7 +46,7 @@ describe("a node's change", () => {
 
 describe("chunks of pods", () => {
   test("are at least one, empty for a node without pods", () => {
-    expect(podChunks([])).toEqual([[]]);
+    expect(podChunks([])).toEqual({ chunks: [[]], omitted: [] });
   });
 
   test("hold every pod once, in order, and none is over the limit", () => {
@@ -52,9 +55,10 @@ describe("chunks of pods", () => {
       .map(({ name, padding }) => observedPod(name, { tolerations: [{ value: "é".repeat(padding) }] }));
     fc.assert(
       fc.property(fc.array(anyPod, { maxLength: 12 }), (pods) => {
-        const chunks = podChunks(pods);
+        const { chunks, omitted } = podChunks(pods);
         const fitting = pods.filter((pod) => Buffer.byteLength(JSON.stringify(pod)) + 1 <= CHUNK_BYTES_MAX);
         expect(chunks.flat()).toEqual(fitting);
+        expect(omitted).toEqual(pods.filter((pod) => !fitting.includes(pod)));
         for (const chunk of chunks)
           expect(Buffer.byteLength(JSON.stringify(chunk))).toBeLessThanOrEqual(CHUNK_BYTES_MAX + 2);
       }),
@@ -65,23 +69,21 @@ describe("chunks of pods", () => {
   test("are filled one after the other, so that a full node takes few messages", () => {
     const third = { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX / 3 - 300) }] };
     const pods = Array.from({ length: 7 }, (_, index) => observedPod(`p-${index}`, third));
-    expect(podChunks(pods).map(({ length }) => length)).toEqual([3, 3, 1]);
+    expect(podChunks(pods).chunks.map(({ length }) => length)).toEqual([3, 3, 1]);
   });
 
   test("leave out a pod that no message can hold", () => {
     const absurd = observedPod("absurd", { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX) }] });
-    expect(
-      podChunks([observedPod("a"), absurd, observedPod("b")])
-        .flat()
-        .map(({ name }) => name),
-    ).toEqual(["a", "b"]);
+    const { chunks, omitted } = podChunks([observedPod("a"), absurd, observedPod("b")]);
+    expect(chunks.flat().map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(omitted).toEqual([absurd]);
   });
-});
 
-test("a node fits a message unless its taints and conditions are beyond reason", () => {
-  const conditions = (count: number, reason: string) =>
-    Array.from({ length: count }, (_, index) => condition(`Type${index}`, "True", { reason }));
-  expect(fitsMessage(nodeWith(null, { conditions: conditions(24, "r".repeat(1_024)) }))).toBe(true);
-  expect(fitsMessage(nodeWith(null, { conditions: conditions(200, "r") }))).toBe(true);
-  expect(fitsMessage(nodeWith(null, { conditions: conditions(200, "r".repeat(1_024)) }))).toBe(false);
+  test("are no more than a reader believes, and leave out the pods beyond", () => {
+    const whole = { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX - 1000) }] };
+    const pods = Array.from({ length: PODS_CHUNKS_MAX + 2 }, () => observedPod("p", whole));
+    const { chunks, omitted } = podChunks([...pods, observedPod("small")]);
+    expect([chunks.length, omitted.length]).toEqual([PODS_CHUNKS_MAX, 2]);
+    expect(chunks.at(-1)?.at(-1)?.name).toBe("small");
+  });
 });

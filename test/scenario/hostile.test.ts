@@ -3,7 +3,6 @@
  * is written.
  */
 import { describe, expect, test } from "vitest";
-import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
 import { subjectOf } from "../../protocols/subjects.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
@@ -38,24 +37,6 @@ describe("a node", () => {
     neighbour.stop();
     cluster.advance(50_001);
     expect(cluster.conditions("neighbour")).toEqual(ALL_UNKNOWN);
-  });
-
-  test("with more conditions than a message holds is not told, and its neighbours are judged all the same", () => {
-    const cluster = new VirtualCluster();
-    const neighbour = cluster.addNode({ name: "neighbour" });
-    const reason = "R".repeat(1000);
-    const conditions = Array.from({ length: 100 }, (_, index) => ({ type: `T${index}`, status: "True", reason }));
-    expect(JSON.stringify(conditions).length).toBeGreaterThan(MESSAGE_BYTES_MAX);
-    const body = { apiVersion: "v1", kind: "Node", metadata: { name: "odd" }, spec: {}, status: { conditions } };
-    cluster.write({ verb: "create", ref: NODE, urgency: 0, body });
-    const process = cluster.start(SPINE);
-    cluster.advance(10_000);
-    neighbour.stop();
-    cluster.advance(50_001);
-    expect(cluster.conditions("neighbour")).toEqual(ALL_UNKNOWN);
-    expect(process.log.lines.map(({ message }) => message)).toContain(
-      "node not told: its taints and conditions exceed a message",
-    );
   });
 });
 

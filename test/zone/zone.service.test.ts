@@ -4,6 +4,7 @@ import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
+import { loseObserved } from "../support/lossy-transport.ts";
 import { judgedNode } from "../support/observed-objects.ts";
 
 const S = 1000;
@@ -200,18 +201,36 @@ test("a node that waits for its turn is tainted though it was last judged evicte
   expect(world.taintedAt(waiting)).toBeGreaterThan(0);
 });
 
-test("a zone that lost its last node while its owner could not judge is announced as empty, as soon as it can", () => {
+test("a zone that lost its last node while a shard was not seen is announced as empty once it is", () => {
   const world = new EvictionWorld();
   const [last = ""] = world.addZone("a", 1);
-  const [blinding = ""] = world.addZone("b", 3);
+  const [unseen = ""] = world.addZone("b", 3);
   world.run();
   world.advance(20 * S);
-  world.busOf("node", "stranger").publish("judged.node", judgedNode(blinding, { uid: "another", zone: ZONE_B }), null);
+  const find = loseObserved(world.transport, ({ shard }) => shard === shardOf(unseen));
+  world.advance(20 * S);
   world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: last }, urgency: 0 });
   world.advance(9 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ size: 1 });
+  find();
   world.advance(60 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ size: 0, state: "Initial" });
+});
+
+test("a node that is not judged holds up its own zone, and no other", () => {
+  const world = new EvictionWorld();
+  const nodes = { a: world.addZone("a", 3), b: world.addZone("b", 3), c: world.addZone("c", 3) };
+  world.run();
+  world.advance(20 * S);
+  const [unjudged = "", silent = ""] = nodes.b;
+  world.busOf("node", "other").publish("judged.node", judgedNode(unjudged, { uid: "another", zone: ZONE_B }), null);
+  world.silence([...nodes.a.slice(0, 1), silent]);
+  world.advance(3 * S);
+  const times = (zone: string) => world.said("judged.zone").filter(({ body }) => body.zone === zone).length;
+  const [a, b] = [times(ZONE_A), times(ZONE_B)];
+  world.advance(5 * S);
+  expect(times(ZONE_A)).toBeGreaterThan(a);
+  expect(times(ZONE_B)).toBe(b);
 });
 
 test("the numbers of a zone are those of its counted nodes (P13)", () => {

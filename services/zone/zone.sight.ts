@@ -1,0 +1,89 @@
+/**
+ * Which zones this process sees well enough to decide about. A zone needs every shard in which it has a node; of the
+ * other shards a few may be in doubt, so that one shard that cannot be read stops no zone but those it has nodes of
+ * (docs/decisions: a zone needs the shards of its own nodes).
+ */
+import type { Profile } from "../../protocols/profile.ts";
+import type { ShardView } from "../runtime/shard-view.ts";
+import type { Damage } from "./zone.policy.ts";
+import type { ZoneRoster } from "./zone.roster.ts";
+
+/**
+ * How many of the 64 shards may be in doubt while anything is granted: on average they hold a sixteenth of the nodes,
+ * which is what a zone's count may then lack.
+ */
+const DOUBTFUL_SHARDS_MAX = 4;
+
+/** One shard as this process follows it. */
+interface Feed {
+  readonly view: Pick<ShardView, "blindness">;
+}
+type Roster = Pick<ZoneRoster, "unjudged" | "unjudgedIn" | "zone">;
+
+/** What this process sees of shards and zones. Instants are on the monotonic clock. */
+export class ZoneSight {
+  readonly #feeds: readonly Feed[];
+  readonly #roster: Roster;
+  readonly #profile: Pick<Profile, "watchBlindMs">;
+  /** The shards that have been whole at least once. */
+  readonly #known = new Set<number>();
+  #doubtful: ReadonlySet<number> = new Set();
+  /** Since when no more than DOUBTFUL_SHARDS_MAX shards have never been whole; null before. */
+  #mostKnownSince: number | null = null;
+  #suffices = false;
+
+  constructor(feeds: readonly Feed[], roster: Roster, profile: Pick<Profile, "watchBlindMs">) {
+    this.#feeds = feeds;
+    this.#roster = roster;
+    this.#profile = profile;
+  }
+
+  /** Whether the shards suffice to decide about any zone. */
+  get suffices(): boolean {
+    return this.#suffices;
+  }
+
+  /** Equal at two instants when the same shards were in doubt, with the same consequence. */
+  get state(): string {
+    return `${this.#suffices} ${[...this.#doubtful].join(" ")}`;
+  }
+
+  /** Brings everything here up to date. */
+  update(nowMs: number): void {
+    const doubtful = new Set<number>();
+    for (const [shard, { view }] of this.#feeds.entries()) {
+      if (view.blindness(nowMs) === null) this.#known.add(shard);
+      else doubtful.add(shard);
+    }
+    this.#doubtful = doubtful;
+    if (this.#feeds.length - this.#known.size <= DOUBTFUL_SHARDS_MAX) this.#mostKnownSince ??= nowMs;
+    this.#suffices = doubtful.size <= DOUBTFUL_SHARDS_MAX && this.#isWorthDeciding(nowMs);
+  }
+
+  /** Whether a zone is seen whole: each of its nodes is judged, and lies in a shard that is. */
+  sees(zone: string): boolean {
+    if (this.#roster.unjudgedIn(zone) > 0) return false;
+    if (this.#doubtful.size === 0) return true;
+    const shards = this.#roster.zone(zone)?.shards;
+    return shards !== undefined && ![...this.#doubtful].some((shard) => shards.has(shard));
+  }
+
+  /** What is certain of a zone that is not seen whole: one node that is ready shows that it is not wholly down. */
+  certainDamage(zone: string): Damage | null {
+    for (const [shard, { ready }] of this.#roster.zone(zone)?.shards ?? []) {
+      if (ready > 0 && !this.#doubtful.has(shard)) return "normal";
+    }
+    return null;
+  }
+
+  /** Whether there may be nodes of which nothing is known, so that not every zone is known to be down. */
+  get isPartial(): boolean {
+    return this.#doubtful.size > 0 || this.#roster.unjudged > 0;
+  }
+
+  /** At a start shards become whole one by one: the last are waited for, but not for ever. */
+  #isWorthDeciding(nowMs: number): boolean {
+    if (this.#known.size === this.#feeds.length) return true;
+    return this.#mostKnownSince !== null && nowMs - this.#mostKnownSince >= this.#profile.watchBlindMs;
+  }
+}

@@ -55,7 +55,7 @@ export class ApiServer {
       this.store.compact();
       lists.compact();
     };
-    this.wire = wireTo(this.serving(null));
+    this.wire = wireTo(this.serving(null), clock);
     this.faults = new Faults(random, { watches: () => watches, compact });
     this.#parts = {
       store: this.store,

@@ -16,6 +16,11 @@ export function apiMicroTime(epochMs: number): string {
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
+/** An instant as the `Date` of an HTTP answer writes it: whole seconds, cut off (RFC 9110, section 5.6.7). */
+export function httpDate(epochMs: number): string {
+  return new Date(epochMs).toUTCString();
+}
+
 /**
  * The instant an API time names, in epoch milliseconds with microseconds as the fraction; null for no time or an
  * unreadable one.

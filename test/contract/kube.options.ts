@@ -25,6 +25,13 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     return version;
   };
 
+  test("every answer says what time it is at the server", async () => {
+    for (const path of ["/version", NODES, nodePath("o-nobody")]) {
+      const { headers } = await client().get(path);
+      expect(Math.abs(Date.parse(headers.date ?? "") - Date.now())).toBeLessThan(10_000);
+    }
+  });
+
   test("a list at an exact version shows that state, one not older than it the present", async () => {
     const version = await changing("o-at");
     const exact = await client().get(`${NODES}?${chosen}&resourceVersion=${version}&resourceVersionMatch=Exact`);

@@ -6,6 +6,7 @@ import type { Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
+import { ServerClock } from "../../services/runtime/kube.clock.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
@@ -137,7 +138,8 @@ export class SimulatedProcess {
     if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
     const [log, metrics] = [recordingLog(), UNCOUNTED];
-    const io = { clock: standstill.clock, wire: standstill.wire(this.apiPath.over(wire)) };
+    const time = new ServerClock(standstill.clock, log);
+    const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
     const kube = createKube({ ...io, random: chance(`kube/${life}`), log, metrics, profile });
     const controller = startController({
       clock: io.clock,

@@ -8,6 +8,7 @@ import type {
   Clock,
   Fleet,
   Io,
+  Kube,
   Log,
   Metrics,
   Service,
@@ -19,6 +20,8 @@ import type {
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { typedBus } from "../../services/runtime/bus.ts";
 import { aloneFleet } from "../../services/runtime/fleet.ts";
+import { ServerClock } from "../../services/runtime/kube.clock.ts";
+import { ApiReachability, type ReachabilityIo } from "../../services/runtime/kube.reachability.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
 import { supervise } from "../../services/runtime/supervisor.ts";
 import { cuttable } from "./cuttable-transport.ts";
@@ -92,15 +95,16 @@ export class VirtualCluster extends VirtualWorld {
 
   /** Starts a process with these services, alone in its fleet unless another one is given. */
   start(services: Services, options: StartOptions = {}): VirtualProcess {
-    const { member, fleet } = options;
     this.#started += 1;
+    const { member, fleet } = options;
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
     const { transport, cut } = cuttable(this.transport);
-    const { clock, wire } = this.#surroundingsOf(options);
+    const { clock, wire } = this.#surroundingsOf(options, log);
     const kube = this.createKube(`${name}/${this.#started}`, log, metrics, { clock, wire });
     const { profile } = this;
+    const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, kube);
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
@@ -120,6 +124,7 @@ export class VirtualCluster extends VirtualWorld {
       cutBus: cut,
       kill: () => {
         cut();
+        reachability?.stop();
         supervisor.stop();
         this.#processes.delete(process);
       },
@@ -144,19 +149,31 @@ export class VirtualCluster extends VirtualWorld {
     return this.heard.filter((message): message is Heard<T> => message.type === type);
   }
 
-  #surroundingsOf({ standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions): {
-    readonly clock: Clock;
-    readonly wire: Wire;
-  } {
+  /** The clock and the wire of a process, as `vigil run` has them. */
+  #surroundingsOf(
+    { standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions,
+    log: Log,
+  ): { readonly clock: Clock; readonly wire: Wire } {
     const own = standstill?.clock ?? this.clock;
-    const clock: Clock = {
-      monotonicMs: () => own.monotonicMs(),
-      wallMs: () => own.wallMs() + wallAheadMs,
-      after: (delayMs, fire) => own.after(delayMs, fire),
-      soon: (run) => own.soon(run),
-    };
+    const clock = new ServerClock(
+      {
+        monotonicMs: () => own.monotonicMs(),
+        wallMs: () => own.wallMs() + wallAheadMs,
+        after: (delayMs, fire) => own.after(delayMs, fire),
+        soon: (run) => own.soon(run),
+      },
+      log,
+    );
     const wire = wireOver(this.api.wire);
-    return { clock, wire: standstill?.wire(wire) ?? wire };
+    return { clock, wire: clock.over(standstill?.wire(wire) ?? wire) };
+  }
+
+  /** Has a process talk to the API server before and beside its services, as one that shares its bus does. */
+  #reach(io: Omit<ReachabilityIo, "profile">, kube: Kube): ApiReachability {
+    const { profile } = this;
+    kube.read({ kind: "Namespace", namespace: "", name: "kube-system" }, () => {});
+    this.advance(0);
+    return new ApiReachability({ ...io, profile });
   }
 
   #createBus(transport: Transport, who: BusUser): Bus {

@@ -3,6 +3,7 @@ import type { Clock, Kube, Log, Metrics } from "../../../protocols/ports.ts";
 import { realClock } from "../../runtime/clock.real.ts";
 import type { Config } from "../../runtime/config.ts";
 import { Strangers } from "../../runtime/fleet.strangers.ts";
+import { ServerClock } from "../../runtime/kube.clock.ts";
 import { ApiReachability, type ReachabilityIo } from "../../runtime/kube.reachability.ts";
 import { shadowKube } from "../../runtime/kube.shadow.ts";
 import { createKube } from "../../runtime/kube.ts";
@@ -32,8 +33,8 @@ const STARTED_MS = 20_000;
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
   checkNatsFiles(settings, host);
-  const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
+  const clock = new ServerClock(realClock(), log);
   const metrics = createMetrics({ process: true });
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
@@ -42,7 +43,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
-  const { kube, reachability } = measuredKube({ wire: cluster.wire, clock, log, metrics, profile });
+  const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
   const strangers = strangersTo(config, { kube, clock, log, metrics });
   const bus = await Promise.race([
     openBus(settings, { clock, log, metrics, member, waitsFor }),

@@ -177,3 +177,22 @@ describe.each(["stop", "stop, wall is set"] as const)("a machine whose clocks st
     expectFound(world, "b-1");
   });
 });
+
+test.each([
+  ["run", 0],
+  ["stop", 65 * S],
+  ["stop, wall is set", 65 * S],
+] as const)(
+  "a countdown that runs while clocks %s is never early, and late by what they stood still at most",
+  (clocks, lostMs) => {
+    const world = new StandstillWorld();
+    world.add("all", { clocks });
+    world.addTolerantPod("a-0", "pod");
+    settled(world);
+    world.stopFor(["all"], 65 * S);
+    world.advance(400 * S);
+    const stayedMs = (world.deletedAt("pod") ?? 0) - world.timeAddedMs("a-0");
+    expect(stayedMs).toBeGreaterThanOrEqual(300 * S);
+    expect(stayedMs).toBeLessThanOrEqual(300 * S + lostMs + 2 * S);
+  },
+);

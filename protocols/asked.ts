@@ -3,24 +3,25 @@
  * be checked and repeated.
  */
 import { z } from "zod";
-import { conditionStatus, instant, taintIdSchema, taintSchema, taintSwapSchema } from "./objects.ts";
+import { annotation, count, instant, instantsByTaint, key, listOf, mapOf, name, shard, text, value } from "./bounds.ts";
+import { conditionStatus, taintIdSchema, taintSchema, taintSwapSchema } from "./objects.ts";
 
 /**
  * Body of `asked.condition`: force these conditions on a node that has been silent for its grace. None takes back what
  * was asked before.
  */
 export const askedCondition = z.object({
-  node: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
+  node: name,
+  uid: name,
+  resourceVersion: name,
   /** The last signs of life the verdict rests on; a newer one at the API refutes it. */
   basis: z.object({ leaseRenewedAt: instant.nullable(), statusHeartbeatAt: instant.nullable() }),
-  conditions: z.array(
+  conditions: listOf(
     z.object({
-      type: z.string(),
+      type: key,
       status: conditionStatus,
-      reason: z.string(),
-      message: z.string(),
+      reason: text,
+      message: text,
       /** Set only for a condition the node does not have yet: its creation time (section 2.8, step F). */
       heartbeatAt: instant.nullable(),
     }),
@@ -29,18 +30,18 @@ export const askedCondition = z.object({
 
 /** Body of `asked.taint`: in one patch, these taints on the node and those off it. */
 export const askedTaint = z.object({
-  node: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
+  node: name,
+  uid: name,
+  resourceVersion: name,
   /** The taints the node had at that resourceVersion, and what is recorded about a swap of them. */
-  taints: z.array(taintSchema),
+  taints: listOf(taintSchema),
   /** How many taints more the node had; with any, the writer reads the node live first. */
-  taintsOmitted: z.number().optional(),
+  taintsOmitted: count.optional(),
   taintSwap: taintSwapSchema.optional(),
   /** From when not-ready and unreachable count, by `key:effect`, where their `timeAdded` does not say it. */
-  taintsSeenAt: z.record(z.string(), instant).optional(),
-  add: z.array(taintIdSchema),
-  remove: z.array(taintIdSchema),
+  taintsSeenAt: instantsByTaint.optional(),
+  add: listOf(taintIdSchema),
+  remove: listOf(taintIdSchema),
   /**
    * The Ready status the wish rests on; null when the node has no Ready condition. Another one at the API refutes a
    * harmful wish.
@@ -52,20 +53,20 @@ export const askedTaint = z.object({
 
 /** Body of `asked.label`: set these labels (R4.26) and annotations on a node. */
 export const askedLabel = z.object({
-  node: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
-  labels: z.record(z.string(), z.string()),
+  node: name,
+  uid: name,
+  resourceVersion: name,
+  labels: mapOf(value),
   /** Annotations of our own; null takes one away. */
-  annotations: z.record(z.string(), z.string().nullable()).optional(),
+  annotations: mapOf(annotation.nullable()).optional(),
 });
 
 /** What an ask about a pod names; the uid is the pod, the name is only how the API is asked. */
 const podTarget = {
-  namespace: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  node: z.string(),
+  namespace: name,
+  name,
+  uid: name,
+  node: name,
 };
 
 /**
@@ -84,11 +85,11 @@ export const askedEviction = z.object({
 export const askedUnready = z.object({
   ...podTarget,
   /** The version of the pod in which the asker saw it ready; while it stands, the pod need not be looked at again. */
-  resourceVersion: z.string().optional(),
+  resourceVersion: name.optional(),
 });
 
 /** Body of `asked.drain`: the zone's turn has come for this node; its pods may go (direct mode, section 5.6). */
-export const askedDrain = z.object({ node: z.string(), uid: z.string(), zone: z.string() });
+export const askedDrain = z.object({ node: name, uid: name, zone: name });
 
 /** Body of `asked.resync`: tell everything about one shard again. */
-export const askedResync = z.object({ shard: z.number(), reason: z.string() });
+export const askedResync = z.object({ shard, reason: text });

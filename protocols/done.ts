@@ -1,5 +1,6 @@
 /** Messages about what came of an ask. */
 import { z } from "zod";
+import { durationMs, name, text, word } from "./bounds.ts";
 
 /**
  * What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not
@@ -22,23 +23,23 @@ export type Outcome = z.infer<typeof outcomeSchema>;
 /** Body of `done.write`; its `cause` is the id of the ask. */
 export const doneWrite = z.object({
   /** The type of the ask. */
-  ask: z.string(),
+  ask: word,
   kind: z.enum(["Node", "Pod"]),
   /** Empty for a node. */
-  namespace: z.string(),
-  name: z.string(),
-  uid: z.string(),
+  namespace: name,
+  name,
+  uid: name,
   /** The node concerned; for a node its own name. */
-  node: z.string(),
+  node: name,
   outcome: outcomeSchema,
   /** Whether the writer will try again by itself. */
   retrying: z.boolean(),
   /** From the ask's arrival to this outcome. */
-  latencyMs: z.number(),
+  latencyMs: durationMs,
   /** What was, or would have been, written, in words: `taints: +node.kubernetes.io/unreachable:NoExecute`. */
-  change: z.string(),
+  change: text,
   /** Why it came to this outcome, as the API server or the re-read said; empty when there is nothing to add. */
-  detail: z.string(),
+  detail: text,
   /** The object's resourceVersion after the write; null when there is none. */
-  resourceVersion: z.string().nullable(),
+  resourceVersion: name.nullable(),
 });

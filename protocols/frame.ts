@@ -1,5 +1,6 @@
 /** The frame around every message: its schema and its identity. What is inside a frame is decided in messages.ts. */
 import { z } from "zod";
+import { instant, word } from "./bounds.ts";
 
 /** Wire version. Within it only optional fields are added. */
 export const FRAME_VERSION = 1;
@@ -14,10 +15,10 @@ export const MESSAGE_BYTES_MAX = 64 * 1024;
  */
 export const frameSchema = z.object({
   v: z.literal(FRAME_VERSION),
-  type: z.string().max(64),
+  type: word,
   id: z.string().max(512),
   source: z.string().max(256),
-  at: z.number(),
+  at: instant,
   cause: z.string().max(512).nullable(),
   body: z.unknown(),
 });

@@ -1,6 +1,7 @@
 /** Messages about our conclusions. They command nothing: an ask does. */
 import { z } from "zod";
-import { conditionStatus, instant, taintIdSchema } from "./objects.ts";
+import { count, instant, int64Seconds, name, rate, tokens } from "./bounds.ts";
+import { conditionStatus, taintIdSchema } from "./objects.ts";
 
 /** A node's life as its machine names it. */
 export const readinessSchema = z.enum(["starting", "ready", "notReady", "unknown"]);
@@ -21,9 +22,9 @@ export type ZoneState = z.infer<typeof zoneStateSchema>;
 
 /** Body of `judged.node`: published when it changes, and for every node of a shard when that shard is resynced. */
 export const judgedNode = z.object({
-  node: z.string(),
-  uid: z.string(),
-  resourceVersion: z.string(),
+  node: name,
+  uid: name,
+  resourceVersion: name,
   readiness: readinessSchema,
   /** Status of the Ready condition as judged; null when the node has none. */
   ready: conditionStatus.nullable(),
@@ -33,7 +34,7 @@ export const judgedNode = z.object({
   heartbeatAt: instant.nullable(),
   eviction: evictionStatusSchema,
   /** The zone key (R2.3), with its NUL. */
-  zone: z.string(),
+  zone: name,
   /** False for a node excluded from disruption checks (2.7). */
   counted: z.boolean(),
 });
@@ -42,31 +43,31 @@ export const judgedNode = z.object({
  * Body of `judged.zone`: published when it changes and with every pulse, so that zones can fold each other's states.
  */
 export const judgedZone = z.object({
-  zone: z.string(),
+  zone: name,
   state: zoneStateSchema,
   /** When the zone entered this state or was halted; the next owner continues it. */
   since: instant,
-  size: z.number(),
-  notReady: z.number(),
+  size: count,
+  notReady: count,
   /** Tokens per second that the zone's bucket gains now. */
-  taintsPerSecond: z.number(),
+  taintsPerSecond: rate,
   /** Tokens in the bucket now; below 0 after two owners have granted at once. */
-  tokens: z.number(),
-  queueLength: z.number(),
+  tokens,
+  queueLength: count,
   /** Whether the all-zones rule stops this zone (R6.10). */
   halted: z.boolean(),
 });
 
 /** Body of `judged.pod`: what the taint-manager has decided about a pod. */
 export const judgedPod = z.object({
-  namespace: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  node: z.string(),
+  namespace: name,
+  name,
+  uid: name,
+  node: name,
   sentence: z.enum(["none", "deadline", "now"]),
   deadlineAt: instant.nullable(),
   /** The taint that decides, null when nothing does. */
   taint: taintIdSchema.nullable(),
   /** Seconds of the toleration that decides; null for none or for ever. */
-  tolerationSeconds: z.number().nullable(),
+  tolerationSeconds: int64Seconds.nullable(),
 });

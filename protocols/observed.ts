@@ -1,9 +1,10 @@
 /** Messages about the world as the API server shows it. The observer publishes them; they hold no conclusion. */
 import { z } from "zod";
+import { checksum, count, listOf, name, shard } from "./bounds.ts";
 import { heartbeatSchema, nodeSchema, podSchema, watchStateSchema } from "./objects.ts";
 
 /** A count and an order-free checksum of what the publisher has sent about a shard (see digest.ts). */
-const digestSchema = z.object({ count: z.number(), sum: z.number() });
+const digestSchema = z.object({ count, sum: checksum });
 /** A count and an order-free checksum of a set of versions. */
 export type Digest = z.infer<typeof digestSchema>;
 
@@ -12,8 +13,8 @@ export const observedNode = nodeSchema;
 
 /** Body of `observed.lease`: heartbeats of one shard, coalesced; at most HEARTBEATS_PER_MESSAGE_MAX of them. */
 export const observedLease = z.object({
-  shard: z.number(),
-  heartbeats: z.array(heartbeatSchema),
+  shard,
+  heartbeats: listOf(heartbeatSchema),
 });
 
 /** How many heartbeats one `observed.lease` may carry: with the longest node names they fill 56 of the 64 KiB. */
@@ -27,23 +28,23 @@ export const PODS_CHUNKS_MAX = 1024;
  * Receivers use a version only when all its parts are there. A node with no pods is one empty chunk.
  */
 export const observedPods = z.object({
-  node: z.string(),
+  node: name,
   /** Changes whenever the contents do: a checksum of the pods' uids and resource versions. */
-  version: z.string(),
-  chunk: z.number(),
-  chunks: z.number(),
-  pods: z.array(podSchema),
+  version: name,
+  chunk: count,
+  chunks: count,
+  pods: listOf(podSchema),
 });
 
 /** Body of `observed.gone`: a node that left the API, so that every actor for this uid ends. */
-export const observedGone = z.object({ node: z.string(), uid: z.string() });
+export const observedGone = z.object({ node: name, uid: name });
 
 /**
  * Body of `observed.pulse`: which watches the observer can trust, and a digest of what it has told of one shard. A
  * receiver whose own digest differs has lost a message and asks for a resync.
  */
 export const observedPulse = z.object({
-  shard: z.number(),
+  shard,
   watches: z.object({
     nodes: watchStateSchema,
     leases: watchStateSchema,
@@ -54,7 +55,7 @@ export const observedPulse = z.object({
   /** Over every node of interest in the shard: node name and the pods version last published. */
   pods: digestSchema,
   /** How many resyncs of this shard the observer has finished; a pulse closes each one. */
-  resyncs: z.number(),
+  resyncs: count,
   /** How many objects of the shard no message can hold, so that they are in no digest; absent when there are none. */
-  unpublished: z.object({ nodes: z.number(), pods: z.number() }).optional(),
+  unpublished: z.object({ nodes: count, pods: count }).optional(),
 });

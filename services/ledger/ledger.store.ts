@@ -67,6 +67,7 @@ class JetStreamStore implements LedgerStore {
   readonly #limits: StoreLimits;
   readonly #ready: { set(value: number): void };
   readonly #count: (result: string) => void;
+  readonly #unreadable: { add(count: number): void };
   /** The newest write for each key that is still to be done; null deletes it. */
   readonly #waiting = new Map<string, Uint8Array | null>();
   /** How long the mark of a deleted state stays; servers before 2.11 pass over it. */
@@ -93,6 +94,10 @@ class JetStreamStore implements LedgerStore {
       name: "vigil_ledger_store_writes_total",
       help: "Last states of objects by what became of them: written, failed, dropped.",
       labels: ["result"],
+    });
+    this.#unreadable = options.metrics.counter({
+      name: "vigil_ledger_store_unreadable_total",
+      help: "Entries of the kept history that were passed over, because they are no message or make no sense.",
     });
     this.#count = (result) => writes.add(1, result);
     this.#ready.set(0);
@@ -191,21 +196,28 @@ class JetStreamStore implements LedgerStore {
     });
   }
 
-  /** Tells the last message on each subject of a stream, in the order they came. */
+  /** Passes on the last message of each subject of a stream, in the order they came, but for what cannot be read. */
   async #replay(client: JetStreamClient, stream: string): Promise<void> {
     const consumer = await client.consumers.get(stream, { deliver_policy: DeliverPolicy.LastPerSubject });
     const { num_pending: pending } = await consumer.info();
     if (pending === 0) return;
     const messages = await consumer.consume();
     let count = 0;
+    let unreadable = 0;
     const stopWaiting = this.#closeWhenIdle(messages, () => count);
     for await (const { data, info } of messages) {
       count++;
-      if (data.length > 0) this.#tell(data);
+      if (data.length > 0 && !this.#pass(data)) unreadable++;
       if (info.pending === 0 || this.#closed) break;
     }
     stopWaiting();
     await messages.close();
+    if (unreadable === 0) return;
+    this.#unreadable.add(unreadable);
+    this.#options.log.warn("entries of the ledger's history were passed over: they cannot be read", {
+      stream,
+      unreadable,
+    });
   }
 
   /** Closes messages that have stopped coming: those that were pending still may have expired meanwhile. */
@@ -219,9 +231,19 @@ class JetStreamStore implements LedgerStore {
     return () => timer.cancel();
   }
 
-  #tell(data: Uint8Array): void {
+  /**
+   * Passes on what was kept, and says whether it could be read. Anybody who may publish may have put anything there,
+   * and every ledger that starts reads it.
+   */
+  #pass(data: Uint8Array): boolean {
     const message = decode(data);
-    if (!(message instanceof MalformedMessage)) this.#receive?.(message as AnyMessage);
+    if (message instanceof MalformedMessage) return false;
+    try {
+      this.#receive?.(message as AnyMessage);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   #put(key: string, value: Uint8Array | null): void {

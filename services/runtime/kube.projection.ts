@@ -2,6 +2,7 @@
  * Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided
  * elsewhere.
  */
+import { NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../protocols/bounds.ts";
 import { ConditionType, OBSERVED_LABELS } from "../../protocols/names.ts";
 import type {
   Condition,
@@ -83,7 +84,7 @@ export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
     namespace: io.interner.text(textOf(metadata.namespace) ?? ""),
     name: identity.name,
     uid: identity.uid,
-    phase: io.interner.text(textOf(status.phase) ?? ""),
+    phase: io.interner.text((textOf(status.phase) ?? "").slice(0, WORD_CHARACTERS_MAX)),
     ready: readyStatus(conditions, metadata, io),
     tolerations: io.interner.tolerations(spec.tolerations, (list) => projectTolerations(list, io)),
     owner: controllerKind(metadata, io),
@@ -228,7 +229,7 @@ function deletionAt(metadata: JsonRecord, io: ProjectionIo): number | null {
 function controllerKind(metadata: JsonRecord, io: ProjectionIo): string | null {
   for (const reference of listOf(metadata.ownerReferences)) {
     const { controller, kind } = recordOf(reference);
-    if (controller === true && typeof kind === "string") return io.interner.text(kind);
+    if (controller === true && typeof kind === "string") return io.interner.text(kind.slice(0, NAME_CHARACTERS_MAX));
   }
   return null;
 }

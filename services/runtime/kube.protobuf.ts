@@ -2,6 +2,7 @@
  * Reads protobuf into the shape that JSON would have: the fields that a table names, by their numbers; all others are
  * stepped over unread. It knows no kind of object.
  */
+import { INSTANT_MAX, INSTANT_MIN } from "../../protocols/bounds.ts";
 import { apiMicroTime, apiTime } from "./api-time.ts";
 import type { JsonRecord } from "./kube.json.ts";
 
@@ -29,8 +30,8 @@ const VARINT_BASE = 128;
 const VARINT_BITS = 127;
 const POSITIVE_BYTES_MAX = 9;
 /** The years 0 to 9999: no other can be written as text. */
-const SECONDS_MIN = -62_167_219_200;
-const SECONDS_MAX = 253_402_300_799;
+const SECONDS_MIN = INSTANT_MIN / 1000;
+const SECONDS_MAX = Math.floor(INSTANT_MAX / 1000);
 
 /** The message in these bytes. Throws MalformedProtobuf. */
 export function decode(bytes: Uint8Array, shape: Shape): JsonRecord {

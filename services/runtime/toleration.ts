@@ -42,10 +42,11 @@ export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): strin
 const SECOND_MS = 1000;
 
 /**
- * Instants beyond this are never reached: the last one a JavaScript Date can name. tolerationSeconds is an int64, whose
- * product with 1000 leaves the safe integers but not the doubles, so that no sum here overflows or turns negative.
+ * Instants beyond this are never reached: the year 9000, which on any clock lies before the last instant that a message
+ * may carry. tolerationSeconds is an int64, whose product with 1000 leaves the safe integers but not the doubles, so
+ * that no sum here overflows or turns negative.
  */
-const NEVER_MS = 8.64e15;
+const NEVER_MS = Date.UTC(9000, 0);
 
 /** A canonical decimal integer, as Lt and Gt demand of both values (R8.33). */
 const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;

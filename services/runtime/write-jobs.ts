@@ -2,6 +2,7 @@
  * Carries asks out: one under way per key, the newest wins, and each is tried again until it is done or moot. How to
  * try is given.
  */
+import { TEXT_CHARACTERS_MAX } from "../../protocols/bounds.ts";
 import type { Outcome } from "../../protocols/done.ts";
 import type { Clock, Random, Timer } from "../../protocols/ports.ts";
 import { fullJitterMs } from "./kube.backoff.policy.ts";
@@ -156,7 +157,10 @@ export class WriteJobs<A> {
 
   #tell({ ask, askedMs }: Job<A>, result: TryResult, retrying: boolean): void {
     const { clock, told } = this.#options;
-    told(ask, result, { retrying, latencyMs: clock.monotonicMs() - askedMs });
+    // An API server quotes whole objects in its refusals, and a message holds only so much.
+    const change = result.change.slice(0, TEXT_CHARACTERS_MAX);
+    const detail = result.detail.slice(0, TEXT_CHARACTERS_MAX);
+    told(ask, { ...result, change, detail }, { retrying, latencyMs: clock.monotonicMs() - askedMs });
   }
 
   /** Whether the ask that came meanwhile was carried out with the one that was tried. */

@@ -1,5 +1,6 @@
 /** The node-writer on a virtual API: what it reads before it writes, what it writes, and what it tells of it. */
 import { describe, expect, test } from "vitest";
+import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Call } from "../../services/apiserver/routes.ts";
@@ -158,7 +159,7 @@ describe("before Unknown is written", () => {
     scene.cluster.write({ verb: "delete", ref: NODE, urgency: 0 });
     scene.kubelet.register();
     scene.kubelet.stop();
-    scene.ask("asked.condition", { ...ask, basis: { ...ask.basis, leaseRenewedAt: Number.MAX_SAFE_INTEGER } });
+    scene.ask("asked.condition", { ...ask, basis: { ...ask.basis, leaseRenewedAt: INSTANT_MAX } });
     scene.cluster.advance(1);
     expect(scene.outcomes()).toEqual(["conflict…", "gone"]);
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");

@@ -54,8 +54,11 @@ export const rate = z.number().min(0).max(COUNT_MAX);
 export const tokens = z.number().min(-COUNT_MAX).max(COUNT_MAX);
 /** Seconds as the API holds them. */
 export const int64Seconds = z.number().min(-INT64_MAX).max(INT64_MAX);
-/** A name, uid or version of an object, or the key of a zone. */
-export const name = z.string().max(NAME_CHARACTERS_MAX);
+/** A name, uid or version of an object, or the key of a zone: text that a URL can hold. */
+export const name = z
+  .string()
+  .max(NAME_CHARACTERS_MAX)
+  .refine((characters) => characters.isWellFormed(), "half of a surrogate pair");
 /** A key of a taint or label, or the type of a condition. */
 export const key = z.string().max(KEY_CHARACTERS_MAX);
 /** A value of a taint, toleration or label. */

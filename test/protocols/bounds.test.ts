@@ -41,3 +41,8 @@ describe("decode refuses", () => {
 test.each([INSTANT_MIN, 0, INSTANT_MAX])("decode takes the instant %d", (at) => {
   for (const { frame } of readGolden()) expect(isRefused({ ...frame, at })).toBe(false);
 });
+
+test("decode refuses a name that no URL can hold, at which a writer would throw", () => {
+  const [golden] = readGolden().filter(({ frame }) => frame.type === "asked.label");
+  expect(isRefused(withLeaf(golden?.frame, ["body", "node"], "\ud800"))).toBe(true);
+});

@@ -2,13 +2,25 @@
  * The recorder of the soak: watches nodes and pods with the public Kubernetes client, so that no code of Vigil stands
  * between the API server and what the rules are held against.
  */
-import { CoreV1Api, KubeConfig, makeInformer, type V1Node, type V1Pod } from "@kubernetes/client-node";
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  type Informer,
+  KubeConfig,
+  type KubernetesObject,
+  makeInformer,
+  type V1Lease,
+  type V1Node,
+  type V1Pod,
+} from "@kubernetes/client-node";
 import type { FinalNode, SeenTaint } from "./soak.rules.ts";
 
-/** A verdict or a deletion, as the object's own stamps date it; epoch milliseconds. */
+/** A verdict, as the condition's own stamp dates it; epoch milliseconds. */
 export interface SeenVerdict {
   readonly node: string;
   readonly atMs: number;
+  /** The last renewal of the node's lease that the API had shown by then; NaN before the first. */
+  readonly renewedMs: number;
 }
 /** The first sight of a pod that somebody has asked to go. */
 export interface SeenDeletion {
@@ -19,6 +31,7 @@ export interface SeenDeletion {
 
 /** How long the client waits before it lists and watches again after its watch has broken. */
 const RESTART_MS = 500;
+const LEASES = "kube-node-lease";
 const LIFECYCLE_KEYS = new Set(["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]);
 const UNKNOWN_REASONS = new Set(["NodeStatusUnknown", "NodeStatusNeverUpdated"]);
 
@@ -30,6 +43,7 @@ export class SoakRecorder {
   readonly taints: SeenTaint[] = [];
   readonly #nodes = new Map<string, V1Node>();
   readonly #pods = new Map<string, V1Pod>();
+  readonly #renewedMs = new Map<string, number>();
   readonly #seen = new Set<string>();
   readonly #stops: (() => Promise<void>)[] = [];
 
@@ -43,21 +57,14 @@ export class SoakRecorder {
     const pods = makeInformer(config, "/api/v1/pods", () => api.listPodForAllNamespaces());
     for (const event of ["add", "update"] as const) pods.on(event, (pod) => this.#takePod(pod));
     pods.on("delete", (pod) => this.#takePodGone(pod));
-    for (const informer of [nodes, pods]) {
-      let isStopped = false;
-      const start = (): void => {
-        if (!isStopped) void informer.start().catch(restart);
-      };
-      const restart = (): void => {
-        setTimeout(start, RESTART_MS);
-      };
-      informer.on("error", restart);
-      this.#stops.push(async () => {
-        isStopped = true;
-        await informer.stop();
-      });
-      start();
-    }
+    const coordination = config.makeApiClient(CoordinationV1Api);
+    const leases = makeInformer(config, `/apis/coordination.k8s.io/v1/namespaces/${LEASES}/leases`, () =>
+      coordination.listNamespacedLease({ namespace: LEASES }),
+    );
+    for (const event of ["add", "update"] as const) leases.on(event, (lease) => this.#takeLease(lease));
+    this.#keep(nodes);
+    this.#keep(pods);
+    this.#keep(leases);
   }
 
   async stop(): Promise<void> {
@@ -86,13 +93,36 @@ export class SoakRecorder {
     }));
   }
 
+  /** Runs an informer, and starts it again after its watch has broken. */
+  #keep<T extends KubernetesObject>(informer: Informer<T>): void {
+    let isStopped = false;
+    const start = (): void => {
+      if (!isStopped) void informer.start().catch(restart);
+    };
+    const restart = (): void => {
+      setTimeout(start, RESTART_MS);
+    };
+    informer.on("error", restart);
+    this.#stops.push(async () => {
+      isStopped = true;
+      await informer.stop();
+    });
+    start();
+  }
+
+  #takeLease({ metadata, spec }: V1Lease): void {
+    this.#renewedMs.set(metadata?.name ?? "", epochMs(spec?.renewTime));
+  }
+
   #takeNode(node: V1Node): void {
     const name = nameOf(node);
     this.#nodes.set(name, node);
     const ready = readyOf(node);
     const unknownMs = epochMs(ready?.lastTransitionTime);
     const isVerdict = ready?.status === "Unknown" && UNKNOWN_REASONS.has(ready.reason ?? "");
-    if (isVerdict && this.#isNew(`verdict ${name} ${unknownMs}`)) this.verdicts.push({ node: name, atMs: unknownMs });
+    if (isVerdict && this.#isNew(`verdict ${name} ${unknownMs}`)) {
+      this.verdicts.push({ node: name, atMs: unknownMs, renewedMs: this.#renewedMs.get(name) ?? Number.NaN });
+    }
     for (const { key, effect, timeAdded } of node.spec?.taints ?? []) {
       const addedMs = epochMs(timeAdded);
       if (effect !== "NoExecute" || !LIFECYCLE_KEYS.has(key) || !this.#isNew(`taint ${name} ${key} ${addedMs}`))

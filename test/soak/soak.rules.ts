@@ -21,8 +21,6 @@ export interface SeenTaint {
 /** The settings that Vigil and the kubelets run with, and how far stamps and crossing requests may be off. */
 export interface SoakSettings {
   readonly graceMs: number;
-  /** A kubelet renews this often, so its last heartbeat may be this much older than the instant it was switched off. */
-  readonly renewMs: number;
   readonly tolerationMs: number;
   readonly taintsPerSecond: number;
   /** How long after a kubelet's return a write that left before it may still arrive. */
@@ -37,17 +35,20 @@ export function silenceAt(silences: readonly Silence[], atMs: number, crossingMs
   return silences.find(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs + crossingMs) ?? null;
 }
 
-/** Why a verdict `Ready=Unknown` stamped at `atMs` is wrong; null when it is right. */
+/**
+ * Why a verdict `Ready=Unknown` stamped at `atMs` is wrong; null when it is right. The grace counts from the last
+ * renewal that the API showed: a kubelet on a busy machine may have renewed late.
+ */
 export function verdictProblem(
-  { node, atMs }: { readonly node: string; readonly atMs: number },
+  { node, atMs, renewedMs }: { readonly node: string; readonly atMs: number; readonly renewedMs: number },
   silences: readonly Silence[],
-  { graceMs, renewMs, crossingMs }: SoakSettings,
+  { graceMs, crossingMs }: SoakSettings,
 ): string | null {
   const silence = silenceAt(silences, atMs, crossingMs);
   if (silence === null) return `${node} is live and was made Unknown at ${clockOf(atMs)}`;
-  const earliestMs = silence.fromMs - renewMs + graceMs - STAMP_MS;
-  if (atMs >= earliestMs) return null;
-  return `${node} was made Unknown at ${clockOf(atMs)}, ${earliestMs - atMs} ms before its grace can have ended`;
+  // A renewal since the kubelet is back crosses with the verdict.
+  const earlyMs = renewedMs > silence.toMs ? 0 : renewedMs + graceMs - STAMP_MS - atMs;
+  return earlyMs > 0 ? `${node} was made Unknown at ${clockOf(atMs)}, ${earlyMs} ms before its grace ended` : null;
 }
 
 /** Why the deletion of a pod, requested at `atMs`, is wrong; null when it is right. */

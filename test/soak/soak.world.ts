@@ -27,7 +27,6 @@ const READY_MS = 180_000;
 /** What the soak runs with. */
 export const SOAK_SETTINGS: SoakSettings = {
   graceMs: 20_000,
-  renewMs: (LEASE_SECONDS * 1000) / 4,
   tolerationMs: 15_000,
   taintsPerSecond: 1,
   crossingMs: 3_000,

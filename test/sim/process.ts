@@ -7,6 +7,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import { ServerClock } from "../../services/runtime/kube.clock.ts";
+import { ApiReachability } from "../../services/runtime/kube.reachability.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
@@ -140,7 +141,9 @@ export class SimulatedProcess {
     const [log, metrics] = [recordingLog(), UNCOUNTED];
     const time = new ServerClock(standstill.clock, log);
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
-    const kube = createKube({ ...io, random: chance(`kube/${life}`), log, metrics, profile });
+    const reachability = new ApiReachability({ ...io, log, metrics, profile });
+    const measured = { ...io, wire: reachability.wire, reachability };
+    const kube = createKube({ ...measured, random: chance(`kube/${life}`), log, metrics, profile });
     const controller = startController({
       clock: io.clock,
       random: chance(`services/${life}`),
@@ -148,6 +151,7 @@ export class SimulatedProcess {
       metrics,
       profile,
       kube,
+      reachability,
       transport: link,
       cluster: "sim",
       member: this.name,

@@ -38,13 +38,21 @@ export interface WordsWorld {
   readonly clockSpreadMs: () => number;
 }
 
+/** The process that told of a shard last, and when. */
+interface Observing {
+  readonly member: string;
+  readonly atMs: number;
+  /** The one that did before it; null when there was none. */
+  readonly predecessor: Pick<Observing, "member" | "atMs"> | null;
+}
+
 /** Listens to a whole network. */
 export class Words {
   readonly #around: WordsWorld;
   /** When a pulse of a shard last reached a process, by both. */
   readonly #pulsesMs = new Map<string, number>();
   /** Who last pulsed for a shard, and when. */
-  readonly #owners = new Map<string, { readonly member: string; readonly atMs: number }>();
+  readonly #owners = new Map<string, Observing>();
   /** The pods whose eviction each process has asked for. */
   readonly #asked = new Set<string>();
   /** Versions the API gave to nodes. */
@@ -123,10 +131,15 @@ export class Words {
     const { world, count } = this.#around;
     const before = this.#owners.get(shard);
     const atMs = world.clock.monotonicMs();
-    this.#owners.set(shard, { member, atMs });
-    if (before === undefined || before.member === member) return;
-    // Whoever observed and has long said nothing has handed over; its successor may have waited for a first list.
-    if (this.#isSettled && atMs - before.atMs < world.swarm.profile.pulseTimeoutMs) {
+    if (before === undefined || before.member === member) {
+      this.#owners.set(shard, { member, atMs, predecessor: before?.predecessor ?? null });
+      return;
+    }
+    this.#owners.set(shard, { member, atMs, predecessor: { member: before.member, atMs: before.atMs } });
+    // One that observes again so soon after another took its place has not handed over: both do.
+    const { predecessor } = before;
+    const isBack = predecessor?.member === member && atMs - predecessor.atMs < world.swarm.profile.pulseTimeoutMs;
+    if (this.#isSettled && isBack) {
       throw new BrokenInvariant(`${before.member} and ${member} both observe shard ${shard} of a calm fleet`);
     }
     if (atMs - before.atMs < world.swarm.profile.pulsePeriodMs) count("two owners of a shard");

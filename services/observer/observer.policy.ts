@@ -42,11 +42,12 @@ export function podChunks(pods: readonly ObservedPod[]): PodChunks {
   const chunks: ObservedPod[][] = [[]];
   const omitted: ObservedPod[] = [];
   let bytes = 0;
-  for (const pod of pods) {
+  for (const whole of pods) {
+    const pod = bytesOf(whole) < CHUNK_BYTES_MAX ? whole : compactPod(whole);
     const podBytes = bytesOf(pod) + 1;
     const isFull = bytes + podBytes > CHUNK_BYTES_MAX;
     if (podBytes > CHUNK_BYTES_MAX || (isFull && chunks.length === PODS_CHUNKS_MAX)) {
-      omitted.push(pod);
+      omitted.push(whole);
       continue;
     }
     if (isFull) {
@@ -57,6 +58,11 @@ export function podChunks(pods: readonly ObservedPod[]): PodChunks {
     bytes += podBytes;
   }
   return { chunks, omitted };
+}
+
+/** The same pod in fewer bytes: a toleration of no effect matches NoExecute taints too, and only these evict. */
+function compactPod(pod: ObservedPod): ObservedPod {
+  return { ...pod, tolerations: pod.tolerations.map(({ effect: _, ...toleration }) => toleration) };
 }
 
 function bytesOf(value: unknown): number {

@@ -17,6 +17,7 @@ import { epochMsOf } from "./api-time.ts";
 import type { Interner } from "./kube.interner.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "./kube.json.ts";
 import { recordedTaints } from "./kube.node-annotations.ts";
+import { reducedTolerations } from "./toleration.reduced.ts";
 
 /** What a projection needs besides the object. */
 export interface ProjectionIo {
@@ -235,7 +236,7 @@ function controllerKind(metadata: JsonRecord, io: ProjectionIo): string | null {
 }
 
 function projectTolerations(list: readonly unknown[], io: ProjectionIo): Toleration[] {
-  return list.map((item) => projectToleration(item, io));
+  return reducedTolerations(list.map((item) => projectToleration(item, io)));
 }
 
 function projectToleration(raw: unknown, io: ProjectionIo): Toleration {

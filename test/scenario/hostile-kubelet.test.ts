@@ -4,9 +4,11 @@
  */
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
+import type { Toleration } from "../../protocols/objects.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
+import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 import { loseObserved } from "../support/lossy-transport.ts";
+import { metricValue } from "../support/metric-value.ts";
 
 const S = 1000;
 const HOSTILE = "hostile";
@@ -103,6 +105,41 @@ test("a node that registers with thousands of taints is evicted in its turn, and
   world.revive([HOSTILE]);
   world.advance(10 * S);
   expect(world.taints(HOSTILE)).toHaveLength(4000);
+});
+
+describe("a pod with hundreds of tolerations", () => {
+  const many = (effect: string, length: number): Toleration[] =>
+    Array.from({ length }, (_, index) => ({ key: `example.com/key-${index}`, operator: "Exists", effect }));
+  const ours = { key: UNREACHABLE, operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 };
+
+  function evictedWith(tolerations: readonly Toleration[]) {
+    const world = new EvictionWorld();
+    world.addZone("a", 3);
+    world.addTolerantPod("a-0", "many", tolerations);
+    world.addTolerantPod("a-0", "few", [ours]);
+    const process = world.start(EVICTING);
+    world.advance(10 * S);
+    world.silence(["a-0"]);
+    world.advance(FOUND_MS + 80 * S);
+    return { process, deleted: world.deleted.map(({ name }) => name).sort() };
+  }
+
+  test("of which few are about NoExecute taints is evicted in time", () => {
+    const duplicates = many("NoExecute", 800).map((toleration) => ({ ...toleration, key: "example.com/same" }));
+    expect(evictedWith([...many("NoSchedule", 800), ...duplicates, ours]).deleted).toEqual(["few", "many"]);
+  });
+
+  test("700 of them about NoExecute taints is evicted in time", () => {
+    expect(evictedWith([...many("NoExecute", 700), ours]).deleted).toEqual(["few", "many"]);
+  });
+
+  test("more about NoExecute taints than a message holds is named and counted, and the node's other pods are evicted", async () => {
+    const { process, deleted } = evictedWith([...many("NoExecute", 1500), ours]);
+    expect(deleted).toEqual(["few"]);
+    expect(await metricValue(process.metrics, "vigil_unpublished_objects", { kind: "Pod" })).toBe(1);
+    const named = process.log.lines.filter(({ message }) => message === "pod not published: it exceeds a message");
+    expect(named.map(({ fields }) => fields)).toEqual([{ node: "a-0", pod: "default/many" }]);
+  });
 });
 
 describe("a shard of which the observer's messages never arrive", () => {

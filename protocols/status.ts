@@ -53,6 +53,8 @@ export interface SightReport {
   readonly blindShards: number;
   /** Age of the oldest shard's last pulse in milliseconds; null when some shard has had none. */
   readonly oldestPulseMs: number | null;
+  /** Nodes and pods that exceed a message, so that nothing is decided about them; absent when there are none. */
+  readonly unpublished?: { readonly nodes: number; readonly pods: number };
   /** For each watch how long it has been seen without a break, in milliseconds; null while it is not synced. */
   readonly watches: Readonly<Record<WatchName, number | null>>;
 }

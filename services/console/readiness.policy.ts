@@ -7,6 +7,8 @@ export interface Check {
   readonly name: string;
   /** Null when it is well. */
   readonly problem: string | null;
+  /** What somebody should know though it is well. */
+  readonly note?: string;
 }
 
 /** What readiness is decided from. */
@@ -33,7 +35,7 @@ export function readinessOf({ busConnected, sight, own }: Vitals): readonly Chec
   return [
     { name: "bus", problem: busConnected ? null : "not connected to NATS" },
     ...WATCHES.map((watch) => cacheCheck(watch, sight)),
-    { name: "eyes", problem: eyesProblem(sight) },
+    { name: "eyes", problem: eyesProblem(sight), ...unpublishedNote(sight) },
     ...own,
   ];
 }
@@ -50,6 +52,15 @@ function eyesProblem({ blindShards, shards, oldestPulseMs }: SightReport): strin
   return `blind in ${blindShards} of ${shards} shards, the oldest pulse came ${Math.round(oldestPulseMs)} ms ago`;
 }
 
+/** What one object is like makes no process unready: whoever may write it could end a rollout by it. */
+function unpublishedNote({ unpublished }: SightReport): Pick<Check, "note"> {
+  if (unpublished === undefined) return {};
+  const { nodes, pods } = unpublished;
+  return {
+    note: `${nodes} nodes and ${pods} pods exceed a message and are not watched, the observer's log names them`,
+  };
+}
+
 /** An answer to a probe. */
 export interface ProbeAnswer {
   readonly status: 200 | 500;
@@ -62,9 +73,10 @@ export interface ProbeAnswer {
 export function probeAnswer(probe: string, checks: readonly Check[], verbose: boolean): ProbeAnswer {
   const failed = checks.some(({ problem }) => problem !== null);
   if (!failed && !verbose) return { status: 200, text: "ok" };
-  const lines = checks.map(({ name, problem }) =>
-    problem === null ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
-  );
+  const lines = checks.map(({ name, problem, note }) => {
+    if (problem !== null) return `[-]${name} failed: ${problem}`;
+    return note === undefined ? `[+]${name} ok` : `[+]${name} ok: ${note}`;
+  });
   const verdict = `${probe} check ${failed ? "failed" : "passed"}`;
   return { status: failed ? 500 : 200, text: [...lines, verdict, ""].join("\n") };
 }

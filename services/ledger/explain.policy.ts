@@ -134,7 +134,10 @@ function unheardText(observed: NodeFacts["observed"]): string {
 
 function taintSentence(node: ObservedNode): string {
   if (node.taints.length === 0) return "It carries no NoExecute taint.";
-  return `It carries ${listText(node.taints.map((taint) => taintName(taint) + sinceText(taint, node)))}.`;
+  const standing = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
+  const omitted = node.taintsOmitted ?? 0;
+  const rest = omitted === 0 ? [] : [`${omitted} more taints, on which nothing is decided`];
+  return `It carries ${listText([...standing, ...rest])}.`;
 }
 
 function sinceText(taint: Taint, node: ObservedNode): string {

@@ -10,6 +10,7 @@ const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 export class ClusterSight {
   readonly #shards: readonly ShardSight[];
   readonly #heardAt = Array.from({ length: SHARD_COUNT }, (): number | null => null);
+  readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
   constructor(profile: SightProfile) {
@@ -21,6 +22,8 @@ export class ClusterSight {
     const { shard, watches } = message.body;
     this.#shards[shard]?.hear(message, nowMs);
     this.#heardAt[shard] = nowMs;
+    if (message.body.unpublished === undefined) this.#unpublished.delete(shard);
+    else this.#unpublished.set(shard, message.body.unpublished);
     for (const name of WATCHES) {
       const { synced, since } = watches[name];
       this.#since[name] = synced && since !== null ? translated(since, message.at, nowMs) : null;
@@ -36,7 +39,13 @@ export class ClusterSight {
   report(nowMs: number): SightReport {
     const heard = this.#heardAt.filter((at) => at !== null);
     const age = (name: WatchName) => (this.#since[name] === null ? null : nowMs - this.#since[name]);
+    const unpublished = { nodes: 0, pods: 0 };
+    for (const { nodes, pods } of this.#unpublished.values()) {
+      unpublished.nodes += nodes;
+      unpublished.pods += pods;
+    }
     return {
+      ...(this.#unpublished.size === 0 ? {} : { unpublished }),
       shards: SHARD_COUNT,
       blindShards: this.#shards.filter((sight) => sight.blindness(nowMs) !== null).length,
       oldestPulseMs: heard.length < SHARD_COUNT ? null : nowMs - Math.min(...heard),

@@ -54,7 +54,7 @@ class Zones {
     this.#roster = new ZoneRoster(io.profile.evictionMode);
     this.#doubts = new Repetition(io.profile);
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
-    this.#sight = new ZoneSight(this.#feeds, this.#roster, io.profile);
+    this.#sight = new ZoneSight(this.#feeds, this.#roster, io);
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
       io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),

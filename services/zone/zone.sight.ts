@@ -3,6 +3,7 @@
  * other shards a few may be in doubt, so that one shard that cannot be read stops no zone but those it has nodes of
  * (docs/decisions: a zone needs the shards of its own nodes).
  */
+import type { Metrics } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ShardView } from "../runtime/shard-view.ts";
 import type { Damage } from "./zone.policy.ts";
@@ -18,6 +19,11 @@ const DOUBTFUL_SHARDS_MAX = 4;
 interface Feed {
   readonly view: Pick<ShardView, "blindness">;
 }
+/** What else it needs of its process. */
+interface Surroundings {
+  readonly profile: Pick<Profile, "watchBlindMs">;
+  readonly metrics: Pick<Metrics, "gauge">;
+}
 type Roster = Pick<ZoneRoster, "unjudged" | "unjudgedIn" | "zone">;
 
 /** What this process sees of shards and zones. Instants are on the monotonic clock. */
@@ -25,6 +31,7 @@ export class ZoneSight {
   readonly #feeds: readonly Feed[];
   readonly #roster: Roster;
   readonly #profile: Pick<Profile, "watchBlindMs">;
+  readonly #gauge: ReturnType<Metrics["gauge"]>;
   /** The shards that have been whole at least once. */
   readonly #known = new Set<number>();
   #doubtful: ReadonlySet<number> = new Set();
@@ -32,10 +39,14 @@ export class ZoneSight {
   #mostKnownSince: number | null = null;
   #suffices = false;
 
-  constructor(feeds: readonly Feed[], roster: Roster, profile: Pick<Profile, "watchBlindMs">) {
+  constructor(feeds: readonly Feed[], roster: Roster, { profile, metrics }: Surroundings) {
     this.#feeds = feeds;
     this.#roster = roster;
     this.#profile = profile;
+    this.#gauge = metrics.gauge({
+      name: "vigil_zone_doubtful_shards",
+      help: "Shards that the zone service does not hold whole; no zone with a node in one of them is decided about.",
+    });
   }
 
   /** Whether the shards suffice to decide about any zone. */
@@ -56,6 +67,7 @@ export class ZoneSight {
       else doubtful.add(shard);
     }
     this.#doubtful = doubtful;
+    this.#gauge.set(doubtful.size);
     if (this.#feeds.length - this.#known.size <= DOUBTFUL_SHARDS_MAX) this.#mostKnownSince ??= nowMs;
     this.#suffices = doubtful.size <= DOUBTFUL_SHARDS_MAX && this.#isWorthDeciding(nowMs);
   }

@@ -26,6 +26,14 @@ describe("a process", () => {
     expect(problems(checks)).toEqual({});
   });
 
+  test("is ready, and says so, while an object exceeds a message", () => {
+    const checks = readinessOf(vitals({ sight: { ...OPEN, unpublished: { nodes: 1, pods: 2 } } }));
+    expect(problems(checks)).toEqual({});
+    expect(probeAnswer("readyz", checks, true).text).toContain(
+      "[+]eyes ok: 1 nodes and 2 pods exceed a message and are not watched, the observer's log names them\n",
+    );
+  });
+
   test("is not ready without its bus", () => {
     expect(problems(readinessOf(vitals({ busConnected: false })))).toEqual({ bus: "not connected to NATS" });
   });

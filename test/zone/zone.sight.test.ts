@@ -1,6 +1,7 @@
 /** Which zones are seen well enough to decide about, shard by shard. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
 import { ZoneRoster } from "../../services/zone/zone.roster.ts";
 import { ZoneSight } from "../../services/zone/zone.sight.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";
@@ -23,7 +24,7 @@ beforeEach(() => {
     const view = { blindness: () => (inDoubt.has(shard) ? "messages are missing" : null) };
     return { view };
   });
-  sight = new ZoneSight(feeds, roster, { watchBlindMs: BLIND_MS });
+  sight = new ZoneSight(feeds, roster, { profile: { watchBlindMs: BLIND_MS }, metrics: createMetrics() });
 });
 
 function add(name: string, zone: string, ready: "True" | "Unknown" = "True"): void {

@@ -62,7 +62,11 @@ export function podChunks(pods: readonly ObservedPod[]): PodChunks {
 
 /** The same pod in fewer bytes: a toleration of no effect matches NoExecute taints too, and only these evict. */
 function compactPod(pod: ObservedPod): ObservedPod {
-  return { ...pod, tolerations: pod.tolerations.map(({ effect: _, ...toleration }) => toleration) };
+  const tolerations = pod.tolerations.map((toleration) => {
+    const { effect: _, ...anyEffect } = toleration;
+    return anyEffect;
+  });
+  return { ...pod, tolerations };
 }
 
 function bytesOf(value: unknown): number {

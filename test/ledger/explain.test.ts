@@ -293,12 +293,3 @@ describe("a pod", () => {
     );
   });
 });
-
-test("the taints of a node that are left out are counted", () => {
-  const world = seeingWorld();
-  const taints = [{ key: "bare", effect: "NoExecute" }];
-  world.tell("observed.node", observedNode("n-1", { taints, taintsOmitted: 4936 }), null);
-  world.tell("judged.node", judgedNode("n-1", {}), null);
-  world.clock.advance(0);
-  expect(sentencesOf(world)).toContain("It carries bare:NoExecute and 4936 more taints, on which nothing is decided.");
-});

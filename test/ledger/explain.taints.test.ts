@@ -1,0 +1,15 @@
+/** What explain says of a node with more taints than are published. */
+import { expect, test } from "vitest";
+import { judgedNode, observedNode } from "../support/observed-objects.ts";
+import { ledgerWorld } from "./ledger-world.ts";
+
+test("the taints of a node that are left out are counted", () => {
+  const { clock, ledger, tell } = ledgerWorld();
+  const taints = [{ key: "bare", effect: "NoExecute" }];
+  tell("observed.node", observedNode("n-1", { taints, taintsOmitted: 4936 }), null);
+  tell("judged.node", judgedNode("n-1"), null);
+  clock.advance(0);
+  expect(ledger.reader.explainNode("n-1")?.sentences).toContain(
+    "It carries bare:NoExecute and 4936 more taints, on which nothing is decided.",
+  );
+});

@@ -5,6 +5,12 @@
 import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
 import { isCall, readCall, type Verb } from "../../services/apiserver/routes.ts";
 
+/** Something that was in the way for a while, and ended on the world's monotonic clock. */
+export interface Interruption {
+  readonly endedMs: number;
+  readonly lastedMs: number;
+}
+
 /**
  * How a path is cut. `requests`: nothing reaches the server, open watches go on. `replies`: requests are carried out,
  * nothing comes back. `silent`: both, so that open watches stay open and say nothing. `refused`: connections break at
@@ -44,6 +50,8 @@ export class ApiPath {
   #replica: StaleReplica | null = null;
   /** How far watches are behind, in milliseconds. */
   watchLagMs = 0;
+  /** The last time at which watches brought nothing; null before. */
+  lastSilence: Interruption | null = null;
   /** When the last cut and the last slowness ended; infinite while they last. */
   #cutUntilMs = Number.NEGATIVE_INFINITY;
   #slowUntilMs = Number.NEGATIVE_INFINITY;
@@ -62,10 +70,13 @@ export class ApiPath {
     count(`API cut: ${cut}`);
     this.#cut = cut;
     this.#cutUntilMs = Number.POSITIVE_INFINITY;
+    const beganMs = clock.monotonicMs();
     if (cut === "refused") this.breakConnections();
     return (outcome) => {
       this.#cut = null;
       this.#cutUntilMs = clock.monotonicMs();
+      // Open watches go on where only requests are held up.
+      if (cut !== "requests") this.lastSilence = { endedMs: this.#cutUntilMs, lastedMs: this.#cutUntilMs - beganMs };
       if (outcome === "break") this.breakConnections();
       else this.#goOn();
     };

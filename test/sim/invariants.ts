@@ -27,6 +27,7 @@ export interface CheckedCondition {
   readonly status: string;
   readonly reason?: string;
   readonly lastHeartbeatTime?: string | null;
+  readonly lastTransitionTime?: string | null;
 }
 /** A node's condition of a type. */
 export function conditionOf(node: CheckedNode, type: string): CheckedCondition | undefined {
@@ -141,8 +142,21 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
   checkUnknown(before, after, around);
+  checkReason(before, after);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
   if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
+}
+
+/** The NoExecute taint that a Ready status calls for. */
+const CALLED_FOR: Readonly<Record<string, string>> = { False: NOT_READY, Unknown: UNREACHABLE };
+
+/** Each write is bound to the Ready status that it rests on, so a taint of ours always fits it (R4.36). */
+function checkReason(before: CheckedNode, after: CheckedNode): void {
+  const keysOf = ({ spec }: CheckedNode): string[] => (spec?.taints ?? []).filter(isPaced).map(({ key }) => key);
+  const status = conditionOf(after, "Ready")?.status ?? "missing";
+  const added = keysOf(after).find((key) => !keysOf(before).includes(key));
+  if (added === undefined || added === CALLED_FOR[status]) return;
+  throw new BrokenInvariant(`${after.metadata.name} got ${added}:NoExecute though Ready is ${status}`);
 }
 
 /**

@@ -90,6 +90,90 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "const lost = [...owned].filter((shard) => owners[shard] !== this.member);",
     to: "const lost: number[] = [];",
   },
+  {
+    name: "identity not named in node writes",
+    file: "services/node-writer/node-writer.policy.ts",
+    from: "  return { resourceVersion, uid };\n",
+    to: "  return { resourceVersion, uid: uid.slice(uid.length) };\n",
+  },
+  {
+    name: "grace that ends a millisecond early",
+    file: "services/node/silence.policy.ts",
+    from: "export const FIRST_LATER_MS = 1;",
+    to: "export const FIRST_LATER_MS = 0;",
+  },
+  {
+    name: "closed resync that sweeps nothing",
+    file: "services/runtime/shard-view.ts",
+    from: "return this.#agrees ? [] : this.#sweep();",
+    to: "return this.#agrees || this.#sweep.length === 0 ? [] : this.#sweep();",
+  },
+  {
+    name: "judging before the view is whole",
+    file: "services/runtime/shard-view.ts",
+    from: 'return this.sight.blindness(nowMs) ?? this.#doubt ?? (this.#agrees ? null : "messages are missing");',
+    to: "return this.sight.blindness(nowMs);",
+  },
+  {
+    name: "pod-writer without its deadline check",
+    file: "services/pod-writer/pod-writer.policy.ts",
+    from: 'if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");',
+    to: "",
+  },
+  {
+    name: "landed taint of another owner not paid",
+    file: "services/zone/zone.service.ts",
+    from: "    this.#spend(zoneKeyOf(node.labels), null);",
+    to: "",
+  },
+  {
+    name: "no whole grace after a halt",
+    file: "services/node/node.service.ts",
+    from: "if (change === null) return;",
+    to: 'if (change !== "began") return;',
+  },
+  {
+    name: "deadline that fires while blind",
+    file: "services/taint-manager/taint-manager.service.ts",
+    from: "    if (this.#isBlind()) this.#held.add(sentence);\n    else sentence.node.execute(sentence);",
+    to: "    sentence.node.execute(sentence);",
+  },
+  {
+    name: "stale first sight believed",
+    file: "services/taint-manager/taint-manager.policy.ts",
+    from: "  const { monotonicMs, wallMs, absentMs } = sight;\n",
+    to: "  const { monotonicMs, wallMs } = sight;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
+  },
+  {
+    name: "unknown zone ignored by the all-zones rule",
+    file: "services/zone/zone.policy.ts",
+    from: 'if (unknown > 0) return "unclear";',
+    to: "",
+  },
+  {
+    name: "pods of a living kubelet marked over and over",
+    file: "services/node/unready.policy.ts",
+    from: 'return ready.status === "Unknown" ? candidates : candidates.filter(({ uid }) => bound?.unmarked.has(uid) === true);',
+    to: 'return bound === null && ready.status !== "Unknown" ? [] : candidates;',
+  },
+  {
+    name: "token spent again when its taint lands",
+    file: "services/zone/zone.service.ts",
+    from: 'if (profile.evictionMode !== "taint" || this.#grants.land(node, clock.monotonicMs())) return;',
+    to: 'if (profile.evictionMode !== "taint" || clock.monotonicMs() < 0) return;',
+  },
+  {
+    name: "cut member that keeps its shards",
+    file: "services/runtime/fleet.offers.ts",
+    from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",
+    to: "return offerAfter(offer, { isAble: isAble || !isAble, isFailing, othersOffer, othersAble }, nowMs);",
+  },
+  {
+    name: "late pulses that count as sight",
+    file: "services/runtime/shard-sight.ts",
+    from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
+    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
+  },
 ];
 
 /**

@@ -125,7 +125,7 @@ export class Network {
   /** Told of every message that reaches the server in the middle. */
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
   /** Told of every message that reaches a process. */
-  arrived: ((subject: string, at: Link) => void) | null = null;
+  arrived: ((subject: string, payload: Uint8Array, at: Link) => void) | null = null;
 
   constructor({ clock, chance }: { clock: Clock; chance: (purpose: string) => Random }) {
     this.#clock = clock;
@@ -174,7 +174,7 @@ export class Network {
       if (link.cut.down) return;
       link.read(() => {
         if (!subscriber.open) return;
-        this.arrived?.(subject, link);
+        this.arrived?.(subject, payload, link);
         receive(payload, subject);
       });
     };

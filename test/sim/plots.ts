@@ -2,13 +2,13 @@
  * Situations that chance alone reaches too seldom, brought about on purpose in a share of the seeds. A plot knows no
  * rule of ours and breaks nothing by itself.
  */
-import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
-import { type CheckedNode, isPaced } from "./invariants.ts";
-import type { SimulatedKubelet } from "./kubelet.ts";
-import { later, type Reach } from "./meddler.ts";
-import type { SimulatedProcess } from "./process.ts";
-import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
+import { later } from "./meddler.ts";
+import { CHANGE_PLOTS } from "./plots.changes.ts";
+import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
+import { ZONE_PLOTS } from "./plots.zones.ts";
+import type { FaultClass } from "./swarm.ts";
 
 /** The names of the plots. A new one goes last, so that the seeds of the others keep theirs. */
 export const PLOT_NAMES = [
@@ -18,36 +18,16 @@ export const PLOT_NAMES = [
   "everyZoneSilent",
   "changesOfIllness",
   "combinedChaos",
+  "longQueue",
+  "endOfHalt",
+  "ownersApart",
+  "taintsUnderWay",
+  "renewedTaints",
+  "departures",
+  "cutMember",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
-
-/** One plot. */
-export interface Plot {
-  /** Classes of fault that it brings along; a seed that draws from fewer classes goes without the plot. */
-  readonly classes?: readonly FaultClass[];
-  /** The drawn swarm, changed so far that it can happen. */
-  readonly stage: (swarm: Swarm, random: Random) => Swarm;
-  /** Brings it about, from the moment at which all is well. What it returns ends it. */
-  readonly play: (reach: Reach, random: Random) => Stop;
-}
-
-const SECOND = 1000;
-
-/** Faults by which a node may count otherwise than the plot has it. */
-const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
-  "death",
-  "zoneDeath",
-  "flapping",
-  "lag",
-  "notReady",
-  "missingReady",
-  "nodeChurn",
-  "zoneMoves",
-  "joiningNodes",
-]);
-/** Faults of people and pods, which slow down nobody. */
-const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
 
 /** What may go wrong with requests and watches at the same time. */
 const CHAOS: readonly FaultClass[] = ["writeConflicts", "cacheSyncLag", "flakyApi"];
@@ -187,7 +167,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
 
   /** Conflicts, watches that lag and bursts of errors all at once, while a zone loses nodes and processes die. */
   combinedChaos: {
-    classes: CHAOS,
+    latest: "flakyApi",
     stage: (swarm, random) => ({
       ...swarm,
       zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
@@ -209,42 +189,6 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
       };
     },
   },
+  ...ZONE_PLOTS,
+  ...CHANGE_PLOTS,
 };
-
-function zone(number: number, nodes: number, { zones }: Swarm): ZonePlan {
-  return { name: `zone-${number}`, labels: zones[0]?.labels === "beta" ? "beta" : "stable", nodes };
-}
-
-function only({ faults }: Swarm, allowed: ReadonlySet<FaultClass>): ReadonlySet<FaultClass> {
-  return new Set([...faults].filter((name) => allowed.has(name)));
-}
-
-function kubeletsOf({ world }: Reach, number: number): SimulatedKubelet[] {
-  return [...world.kubelets.values()].filter(({ name }) => name.startsWith(`zone-${number}-`));
-}
-
-/** Spans of seconds, from the shortest to the longest. */
-interface Deaths {
-  readonly livesSeconds: readonly [least: number, most: number];
-  readonly deadSeconds: readonly [least: number, most: number];
-}
-
-/** From the first NoExecute taint on, kills a process after a while, starts it again, and so on with any of them. */
-function dyingAgain({ world, processes }: Reach, random: Random, { livesSeconds, deadSeconds }: Deaths): Stop {
-  let timer: Timer;
-  const after = ([least, most]: readonly [number, number], act: () => void): void => {
-    timer = world.clock.after(between(random, least * SECOND, most * SECOND), act);
-  };
-  const isBegun = (): boolean => world.objects<CheckedNode>("nodes").some(({ spec }) => spec?.taints?.some(isPaced));
-  const wait = (): void => after([1, 1], () => (isBegun() ? live() : wait()));
-  const live = (): void => after(livesSeconds, () => die(oneOf(random, processes)));
-  const die = (process: SimulatedProcess): void => {
-    process.kill();
-    after(deadSeconds, () => {
-      process.start();
-      live();
-    });
-  };
-  wait();
-  return () => timer.cancel();
-}

@@ -13,7 +13,7 @@ import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { Standstill } from "../support/standstill.ts";
-import { ApiPath } from "./api-path.ts";
+import { ApiPath, type Interruption } from "./api-path.ts";
 import { CALM_WIRE, FaultyWire, type WireFaults } from "./faulty-wire.ts";
 import type { Link, Network } from "./network.ts";
 import { type ClockSkew, ProcessClock } from "./process-clock.ts";
@@ -72,7 +72,7 @@ interface Life {
 /** A process that lives until it is killed, as often as it is started. */
 export class SimulatedProcess {
   readonly name: string;
-  readonly #services: readonly ServiceName[];
+  readonly services: readonly ServiceName[];
   readonly #world: ProcessWorld;
   readonly #skew: ClockSkew;
   /** Its way to the API server, whichever life it lives. */
@@ -80,17 +80,29 @@ export class SimulatedProcess {
   #life: Life | null = null;
   #lives = 0;
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Its last stop in which its clock went on; null before. */
+  lastStop: Interruption | null = null;
   #wireFaults: WireFaults = CALM_WIRE;
   /** How the wall clock of its machine is wrong. */
   wallError: WallError = NO_WALL_ERROR;
 
   constructor(name: string, services: readonly ServiceName[], world: ProcessWorld, skew: ClockSkew) {
     this.name = name;
-    this.#services = services;
+    this.services = services;
     this.#world = world;
     this.#skew = skew;
     const { clock, count, chance } = world;
     this.apiPath = new ApiPath({ clock, count, random: chance(`path/${name}`) });
+  }
+
+  /** The last time at which its watches brought nothing, as its path was cut; null before. */
+  get lastSilence(): Interruption | null {
+    return this.apiPath.lastSilence;
+  }
+
+  /** Whether it runs and nothing is in its way to the API server. */
+  get isFree(): boolean {
+    return this.#life !== null && !this.#life.standstill.isStill && this.apiPath.cut === null;
   }
 
   get running(): boolean {
@@ -155,7 +167,7 @@ export class SimulatedProcess {
       transport: link,
       cluster: "sim",
       member: this.name,
-      services: this.#services,
+      services: this.services,
       shared: true,
       store: null,
       // A crash loop ends the process; the world starts it again, as a cluster would.
@@ -189,6 +201,7 @@ export class SimulatedProcess {
       count(stoppedMs > LONG_STOP_MS ? "process stopped for more than a minute" : "process stopped");
       if (clockStops) count("process stopped together with its clock");
       this.#stoppedUntilMs = world.monotonicMs();
+      if (!clockStops) this.lastStop = { endedMs: this.#stoppedUntilMs, lastedMs: stoppedMs };
       const { offsetMs, drift } = this.wallError;
       if (fallsBehind) this.wallError = { offsetMs: offsetMs - stoppedMs, drift };
       resumeClock();

@@ -22,13 +22,13 @@ const DELAYING: readonly FaultClass[] = [
 /** The way of a deadline to its deletion: an ask, three requests, and the second that the API's stamps leave out. */
 const WAY_MS = 2_000;
 /** What a fleet needs after a death or a start: to miss the dead, to list, to see everything and to ask again. */
-const RECOVERY_MS = 15_000;
+export const RECOVERY_MS = 15_000;
 /** The slack of a run in which anything may be slow. */
 const HINDERED_SLACK_MS = 90_000;
 
 /** Whether nothing slows down a message, a request or a clock in a run. */
-export function isUnhindered({ faults }: Swarm): boolean {
-  return !DELAYING.some((name) => faults.has(name));
+export function isUnhindered({ faults, hindrance }: Swarm): boolean {
+  return hindrance === undefined && !DELAYING.some((name) => faults.has(name));
 }
 
 /** Watches over the lateness of evictions. */

@@ -4,7 +4,9 @@ import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import { chanceOf } from "./chance.ts";
+import { Checks } from "./checks.ts";
 import { ClockErrors, setClocksWrong } from "./clock-errors.ts";
+import { clockErrorMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -58,8 +60,6 @@ const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
 /** For this long after the faults ended a run goes on in any case; kubelets come back meanwhile. */
 const AFTERMATH_MS = 45 * SECOND;
-/** How far a process's wall clock may be wrong, in milliseconds. */
-const SKEW_MS = 40 * SECOND;
 
 /**
  * A deletion may cross with the change that would have stopped it: nobody can look and delete in one step, and a look
@@ -93,6 +93,7 @@ class Run {
   readonly #marks: Marks;
   readonly #zones: ZonePaces;
   readonly #words: Words;
+  readonly #checks: Checks;
   readonly #clockErrors: ClockErrors;
   /** The first broken invariant. */
   #broken: unknown = null;
@@ -114,13 +115,10 @@ class Run {
     const count = (situation: string): void => this.#marks.count(situation);
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZonePaces(swarm, count);
-    this.#words = new Words({
-      world: this.#world,
-      count,
-      history: this.#history,
-      clockSpreadMs: () => this.#clockErrors.spreadMs,
-    });
-    this.#network.arrived = (subject, { member }) => this.#words.arrived(subject, member);
+    const clockSpreadMs = (): number => this.#clockErrors.spreadMs;
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, clockSpreadMs });
+    this.#words = new Words({ world: this.#world, count, history: this.#history, clockSpreadMs, checks: this.#checks });
+    this.#network.arrived = (subject, payload, { member }) => this.#words.arrived(subject, payload, member);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
       const message = crossed === undefined ? null : decode(payload);
@@ -173,6 +171,7 @@ class Run {
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
     this.#words.calm();
+    this.#checks.turns.calm();
     for (const process of this.#processes) process.start();
     return this.#comeRight();
   }
@@ -210,9 +209,10 @@ class Run {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
       this.#clockErrors.look();
+      this.#guard(() => this.#checks.look());
       if (this.#broken !== null) throw this.#broken;
-      const nameless = this.#world.nameless[0];
-      if (nameless !== undefined) throw new BrokenInvariant(`${nameless} was to be deleted whatever its UID`);
+      const [request] = this.#world.wrongRequests;
+      if (request !== undefined) throw new BrokenInvariant(request);
     }
     for (const process of this.#processes) {
       const error = process.errors[0];
@@ -230,7 +230,9 @@ class Run {
       this.#history.note(now.name, before && JSON.parse(before.json), type === "DELETED" ? null : node);
       this.#words.version(now.name, node.metadata.resourceVersion);
       this.#zones.note(node, type === "DELETED", clock.wallMs());
+      this.#guard(() => this.#checks.node(before && JSON.parse(before.json), node, type === "DELETED"));
     }
+    if (kind === "pod") this.#guard(() => this.#checks.pod(change));
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
@@ -251,6 +253,7 @@ class Run {
 
   #noteDisturbance(what: "start" | "death"): void {
     this.#promptness.disturbed(this.#world.clock.wallMs());
+    this.#checks.disturbed();
     if (what === "start") this.#marks.restarted();
   }
 
@@ -258,7 +261,9 @@ class Run {
     this.#marks.seeNode(before, after);
     checkNodeWrite(before, after, this.#around());
     const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
-    if (isPacedNode(after) && !isPacedNode(before)) this.#zones.checkTurn(after, this.#around());
+    if (!isPacedNode(after) || isPacedNode(before)) return;
+    this.#zones.checkTurn(after, this.#around());
+    this.#checks.turns.land(after);
   }
 
   #seePod({ type, now, before }: Change): void {
@@ -288,7 +293,7 @@ class Run {
       clockSpreadMs: this.#clockErrors.spreadMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
-      skewMs: SKEW_MS,
+      skewMs: clockErrorMs(this.#swarm),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       standing: (node, taint) => this.#history.standing(node, taint),
     };

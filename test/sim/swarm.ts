@@ -67,6 +67,11 @@ export interface ZonePlan {
   readonly nodes: number;
 }
 
+/** A plot that slows down requests, and how far it lets watches be behind, in milliseconds. */
+export interface Hindrance {
+  readonly watchLagMs: number;
+}
+
 /** One run, as drawn. */
 export interface Swarm {
   readonly seed: number;
@@ -74,12 +79,14 @@ export interface Swarm {
   readonly plot: PlotName | null;
   readonly zones: readonly ZonePlan[];
   readonly podsPerNode: number;
-  /** What pods tolerate: anything there is, or one illness of their node longer than the other. */
-  readonly toleration: "any" | "unequal";
+  /** What pods tolerate: anything there is, one illness of their node longer than the other, or others' taints. */
+  readonly toleration: "any" | "unequal" | "maintenance";
   /** The services of each process. */
   readonly processes: readonly (readonly ServiceName[])[];
   readonly profile: Profile;
   readonly faults: ReadonlySet<FaultClass>;
+  /** What its plot slows down, whatever classes are on; nothing where it is absent. */
+  readonly hindrance?: Hindrance;
   /** How long the faults go on. */
   readonly safetyMs: number;
 }
@@ -120,9 +127,8 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const isLong = swarm.faults.has("standstills") && chance("safety/standstills")() < LONG_SHARE;
   const drawn = isLong ? { ...swarm, safetyMs: swarm.safetyMs + LONGER_MS } : swarm;
   const isKnown = (name: FaultClass): boolean => classesUpTo(options).includes(name);
-  const plot = PLOT_NAMES.filter((name) => PLOTS[name].classes?.every(isKnown) !== false).find(
-    (name) => chance(`plot/${name}`)() < PLOT_SHARE,
-  );
+  const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
+  const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
   return plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
+import type { Checks } from "./checks.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
 import type { NodeHistory } from "./node-history.ts";
 import type { World } from "./world.ts";
@@ -15,8 +16,9 @@ const TYPE_AT = 3;
 const SHARD_AT = 5;
 /** Almost every message is a pulse, so these are told apart before anything else. */
 const PULSES = "vigil.v1.sim.observed.pulse.";
+const ZONES = "vigil.v1.sim.judged.zone.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
-const OPENED = new Set(["asked.condition", "asked.eviction", "done.write", "judged.zone"]);
+const OPENED = new Set(["asked.condition", "asked.taint", "asked.eviction", "done.write", "judged.zone"]);
 /** This long after the faults ended everything has been told to everybody. */
 const TOLD_MS = 40 * SECOND;
 /** Until this long after the faults ended some may still be blind; what they held back comes after that. */
@@ -36,6 +38,7 @@ export interface WordsWorld {
   readonly history: NodeHistory;
   /** How far wall clocks of processes have been apart so far because they are wrong. */
   readonly clockSpreadMs: () => number;
+  readonly checks: Checks;
 }
 
 /** The process that told of a shard last, and when. */
@@ -93,9 +96,13 @@ export class Words {
   }
 
   /** A message reached a process. */
-  arrived(subject: string, member: string): void {
+  arrived(subject: string, payload: Uint8Array, member: string): void {
+    const { world, count, checks } = this.#around;
+    if (subject.startsWith(ZONES)) {
+      const message = decode(payload);
+      if (!(message instanceof MalformedMessage) && is(message, "judged.zone")) checks.verdicts.hear(message, member);
+    }
     if (!subject.startsWith(PULSES)) return;
-    const { world, count } = this.#around;
     const key = `${member} ${shardOfPulse(subject)}`;
     const nowMs = world.clock.monotonicMs();
     const gapMs = nowMs - (this.#pulsesMs.get(key) ?? nowMs);
@@ -120,17 +127,26 @@ export class Words {
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
     // One without conditions takes a verdict back.
     if (is(message, "asked.condition") && message.body.conditions.length > 0) {
-      this.#checkSight(message.body.node, shard, member);
+      this.#checkSight(`${message.body.node} Unknown`, shard, member);
+      this.#around.checks.verdicts.check(message, member, shard);
     }
-    if (is(message, "asked.eviction")) this.#checkEviction(message, member);
+    if (is(message, "asked.eviction")) {
+      this.#checkSight(`${message.body.name} evicted`, shard, member);
+      this.#checkEviction(message, member);
+    }
+    if (is(message, "asked.taint")) this.#around.checks.turns.ask(message);
     if (is(message, "done.write")) this.#checkDone(message);
-    if (is(message, "judged.zone")) this.#checkZone(message);
+    if (is(message, "judged.zone")) {
+      this.#checkZone(message);
+      this.#around.checks.zoneClaims.check(message);
+    }
   }
 
   #checkOwner(shard: string, member: string): void {
     const { world, count } = this.#around;
     const before = this.#owners.get(shard);
     const atMs = world.clock.monotonicMs();
+    this.#around.checks.eyes.pulsed(shard, member);
     if (before === undefined || before.member === member) {
       this.#owners.set(shard, { member, atMs, predecessor: before?.predecessor ?? null });
       return;
@@ -146,12 +162,12 @@ export class Words {
   }
 
   /** Who is blind wishes no harm. */
-  #checkSight(node: string, shard: string, member: string): void {
+  #checkSight(what: string, shard: string, member: string): void {
     const { clock, swarm } = this.#around.world;
     const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
     const blindMs = clock.monotonicMs() - heardMs;
     if (blindMs <= swarm.profile.pulseTimeoutMs * ROUNDING) return;
-    throw new BrokenInvariant(`${member} wanted ${node} Unknown after ${blindMs} ms without a pulse`);
+    throw new BrokenInvariant(`${member} wanted ${what} after ${blindMs} ms without a pulse`);
   }
 
   #checkEviction({ body }: Message<"asked.eviction">, member: string): void {

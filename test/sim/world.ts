@@ -9,9 +9,11 @@ import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
+import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
+import { requestProblem } from "./requests.ts";
 import { type SignKind, SignsOfLife } from "./signs-of-life.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
@@ -39,6 +41,9 @@ const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly Check
     [{ key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" }],
     [{ key: "example.com/maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 }],
   ],
+  maintenance: [15, 30, 60, 90].map((tolerationSeconds) => [
+    { key: FOREIGN_TAINT, operator: "Exists", effect: "NoExecute", tolerationSeconds },
+  ]),
   unequal: [bearing(null, 20), bearing(200, 20), bearing(40, null), bearing(60, 150), bearing(100, 100)],
 };
 
@@ -66,8 +71,8 @@ export class World {
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
   readonly signs: SignsOfLife;
-  /** What Vigil asked to delete by name alone. */
-  readonly nameless: string[] = [];
+  /** Requests of Vigil's that must not be sent, in words. */
+  readonly wrongRequests: string[] = [];
   /** Told of each pod that its kubelet made ready again. */
   podResent: () => void = () => {};
   /** Whose request the API carries out now; "" for the world's own. */
@@ -83,9 +88,8 @@ export class World {
       fault: { kind: "stall" },
       when: (call) => {
         this.writer = call.headers[WRITER_HEADER] ?? "";
-        if (this.writer !== "" && call.verb === "delete" && call.body?.includes('"uid"') !== true) {
-          this.nameless.push(`${call.resource.plural} ${call.name}`);
-        }
+        const problem = this.writer === "" ? null : requestProblem(call);
+        if (problem !== null) this.wrongRequests.push(problem);
         return false;
       },
     });
@@ -173,6 +177,15 @@ export class World {
     this.asWorld(() => kubelet.start());
     for (let pod = 0; pod < pods; pod++) this.addPod(name, `pod-${name}-${pod}`);
     return kubelet;
+  }
+
+  /** Takes a node away for good, with its kubelet and its pods. */
+  leave(name: string): void {
+    this.kubelets.get(name)?.stop();
+    this.kubelets.delete(name);
+    this.remove("nodes", name);
+    this.signs.forget(name);
+    for (const pod of [...this.api.store.collection("pods").onNode(name)]) this.remove("pods", pod.name);
   }
 
   /** Removes an object at once, as the world. */

@@ -38,32 +38,44 @@ function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: n
 }
 
 /** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
-export function pacesOf(nodes: Iterable<CheckedNode>, { profile }: Swarm): Map<string, Pace> {
-  const counts = new Map<string, { ready: number; notReady: number }>();
+export function pacesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<string, Pace> {
+  const rates = ratesOf(nodes, swarm);
+  if (rates === null) return new Map([...countsOf(nodes).keys()].map((zone) => [zone, "halted"]));
+  return new Map([...rates].map(([zone, perSecond]) => [zone, perSecond > 0 ? "running" : "stopped"]));
+}
+
+/** The turns per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
+export function ratesOf(nodes: Iterable<CheckedNode>, { profile }: Swarm): Map<string, number> | null {
+  const counts = countsOf(nodes);
+  if ([...counts.values()].every(({ size, notReady }) => size === notReady)) return null;
+  return new Map([...counts].map(([zone, count]) => [zone, rateOf(count, profile)]));
+}
+
+interface ZoneCount {
+  readonly size: number;
+  readonly notReady: number;
+}
+
+function countsOf(nodes: Iterable<CheckedNode>): Map<string, ZoneCount> {
+  const counts = new Map<string, ZoneCount>();
   for (const node of nodes) {
     const zone = zoneOf(node.metadata.labels);
-    const count = counts.get(zone) ?? { ready: 0, notReady: 0 };
-    if (conditionOf(node, "Ready")?.status === "True") count.ready += 1;
-    else count.notReady += 1;
-    counts.set(zone, count);
+    const { size, notReady } = counts.get(zone) ?? { size: 0, notReady: 0 };
+    const isReady = conditionOf(node, "Ready")?.status === "True";
+    counts.set(zone, { size: size + 1, notReady: notReady + (isReady ? 0 : 1) });
   }
-  const allFull = [...counts.values()].every(({ ready }) => ready === 0);
-  const paceOf = ({ ready, notReady }: { ready: number; notReady: number }): Pace => {
-    if (allFull) return "halted";
-    return rateOf({ size: ready + notReady, notReady }, profile) > 0 ? "running" : "stopped";
-  };
-  return new Map([...counts].map(([zone, count]) => [zone, paceOf(count)]));
+  return counts;
 }
 
 /** The turns per second of a zone with such a count, unless every zone is down (R6.1 to R6.5), in float32. */
-export function rateOf({ size, notReady }: { size: number; notReady: number }, profile: Profile): number {
+export function rateOf({ size, notReady }: ZoneCount, profile: Profile): number {
   const isDisrupted = notReady > 2 && notReady < size && shareAgainst({ size, notReady }, profile) >= 0;
   if (!isDisrupted) return Math.fround(profile.nodeEvictionsPerSecond);
   return size > profile.largeClusterSizeThreshold ? Math.fround(profile.secondaryNodeEvictionsPerSecond) : 0;
 }
 
 /** How far the share of the nodes that are not ready is above the threshold, both as float32; 0 for a tie. */
-export function shareAgainst({ size, notReady }: { size: number; notReady: number }, profile: Profile): number {
+export function shareAgainst({ size, notReady }: ZoneCount, profile: Profile): number {
   return Math.fround(notReady / size) - Math.fround(profile.unhealthyZoneThreshold);
 }
 

@@ -3,7 +3,8 @@ import { isObject } from "../../../services/apiserver/objects.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler } from "../meddler.ts";
 
-const FOREIGN_TAINT = "example.com/maintenance";
+/** The taint that people set. */
+export const FOREIGN_TAINT = "example.com/maintenance";
 
 /** The classes, by name. */
 export const PEOPLE_FAULTS = {

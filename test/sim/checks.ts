@@ -1,0 +1,88 @@
+/** Everything that is held against the truth while a run goes on, beside the writes themselves. */
+import type { ServiceName } from "../../protocols/ports.ts";
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import type { Change } from "../../services/apiserver/stored.ts";
+import { Contests } from "./contests.ts";
+import { Eyes, type Seeing } from "./eyes.ts";
+import type { CheckedNode, CheckedPod } from "./invariants.ts";
+import { NodeStates } from "./node-states.ts";
+import { SilentNodes } from "./silent-nodes.ts";
+import { Turns } from "./turns.ts";
+import { Verdicts } from "./verdicts.ts";
+import type { World } from "./world.ts";
+import { ZoneClaims } from "./zone-claims.ts";
+
+/** A process, as far as these checks need it. */
+export interface Serving extends Seeing {
+  readonly services: readonly ServiceName[];
+  /** Whether it runs and nothing is in its way to the API server. */
+  readonly isFree: boolean;
+}
+
+/** What the checks need of a run. */
+export interface CheckedRun {
+  readonly world: World;
+  readonly processes: () => readonly Serving[];
+  readonly clockSpreadMs: () => number;
+}
+
+/** The checks of one run. */
+export class Checks {
+  readonly eyes: Eyes;
+  readonly verdicts: Verdicts;
+  readonly zoneClaims: ZoneClaims;
+  readonly turns: Turns;
+  readonly #run: CheckedRun;
+  readonly #states = new NodeStates();
+  readonly #silentNodes: SilentNodes;
+  readonly #contests = new Contests();
+  /** Which processes were free when that was last looked at. */
+  #free = "";
+
+  constructor(run: CheckedRun) {
+    const { world, processes, clockSpreadMs } = run;
+    const states = this.#states;
+    this.#run = run;
+    this.eyes = new Eyes(world, processes);
+    this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
+    this.zoneClaims = new ZoneClaims(world, states);
+    this.turns = new Turns({ world, states, clockSpreadMs });
+    this.#silentNodes = new SilentNodes(world, states);
+  }
+
+  /** Takes a change of a node. */
+  node(before: CheckedNode | null, after: CheckedNode, isGone: boolean): void {
+    const { writer, clock } = this.#run.world;
+    const wallMs = clock.wallMs();
+    this.#states.note(after, isGone, wallMs);
+    if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
+  }
+
+  /** Takes a change of a pod. */
+  pod({ now, before, type }: Change): void {
+    const { writer, clock, api } = this.#run.world;
+    if (before === null || type === "DELETED") return;
+    const [was, is] = [before, now].map(({ json }) => JSON.parse(json) as CheckedPod);
+    const bound = api.store.collection("nodes").get("", is?.spec.nodeName ?? "");
+    if (was === undefined || is === undefined || bound === undefined) return;
+    const node = JSON.parse(bound.json) as CheckedNode;
+    this.#contests.pod(was, is, { node, writer, wallMs: clock.wallMs() });
+  }
+
+  /** A process died or started. */
+  disturbed(): void {
+    this.turns.disturbed();
+    this.#silentNodes.disturbed();
+  }
+
+  /** Looks at what should have happened by now. */
+  look(): void {
+    const free = this.#run.processes().filter(({ isFree }) => isFree);
+    const names = free.map(({ name }) => name).join();
+    if (names !== this.#free) this.disturbed();
+    this.#free = names;
+    this.turns.look();
+    const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
+    this.#silentNodes.look(SERVICE_NAMES.every(isRun));
+  }
+}

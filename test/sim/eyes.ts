@@ -1,0 +1,64 @@
+/**
+ * Since when a process can have seen what happens: the stops of its machine and the cuts of its path to the API server
+ * that it cannot have missed. It judges nothing.
+ */
+import type { Interruption } from "./api-path.ts";
+import type { World } from "./world.ts";
+
+/** A process, as far as its sight goes. */
+export interface Seeing {
+  readonly name: string;
+  /** Its last stop in which its clock went on. */
+  readonly lastStop: Interruption | null;
+  /** The last time at which its watches brought nothing. */
+  readonly lastSilence: Interruption | null;
+}
+
+/** A watch that brings nothing is blind after: its quiet, a read that times out, and the limit of blindness. */
+const SILENCE_NOTICED_MS = 35_000;
+
+/** The sight of all processes and, by shard, who tells what the API shows. Instants are on the monotonic clock. */
+export class Eyes {
+  readonly #world: World;
+  readonly #processes: () => readonly Seeing[];
+  readonly #observers = new Map<string, { readonly member: string; readonly sinceMs: number }>();
+
+  constructor(world: World, processes: () => readonly Seeing[]) {
+    this.#world = world;
+    this.#processes = processes;
+  }
+
+  /** A member has pulsed for a shard. */
+  pulsed(shard: string, member: string): void {
+    if (this.#observers.get(shard)?.member === member) return;
+    this.#observers.set(shard, { member, sinceMs: this.#world.clock.monotonicMs() });
+  }
+
+  /**
+   * The instant before which nothing that a member did not hear of a shard can count as silence: it stood still itself,
+   * or the only observer that it has heard for `spanMs` saw nothing.
+   */
+  sightSinceMs(member: string, shard: string, spanMs: number): number {
+    const { pulseTimeoutMs } = this.#world.swarm.profile;
+    const observer = this.#observers.get(shard);
+    const nowMs = this.#world.clock.monotonicMs();
+    const isAlone = observer !== undefined && nowMs - observer.sinceMs > spanMs + pulseTimeoutMs;
+    return Math.max(this.#standstillOf(member), isAlone ? this.#blindnessOf(observer.member) : 0);
+  }
+
+  #standstillOf(member: string): number {
+    const { watchBlindMs, pulsePeriodMs } = this.#world.swarm.profile;
+    const stop = this.#processOf(member)?.lastStop;
+    return stop && stop.lastedMs > watchBlindMs + pulsePeriodMs ? stop.endedMs : 0;
+  }
+
+  #blindnessOf(member: string): number {
+    const silence = this.#processOf(member)?.lastSilence;
+    const isNoticed = silence && silence.lastedMs > SILENCE_NOTICED_MS;
+    return Math.max(this.#standstillOf(member), isNoticed === true ? silence.endedMs : 0);
+  }
+
+  #processOf(member: string): Seeing | undefined {
+    return this.#processes().find(({ name }) => name === member);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * What follows from the faults of a run for how far clocks may be apart and how old a view may be. All bounds are in
+ * milliseconds. It watches nothing itself.
+ */
+import type { FaultClass, Swarm } from "./swarm.ts";
+
+/** API stamps are cut to whole seconds, and one that is a second off is believed. */
+const STAMPS_MS = 2_000;
+/** How far clocks may be apart by the class of fault that sets them; `wrongClocks` is measured instead. */
+const CLOCK_ERRORS: Readonly<Partial<Record<FaultClass, number>>> = { clockDrift: 10_000, clockSteps: 30_000 };
+
+/** How far a process's wall clock may be from the API server's, what stamps leave out included. */
+export function clockErrorMs({ faults }: Swarm): number {
+  return Object.entries(CLOCK_ERRORS).reduce(
+    (sum, [name, errorMs]) => sum + ([...faults].some((fault) => fault === name) ? errorMs : 0),
+    STAMPS_MS,
+  );
+}
+
+/** What a message takes where nothing slows it down: collected heartbeats, a few requests, the bus. */
+const WAY_MS = 1_500;
+/** A list or a watch that says nothing is found out after this: quiet, a read that times out, and the blind limit. */
+const SILENT_WATCH_MS = 40_000;
+/** For so long a watch of nodes or pods may say nothing without anything that shows it. */
+const STALE_WATCH_MS = 60_000;
+/** A message that is late, or waits for a slow consumer. */
+const LATE_MESSAGE_MS = 13_000;
+
+const LOSING: readonly FaultClass[] = ["loss", "lostPulses", "doubling", "partitions", "crashes", "standstills"];
+const DELAYING: readonly FaultClass[] = ["lateness", "slowConsumers"];
+const SILENCING: readonly FaultClass[] = [
+  ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "apiOutages"] as const),
+  ...(["apiCuts", "slowApi", "listRefusals", "writeConflicts", "cacheSyncLag", "flakyApi"] as const),
+];
+const STALE: readonly FaultClass[] = ["staleWatches", "staleReplica"];
+
+/** How far a process may be behind the API while it takes its view for whole. */
+export function viewLagMs(swarm: Swarm): number {
+  const { faults, profile, hindrance } = swarm;
+  const has = (classes: readonly FaultClass[]): boolean => classes.some((name) => faults.has(name));
+  return (
+    WAY_MS +
+    (hindrance?.watchLagMs ?? 0) +
+    (has(LOSING) ? profile.pulseTimeoutMs : 0) +
+    (has(DELAYING) ? LATE_MESSAGE_MS : 0) +
+    (has(SILENCING) ? SILENT_WATCH_MS : 0) +
+    (has(STALE) ? STALE_WATCH_MS : 0)
+  );
+}
+
+/**
+ * How far it may be behind in heartbeats: one that was lost is missed only when the next comes, and that may be lost
+ * too.
+ */
+export function heartbeatLagMs(swarm: Swarm): number {
+  const { faults, profile } = swarm;
+  return viewLagMs(swarm) + (faults.has("loss") ? profile.nodeStartupGraceMs : 0);
+}

@@ -1,0 +1,123 @@
+/** Plots about what changes behind the back of those who decide: taints that come again, nodes that leave. */
+import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { childList, isObject } from "../../services/apiserver/objects.ts";
+import { apiTime } from "../../services/runtime/api-time.ts";
+import { between, oneOf } from "./chance.ts";
+import { FOREIGN_TAINT } from "./faults/people.ts";
+import { later, type Reach } from "./meddler.ts";
+import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
+
+/** How far watches lag behind at most, in milliseconds. */
+const LAG_MAX_MS = 8_000;
+
+/** The plots by name. */
+export const CHANGE_PLOTS = {
+  /**
+   * People take a taint off shortly before pods would have to go, and put it on again: without a stamp on a server that
+   * writes slowly, or with one and watches that lag behind.
+   */
+  renewedTaints: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      podsPerNode: 4,
+      toleration: "maintenance",
+      processes: swarm.processes.slice(0, 2),
+      profile: { ...swarm.profile, evictionMode: "taint" },
+      faults: only(swarm, BYSTANDERS),
+      hindrance: { watchLagMs: LAG_MAX_MS },
+      safetyMs: between(random, 170, 220) * SECOND,
+    }),
+    play: (reach, random) => {
+      const isStamped = random() < 0.5;
+      const ends = reach.processes.map(({ apiPath }) => {
+        if (!isStamped) return apiPath.slow({ patch: between(random, 3_000, 5_000) });
+        apiPath.watchLagMs = between(random, 3_000, LAG_MAX_MS);
+        return () => {
+          apiPath.watchLagMs = 0;
+        };
+      });
+      const names = kubeletsOf(reach, 1).map(({ name }) => name);
+      const rounds = names.flatMap((name) => {
+        const offAt = between(random, 20, 70);
+        const againAt = offAt + 0.1 * between(random, 2, isStamped ? 20 : 12);
+        const set = (isOn: boolean) => () => taint(reach, name, isOn, isStamped);
+        return [
+          later(reach, random, [2, 9], set(true)),
+          later(reach, random, [offAt, offAt], set(false)),
+          later(reach, random, [againAt, againAt], set(true)),
+        ];
+      });
+      return () => {
+        for (const hasten of rounds) hasten();
+        for (const name of names) taint(reach, name, false, isStamped);
+        for (const end of ends) end();
+      };
+    },
+  },
+
+  /** Nodes leave for good, one after the other, and the bus loses much of what is said about that. */
+  departures: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 6, 9), swarm), zone(2, between(random, 3, 4), swarm)],
+      faults: new Set([...only(swarm, BYSTANDERS), "loss"] as const),
+      safetyMs: between(random, 90, 130) * SECOND,
+    }),
+    play: (reach, random) => {
+      const { network, world } = reach;
+      const leave = (name: string) => () => {
+        const { faults } = network;
+        network.faults = { ...faults, loss: 0.5 };
+        world.leave(name);
+        world.clock.after(2 * SECOND, () => {
+          network.faults = faults;
+        });
+      };
+      const leaving = kubeletsOf(reach, 1).slice(0, between(random, 2, 5));
+      const departures = leaving.map(({ name }) => later(reach, random, [5, 85], leave(name)));
+      return () => {
+        for (const hasten of departures) hasten();
+      };
+    },
+  },
+
+  /** The API path of one process of several is cut for long, and nodes fall silent meanwhile. */
+  cutMember: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: Array.from({ length: between(random, 2, 4) }, () => [...SERVICE_NAMES]),
+      faults: new Set([...only(swarm, BYSTANDERS), "apiCuts"] as const),
+      safetyMs: between(random, 150, 200) * SECOND,
+    }),
+    play: (reach, random) => {
+      const { apiPath } = oneOf(random, reach.processes);
+      const cut = oneOf(random, ["silent", "replies", "refused"] as const);
+      let repair: (outcome: "goOn" | "break") => void = () => {};
+      const falls = kubeletsOf(reach, 1)
+        .slice(0, 2)
+        .map((kubelet) => later(reach, random, [8, 30], () => kubelet.stop()));
+      const begins = later(reach, random, [5, 15], () => {
+        repair = apiPath.sever(cut);
+      });
+      return () => {
+        for (const hasten of [...falls, begins]) hasten();
+        repair("break");
+      };
+    },
+  },
+} satisfies Record<string, Plot>;
+
+function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean): void {
+  const stamp = isStamped ? { timeAdded: apiTime(world.clock.wallMs()) } : {};
+  world.edit("nodes", name, (node) => {
+    const spec = isObject(node.spec) ? node.spec : {};
+    const others = childList(spec, "taints").filter(({ key }) => key !== FOREIGN_TAINT);
+    const taints = isOn ? [...others, { key: FOREIGN_TAINT, value: "yes", effect: "NoExecute", ...stamp }] : others;
+    return { ...node, spec: { ...spec, taints } };
+  });
+}

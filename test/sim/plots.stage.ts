@@ -1,0 +1,79 @@
+/** What the plots are made of. It knows no rule of ours. */
+import type { Random, Stop, Timer } from "../../protocols/ports.ts";
+import { between, oneOf } from "./chance.ts";
+import { type CheckedNode, isPaced } from "./invariants.ts";
+import type { SimulatedKubelet } from "./kubelet.ts";
+import type { Reach } from "./meddler.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
+
+/** One plot. */
+export interface Plot {
+  /**
+   * The last class of fault that there was when it was made: a seed that draws up to an earlier one goes without it.
+   */
+  readonly latest?: FaultClass;
+  /** The drawn swarm, changed so far that it can happen. */
+  readonly stage: (swarm: Swarm, random: Random) => Swarm;
+  /** Brings it about, from the moment at which all is well. What it returns ends it. */
+  readonly play: (reach: Reach, random: Random) => Stop;
+}
+
+/** A second, in milliseconds. */
+export const SECOND = 1000;
+
+/** Faults by which a node may count otherwise than the plot has it. */
+export const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
+  "death",
+  "zoneDeath",
+  "flapping",
+  "lag",
+  "notReady",
+  "missingReady",
+  "nodeChurn",
+  "zoneMoves",
+  "joiningNodes",
+]);
+/** Faults of people and pods, which slow down nobody. */
+export const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
+
+/** A zone of so many nodes, labelled as the swarm's own zones are. */
+export function zone(number: number, nodes: number, { zones }: Swarm): ZonePlan {
+  return { name: `zone-${number}`, labels: zones[0]?.labels === "beta" ? "beta" : "stable", nodes };
+}
+
+/** Those of a swarm's faults that a plot can bear. */
+export function only({ faults }: Swarm, allowed: ReadonlySet<FaultClass>): ReadonlySet<FaultClass> {
+  return new Set([...faults].filter((name) => allowed.has(name)));
+}
+
+/** The kubelets of a zone. */
+export function kubeletsOf({ world }: Reach, number: number): SimulatedKubelet[] {
+  return [...world.kubelets.values()].filter(({ name }) => name.startsWith(`zone-${number}-`));
+}
+
+/** Spans of seconds, from the shortest to the longest. */
+interface Deaths {
+  readonly livesSeconds: readonly [least: number, most: number];
+  readonly deadSeconds: readonly [least: number, most: number];
+}
+
+/** From the first NoExecute taint on, kills a process after a while, starts it again, and so on with any of them. */
+export function dyingAgain({ world, processes }: Reach, random: Random, { livesSeconds, deadSeconds }: Deaths): Stop {
+  let timer: Timer;
+  const after = ([least, most]: readonly [number, number], act: () => void): void => {
+    timer = world.clock.after(between(random, least * SECOND, most * SECOND), act);
+  };
+  const isBegun = (): boolean => world.objects<CheckedNode>("nodes").some(({ spec }) => spec?.taints?.some(isPaced));
+  const wait = (): void => after([1, 1], () => (isBegun() ? live() : wait()));
+  const live = (): void => after(livesSeconds, () => die(oneOf(random, processes)));
+  const die = (process: SimulatedProcess): void => {
+    process.kill();
+    after(deadSeconds, () => {
+      process.start();
+      live();
+    });
+  };
+  wait();
+  return () => timer.cancel();
+}

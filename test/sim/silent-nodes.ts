@@ -1,0 +1,55 @@
+/**
+ * Whether the dead are found in time while faults go on: where only processes and their paths fail, a silent node is
+ * Unknown a grace after its last sign of life, or after the last disturbance.
+ */
+import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { NodeStates } from "./node-states.ts";
+import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
+import type { FaultClass } from "./swarm.ts";
+import type { World } from "./world.ts";
+import { ratesOf } from "./zone-paces.ts";
+
+/** The way of a verdict: it is asked for, the lease is read, the patch is sent. */
+const WAY_MS = 3_000;
+/** Faults of single processes, from which others or they themselves recover within a known time. */
+const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "apiCuts"]);
+
+/** Watches over silent nodes. Instants are on the world's wall clock. */
+export class SilentNodes {
+  readonly #world: World;
+  readonly #states: NodeStates;
+  readonly #applies: boolean;
+  #disturbedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(world: World, states: NodeStates) {
+    const { swarm } = world;
+    const others = [...swarm.faults].filter((name) => !OF_PROCESSES.has(name));
+    this.#world = world;
+    this.#states = states;
+    this.#applies = isUnhindered({ ...swarm, faults: new Set(others) });
+  }
+
+  /** A process died or started, or lost its path or got it back. */
+  disturbed(): void {
+    this.#disturbedMs = this.#world.clock.wallMs();
+  }
+
+  /** Looks at every node; `isServed` tells whether each service runs in some process that nothing is in the way of. */
+  look(isServed: boolean): void {
+    if (!this.#applies) return;
+    const world = this.#world;
+    // When a halt ends, every node has its whole grace again (R6.11).
+    const isHalted = ratesOf(world.objects<CheckedNode>("nodes"), world.swarm) === null;
+    if (!isServed || isHalted) this.disturbed();
+    const { clock, kubelets, signs, swarm } = world;
+    const graceMs = Math.max(swarm.profile.nodeMonitorGraceMs, swarm.profile.nodeStartupGraceMs);
+    const nowMs = clock.wallMs();
+    for (const { name, alive } of kubelets.values()) {
+      const state = this.#states.now(name);
+      if (alive || state === null || state.zone === null || state.ready === "Unknown") continue;
+      const lastMs = Math.max(signs.lastBy(name, nowMs), state.fromMs, this.#disturbedMs + RECOVERY_MS);
+      const lateMs = nowMs - lastMs - graceMs - WAY_MS;
+      if (lateMs > 0) throw new BrokenInvariant(`${name} is silent and was not made Unknown for ${lateMs} ms too long`);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The rate of a zone, from above and from below, by the turns that are granted rather than the taints that land: no
+ * grant follows another too soon that could be known, and a zone in which nodes wait grants as fast as it may.
+ */
+import type { Message } from "../../protocols/messages.ts";
+import { clockErrorMs, viewLagMs } from "./fault-bounds.ts";
+import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { NodeStates } from "./node-states.ts";
+import { isUnhindered } from "./promptness.ts";
+import type { World } from "./world.ts";
+import { ratesOf } from "./zone-paces.ts";
+
+/** Rounding, clocks that drift, and the way of a message. */
+const ROUNDING_MS = 100;
+/** An ask that is older led to no taint of now. */
+const UNDER_WAY_MS = 60_000;
+/** What a grant takes until its taint stands, and what a node takes to get into the queue. */
+const WAY_MS = 2_000;
+/** What an owner takes that knows nothing of its zone yet: to hear the others, to see, and to let requests land. */
+const RECOVERY_MS = 25_000;
+/** This long after the faults ended everybody sees again, and every grace is over that began with that. */
+const CALM_MS = 120_000;
+
+interface Turn {
+  readonly node: string;
+  readonly askedMs: number;
+  readonly landedMs: number;
+}
+
+/** A time in which nodes of a zone wait without a break, at one rate. */
+interface Backlog {
+  readonly sinceMs: number;
+  readonly perSecond: number;
+  landed: number;
+}
+
+/** What turns are held against. */
+export interface TurnWorld {
+  readonly world: World;
+  readonly states: NodeStates;
+  /** How far wrong wall clocks have been apart so far, in milliseconds. */
+  readonly clockSpreadMs: () => number;
+}
+
+/** Follows the turns of all zones. Instants are on the world's wall clock. */
+export class Turns {
+  readonly #around: TurnWorld;
+  /** When each node was first asked for since its last taint. */
+  readonly #asked = new Map<string, number>();
+  readonly #last = new Map<string, Turn>();
+  readonly #backlogs = new Map<string, Backlog>();
+  /** When a process last died or started, or the faults ended. */
+  #disturbedMs: number;
+  #isCalm = false;
+
+  constructor(around: TurnWorld) {
+    this.#around = around;
+    this.#disturbedMs = around.world.clock.wallMs();
+  }
+
+  /** A process died, started or stood still. */
+  disturbed(): void {
+    this.#disturbedMs = this.#around.world.clock.wallMs();
+  }
+
+  /** The faults have ended. */
+  calm(): void {
+    this.#isCalm = true;
+    this.#disturbedMs = this.#around.world.clock.wallMs() + CALM_MS;
+  }
+
+  /** Takes the ask for a taint. */
+  ask({ body, source }: Message<"asked.taint">): void {
+    const { world, states, clockSpreadMs } = this.#around;
+    const { clock, swarm } = world;
+    const nowMs = clock.wallMs();
+    const zone = states.now(body.node)?.zone ?? null;
+    if (body.why !== "turn" || zone === null) return;
+    const askedMs = this.#asked.get(body.node);
+    if (askedMs === undefined || nowMs - askedMs > UNDER_WAY_MS) this.#asked.set(body.node, nowMs);
+    const last = this.#last.get(zone);
+    if (last === undefined || last.node === body.node || nowMs - last.landedMs <= viewLagMs(swarm)) return;
+    const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = swarm.profile;
+    const pauseMs = 1000 / Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
+    // A process that did not hear the grant knows it by the stamp of its taint.
+    const sinceMs = nowMs - last.askedMs + clockErrorMs(swarm) + clockSpreadMs() + ROUNDING_MS;
+    if (sinceMs >= pauseMs) return;
+    throw new BrokenInvariant(
+      `${source} granted ${body.node} a turn ${nowMs - last.askedMs} ms after that of ${last.node}, which had landed`,
+    );
+  }
+
+  /** One of our taints landed on a node that had none. */
+  land({ metadata }: CheckedNode): void {
+    const nowMs = this.#around.world.clock.wallMs();
+    const { name } = metadata;
+    const zone = this.#around.states.now(name)?.zone ?? "";
+    this.#last.set(zone, { node: name, askedMs: this.#asked.get(name) ?? nowMs, landedMs: nowMs });
+    this.#asked.delete(name);
+    const backlog = this.#backlogs.get(zone);
+    if (backlog !== undefined) backlog.landed += 1;
+  }
+
+  /** Looks whether zones with waiting nodes are as fast as they may be. */
+  look(): void {
+    const { world } = this.#around;
+    const { swarm, clock } = world;
+    if (swarm.profile.evictionMode !== "taint" || !(this.#isCalm || isUnhindered(swarm))) return;
+    const nowMs = clock.wallMs();
+    const waiting = this.#waitingZones(nowMs);
+    const rates = ratesOf(world.objects<CheckedNode>("nodes"), swarm) ?? new Map<string, number>();
+    for (const zone of this.#backlogs.keys()) if (!waiting.has(zone)) this.#backlogs.delete(zone);
+    for (const zone of waiting) {
+      const backlog = this.#backlogs.get(zone);
+      const perSecond = rates.get(zone) ?? 0;
+      if (backlog?.perSecond === perSecond) this.#checkBacklog(zone, backlog, nowMs);
+      else this.#backlogs.set(zone, { sinceMs: nowMs, perSecond, landed: 0 });
+    }
+  }
+
+  #checkBacklog(zone: string, backlog: Backlog, nowMs: number): void {
+    if (this.#disturbedMs + RECOVERY_MS > backlog.sinceMs) {
+      this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, landed: 0 });
+      return;
+    }
+    const least = Math.floor(((nowMs - backlog.sinceMs - WAY_MS) / 1000) * backlog.perSecond) - 1;
+    if (backlog.landed >= least) return;
+    throw new BrokenInvariant(
+      `zone ${JSON.stringify(zone)} had ${backlog.landed} turns in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
+    );
+  }
+
+  /** The zones in which a node has waited for long enough for everybody to know it. */
+  #waitingZones(nowMs: number): Set<string> {
+    const { states, world } = this.#around;
+    const zones = new Set<string>();
+    for (const name of states.names()) {
+      const all = states.since(name, nowMs - viewLagMs(world.swarm) - WAY_MS);
+      const [first] = all;
+      const isWaiting = all.every(({ zone, ready, isTainted }) => {
+        return zone !== null && zone === first?.zone && (ready === "False" || ready === "Unknown") && !isTainted;
+      });
+      if (isWaiting && first?.zone) zones.add(first.zone);
+      if (isWaiting && first?.zone === "") zones.add("");
+    }
+    return zones;
+  }
+}

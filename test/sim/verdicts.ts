@@ -1,0 +1,77 @@
+/**
+ * What must hold when a process finds a node silent, whatever the writer makes of it: the node gave no sign of life for
+ * its whole grace that could have been seen, and the process has seen for as long.
+ */
+import type { Message } from "../../protocols/messages.ts";
+import type { Eyes } from "./eyes.ts";
+import { clockErrorMs, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { BrokenInvariant } from "./invariants.ts";
+import type { NodeStates } from "./node-states.ts";
+import type { World } from "./world.ts";
+
+/** Rounding of instants that travel as milliseconds since 1970. */
+const ROUNDING_MS = 0.01;
+/** Clocks that drift run up to this much faster than the world's. */
+const FAST = 1.001;
+
+/** What verdicts are held against. */
+export interface VerdictWorld {
+  readonly world: World;
+  readonly states: NodeStates;
+  readonly eyes: Eyes;
+}
+
+/** Checks verdicts as they are asked to be written. */
+export class Verdicts {
+  readonly #around: VerdictWorld;
+  /** When a member heard that a zone is not halted any more, on the wall clock, by both. */
+  readonly #haltEnds = new Map<string, number>();
+  /** Who says, as a member heard it, that a zone is halted. */
+  readonly #halts = new Map<string, Set<string>>();
+
+  constructor(around: VerdictWorld) {
+    this.#around = around;
+  }
+
+  /** Takes what a member hears of a zone. */
+  hear({ body, source }: Message<"judged.zone">, member: string): void {
+    const key = `${member} ${body.zone}`;
+    const owners = this.#halts.get(key) ?? new Set();
+    this.#halts.set(key, owners);
+    if (body.halted) owners.add(source);
+    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, this.#around.world.clock.wallMs());
+  }
+
+  /** Takes a verdict of a member on a node of a shard; one without conditions takes an earlier one back. */
+  check({ body }: Message<"asked.condition">, member: string, shard: string): void {
+    const { world, states, eyes } = this.#around;
+    const state = states.now(body.node);
+    if (body.conditions.length === 0 || state?.uid !== body.uid || state.zone === null) return;
+    const { nodeStartupGraceMs, nodeMonitorGraceMs } = world.swarm.profile;
+    const sawReady = !body.conditions.some(({ type, heartbeatAt }) => type === "Ready" && heartbeatAt !== null);
+    const graceMs = sawReady ? nodeMonitorGraceMs : nodeStartupGraceMs;
+    const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
+    const nowMs = world.clock.wallMs();
+    const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - heartbeatLagMs(world.swarm));
+    // At exactly the last sign plus the grace a node still counts as alive.
+    if (silentMs <= leastMs + ROUNDING_MS) {
+      throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
+    }
+    const sightMs = world.clock.monotonicMs() - eyes.sightSinceMs(member, shard, graceMs);
+    if (sightMs < leastMs - clockErrorMs(world.swarm)) {
+      throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
+    }
+    this.#checkHalt(body.node, state.zone, member, leastMs);
+  }
+
+  /** After a halt every node has its whole grace again (R6.11). */
+  #checkHalt(node: string, zone: string, member: string, graceMs: number): void {
+    const { world, states } = this.#around;
+    const endedMs = this.#haltEnds.get(`${member} ${zone}`);
+    if (endedMs === undefined) return;
+    const sinceMs = world.clock.wallMs() - endedMs;
+    const hasStayed = states.since(node, endedMs - viewLagMs(world.swarm)).every((state) => state.zone === zone);
+    if (!hasStayed || sinceMs >= graceMs || sinceMs < viewLagMs(world.swarm)) return;
+    throw new BrokenInvariant(`${member} wanted ${node} Unknown ${sinceMs} ms after a halt of its zone`);
+  }
+}

@@ -1,0 +1,79 @@
+/** What the owners of zones say of them must be what the API shows, or what can be known, as old as a view may be. */
+import type { BodyOf, Message } from "../../protocols/messages.ts";
+import { heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { BrokenInvariant } from "./invariants.ts";
+import type { NodeState, NodeStates } from "./node-states.ts";
+import type { World } from "./world.ts";
+
+/** What was possible of a zone within some time. */
+interface Range {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Checks what is announced of zones. */
+export class ZoneClaims {
+  readonly #world: World;
+  readonly #states: NodeStates;
+
+  constructor(world: World, states: NodeStates) {
+    this.#world = world;
+    this.#states = states;
+  }
+
+  /** Takes an announcement that its owner sends. */
+  check({ body, source }: Message<"judged.zone">): void {
+    const problem = this.#sizeProblem(body) ?? this.#haltProblem(body);
+    if (problem === null) return;
+    const said = `${body.notReady} of ${body.size} not ready${body.halted ? ", halted" : ""}`;
+    throw new BrokenInvariant(`${source} says of zone ${JSON.stringify(body.zone)}: ${said}; ${problem}`);
+  }
+
+  get #fromMs(): number {
+    return this.#world.clock.wallMs() - viewLagMs(this.#world.swarm);
+  }
+
+  #sizeProblem({ zone, size, notReady }: BodyOf<"judged.zone">): string | null {
+    const fromMs = this.#fromMs;
+    const present = this.#count((states) => states.map((state) => state.zone === zone));
+    const down = this.#count((states, name) =>
+      states.map((state) => state.zone === zone && this.#isDown(state, name, fromMs)),
+    );
+    const surelyDown = this.#count((states) => states.map((state) => state.zone === zone && state.ready !== "True"));
+    if (size < present.least || size > present.most) return `it has had from ${present.least} to ${present.most} nodes`;
+    if (notReady >= surelyDown.least && notReady <= down.most) return null;
+    return `from ${surelyDown.least} to ${down.most} have not been ready`;
+  }
+
+  /** Halted, every node must have been down at some time; not halted, some node up. */
+  #haltProblem({ halted }: BodyOf<"judged.zone">): string | null {
+    const fromMs = this.#fromMs;
+    if (!halted) return null;
+    for (const name of this.#states.names()) {
+      const states = this.#states.since(name, fromMs);
+      const isUp = states.every((state) => state.zone !== null && !this.#isDown(state, name, fromMs));
+      if (isUp && !this.#states.wasUnborn(name, fromMs)) return `${name} has been up all the time`;
+    }
+    return null;
+  }
+
+  /** How many nodes were so all the time since the oldest view, and how many at some time. */
+  #count(isSo: (states: readonly NodeState[], name: string) => readonly boolean[]): Range {
+    const fromMs = this.#fromMs;
+    let [least, most] = [0, 0];
+    for (const name of this.#states.names()) {
+      const answers = isSo(this.#states.since(name, fromMs), name);
+      if (answers.every(Boolean) && !this.#states.wasUnborn(name, fromMs)) least += 1;
+      if (answers.some(Boolean)) most += 1;
+    }
+    return { least, most };
+  }
+
+  /** Whether a node is not ready, or may be found silent before the API shows it. */
+  #isDown(state: NodeState, name: string, fromMs: number): boolean {
+    const { nodeMonitorGraceMs } = this.#world.swarm.profile;
+    const { signs, clock, swarm } = this.#world;
+    const heardMs = fromMs - heartbeatLagMs(swarm) + viewLagMs(swarm);
+    return state.ready !== "True" || clock.wallMs() - signs.lastBy(name, heardMs) >= nodeMonitorGraceMs * 0.999 - 1000;
+  }
+}

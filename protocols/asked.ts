@@ -79,6 +79,8 @@ export const askedEviction = z.object({
   mode: z.enum(["taint", "direct"]),
   deadlineAt: instant,
   taint: taintIdSchema.nullable(),
+  /** The `timeAdded` of that taint as the asker sees it, null without one: another at the API is another taint. */
+  timeAdded: z.string().nullable().optional(),
 });
 
 /** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */

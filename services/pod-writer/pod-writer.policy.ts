@@ -4,6 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
+import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
 import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
@@ -98,7 +99,7 @@ function taintVerdict(
   rules: EvictionRules,
 ): Verdict {
   if (hasCompleted(pod)) return moot("refused", `the pod has completed: ${pod.phase}`);
-  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, rules.wallMs));
+  const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, ask, rules.wallMs));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
   if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
   if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");
@@ -109,14 +110,23 @@ function taintVerdict(
 }
 
 /**
- * The taint with the instant it counts from. Where the API tells none, or one that is still to come, the asker has seen
- * the taint appear, and we believe that its time has come.
+ * The taint with the instant it counts from. What is recorded of the taint may be left of an earlier one of its name,
+ * which this one has replaced: it counts only for the very taint that the asker sees. Of that one, where the API tells
+ * no instant, or one that is still to come, the asker has seen it appear, and we believe that its time has come.
  */
-function standingTaint(taint: Taint, node: ObservedNode, wallMs: number): StandingTaint {
-  const startAt = taintStartAt(taint, node);
+function standingTaint(taint: Taint, node: ObservedNode, ask: BodyOf<"asked.eviction">, wallMs: number): StandingTaint {
+  const isSeen = isSeenByAsker(taint, ask);
+  const startAt = isSeen ? taintStartAt(taint, node) : (epochMsOf(taint.timeAdded) ?? wallMs);
   const line = lineOf(taint, startAt, node);
-  const since = startAt === null || startAt > wallMs ? Number.NEGATIVE_INFINITY : startAt;
+  const isBelieved = isSeen && (startAt === null || startAt > wallMs);
+  const since = isBelieved ? Number.NEGATIVE_INFINITY : (startAt ?? wallMs);
   return { taint, since, ...(line === null ? {} : { line }) };
+}
+
+/** Whether the asker sees this taint with this stamp; one that does not say which stamp it sees is believed. */
+function isSeenByAsker({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.eviction">): boolean {
+  if (ask.timeAdded === undefined || ask.taint === null) return true;
+  return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
 }
 
 function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {

@@ -116,7 +116,8 @@ export class TaintedNode {
     const cause = sentence.asked === 0 ? this.#tell(sentence, "now", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
     const deadlineAt = this.#deadlineAt(sentence, now);
-    io.bus.publish("asked.eviction", { ...target, mode: "taint", deadlineAt, taint: idOf(taint) }, cause);
+    const decided = { deadlineAt, taint: idOf(taint), timeAdded: taint.timeAdded ?? null };
+    io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided }, cause);
     if (sentence.asked !== SETTLED) sentence.asked += 1;
     const pause = sentence.asked === SETTLED ? io.profile.askRetryMaxMs : pauseMs(sentence.asked, io.profile);
     deadlines.set(slot, now.monotonicMs + pause);

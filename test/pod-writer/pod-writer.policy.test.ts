@@ -75,6 +75,28 @@ describe("an eviction by taint", () => {
     expect(evictionVerdict(ask, tainted, live(), { ...ahead, behindMs: 2000 })).toMatchObject({ kind: "act" });
   });
 
+  test("counts what is recorded of a taint only for the very taint that the asker sees", () => {
+    const since = Date.parse("2026-01-01T00:00:00Z");
+    const restamped = { ...noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:04:59Z" }) };
+    const recorded = {
+      ...observedNode("a", { taints: [restamped] }),
+      taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: since },
+    };
+    const asked = (timeAdded: string | null) => ({
+      ...ask,
+      taint: { key: UNREACHABLE, effect: "NoExecute" },
+      timeAdded,
+    });
+    const verdict = (timeAdded: string | null) => evictionVerdict(asked(timeAdded), recorded, live(), rules);
+    expect(verdict("2026-01-01T00:04:59Z")).toEqual({ kind: "act", taint: restamped });
+    for (const earlier of ["2026-01-01T00:00:00Z", null]) {
+      expect(verdict(earlier)).toMatchObject({
+        outcome: "refused",
+        detail: expect.stringContaining("deadline is later"),
+      });
+    }
+  });
+
   test("is refused when the taints as they are now give it longer than the asker thought", () => {
     const readded = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:01Z" })] });
     expect(evictionVerdict(ask, readded, live(), rules)).toMatchObject({ outcome: "refused" });

@@ -3,7 +3,20 @@
  * be checked and repeated.
  */
 import { z } from "zod";
-import { annotation, count, instant, instantsByTaint, key, listOf, mapOf, name, shard, text, value } from "./bounds.ts";
+import {
+  annotation,
+  count,
+  instant,
+  instantsByTaint,
+  key,
+  listOf,
+  mapOf,
+  name,
+  shard,
+  text,
+  value,
+  word,
+} from "./bounds.ts";
 import { conditionStatus, taintIdSchema, taintSchema, taintSwapSchema } from "./objects.ts";
 
 /**
@@ -80,7 +93,7 @@ export const askedEviction = z.object({
   deadlineAt: instant,
   taint: taintIdSchema.nullable(),
   /** The `timeAdded` of that taint as the asker sees it, null without one: another at the API is another taint. */
-  timeAdded: z.string().nullable().optional(),
+  timeAdded: word.nullable().optional(),
 });
 
 /** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */

@@ -4,7 +4,7 @@ import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import { Contests } from "./contests.ts";
 import { Eyes, type Seeing } from "./eyes.ts";
-import type { CheckedNode, CheckedPod } from "./invariants.ts";
+import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
 import { SilentNodes } from "./silent-nodes.ts";
 import { Turns } from "./turns.ts";
@@ -24,6 +24,8 @@ export interface CheckedRun {
   readonly world: World;
   readonly processes: () => readonly Serving[];
   readonly clockSpreadMs: () => number;
+  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  readonly isDrawn: boolean;
 }
 
 /** The checks of one run. */
@@ -40,14 +42,14 @@ export class Checks {
   #free = "";
 
   constructor(run: CheckedRun) {
-    const { world, processes, clockSpreadMs } = run;
+    const { world, processes, clockSpreadMs, isDrawn } = run;
     const states = this.#states;
     this.#run = run;
     this.eyes = new Eyes(world, processes);
     this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
     this.zoneClaims = new ZoneClaims(world, states);
-    this.turns = new Turns({ world, states, clockSpreadMs });
-    this.#silentNodes = new SilentNodes(world, states);
+    this.turns = new Turns({ world, states, clockSpreadMs, isDrawn });
+    this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
 
   /** Takes a change of a node. */
@@ -77,6 +79,8 @@ export class Checks {
 
   /** Looks at what should have happened by now. */
   look(): void {
+    const [request] = this.#run.world.wrongRequests;
+    if (request !== undefined) throw new BrokenInvariant(request);
     const free = this.#run.processes().filter(({ isFree }) => isFree);
     const names = free.map(({ name }) => name).join();
     if (names !== this.#free) this.disturbed();

@@ -142,9 +142,9 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
   checkUnknown(before, after, around);
-  checkReason(before, after);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
   if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
+  checkReason(before, after);
 }
 
 /** The NoExecute taint that a Ready status calls for. */

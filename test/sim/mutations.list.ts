@@ -121,12 +121,6 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
   },
   {
-    name: "landed taint of another owner not paid",
-    file: "services/zone/zone.service.ts",
-    from: "    this.#spend(zoneKeyOf(node.labels), null);",
-    to: "",
-  },
-  {
     name: "no whole grace after a halt",
     file: "services/node/node.service.ts",
     from: "if (change === null) return;",
@@ -145,12 +139,6 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "  const { monotonicMs, wallMs } = sight;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
   },
   {
-    name: "unknown zone ignored by the all-zones rule",
-    file: "services/zone/zone.policy.ts",
-    from: 'if (unknown > 0) return "unclear";',
-    to: "",
-  },
-  {
     name: "pods of a living kubelet marked over and over",
     file: "services/node/unready.policy.ts",
     from: 'return ready.status === "Unknown" ? candidates : candidates.filter(({ uid }) => bound?.unmarked.has(uid) === true);',
@@ -167,12 +155,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/runtime/fleet.offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",
     to: "return offerAfter(offer, { isAble: isAble || !isAble, isFailing, othersOffer, othersAble }, nowMs);",
-  },
-  {
-    name: "late pulses that count as sight",
-    file: "services/runtime/shard-sight.ts",
-    from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
-    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
   },
 ];
 

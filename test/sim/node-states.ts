@@ -42,6 +42,14 @@ export class NodeStates {
     return this.#states.keys();
   }
 
+  /** The present states of the nodes that exist. */
+  *present(): Generator<NodeState & { readonly zone: string }> {
+    for (const states of this.#states.values()) {
+      const state = states.at(-1);
+      if (state !== undefined && state.zone !== null) yield { ...state, zone: state.zone };
+    }
+  }
+
   /** The present state of a node; null when it never was. */
   now(name: string): NodeState | null {
     return this.#states.get(name)?.at(-1) ?? null;

@@ -2,17 +2,25 @@
  * Whether the dead are found in time while faults go on: where only processes and their paths fail, a silent node is
  * Unknown a grace after its last sign of life, or after the last disturbance.
  */
-import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
 import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
-import { ratesOf } from "./zone-paces.ts";
+import { countsOf, ratesOf } from "./zone-paces.ts";
 
 /** The way of a verdict: it is asked for, the lease is read, the patch is sent. */
 const WAY_MS = 3_000;
 /** Faults of single processes, from which others or they themselves recover within a known time. */
 const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "apiCuts"]);
+
+/** What silent nodes are looked for in. */
+export interface SilenceWorld {
+  readonly world: World;
+  readonly states: NodeStates;
+  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  readonly isDrawn: boolean;
+}
 
 /** Watches over silent nodes. Instants are on the world's wall clock. */
 export class SilentNodes {
@@ -21,12 +29,12 @@ export class SilentNodes {
   readonly #applies: boolean;
   #disturbedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(world: World, states: NodeStates) {
+  constructor({ world, states, isDrawn }: SilenceWorld) {
     const { swarm } = world;
     const others = [...swarm.faults].filter((name) => !OF_PROCESSES.has(name));
     this.#world = world;
     this.#states = states;
-    this.#applies = isUnhindered({ ...swarm, faults: new Set(others) });
+    this.#applies = isDrawn && isUnhindered({ ...swarm, faults: new Set(others) });
   }
 
   /** A process died or started, or lost its path or got it back. */
@@ -39,7 +47,7 @@ export class SilentNodes {
     if (!this.#applies) return;
     const world = this.#world;
     // When a halt ends, every node has its whole grace again (R6.11).
-    const isHalted = ratesOf(world.objects<CheckedNode>("nodes"), world.swarm) === null;
+    const isHalted = ratesOf(countsOf(this.#states.present()), world.swarm) === null;
     if (!isServed || isHalted) this.disturbed();
     const { clock, kubelets, signs, swarm } = world;
     const graceMs = Math.max(swarm.profile.nodeMonitorGraceMs, swarm.profile.nodeStartupGraceMs);

@@ -116,7 +116,8 @@ class Run {
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZonePaces(swarm, count);
     const clockSpreadMs = (): number => this.#clockErrors.spreadMs;
-    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, clockSpreadMs });
+    const isDrawn = meddling === undefined;
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, clockSpreadMs, isDrawn });
     this.#words = new Words({ world: this.#world, count, history: this.#history, clockSpreadMs, checks: this.#checks });
     this.#network.arrived = (subject, payload, { member }) => this.#words.arrived(subject, payload, member);
     this.#network.crossed = (subject, payload, { member }) => {
@@ -171,7 +172,6 @@ class Run {
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
     this.#words.calm();
-    this.#checks.turns.calm();
     for (const process of this.#processes) process.start();
     return this.#comeRight();
   }
@@ -211,8 +211,6 @@ class Run {
       this.#clockErrors.look();
       this.#guard(() => this.#checks.look());
       if (this.#broken !== null) throw this.#broken;
-      const [request] = this.#world.wrongRequests;
-      if (request !== undefined) throw new BrokenInvariant(request);
     }
     for (const process of this.#processes) {
       const error = process.errors[0];
@@ -226,13 +224,13 @@ class Run {
     this.#hash.update(`${clock.monotonicMs()} ${writer} ${type} ${now.json}\n`);
     this.#marks.see(kind, change);
     if (kind === "node") {
-      const node = JSON.parse(now.json);
-      this.#history.note(now.name, before && JSON.parse(before.json), type === "DELETED" ? null : node);
+      const [was, node] = [before && JSON.parse(before.json), JSON.parse(now.json)];
+      const isGone = type === "DELETED";
+      this.#history.note(now.name, was, isGone ? null : node);
       this.#words.version(now.name, node.metadata.resourceVersion);
-      this.#zones.note(node, type === "DELETED", clock.wallMs());
-      this.#guard(() => this.#checks.node(before && JSON.parse(before.json), node, type === "DELETED"));
-    }
-    if (kind === "pod") this.#guard(() => this.#checks.pod(change));
+      this.#zones.note(node, isGone, clock.wallMs());
+      this.#guard(() => this.#checks.node(was, node, isGone));
+    } else this.#guard(() => this.#checks.pod(change));
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });

@@ -8,7 +8,7 @@ import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { World } from "./world.ts";
-import { ratesOf } from "./zone-paces.ts";
+import { countsOf, ratesOf } from "./zone-paces.ts";
 
 /** Rounding, clocks that drift, and the way of a message. */
 const ROUNDING_MS = 100;
@@ -40,6 +40,8 @@ export interface TurnWorld {
   readonly states: NodeStates;
   /** How far wrong wall clocks have been apart so far, in milliseconds. */
   readonly clockSpreadMs: () => number;
+  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  readonly isDrawn: boolean;
 }
 
 /** Follows the turns of all zones. Instants are on the world's wall clock. */
@@ -103,12 +105,13 @@ export class Turns {
 
   /** Looks whether zones with waiting nodes are as fast as they may be. */
   look(): void {
-    const { world } = this.#around;
+    const { world, states, isDrawn } = this.#around;
     const { swarm, clock } = world;
-    if (swarm.profile.evictionMode !== "taint" || !(this.#isCalm || isUnhindered(swarm))) return;
+    const isUndisturbed = this.#isCalm || (isDrawn && isUnhindered(swarm));
+    if (swarm.profile.evictionMode !== "taint" || !isUndisturbed) return;
     const nowMs = clock.wallMs();
     const waiting = this.#waitingZones(nowMs);
-    const rates = ratesOf(world.objects<CheckedNode>("nodes"), swarm) ?? new Map<string, number>();
+    const rates = ratesOf(countsOf(states.present()), swarm) ?? new Map<string, number>();
     for (const zone of this.#backlogs.keys()) if (!waiting.has(zone)) this.#backlogs.delete(zone);
     for (const zone of waiting) {
       const backlog = this.#backlogs.get(zone);
@@ -140,8 +143,7 @@ export class Turns {
       const isWaiting = all.every(({ zone, ready, isTainted }) => {
         return zone !== null && zone === first?.zone && (ready === "False" || ready === "Unknown") && !isTainted;
       });
-      if (isWaiting && first?.zone) zones.add(first.zone);
-      if (isWaiting && first?.zone === "") zones.add("");
+      if (isWaiting && first !== undefined && first.zone !== null) zones.add(first.zone);
     }
     return zones;
   }

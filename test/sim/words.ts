@@ -73,6 +73,7 @@ export class Words {
   /** The faults have ended. */
   calm(): void {
     const { clock } = this.#around.world;
+    this.#around.checks.turns.calm();
     this.#calm = { sinceMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
 

@@ -185,7 +185,7 @@ export class World {
     this.kubelets.delete(name);
     this.remove("nodes", name);
     this.signs.forget(name);
-    for (const pod of [...this.api.store.collection("pods").onNode(name)]) this.remove("pods", pod.name);
+    for (const pod of this.api.store.collection("pods").onNode(name)) this.remove("pods", pod.name);
   }
 
   /** Removes an object at once, as the world. */

@@ -39,30 +39,40 @@ function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: n
 
 /** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
 export function pacesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<string, Pace> {
-  const rates = ratesOf(nodes, swarm);
-  if (rates === null) return new Map([...countsOf(nodes).keys()].map((zone) => [zone, "halted"]));
+  const counts = countsOf([...nodes].map(placeOf));
+  const rates = ratesOf(counts, swarm);
+  if (rates === null) return new Map([...counts.keys()].map((zone) => [zone, "halted"]));
   return new Map([...rates].map(([zone, perSecond]) => [zone, perSecond > 0 ? "running" : "stopped"]));
 }
 
 /** The turns per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
-export function ratesOf(nodes: Iterable<CheckedNode>, { profile }: Swarm): Map<string, number> | null {
-  const counts = countsOf(nodes);
+export function ratesOf(counts: ReadonlyMap<string, ZoneCount>, { profile }: Swarm): Map<string, number> | null {
   if ([...counts.values()].every(({ size, notReady }) => size === notReady)) return null;
   return new Map([...counts].map(([zone, count]) => [zone, rateOf(count, profile)]));
 }
 
-interface ZoneCount {
+/** How many nodes a zone has, and how many of them are not ready. */
+export interface ZoneCount {
   readonly size: number;
   readonly notReady: number;
 }
 
-function countsOf(nodes: Iterable<CheckedNode>): Map<string, ZoneCount> {
+/** A node, as far as its zone counts it. */
+interface Place {
+  readonly zone: string;
+  readonly ready: string | null;
+}
+
+function placeOf(node: CheckedNode): Place {
+  return { zone: zoneOf(node.metadata.labels), ready: conditionOf(node, "Ready")?.status ?? null };
+}
+
+/** The count of each zone, by zone key. */
+export function countsOf(places: Iterable<Place>): Map<string, ZoneCount> {
   const counts = new Map<string, ZoneCount>();
-  for (const node of nodes) {
-    const zone = zoneOf(node.metadata.labels);
+  for (const { zone, ready } of places) {
     const { size, notReady } = counts.get(zone) ?? { size: 0, notReady: 0 };
-    const isReady = conditionOf(node, "Ready")?.status === "True";
-    counts.set(zone, { size: size + 1, notReady: notReady + (isReady ? 0 : 1) });
+    counts.set(zone, { size: size + 1, notReady: notReady + (ready === "True" ? 0 : 1) });
   }
   return counts;
 }

@@ -139,6 +139,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "  const { monotonicMs, wallMs } = sight;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
   },
   {
+    name: "unknown zone ignored by the all-zones rule",
+    file: "services/zone/zone.policy.ts",
+    from: 'if (unknown > 0) return "unclear";',
+    to: "",
+  },
+  {
     name: "pods of a living kubelet marked over and over",
     file: "services/node/unready.policy.ts",
     from: 'return ready.status === "Unknown" ? candidates : candidates.filter(({ uid }) => bound?.unmarked.has(uid) === true);',

@@ -61,10 +61,19 @@ describe("a deletion of a pod", () => {
   const line = [NOT_READY, UNREACHABLE].map((key, index) => ({ key, at: START + index * 20 * S }));
   const swapped = { standing: (): Standing => ({ seenAt: START, line }) };
   const unequal = [tolerating(NOT_READY, 60), tolerating(UNREACHABLE, 300)];
+  const restamped = node("Unknown", [noExecute(UNREACHABLE, { timeAdded: at(-600) })]);
+  const isStampVoid = { standing: (): Standing => ({ seenAt: START, isStampVoid: true }) };
 
   it.each([
     ["from a node without a NoExecute taint", pod(), node("Unknown"), around(99), "without a NoExecute taint"],
     ["before its seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(29.9), "before timeAdded"],
+    [
+      "by a stamp that says nothing",
+      pod([tolerating(UNREACHABLE, 30)]),
+      restamped,
+      around(29.9, isStampVoid),
+      "before timeAdded",
+    ],
     ["that tolerates its taint for ever", pod([tolerating(UNREACHABLE)]), lost, around(9_999), "before timeAdded"],
     ["before the countdown of the taint before is over", pod(unequal), lost, around(59.9, swapped), "before timeAdded"],
   ])("%s is caught", (_what, gone, from, world, problem) => {

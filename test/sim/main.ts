@@ -88,8 +88,9 @@ function one(seed: number, tree: string): number {
 }
 
 function explain(seed: number, tree: string): void {
+  const drawn = (["with", "up-to"] as const).map((name) => (values[name] ? ` --${name} ${values[name]}` : "")).join("");
   const swarm = shrink(drawSwarm(seed, draw));
-  console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed} --trace`);
+  console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed}${drawn} --trace`);
   if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);
   console.log(`faults that are needed for it: ${[...swarm.faults].join(", ") || "none"}`);
   for (const line of tell(swarm)) console.log(`  ${line}`);

@@ -11,7 +11,12 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
     ...API_CUTS.map((cut) => `API cut: ${cut}`),
     ...["request", "reply", "watch"].map((what) => `${what} held up by a cut`),
   ],
-  standstills: ["process stopped", "process stopped for more than a minute", "process stopped together with its clock"],
+  standstills: [
+    "process stopped",
+    "process stopped together with its clock",
+    "process stopped for more than a minute",
+    "process stopped for more than five minutes",
+  ],
   slowApi: ["get", "list", "watch", "patch", "delete"].map((verb) => `slow ${verb}`),
   wrongClocks: ["process's clock set", "kubelet's clock set"],
   staleReplica: ["stale list answered", "watch of a stale replica"],

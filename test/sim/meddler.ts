@@ -4,7 +4,16 @@ import { between, oneOf } from "./chance.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
 import type { CALM_LINKS, Network } from "./network.ts";
 import type { SimulatedProcess } from "./process.ts";
+import type { Step } from "./simulate.ts";
 import type { World } from "./world.ts";
+
+/** What a step of the story begins with that is a fault. */
+export const FAULT = "fault";
+
+/** An act of a class as a step of the story. */
+export function stepOf(fault: string, atMs: number): Step {
+  return { atMs, writer: "", what: `${FAULT} ${fault}` };
+}
 
 /** Everything a fault can reach. */
 export interface Reach {
@@ -13,6 +22,8 @@ export interface Reach {
   readonly processes: readonly SimulatedProcess[];
   /** Notes that a situation that matters was met. */
   readonly count: (situation: string) => void;
+  /** Told of each act of a class, for the story. */
+  readonly struck: (fault: string) => void;
 }
 
 /** One class of fault. */

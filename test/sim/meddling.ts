@@ -34,6 +34,7 @@ export function meddle(reach: Reach): Stop {
   const plan = (name: keyof typeof MEDDLERS, random: Random): void => {
     const { everySeconds, act } = MEDDLERS[name];
     const timer = clock.after(-Math.log(1 - random()) * everySeconds * 1000, () => {
+      reach.struck(name);
       const undo = act(reach, random);
       if (undo !== undefined) undos.add(undo);
       plan(name, random);

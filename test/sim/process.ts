@@ -28,8 +28,6 @@ const UNCOUNTED: ReadableMetrics = {
   text: async () => "",
 };
 
-/** A stop that outlasts every timeout of a request and every pulse. */
-const LONG_STOP_MS = 60_000;
 /** A read that is older than this has timed out before its answer is taken. */
 const READ_TIMEOUT_MS = 10_000;
 
@@ -198,7 +196,9 @@ export class SimulatedProcess {
       timer?.cancel();
       if (this.#life !== life) return;
       const stoppedMs = world.monotonicMs() - sinceMs;
-      count(stoppedMs > LONG_STOP_MS ? "process stopped for more than a minute" : "process stopped");
+      count("process stopped");
+      if (stoppedMs > 60_000) count("process stopped for more than a minute");
+      if (stoppedMs > 300_000) count("process stopped for more than five minutes");
       if (clockStops) count("process stopped together with its clock");
       this.#stoppedUntilMs = world.monotonicMs();
       if (!clockStops) this.lastStop = { endedMs: this.#stoppedUntilMs, lastedMs: stoppedMs };

@@ -17,7 +17,7 @@ import {
   type Surroundings,
 } from "./invariants.ts";
 import { Marks } from "./marks.ts";
-import type { Reach } from "./meddler.ts";
+import { type Reach, stepOf } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
@@ -31,7 +31,7 @@ import { Words } from "./words.ts";
 import { World } from "./world.ts";
 import { ZonePaces } from "./zone-paces.ts";
 
-/** One write to the API, as the story tells it. */
+/** One write to the API, or one fault, as the story tells it. */
 export interface Step {
   readonly atMs: number;
   /** Name of a process of Vigil; "" for the world. */
@@ -166,9 +166,10 @@ class Run {
     const { clock } = this.#world;
     for (const process of this.#processes) process.start();
     clock.advance(20 * SECOND);
+    const reach = { world: this.#world, network: this.#network, processes: this.#processes };
     const count = (situation: string): void => this.#marks.count(situation);
-    const [world, network, processes] = [this.#world, this.#network, this.#processes];
-    const stopMeddling = this.#meddling({ world, network, processes, count });
+    const struck = (fault: string) => this.#steps.push(stepOf(fault, clock.monotonicMs()));
+    const stopMeddling = this.#meddling({ ...reach, count, struck });
     this.#advance(this.#swarm.safetyMs);
     stopMeddling();
     this.#words.calm();

@@ -3,6 +3,7 @@
  * object.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
+import { FAULT } from "./meddler.ts";
 import { simulate } from "./simulate.ts";
 import type { Swarm } from "./swarm.ts";
 
@@ -14,6 +15,7 @@ export interface Crossing {
 
 const CAUSES_MAX = 8;
 const LINES_MAX = 40;
+const FAULTS_MAX = 12;
 
 /** The kind of a problem: its words without names and numbers. */
 function kindOf(problem: string): string {
@@ -50,7 +52,9 @@ export function tell(swarm: Swarm): string[] {
   }
   const writes = steps.filter(({ what }) => [...names].some((name) => what.endsWith(name)));
   const last = writes.slice(-10).map(({ atMs, writer, what }) => `${seconds(atMs)} ${writer} wrote ${what}`);
-  return [problem, ...lines.slice(-LINES_MAX), ...last];
+  const faults = steps.filter(({ what }) => what.startsWith(FAULT)).slice(-FAULTS_MAX);
+  const struck = faults.map(({ atMs, what }) => `${seconds(atMs)} ${what}`);
+  return [problem, ...lines.slice(-LINES_MAX), ...last, ...struck];
 }
 
 function causesOf(id: string | null, byId: ReadonlyMap<string, Crossing>): string[] {

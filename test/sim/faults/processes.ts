@@ -2,8 +2,9 @@
 import { between, oneOf } from "../chance.ts";
 import { lasting, lastingFor, type Meddler } from "../meddler.ts";
 
-/** Stops last from a second to ten minutes; half of them less than 25 s. */
+/** Stops last from a second to ten minutes, half of them less than 25 s; in a long run a minute at least. */
 const STOP_MAX_SECONDS = 600;
+const LONG_RUN_MS = 600_000;
 
 /** The classes, by name. */
 export const PROCESS_FAULTS = {
@@ -26,7 +27,8 @@ export const PROCESS_FAULTS = {
     everySeconds: 50,
     act: (reach, random) => {
       const process = oneOf(random, reach.processes);
-      const seconds = Math.round(STOP_MAX_SECONDS ** random());
+      const leastSeconds = reach.world.swarm.safetyMs > LONG_RUN_MS ? 60 : 1;
+      const seconds = Math.round(leastSeconds * (STOP_MAX_SECONDS / leastSeconds) ** random());
       const clockStops = random() < 0.25;
       const peersWaitMs = oneOf(random, [Number.POSITIVE_INFINITY, between(random, 5, 60) * 1000]);
       const fallsBehind = clockStops && reach.world.swarm.faults.has("wrongClocks");

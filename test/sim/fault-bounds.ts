@@ -56,3 +56,14 @@ export function heartbeatLagMs(swarm: Swarm): number {
   const { faults, profile } = swarm;
   return viewLagMs(swarm) + (faults.has("loss") ? profile.nodeStartupGraceMs : 0);
 }
+
+/** How many shards may be in doubt while an owner decides about zones without a node that it knows in them. */
+const DOUBTFUL_SHARDS = 4;
+
+/**
+ * How many shards an owner may not have seen when it says how a zone is
+ * (docs/decisions/0023-a-zone-needs-the-shards-of-its-own-nodes.md): none where no message is lost or late.
+ */
+export function unseenShardsMax({ faults }: Swarm): number {
+  return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? DOUBTFUL_SHARDS : 0;
+}

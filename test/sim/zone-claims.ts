@@ -1,6 +1,7 @@
 /** What the owners of zones say of them must be what the API shows, or what can be known, as old as a view may be. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
-import { heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { heartbeatLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
 import type { World } from "./world.ts";
@@ -40,9 +41,24 @@ export class ZoneClaims {
       states.map((state) => state.zone === zone && this.#isDown(state, name, fromMs)),
     );
     const surelyDown = this.#count((states) => states.map((state) => state.zone === zone && state.ready !== "True"));
-    if (size < present.least || size > present.most) return `it has had from ${present.least} to ${present.most} nodes`;
-    if (notReady >= surelyDown.least && notReady <= down.most) return null;
-    return `from ${surelyDown.least} to ${down.most} have not been ready`;
+    const unseen = this.#unseenMax(zone, fromMs);
+    const [leastSize, leastDown] = [present.least - unseen, surelyDown.least - unseen];
+    if (size < leastSize || size > present.most) return `it has had from ${leastSize} to ${present.most} nodes`;
+    if (notReady >= leastDown && notReady <= down.most) return null;
+    return `from ${leastDown} to ${down.most} have not been ready`;
+  }
+
+  /** How many of a zone's nodes the fullest of the shards that may be unseen hold. */
+  #unseenMax(zone: string, fromMs: number): number {
+    const held = new Map<number, number>();
+    for (const name of this.#states.names()) {
+      if (!this.#states.since(name, fromMs).some((state) => state.zone === zone)) continue;
+      held.set(shardOf(name), (held.get(shardOf(name)) ?? 0) + 1);
+    }
+    const fullest = [...held.values()]
+      .toSorted((left, right) => right - left)
+      .slice(0, unseenShardsMax(this.#world.swarm));
+    return fullest.reduce((sum, nodes) => sum + nodes, 0);
   }
 
   /** Halted, every node must have been down at some time; not halted, some node up. */

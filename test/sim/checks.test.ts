@@ -18,7 +18,7 @@ class Stage {
   readonly world: World;
   readonly checks: Checks;
   /** What the process has behind it. */
-  readonly process = { name: "p1", services: [], isFree: true, lastStop: null, lastSilence: null };
+  readonly process = { name: "p1", ownMs: 0, services: [], isFree: true, lastStop: null, lastSilence: null };
 
   constructor() {
     const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);

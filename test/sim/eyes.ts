@@ -8,6 +8,8 @@ import type { World } from "./world.ts";
 /** A process, as far as its sight goes. */
 export interface Seeing {
   readonly name: string;
+  /** The time that has passed by its own clock, which may have stood still. */
+  readonly ownMs: number;
   /** Its last stop in which its clock went on. */
   readonly lastStop: Interruption | null;
   /** The last time at which its watches brought nothing. */
@@ -26,6 +28,11 @@ export class Eyes {
   constructor(world: World, processes: () => readonly Seeing[]) {
     this.#world = world;
     this.#processes = processes;
+  }
+
+  /** The time by a member's own clock. */
+  ownMs(member: string): number {
+    return this.#processOf(member)?.ownMs ?? this.#world.clock.monotonicMs();
   }
 
   /** A member has pulsed for a shard. */

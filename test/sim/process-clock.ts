@@ -22,7 +22,7 @@ export class ProcessClock implements Clock {
   readonly #skew: ClockSkew;
   readonly #bornMs: number;
   #wallOffsetMs: number;
-  /** For how long its monotonic clock has stood still so far. */
+  /** For how long it has stood still in the suspensions that are over. */
   #suspendedMs = 0;
   /** Since when it stands still; null while it runs. */
   #suspendedAtMs: number | null = null;
@@ -40,8 +40,13 @@ export class ProcessClock implements Clock {
   }
 
   monotonicMs(): number {
-    const worldMs = this.#suspendedAtMs ?? this.#world.monotonicMs();
-    return (worldMs - this.#bornMs - this.#suspendedMs) * this.#skew.rate;
+    return (this.#world.monotonicMs() - this.#bornMs - this.suspendedMs) * this.#skew.rate;
+  }
+
+  /** For how long its monotonic clock has stood still so far, in the world's milliseconds. */
+  get suspendedMs(): number {
+    const sinceMs = this.#suspendedAtMs;
+    return this.#suspendedMs + (sinceMs === null ? 0 : this.#world.monotonicMs() - sinceMs);
   }
 
   wallMs(): number {

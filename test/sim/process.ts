@@ -77,6 +77,8 @@ export class SimulatedProcess {
   readonly apiPath: ApiPath;
   #life: Life | null = null;
   #lives = 0;
+  /** For how long its clock stood still in the lives before the present one. */
+  #suspendedBeforeMs = 0;
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
   /** Its last stop in which its clock went on; null before. */
   lastStop: Interruption | null = null;
@@ -114,6 +116,14 @@ export class SimulatedProcess {
 
   get clock(): ProcessClock | null {
     return this.#life?.clock ?? null;
+  }
+
+  /**
+   * The world's monotonic time less what passed while its own clock stood still, over all its lives: it cannot know
+   * that any time passed then.
+   */
+  get ownMs(): number {
+    return this.#world.clock.monotonicMs() - this.#suspendedBeforeMs - (this.#life?.clock.suspendedMs ?? 0);
   }
 
   /** How far the wall clock of its machine is ahead now, in milliseconds. */
@@ -225,6 +235,7 @@ export class SimulatedProcess {
     const life = this.#life;
     if (life === null) return;
     this.#life = null;
+    this.#suspendedBeforeMs += life.clock.suspendedMs;
     this.#world.disturbed("death");
     life.clock.kill();
     life.standstill.kill();

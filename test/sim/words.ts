@@ -52,7 +52,7 @@ interface Observing {
 /** Listens to a whole network. */
 export class Words {
   readonly #around: WordsWorld;
-  /** When a pulse of a shard last reached a process, by both. */
+  /** When a pulse of a shard last reached a process, by the clock of that process, by both. */
   readonly #pulsesMs = new Map<string, number>();
   /** Who last pulsed for a shard, and when. */
   readonly #owners = new Map<string, Observing>();
@@ -105,7 +105,7 @@ export class Words {
     }
     if (!subject.startsWith(PULSES)) return;
     const key = `${member} ${shardOfPulse(subject)}`;
-    const nowMs = world.clock.monotonicMs();
+    const nowMs = checks.eyes.ownMs(member);
     const gapMs = nowMs - (this.#pulsesMs.get(key) ?? nowMs);
     const { pulseTimeoutMs, nodeMonitorGraceMs } = world.swarm.profile;
     if (gapMs >= pulseTimeoutMs) count("pulse gap that blinds a reader");
@@ -162,11 +162,15 @@ export class Words {
     if (atMs - before.atMs < world.swarm.profile.pulsePeriodMs) count("two owners of a shard");
   }
 
-  /** Who is blind wishes no harm. */
+  /**
+   * A blind process requests no harm. Only its own time counts: while its clock stands still together with its machine,
+   * nothing shows it that pulses are missing.
+   */
   #checkSight(what: string, shard: string, member: string): void {
-    const { clock, swarm } = this.#around.world;
+    const { world, checks } = this.#around;
+    const { swarm } = world;
     const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
-    const blindMs = clock.monotonicMs() - heardMs;
+    const blindMs = checks.eyes.ownMs(member) - heardMs;
     if (blindMs <= swarm.profile.pulseTimeoutMs * ROUNDING) return;
     throw new BrokenInvariant(`${member} wanted ${what} after ${blindMs} ms without a pulse`);
   }

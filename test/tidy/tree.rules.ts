@@ -12,6 +12,7 @@ const TOP_LEVEL = new Set([
   "Dockerfile",
   "LICENSE",
   "README.md",
+  "SECURITY.md",
   "biome.json",
   "compose.yaml",
   "deploy",

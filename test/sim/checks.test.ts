@@ -170,6 +170,21 @@ describe("a turn", () => {
   });
 });
 
+describe("a turn of a node that has just joined", () => {
+  it("is not missed yet", () => {
+    const stage = new Stage();
+    stage.pass(100 * S);
+    stage.show("well", "True");
+    const join = (name: string) => () => {
+      stage.pass(5 * S);
+      stage.show(name, "False");
+      stage.checks.turns.look();
+      stage.show(name, "True");
+    };
+    for (const name of ["a", "b", "c", "d"]) expect(join(name)).not.toThrow();
+  });
+});
+
 describe("a field that others write too", () => {
   const pod = (status: string): CheckedPod => ({
     metadata: { namespace: "default", name: "p", uid: "uid-p", creationTimestamp: "" },

@@ -138,7 +138,9 @@ export class Turns {
     const { states, world } = this.#around;
     const zones = new Set<string>();
     for (const name of states.names()) {
-      const all = states.since(name, nowMs - viewLagMs(world.swarm) - WAY_MS);
+      const fromMs = nowMs - viewLagMs(world.swarm) - WAY_MS;
+      if (states.wasUnborn(name, fromMs)) continue;
+      const all = states.since(name, fromMs);
       const [first] = all;
       const isWaiting = all.every(({ zone, ready, isTainted }) => {
         return zone !== null && zone === first?.zone && (ready === "False" || ready === "Unknown") && !isTainted;

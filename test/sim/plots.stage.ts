@@ -1,6 +1,8 @@
 /** What the plots are made of. It knows no rule of ours. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
+import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
+import { NODE_FAULTS } from "./faults/nodes.ts";
 import { type CheckedNode, isPaced } from "./invariants.ts";
 import type { SimulatedKubelet } from "./kubelet.ts";
 import type { Reach } from "./meddler.ts";
@@ -23,17 +25,7 @@ export interface Plot {
 export const SECOND = 1000;
 
 /** Faults by which a node may count otherwise than the plot has it. */
-export const CHANGES_OF_NODES: ReadonlySet<FaultClass> = new Set<FaultClass>([
-  "death",
-  "zoneDeath",
-  "flapping",
-  "lag",
-  "notReady",
-  "missingReady",
-  "nodeChurn",
-  "zoneMoves",
-  "joiningNodes",
-]);
+export const CHANGES_OF_NODES: ReadonlySet<string> = new Set(Object.keys({ ...NODE_FAULTS, ...JOINING_NODE_FAULTS }));
 /** Faults of people and pods, which slow down nobody. */
 export const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
 

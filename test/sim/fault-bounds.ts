@@ -67,3 +67,15 @@ const DOUBTFUL_SHARDS = 4;
 export function unseenShardsMax({ faults }: Swarm): number {
   return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? DOUBTFUL_SHARDS : 0;
 }
+
+/** How long a calm cluster may take beyond what the rates of its zones need. */
+const CALM_MS = 420_000;
+
+/** How long a cluster of so many nodes may take to come right after the faults ended. */
+export function calmMaxMs({ profile, zones }: Swarm, nodes: number): number {
+  const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond, largeClusterSizeThreshold } = profile;
+  const largest = Math.max(...zones.map((zone) => zone.nodes));
+  const leastPerSecond = Math.min(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
+  const largestMs = largest > largeClusterSizeThreshold ? (largest / leastPerSecond) * 1000 : 0;
+  return CALM_MS + Math.max(largestMs, (nodes / nodeEvictionsPerSecond) * 1000);
+}

@@ -162,6 +162,18 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",
     to: "return offerAfter(offer, { isAble: isAble || !isAble, isFailing, othersOffer, othersAble }, nowMs);",
   },
+  {
+    name: "observer that never forgets a node",
+    file: "services/observer/observer.shard.ts",
+    from: "    this.#entries.delete(entry.name);\n",
+    to: "",
+  },
+  {
+    name: "zones that never forget an announcement",
+    file: "services/zone/zone.service.ts",
+    from: "      this.#announcements.delete(zone);\n",
+    to: "",
+  },
 ];
 
 /**

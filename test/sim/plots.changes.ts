@@ -1,5 +1,5 @@
 /** Plots about what changes behind the back of those who decide: taints that come again, nodes that leave. */
-import { SERVICE_NAMES } from "../../protocols/ports.ts";
+import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
 import { childList, isObject } from "../../services/apiserver/objects.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { between, oneOf } from "./chance.ts";
@@ -9,6 +9,11 @@ import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.s
 
 /** How far watches lag behind at most, in milliseconds. */
 const LAG_MAX_MS = 8_000;
+
+/** How many nodes come and go in a turnover. */
+const GUESTS = 60;
+/** What the number of such a node, or of its zone, begins from. */
+const BEFORE_GUESTS = 200;
 
 /** The plots by name. */
 export const CHANGE_PLOTS = {
@@ -110,6 +115,30 @@ export const CHANGE_PLOTS = {
       };
     },
   },
+
+  /**
+   * Many nodes join, some in a zone of their own, and leave for good, half of them silent by then. Afterwards processes
+   * must hold nothing of them (`memory.ts`).
+   */
+  turnover: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, 3, swarm), zone(2, 3, swarm)],
+      podsPerNode: 1,
+      processes: swarm.processes.slice(0, 2),
+      profile: { ...swarm.profile, nodeEvictionsPerSecond: 1 },
+      faults: new Set(random() < 0.5 ? (["loss"] as const) : []),
+      safetyMs: between(random, 230, 260) * SECOND,
+    }),
+    play: (reach, random) => {
+      reach.count("turnover of nodes");
+      const ends = Array.from({ length: GUESTS }, (_, index) => stay(reach, random, index + 1));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  },
 } satisfies Record<string, Plot>;
 
 function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean): void {
@@ -120,4 +149,26 @@ function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean
     const taints = isOn ? [...others, { key: FOREIGN_TAINT, value: "yes", effect: "NoExecute", ...stamp }] : others;
     return { ...node, spec: { ...spec, taints } };
   });
+}
+
+/** Lets a node join some time and leave; what it returns lets it leave at once. */
+function stay({ world }: Reach, random: Random, guest: number): Stop {
+  const number = BEFORE_GUESTS + guest;
+  const home = random() < 0.3 ? zone(number, 0, world.swarm) : oneOf(random, world.swarm.zones);
+  const timers: Timer[] = [];
+  const at = (seconds: number, act: () => void): void => {
+    timers.push(world.clock.after(seconds * SECOND, () => world.asWorld(act)));
+  };
+  const [joinsAt, staysSeconds, isSilent] = [between(random, 1, 140), between(random, 20, 90), random() < 0.5];
+  at(joinsAt, () => {
+    const kubelet = world.join(home, number, 2);
+    at(3, () => kubelet.say("True"));
+    if (isSilent) at(between(random, 6, 15), () => kubelet.stop());
+  });
+  const leave = (): void => world.leave(`${home.name}-n${number}`);
+  at(joinsAt + staysSeconds, leave);
+  return () => {
+    for (const timer of timers) timer.cancel();
+    leave();
+  };
 }

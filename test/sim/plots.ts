@@ -25,6 +25,7 @@ export const PLOT_NAMES = [
   "renewedTaints",
   "departures",
   "cutMember",
+  "turnover",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

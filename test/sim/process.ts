@@ -2,7 +2,7 @@
  * One simulated process of Vigil: the real services on clocks, links and wires that can fail. It can be killed and
  * started again.
  */
-import type { Random, ServiceName, Stop } from "../../protocols/ports.ts";
+import type { Log, Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
@@ -11,7 +11,6 @@ import { ApiReachability } from "../../services/runtime/kube.reachability.ts";
 import { createKube } from "../../services/runtime/kube.ts";
 import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
 import type { VirtualClock } from "../support/clock.virtual.ts";
-import { recordingLog } from "../support/recording-log.ts";
 import { Standstill } from "../support/standstill.ts";
 import { ApiPath, type Interruption } from "./api-path.ts";
 import { CALM_WIRE, FaultyWire, type WireFaults } from "./faulty-wire.ts";
@@ -27,6 +26,17 @@ const UNCOUNTED: ReadableMetrics = {
   histogram: () => ({ observe: () => {} }),
   text: async () => "",
 };
+
+/** A log that keeps what is wrong and nothing else. */
+function errorLog(errors: string[]): Log {
+  const drop = (): void => {};
+  return {
+    debug: drop,
+    info: drop,
+    warn: drop,
+    error: (message, { error } = {}) => errors.push(`${message} ${error instanceof Error ? error.stack : ""}`),
+  };
+}
 
 /** A read that is older than this has timed out before its answer is taken. */
 const READ_TIMEOUT_MS = 10_000;
@@ -64,7 +74,7 @@ interface Life {
   readonly link: Link;
   readonly wire: FaultyWire;
   readonly controller: Controller;
-  readonly log: ReturnType<typeof recordingLog>;
+  readonly errors: readonly string[];
 }
 
 /** A process that lives until it is killed, as often as it is started. */
@@ -133,8 +143,7 @@ export class SimulatedProcess {
 
   /** Errors it has logged in the present life: a service failed. */
   get errors(): readonly string[] {
-    const lines = this.#life?.log.lines.filter(({ level }) => level === "error") ?? [];
-    return lines.map(({ message, fields }) => `${message} ${fields.error instanceof Error ? fields.error.stack : ""}`);
+    return this.#life?.errors ?? [];
   }
 
   /** Lets its way to the API server fail. */
@@ -158,7 +167,8 @@ export class SimulatedProcess {
     const wire = new FaultyWire({ wire: api.wire, clock: networkClock, random, writer: this.name, count });
     if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
-    const [log, metrics] = [recordingLog(), UNCOUNTED];
+    const errors: string[] = [];
+    const [log, metrics] = [errorLog(errors), UNCOUNTED];
     const time = new ServerClock(standstill.clock, log);
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
     const reachability = new ApiReachability({ ...io, log, metrics, profile });
@@ -181,7 +191,7 @@ export class SimulatedProcess {
       // A crash loop ends the process; the world starts it again, as a cluster would.
       fatal: () => this.kill(),
     });
-    this.#life = { clock, standstill, link, wire, controller, log };
+    this.#life = { clock, standstill, link, wire, controller, errors };
   }
 
   /**

@@ -39,6 +39,7 @@ const DANGEROUS = [
   "share of exactly the threshold",
   "full disruption entered",
   "full disruption left",
+  "turnover of nodes",
   ...FAULT_CLASSES.flatMap((name) => MARKS_OF_CLASS[name] ?? []),
 ];
 

@@ -6,7 +6,7 @@ import type { Change } from "../../services/apiserver/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
 import { ClockErrors, setClocksWrong } from "./clock-errors.ts";
-import { clockErrorMs } from "./fault-bounds.ts";
+import { calmMaxMs, clockErrorMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -19,6 +19,7 @@ import {
 import { Marks } from "./marks.ts";
 import { type Reach, stepOf } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
+import { heldTooLong } from "./memory.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
@@ -53,8 +54,6 @@ export interface Verdict {
 }
 
 const SECOND = 1000;
-/** How long a calm cluster may take beyond what its paces need. */
-const CALM_MS = 420 * SECOND;
 /** How often a run looks whether an invariant was broken. */
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
@@ -179,12 +178,7 @@ class Run {
 
   /** Lets time pass in the calm until nothing is wrong; the last word is what still is. */
   #comeRight(): string | null {
-    const { profile, zones } = this.#swarm;
-    const largest = Math.max(...zones.map(({ nodes }) => nodes));
-    const pace = Math.min(profile.nodeEvictionsPerSecond, profile.secondaryNodeEvictionsPerSecond);
-    const largestMs = largest > profile.largeClusterSizeThreshold ? (largest / pace) * SECOND : 0;
-    const boundMs =
-      CALM_MS + Math.max(largestMs, (this.#world.kubelets.size / profile.nodeEvictionsPerSecond) * SECOND);
+    const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
     this.#advance(AFTERMATH_MS);
     for (let waitedMs = 0; waitedMs < boundMs; waitedMs += CALM_STEP_MS) {
       if (this.#wrongs().length === 0) return this.#staysRight();
@@ -203,7 +197,9 @@ class Run {
     this.#words.settled();
     this.#advance(20 * SECOND);
     const left = this.#wrongs();
-    return left.length === 0 ? null : `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
+    if (left.length > 0) return `was right and went wrong again: ${left.slice(0, 5).join("; ")}`;
+    const run = { world: this.#world, processes: this.#processes, advance: (ms: number) => this.#advance(ms) };
+    return this.#swarm.plot === "turnover" ? heldTooLong(run) : null;
   }
 
   #advance(ms: number): void {

@@ -1,5 +1,6 @@
 /** The simulated cluster: API, nodes with kubelets, pods, and the people who meddle with them. Vigil is not in it. */
 
+import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import type { DeleteOptions } from "../../services/apiserver/deletion.ts";
@@ -19,6 +20,7 @@ import type { Swarm, ZonePlan } from "./swarm.ts";
 
 const NODES = storedAs("nodes");
 const PODS = storedAs("pods");
+const LEASES = storedAs("leases");
 const NAMESPACE = "default";
 /** How long a watch may be stale, by the faults that are drawn. */
 const STALE_MAX_MS = 60_000;
@@ -179,12 +181,16 @@ export class World {
     return kubelet;
   }
 
-  /** Takes a node away for good, with its kubelet and its pods. */
+  /** Takes a node away for good, with its kubelet, its lease and its pods. */
   leave(name: string): void {
     this.kubelets.get(name)?.stop();
     this.kubelets.delete(name);
     this.remove("nodes", name);
     this.signs.forget(name);
+    const lease = { resource: LEASES, namespace: LEASE_NAMESPACE, name };
+    if (this.api.store.collection("leases").get(LEASE_NAMESPACE, name) !== undefined) {
+      this.asWorld(() => this.api.registry.delete(lease, AT_ONCE));
+    }
     for (const pod of this.api.store.collection("pods").onNode(name)) this.remove("pods", pod.name);
   }
 

@@ -1,0 +1,155 @@
+/**
+ * What objects hold, read from a heap snapshot of the engine: it has the private fields and the variables of closures,
+ * which nothing else reaches. It knows nothing of Vigil.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeHeapSnapshot } from "node:v8";
+
+/** How many references the collections of one name hold together. A name is `Class.field`, of what holds them. */
+export type Holdings = ReadonlyMap<string, number>;
+
+const COLLECTIONS: ReadonlySet<string> = new Set(["Map", "Set", "Array"]);
+/** Kinds of places that data is made of. */
+const DATA: ReadonlySet<string> = new Set(["object", "closure", "array"]);
+/** Where data ends and modules and the global object begin. */
+const CODE: readonly string[] = ["system / NativeContext", "system / SourceTextModule", "global"];
+
+/** Marks in a snapshot where a walk begins. */
+class HeapRoot {
+  readonly object: object;
+
+  constructor(object: object) {
+    this.object = object;
+  }
+}
+
+/** Counts what an object holds. A walk does not enter objects of the classes `outside`. It takes a second or two. */
+export function holdingsOf(object: object, outside: readonly string[]): Holdings {
+  const root = new HeapRoot(object);
+  return new Heap(snapshot(), new Set([...CODE, ...outside])).holdings(root.constructor.name);
+}
+
+/** What is needed of a snapshot: the numbers of all places lie in one list, those of the references in another. */
+interface Snapshot {
+  readonly snapshot: { readonly meta: Readonly<Record<"node_fields" | "edge_fields", readonly string[]>> & Kinds };
+  readonly nodes: readonly number[];
+  readonly edges: readonly number[];
+  readonly strings: readonly string[];
+}
+type Kinds = Readonly<Record<"node_types" | "edge_types", readonly [readonly string[]]>>;
+
+function snapshot(): Snapshot {
+  const folder = mkdtempSync(join(tmpdir(), "vigil-heap-"));
+  try {
+    return JSON.parse(readFileSync(writeHeapSnapshot(join(folder, "all.heapsnapshot")), "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A reference from one place to another; it has no name where it is an element. */
+interface Reference {
+  readonly name: string | null;
+  readonly to: number;
+}
+
+/** A snapshot as a graph. A place is known by where its numbers begin. */
+class Heap {
+  readonly #snapshot: Snapshot;
+  readonly #outside: ReadonlySet<string>;
+  /** Where the references of each place begin. */
+  readonly #firsts = new Map<number, number>();
+
+  constructor(taken: Snapshot, outside: ReadonlySet<string>) {
+    this.#snapshot = taken;
+    this.#outside = outside;
+    const { node_fields, edge_fields } = taken.snapshot.meta;
+    let first = 0;
+    for (let place = 0; place < taken.nodes.length; place += node_fields.length) {
+      this.#firsts.set(place, first);
+      first += this.#number(place, "edge_count") * edge_fields.length;
+    }
+  }
+
+  /** What the objects of a class hold. */
+  holdings(className: string): Holdings {
+    const names = this.#namesFrom([...this.#firsts.keys()].filter((place) => this.#className(place) === className));
+    const held = new Map<string, number>();
+    for (const [place, name] of names) {
+      if (!COLLECTIONS.has(this.#className(place))) continue;
+      held.set(name, (held.get(name) ?? 0) + this.#references(place).length);
+    }
+    return held;
+  }
+
+  /**
+   * The places that can be reached, each with the name of its field; one of several fields by the order of letters, as
+   * the order of a snapshot is not always the same.
+   */
+  #namesFrom(roots: readonly number[]): Map<number, string> {
+    const names = new Map(roots.map((place) => [place, ""]));
+    const left = [...roots];
+    for (let place = left.pop(); place !== undefined; place = left.pop()) {
+      const [className, own] = [this.#className(place), names.get(place) ?? ""];
+      const owner = className === "system / Context" ? "closure" : className;
+      for (const { name, to } of this.#references(place)) {
+        if (!this.#isData(to)) continue;
+        const known = names.get(to);
+        const found = name === null || COLLECTIONS.has(className) ? `${own}[]` : `${owner}.${name}`;
+        if (known === undefined) left.push(to);
+        if (known === undefined || found < known) names.set(to, found);
+      }
+    }
+    return names;
+  }
+
+  #isData(place: number): boolean {
+    return DATA.has(this.#kind(place)) && !this.#outside.has(this.#className(place));
+  }
+
+  /** The references out of a place; of a collection its elements, whatever they are. */
+  #references(place: number): Reference[] {
+    const isCollection = COLLECTIONS.has(this.#className(place));
+    const all = [...this.#edges(place)];
+    if (!isCollection) return all.filter(({ kind, name }) => kind !== "weak" && name !== "__proto__");
+    const table = all.find(({ name }) => name === "table" || name === "elements");
+    if (table === undefined) return [];
+    // What is hidden marks an element that was deleted.
+    const elements = [...this.#edges(table.to)].filter(({ to }) => this.#kind(to) !== "hidden");
+    return elements.map(({ to }) => ({ name: null, to }));
+  }
+
+  *#edges(place: number): Generator<{ readonly kind: string; readonly name: string; readonly to: number }> {
+    const {
+      edges,
+      strings,
+      snapshot: { meta },
+    } = this.#snapshot;
+    const size = meta.edge_fields.length;
+    const first = this.#firsts.get(place) ?? 0;
+    for (let index = 0; index < this.#number(place, "edge_count"); index++) {
+      const [kind = 0, name = 0, to = 0] = edges.slice(first + index * size, first + (index + 1) * size);
+      const kindName = meta.edge_types[0][kind] ?? "";
+      const isNumbered = kindName === "element" || kindName === "hidden";
+      yield { kind: kindName, name: isNumbered ? "" : (strings[name] ?? ""), to };
+    }
+  }
+
+  #number(place: number, field: string): number {
+    const {
+      nodes,
+      snapshot: { meta },
+    } = this.#snapshot;
+    return nodes[place + meta.node_fields.indexOf(field)] ?? 0;
+  }
+
+  #kind(place: number): string {
+    return this.#snapshot.snapshot.meta.node_types[0][this.#number(place, "type")] ?? "";
+  }
+
+  #className(place: number): string {
+    return this.#snapshot.strings[this.#number(place, "name")] ?? "";
+  }
+}

@@ -1,0 +1,62 @@
+/** A process that keeps what has left the cluster is caught, wherever it keeps it. */
+import { describe, expect, it } from "vitest";
+import { holdingsOf } from "./heap.ts";
+import { excess } from "./memory.ts";
+
+class Keeper {
+  readonly #byName = new Map<string, object>();
+  readonly #order: object[] = [];
+
+  keep(name: string): void {
+    this.#byName.set(name, {});
+    this.#order.push({});
+  }
+
+  forget(name: string): void {
+    this.#byName.delete(name);
+    this.#order.pop();
+  }
+}
+
+/** A service that keeps names in a variable of its closure. */
+function closure(): (name: string) => void {
+  const names = new Set<string>();
+  return (name) => names.add(name);
+}
+
+describe("what an object holds", () => {
+  it("is found in private fields and in closures", () => {
+    const [keeper, note] = [new Keeper(), closure()];
+    for (const name of ["a", "b", "c"]) {
+      keeper.keep(name);
+      note(name);
+    }
+    const held = holdingsOf({ keeper, note }, []);
+    expect(held.get("Keeper.#byName")).toBe(6);
+    expect(held.get("Keeper.#order")).toBe(3);
+    expect(held.get("closure.names")).toBe(3);
+  });
+
+  it("leaves out what was forgotten and what is outside", () => {
+    const keeper = new Keeper();
+    for (const name of ["a", "b", "c"]) keeper.keep(name);
+    keeper.forget("b");
+    expect(holdingsOf({ keeper }, []).get("Keeper.#byName")).toBe(4);
+    expect(holdingsOf({ keeper }, ["Keeper"]).get("Keeper.#byName")).toBeUndefined();
+  });
+});
+
+describe("a process that has lived long", () => {
+  const fresh = new Map([["Zones.#actors", 4]]);
+
+  it("may hold one reference more for each object there is", () => {
+    expect(excess(new Map([["Zones.#actors", 9]]), fresh, 5)).toEqual([]);
+  });
+
+  it("is caught when a collection holds more than that", () => {
+    expect(excess(new Map([["Zones.#actors", 10]]), fresh, 5)).toEqual([
+      "Zones.#actors holds 10 references, 4 after a restart",
+    ]);
+    expect(excess(new Map([["Zones.#gone", 6]]), fresh, 5)).toHaveLength(1);
+  });
+});

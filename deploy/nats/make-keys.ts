@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";
-import { keyVariable, NATS_ROLES } from "./roles.ts";
+import { HISTORY_ROLE, keyVariable, NATS_ROLES } from "./roles.ts";
 
 /**
  * Writes `<role>.nk` for every role, `keys.conf` and `route-password` into a folder. Throws when a file is there
@@ -14,7 +14,7 @@ import { keyVariable, NATS_ROLES } from "./roles.ts";
  */
 export function makeKeys(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  const variables = NATS_ROLES.map((role) => {
+  const variables = [...NATS_ROLES, HISTORY_ROLE].map((role) => {
     const pair = nkeys.createUser();
     writeFileSync(join(folder, `${role}.nk`), pair.getSeed(), { mode: 0o600, flag: "wx" });
     return `${keyVariable(role)}: "${pair.getPublicKey()}"`;

@@ -15,8 +15,15 @@ const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
 /** Readers of the table that are part of every process, whatever it runs. */
 const IN_EVERY_PROCESS = ["fleet", "console"];
 
-/** What JetStream needs besides: the ledger keeps its history there. The account holds nothing but this install's. */
-const JETSTREAM: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: ["_INBOX.>"] };
+/**
+ * The one user of account HISTORY, which has JetStream: the ledger's second connection. Whoever may use JetStream makes
+ * the server publish what it likes on any subject of the account, so that account has no other user to hear it.
+ */
+export const HISTORY_ROLE = "history";
+const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: ["_INBOX.>"] };
+
+/** What account HISTORY hears of account VIGIL, by kind of message: what the ledger's stream takes in. */
+const RECORDED_KINDS = ["judged", "asked", "done"];
 
 /** The services that run with each role's credentials: one a role, or several in one process. */
 const PROCESSES: Readonly<Record<string, readonly ServiceName[]>> = {
@@ -26,20 +33,20 @@ const PROCESSES: Readonly<Record<string, readonly ServiceName[]>> = {
   cluster: SERVICE_NAMES,
 };
 
-/** Every role, each a user of its own. */
+/** Every role on the bus, each a user of its own. */
 export const NATS_ROLES: readonly string[] = [...Object.keys(PROCESSES), "inspector"];
 
 /** What a role may publish and subscribe to. */
 export function permissionsOf(role: string): Permissions {
+  if (role === HISTORY_ROLE) return HISTORY;
   const services = PROCESSES[role] ?? [];
   const readers = [...services, ...(services.length > 0 ? IN_EVERY_PROCESS : [])];
-  const own = services.includes("ledger") ? JETSTREAM : { publish: [], subscribe: [] };
   const types = Object.entries(MESSAGES);
   const said = types.filter(([, { from }]) => (from === "any" ? services.length > 0 : names(from, services)));
   const heard = types.filter(([type, { to }]) => names(to, readers) || (role === "inspector" && isInspected(type)));
   return {
-    publish: [...said.map(([type]) => subjectsOf(type)), ...own.publish],
-    subscribe: [...heard.map(([type]) => subjectsOf(type)), ...own.subscribe],
+    publish: said.map(([type]) => subjectsOf(type)),
+    subscribe: heard.map(([type]) => subjectsOf(type)),
   };
 }
 
@@ -48,17 +55,28 @@ export function keyVariable(role: string): string {
   return `${role.replaceAll("-", "_").toUpperCase()}_KEY`;
 }
 
-/** The contents of roles.conf: one account with a user for each role. */
+/** The contents of roles.conf: the account of the bus with a user for each role, and that of the ledger's history. */
 export function rolesConfig(): string {
-  const users = NATS_ROLES.map(userConfig).join("\n");
   return `# Who may say and hear what. Written by \`npm run fix\` from the message table (protocols/README.md); do not edit.
 # Each role is a user with an NKey of its own, whose public half stands in keys.conf (deploy/nats/make-keys.ts).
 include "keys.conf"
 accounts {
   VIGIL {
+    users: [
+${NATS_ROLES.map(userConfig).join("\n")}
+    ]
+    exports: [
+${RECORDED_KINDS.map((kind) => `      { stream: "${subjectsOf(kind)}", accounts: [HISTORY] }`).join("\n")}
+    ]
+  }
+  # It hears what is exported to it, and nothing that happens in it is heard in VIGIL.
+  HISTORY {
     jetstream: enabled
     users: [
-${users}
+${userConfig(HISTORY_ROLE)}
+    ]
+    imports: [
+${RECORDED_KINDS.map((kind) => `      { stream: { account: VIGIL, subject: "${subjectsOf(kind)}" } }`).join("\n")}
     ]
   }
 }
@@ -82,9 +100,9 @@ function rule(allowed: readonly string[]): string {
   return `{ allow: [\n${allowed.map((subject) => `            "${subject}"`).join("\n")}\n          ] }`;
 }
 
-/** The subjects of a message type, of any cluster: installs are kept apart by their accounts. */
-function subjectsOf(type: string): string {
-  return `${SUBJECT_ROOT}.*.${type}.>`;
+/** The subjects of a message type or kind, of any cluster: installs are kept apart by their accounts. */
+function subjectsOf(typeOrKind: string): string {
+  return `${SUBJECT_ROOT}.*.${typeOrKind}.>`;
 }
 
 function names(column: string, wanted: readonly string[]): boolean {

@@ -1,12 +1,12 @@
 /** The flags about NATS as the options of a connection. */
 import type { NatsOptions } from "../runtime/bus.nats.ts";
-import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
+import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../runtime/config.settings.ts";
 import type { ValuesOf } from "../runtime/config.value.ts";
 
+type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
+
 /** Servers and credentials of a connection; what was not given is left out. */
-export function natsOptionsOf(
-  values: Readonly<ValuesOf<typeof NATS_SETTINGS>>,
-): Pick<NatsOptions, "servers" | "credsFile" | "nkeyFile" | "tls"> {
+export function natsOptionsOf(values: NatsValues): Pick<NatsOptions, "servers" | "credsFile" | "nkeyFile" | "tls"> {
   const files = { caFile: values.natsTlsCa, certFile: values.natsTlsCert, keyFile: values.natsTlsKey };
   const tls = Object.fromEntries(Object.entries(files).filter(([, file]) => file !== ""));
   return {
@@ -15,4 +15,13 @@ export function natsOptionsOf(
     ...(values.natsNkey === "" ? {} : { nkeyFile: values.natsNkey }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
+}
+
+/** The same for the account that keeps the ledger's history; null where it is that of the bus. */
+export function historyOptionsOf(
+  values: NatsValues & Readonly<ValuesOf<typeof HISTORY_SETTINGS>>,
+): ReturnType<typeof natsOptionsOf> | null {
+  const { natsHistoryCreds, natsHistoryNkey } = values;
+  if (natsHistoryCreds === "" && natsHistoryNkey === "") return null;
+  return natsOptionsOf({ ...values, natsCreds: natsHistoryCreds, natsNkey: natsHistoryNkey });
 }

@@ -45,7 +45,8 @@ export interface LedgerStore {
 
 /** What a store is made of. */
 export interface StoreOptions {
-  readonly connection: NatsConnection;
+  /** The connection to the account that has JetStream; called again after it could not be had. */
+  readonly connect: () => Promise<NatsConnection>;
   readonly cluster: string;
   /** Tells the cluster from others of its name; null when it is not known: then nothing is kept. */
   readonly clusterUid: string | null;
@@ -58,6 +59,12 @@ export interface StoreOptions {
 /** Opens the store in the background. */
 export function openLedgerStore(options: StoreOptions): LedgerStore {
   return new JetStreamStore(options);
+}
+
+/** The bucket of last states, and the connection on which it and the stream can be reached. */
+interface OpenStreams {
+  readonly connection: NatsConnection;
+  readonly bucket: KV;
 }
 
 class JetStreamStore implements LedgerStore {
@@ -73,7 +80,7 @@ class JetStreamStore implements LedgerStore {
   /** How long the mark of a deleted state stays; servers before 2.11 pass over it. */
   readonly #tombstoneTtl: string;
   #underWay = 0;
-  #bucket: KV | null = null;
+  #open: OpenStreams | null = null;
   #receive: ((message: AnyMessage) => void) | null = null;
   #retry: Timer | null = null;
   /** Whether there is nowhere to keep anything: not found at the last look, or closed. */
@@ -102,12 +109,12 @@ class JetStreamStore implements LedgerStore {
     this.#count = (result) => writes.add(1, result);
     this.#ready.set(0);
     if (this.#history === null) this.#keepNothing();
-    else void this.#open(this.#history);
+    else void this.#connect(this.#history);
   }
 
   restore(receive: (message: AnyMessage) => void): void {
     this.#receive = receive;
-    if (this.#bucket !== null && this.#history !== null) void this.#replayAll(this.#history);
+    if (this.#open !== null && this.#history !== null) void this.#replayAll(this.#open.connection, this.#history);
   }
 
   keep(key: string, message: AnyMessage): void {
@@ -119,7 +126,7 @@ class JetStreamStore implements LedgerStore {
   }
 
   ready(): boolean {
-    return this.#bucket !== null;
+    return this.#open !== null;
   }
 
   close(): void {
@@ -128,18 +135,19 @@ class JetStreamStore implements LedgerStore {
     this.#giveUp();
   }
 
-  async #open(history: HistoryOf): Promise<void> {
-    const { connection, log } = this.#options;
+  async #connect(history: HistoryOf): Promise<void> {
+    const { connect, log } = this.#options;
     try {
+      const connection = await connect();
       await removePredecessors(connection, history);
       const bucket = await openStreams(connection, history, this.#limits);
       if (this.#closed) return;
-      this.#bucket = bucket;
+      this.#open = { connection, bucket };
       this.#absent = false;
       this.#ready.set(1);
       log.info("JetStream keeps the ledger's history", storeNames(history));
       this.#flush();
-      if (this.#receive !== null) await this.#replayAll(history);
+      if (this.#receive !== null) await this.#replayAll(connection, history);
     } catch (error) {
       this.#lookAgain(error, history);
     }
@@ -153,22 +161,23 @@ class JetStreamStore implements LedgerStore {
 
   /** After a write that failed: a server that came back without its storage knows neither stream nor bucket. */
   #mend(): void {
-    const { clock, connection, log } = this.#options;
-    if (this.#retry !== null || this.#bucket === null || this.#history === null) return;
+    const { clock, log } = this.#options;
+    if (this.#retry !== null || this.#open === null || this.#history === null) return;
+    const { connection } = this.#open;
     this.#retry = clock.after(RETRY_MS, () => {
       this.#retry = null;
     });
     openStreams(connection, this.#history, this.#limits).then(
       (bucket) => {
-        if (!this.#closed) this.#bucket = bucket;
+        if (!this.#closed) this.#open = { connection, bucket };
       },
       (error) => log.debug("stream and bucket could not be looked after", { error }),
     );
   }
 
   /** Last states and history: what both tell of is taken once, by the id of its message. */
-  async #replayAll(history: HistoryOf): Promise<void> {
-    const { connection, log } = this.#options;
+  async #replayAll(connection: NatsConnection, history: HistoryOf): Promise<void> {
+    const { log } = this.#options;
     const { stream, bucket } = storeNames(history);
     try {
       await this.#replay(jetstream(connection), streamOfBucket(bucket));
@@ -180,19 +189,19 @@ class JetStreamStore implements LedgerStore {
 
   #giveUp(): void {
     this.#absent = true;
-    this.#bucket = null;
+    this.#open = null;
     this.#ready.set(0);
     this.#waiting.clear();
   }
 
   #lookAgain(error: unknown, history: HistoryOf): void {
     this.#giveUp();
-    if (this.#closed || this.#options.connection.isClosed()) return;
+    if (this.#closed) return;
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.log.info(`history is kept in memory only, JetStream is not to be had: ${reason}`);
     this.#retry = this.#options.clock.after(RETRY_MS, () => {
       this.#retry = null;
-      void this.#open(history);
+      void this.#connect(history);
     });
   }
 
@@ -256,12 +265,12 @@ class JetStreamStore implements LedgerStore {
   }
 
   #flush(): void {
-    if (this.#bucket === null) return;
+    if (this.#open === null) return;
     for (const [key, value] of this.#waiting) {
       if (this.#underWay >= PUTS_UNDER_WAY_MAX) return;
       this.#waiting.delete(key);
       this.#underWay++;
-      void this.#write(this.#bucket, key, value);
+      void this.#write(this.#open.bucket, key, value);
     }
   }
 

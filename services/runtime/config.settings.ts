@@ -49,6 +49,20 @@ export const NATS_SETTINGS = {
   ),
 } as const;
 
+/** As whom the ledger reaches its history, where NATS keeps it in an account of its own, as the deployed roles do. */
+export const HISTORY_SETTINGS = {
+  natsHistoryCreds: text(
+    "nats-history-creds",
+    "history.creds",
+    "NATS credentials file of the account that keeps the ledger's history; without it that of --nats-creds.",
+  ),
+  natsHistoryNkey: text(
+    "nats-history-nkey",
+    "history.nk",
+    "File with an NKey seed of the account that keeps the ledger's history; without it that of --nats-nkey.",
+  ),
+} as const;
+
 /** How a process speaks. */
 export const LOG_SETTINGS = {
   logLevel: {
@@ -110,7 +124,13 @@ export const OWN_SETTINGS = {
 } as const;
 
 /** The settings of `vigil run` that are not tunables. */
-export const PROCESS_SETTINGS = { ...KUBE_SETTINGS, ...NATS_SETTINGS, ...OWN_SETTINGS, ...LOG_SETTINGS } as const;
+export const PROCESS_SETTINGS = {
+  ...KUBE_SETTINGS,
+  ...NATS_SETTINGS,
+  ...HISTORY_SETTINGS,
+  ...OWN_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
 
 /** A value for each setting that is not a tunable. */
 export type ProcessSettings = Readonly<ValuesOf<typeof PROCESS_SETTINGS>>;

@@ -5,6 +5,7 @@ import { fieldOf, parseConfigFile } from "./config.file.ts";
 import { type Alias, parseFlags } from "./config.flags.ts";
 import { FEATURE_GATES, readFeatureGates } from "./config.gates.ts";
 import {
+  HISTORY_SETTINGS,
   KUBE_SETTINGS,
   LOG_SETTINGS,
   NATS_SETTINGS,
@@ -64,7 +65,7 @@ export const RUN_SETTINGS: SettingTable = {
 export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
   { title: "Flags of kube-controller-manager", settings: { ...tunablesWhere(true), ...FOREIGN_SETTINGS } },
   { title: "Which cluster", settings: KUBE_SETTINGS },
-  { title: "NATS, for more than one process", settings: NATS_SETTINGS },
+  { title: "NATS, for more than one process", settings: { ...NATS_SETTINGS, ...HISTORY_SETTINGS } },
   { title: "This process", settings: { ...OWN_SETTINGS, ...LOG_SETTINGS, ...META_SETTINGS } },
   { title: "Flags of Vigil's own", settings: tunablesWhere(false) },
 ];
@@ -97,6 +98,17 @@ const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES]
   ["pulsePeriodMs", "pulseTimeoutMs"],
   ["memberPulseMs", "memberTimeoutMs"],
 ];
+
+/** Settings that say how to reach NATS, and nothing without it. */
+const NATS_FILES = [
+  "natsCreds",
+  "natsNkey",
+  "natsTlsCa",
+  "natsTlsCert",
+  "natsTlsKey",
+  "natsHistoryCreds",
+  "natsHistoryNkey",
+] as const;
 
 /** Reads a command line; `readFile` gives the text of the --config file. Throws a ConfigProblem. */
 export function parseRun(argv: readonly string[], readFile: (path: string) => string): RunRequest {
@@ -146,9 +158,7 @@ function checkTogether({ process, profile }: Config): void {
     const given = `--${most.flag}=${writeValue(most, profile[longer])}`;
     throw new ConfigProblem(`${given}: must be longer than --${least.flag}=${writeValue(least, profile[shorter])}`);
   }
-  const alone = (["natsCreds", "natsNkey", "natsTlsCa", "natsTlsCert", "natsTlsKey"] as const).find(
-    (name) => process[name] !== "" && process.nats.length === 0,
-  );
+  const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
   checkNats(process.nats);
   checkListen(process);

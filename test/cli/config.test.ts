@@ -111,6 +111,7 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--services="], "--services=: name at least one service"],
     [["--services=node,zone"], "--services=node,zone: without --nats the observer must be among them"],
     [["--nats-creds=a.creds"], "--nats-creds: has a meaning only with --nats"],
+    [["--nats-history-nkey=a.nk"], "--nats-history-nkey: has a meaning only with --nats"],
     [["--nats=http://a"], '--nats: NATS server "http://a": write it as nats://host:4222 or tls://host:4222'],
     [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
     [["node-1"], "node-1: vigil run takes flags only"],

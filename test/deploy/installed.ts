@@ -98,6 +98,7 @@ export class InstalledCluster {
     const args = manifests.argsOf(`vigil-${role}`, {
       "--nats": this.#nats.url,
       "--nats-nkey": join(this.#folder, "keys", `${role}.nk`),
+      "--nats-history-nkey": join(this.#folder, "keys", "history.nk"),
       "--member": `vigil-${role}-0`,
       "--listen": listen,
     });

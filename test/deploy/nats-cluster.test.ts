@@ -92,8 +92,9 @@ describeWithEachNats("the StatefulSet's servers", () => {
     await until("what one server takes in another gives out", arrives);
     const isLed = () => servers.every((server) => server.log().includes("metadata leader"));
     await until("the three have chosen who leads JetStream", isLed);
+    const history = await link(third.url, { nkeyFile: join(keys, "history.nk") });
     const store = openLedgerStore({
-      connection: writer.transport.connection,
+      connect: async () => history.transport.connection,
       cluster: "prod",
       clusterUid: "uid",
       clock,

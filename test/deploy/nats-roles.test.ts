@@ -10,7 +10,6 @@ import { MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { matches, patternOf, subjectOf } from "../../protocols/subjects.ts";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
 import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
 import { realClock } from "../../services/runtime/clock.real.ts";
 import { silentLog } from "../../services/runtime/log.ts";
@@ -20,11 +19,9 @@ import { metricValue } from "../support/metric-value.ts";
 import { describeWithEachNats, natsServer } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
-import { until } from "../support/until.ts";
 
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
 const TYPES = Object.keys(MESSAGES) as MessageType[];
-const SERVICE_ROLES = NATS_ROLES.filter((role) => role !== "inspector");
 
 /** Resolves when the server has answered everything, and the transport has noted what it refused. */
 async function settled(link: NatsTransport): Promise<void> {
@@ -182,27 +179,13 @@ describeWithEachNats("with the deployed roles", () => {
     ]);
   });
 
-  test("the ledger can keep its history in JetStream, other roles cannot touch it", async () => {
-    const clock = realClock();
-    const { connection } = await connectAs("ledger");
-    const store = openLedgerStore({
-      connection,
-      cluster: "prod",
-      clusterUid: "uid",
-      clock,
-      log: silentLog,
-      metrics: createMetrics(),
-    });
-    await until("the ledger's store is ready", () => store.ready());
-    store.close();
-    for (const role of SERVICE_ROLES.filter((name) => !["ledger", "writer", "cluster"].includes(name))) {
-      const metrics = createMetrics();
-      const link = await connectAs(role, metrics);
-      for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod_uid.x"])
-        link.publish(subject, new Uint8Array());
-      await settled(link);
-      expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);
-    }
+  test.each(NATS_ROLES)("%s cannot use JetStream", async (role) => {
+    const metrics = createMetrics();
+    const link = await connectAs(role, metrics);
+    for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod_uid.x"])
+      link.publish(subject, new Uint8Array());
+    await settled(link);
+    expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);
   });
 
   test("who has no key, or another one, is refused", async () => {

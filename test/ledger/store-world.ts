@@ -49,7 +49,7 @@ export async function join(
   const transport = await connectNats({ servers: [server.url], name: "ledger", clock, log, metrics });
   const cluster = "test";
   const store = openLedgerStore({
-    connection: transport.connection,
+    connect: async () => transport.connection,
     cluster,
     clusterUid,
     clock: storeClock ?? clock,

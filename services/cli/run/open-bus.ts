@@ -7,6 +7,7 @@ import { connectNats } from "../../runtime/bus.nats.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import { natsOptionsOf } from "../nats-options.ts";
 import { Failure } from "../verb.ts";
+import { historyLink } from "./history-link.ts";
 
 /** The bus of a process. */
 export interface OpenBus {
@@ -41,7 +42,8 @@ export async function openBus(settings: ProcessSettings, io: BusIo): Promise<Ope
   return { transport: memoryTransport(io.clock), shared: false, openStore: () => null, lost, close: async () => {} };
 }
 
-async function natsBus(settings: ProcessSettings, { clock, log, metrics, member, waitsFor }: BusIo): Promise<OpenBus> {
+async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
+  const { clock, log, metrics, member, waitsFor } = io;
   waitsFor(`NATS at ${readNatsAddresses(settings.nats).servers.join()}`);
   const transport = await connectNats({
     ...natsOptionsOf(settings),
@@ -54,19 +56,21 @@ async function natsBus(settings: ProcessSettings, { clock, log, metrics, member,
     throw failureOf(error);
   });
   const { cluster, services } = settings;
+  const history = historyLink(settings, io, transport.connection);
   let store: LedgerStore | null = null;
   return {
     transport,
     shared: true,
     openStore(clusterUid) {
       if (!services.includes("ledger")) return null;
-      store = openLedgerStore({ connection: transport.connection, cluster, clusterUid, clock, log, metrics });
+      const connect = () => history.connect();
+      store = openLedgerStore({ connect, cluster, clusterUid, clock, log, metrics });
       return store;
     },
     lost: transport.closed.then((error) => error?.message ?? "the connection to NATS has ended"),
     close: async () => {
       store?.close();
-      await transport.close();
+      await Promise.all([history.close(), transport.close()]);
     },
   };
 }

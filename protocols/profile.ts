@@ -124,7 +124,7 @@ export const TUNABLES = {
   pulseTimeoutMs: durationMs(
     "pulse-timeout",
     4 * SECOND,
-    "Without a pulse for so long a reader is blind and passes no verdict.",
+    "Without a pulse for so long, or for pulse-period and watch-blind together, a reader is blind and passes no verdict.",
   ),
   watchQuietMs: durationMs(
     "watch-quiet",

@@ -29,6 +29,14 @@ function lostMs({ synced, lostAt }: WatchState, sentAt: number, nowMs: number): 
 /** The settings that sight lives by. */
 export type SightProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
 
+/**
+ * How long a reader may be without a pulse before it is blind. A pulse that is overdue by watchBlindMs may mean that
+ * this process has just stood still and has read nothing yet, so a longer pulseTimeoutMs does not count.
+ */
+function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: SightProfile): number {
+  return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
+}
+
 /** The last pulse that came: whose it was, and when it was sent on its publisher's wall clock. */
 interface LastPulse {
   readonly publisher: string;
@@ -69,7 +77,7 @@ export class ShardSight {
 
   /** Why nothing can be seen at this moment; null when everything needed can. */
   blindness(nowMs: number): string | null {
-    if (nowMs - this.#heardAt >= this.#profile.pulseTimeoutMs) return "no pulse from the observer";
+    if (nowMs - this.#heardAt >= pulseWaitMs(this.#profile)) return "no pulse from the observer";
     if (this.#lateMs > 0) return "the observer's pulses come late";
     return this.#unsynced === null ? null : `the watch of ${this.#unsynced} is not synced`;
   }

@@ -61,6 +61,13 @@ describe("eyes", () => {
     expect(seen.blindness(5_000)).toBe("no pulse from the observer");
   });
 
+  test("are closed when a pulse is overdue by watchBlindMs, however long pulseTimeoutMs is", () => {
+    const seen = new ShardSight(["nodes", "leases"], { ...PROFILE, pulsePeriodMs: 8_000, pulseTimeoutMs: 26_000 });
+    hear(seen, 1_000);
+    expect(seen.blindness(18_999)).toBeNull();
+    expect(seen.blindness(19_000)).toBe("no pulse from the observer");
+  });
+
   test("are closed while a needed watch is not synced, whatever the others are", () => {
     const seen = sight();
     hear(seen, 0, { unsynced: "leases" });

@@ -95,6 +95,15 @@ describe("a verdict", () => {
     expect(stage.condemn("a")).toThrow("had seen for");
   });
 
+  it("within a grace of a stop is right where its process has gained the shard since", () => {
+    const stage = new Stage();
+    stage.show("a", "True");
+    stage.pass(100 * S + nodeMonitorGraceMs / 2);
+    Object.assign(stage.process, { lastStop: { endedMs: 100 * S, lastedMs: 65 * S } });
+    stage.checks.eyes.gained("0", "p1");
+    expect(stage.condemn("a")).not.toThrow();
+  });
+
   it("is caught within a grace of a halt of its zone", () => {
     const stage = new Stage();
     stage.show("a", "True");

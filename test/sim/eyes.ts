@@ -25,6 +25,9 @@ export class Eyes {
   readonly #processes: () => readonly Seeing[];
   readonly #observers = new Map<string, { readonly member: string; readonly sinceMs: number }>();
 
+  /** When a member last gained a shard of the node service, by both. */
+  readonly #gainsMs = new Map<string, number>();
+
   constructor(world: World, processes: () => readonly Seeing[]) {
     this.#world = world;
     this.#processes = processes;
@@ -41,16 +44,24 @@ export class Eyes {
     this.#observers.set(shard, { member, sinceMs: this.#world.clock.monotonicMs() });
   }
 
+  /** A member's node service has gained a shard. */
+  gained(shard: string, member: string): void {
+    this.#gainsMs.set(`${member} ${shard}`, this.#world.clock.monotonicMs());
+  }
+
   /**
-   * The instant before which nothing that a member did not hear of a shard can count as silence: it stood still itself,
-   * or the only observer that it has heard for `spanMs` saw nothing.
+   * The instant before which nothing that a member did not hear of a shard can count as silence: it stood still itself
+   * while it owned the shard, or the only observer that it has heard for `spanMs` saw nothing. Of a shard that it
+   * gained later it was told what an observer saw meanwhile.
    */
   sightSinceMs(member: string, shard: string, spanMs: number): number {
     const { pulseTimeoutMs } = this.#world.swarm.profile;
     const observer = this.#observers.get(shard);
     const nowMs = this.#world.clock.monotonicMs();
     const isAlone = observer !== undefined && nowMs - observer.sinceMs > spanMs + pulseTimeoutMs;
-    return Math.max(this.#standstillOf(member), isAlone ? this.#blindnessOf(observer.member) : 0);
+    const stoppedMs = this.#standstillOf(member);
+    const hasGainedSince = (this.#gainsMs.get(`${member} ${shard}`) ?? 0) > stoppedMs;
+    return Math.max(hasGainedSince ? 0 : stoppedMs, isAlone ? this.#blindnessOf(observer.member) : 0);
   }
 
   #standstillOf(member: string): number {

@@ -124,6 +124,8 @@ export class Network {
   muted: (subject: string) => boolean = () => false;
   /** Told of every message that reaches the server in the middle. */
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
+  /** Told of every pattern that a process begins to follow. */
+  followed: ((pattern: string, by: Link) => void) | null = null;
   /** Told of every message that reaches a process. */
   arrived: ((subject: string, payload: Uint8Array, at: Link) => void) | null = null;
 
@@ -155,6 +157,7 @@ export class Network {
   }
 
   add(pattern: string, subscriber: Subscriber): Stop {
+    this.followed?.(pattern, subscriber.link);
     return this.#tree.add(pattern, subscriber);
   }
 

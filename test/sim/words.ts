@@ -16,6 +16,8 @@ const TYPE_AT = 3;
 const SHARD_AT = 5;
 /** Almost every message is a pulse, so these are told apart before anything else. */
 const PULSES = "vigil.v1.sim.observed.pulse.";
+/** What a node service follows of each shard that it owns, and no other service of a shard. */
+const DRAINS = "vigil.v1.sim.asked.drain.";
 const ZONES = "vigil.v1.sim.judged.zone.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
 const OPENED = new Set(["asked.condition", "asked.taint", "asked.eviction", "done.write", "judged.zone"]);
@@ -96,6 +98,12 @@ export class Words {
     this.#versions.add(`${node} ${resourceVersion}`);
   }
 
+  /** A process begins to follow messages: what a node service gains has no past with it. */
+  followed(pattern: string, member: string): void {
+    const shard = pattern.split(".")[SHARD_AT] ?? "";
+    if (pattern.startsWith(DRAINS)) this.#around.checks.eyes.gained(shard, member);
+  }
+
   /** A message reached a process. */
   arrived(subject: string, payload: Uint8Array, member: string): void {
     const { world, count, checks } = this.#around;
@@ -171,7 +179,8 @@ export class Words {
     const { swarm } = world;
     const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
     const blindMs = checks.eyes.ownMs(member) - heardMs;
-    if (blindMs <= swarm.profile.pulseTimeoutMs * ROUNDING) return;
+    const { pulsePeriodMs, pulseTimeoutMs, watchBlindMs } = swarm.profile;
+    if (blindMs <= Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs) * ROUNDING) return;
     throw new BrokenInvariant(`${member} wanted ${what} after ${blindMs} ms without a pulse`);
   }
 

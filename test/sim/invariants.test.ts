@@ -63,6 +63,8 @@ describe("a deletion of a pod", () => {
   const unequal = [tolerating(NOT_READY, 60), tolerating(UNREACHABLE, 300)];
   const restamped = node("Unknown", [noExecute(UNREACHABLE, { timeAdded: at(-600) })]);
   const isStampVoid = { standing: (): Standing => ({ seenAt: START, isStampVoid: true }) };
+  const older = pod([tolerating(UNREACHABLE, 30)], { creationTimestamp: at(-60) });
+  const isBelieved = { standing: (): Standing => ({ seenAt: START, isStampVoid: true, believedAt: START - 10 * S }) };
 
   it.each([
     ["from a node without a NoExecute taint", pod(), node("Unknown"), around(99), "without a NoExecute taint"],
@@ -84,6 +86,7 @@ describe("a deletion of a pod", () => {
     ["that tolerates nothing", pod(), lost, around(0)],
     ["whose seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(30)],
     ["whose countdown ran on over a swap", pod(unequal), lost, around(60, swapped)],
+    ["by a stamp that its owner found", older, restamped, around(20, isBelieved)],
   ])("%s is right", (_what, gone, from, world) => {
     expect(() => checkDeletion(gone, from, world)).not.toThrow();
   });

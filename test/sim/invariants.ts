@@ -113,6 +113,8 @@ export interface Standing {
   readonly seenAt: number;
   /** Whether its `timeAdded` says nothing, because clocks are wrong or others change it: then `seenAt` counts. */
   readonly isStampVoid?: boolean;
+  /** From when it counts for an owner that began after others had stamped it; none has where it is absent. */
+  readonly believedAt?: number;
   /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
   readonly line?: readonly Segment[];
 }
@@ -200,7 +202,12 @@ export function checkDeletion(
   }
   const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   if (taints.length === 0) throw new BrokenInvariant(`${name} was deleted from a node without a NoExecute taint`);
-  const dueAt = Math.min(...taints.map((taint) => evictionDueAt(pod, taint, standing(pod.spec.nodeName ?? "", taint))));
+  const dueAts = taints.flatMap((taint) => {
+    const stood = standing(pod.spec.nodeName ?? "", taint);
+    const believed = { key: taint.key, at: stood.believedAt ?? Number.POSITIVE_INFINITY };
+    return [evictionDueAt(pod, taint, stood), endOf(pod, taint, believed)];
+  });
+  const dueAt = Math.min(...dueAts);
   if (wallMs + skewMs + clockSpreadMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
 }

@@ -1,5 +1,7 @@
 /** When nodes came into the states that allow harm, as the simulated API had it. It judges nothing. */
 import type { Clock } from "../../protocols/ports.ts";
+import { BelievedStamps } from "./believed-stamps.ts";
+import { viewLagMs } from "./fault-bounds.ts";
 import {
   type CheckedNode,
   type CheckedTaint,
@@ -28,6 +30,7 @@ export class NodeHistory {
   readonly #isStampVoid: boolean;
   /** A taint that was away for less than this may never have been missed. */
   readonly #unseenMs: number;
+  readonly #believed: BelievedStamps;
   /** Our taints that took each other's place on a node, up to the present one. */
   readonly #lines = new Map<string, readonly Segment[]>();
 
@@ -36,11 +39,18 @@ export class NodeHistory {
     this.#clock = clock;
     this.#isStampVoid = swarm.faults.has("wrongClocks") || swarm.faults.has("foreignTaints");
     this.#unseenMs = this.#isStampVoid && !isUnhindered(swarm) ? UNSEEN_MAX_MS : 0;
+    this.#believed = new BelievedStamps(clock, viewLagMs(swarm));
+  }
+
+  /** A process has begun to follow the pods of a shard. */
+  gained(shard: number): void {
+    this.#believed.gained(shard);
   }
 
   /** Takes a change of a node; `before` is null for a new one, `after` for one that is gone. */
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
+    this.#believed.note(name, after);
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
     this.#noteSwap(name, pacedOf(before), pacedOf(after));
     const known = this.#taintedAt.get(name);
@@ -62,7 +72,8 @@ export class NodeHistory {
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
     const line = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
-    return { seenAt, isStampVoid: this.#isStampVoid, ...(line && { line }) };
+    const stampVoid = { isStampVoid: true, believedAt: this.#believed.earliestAt(node, taintName(taint)) };
+    return { seenAt, ...(this.#isStampVoid && stampVoid), ...(line && { line }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

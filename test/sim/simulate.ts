@@ -118,8 +118,7 @@ class Run {
     const isDrawn = meddling === undefined;
     this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, clockSpreadMs, isDrawn });
     this.#words = new Words({ world: this.#world, count, history: this.#history, clockSpreadMs, checks: this.#checks });
-    this.#network.followed = (pattern, { member }) => this.#words.followed(pattern, member);
-    this.#network.arrived = (subject, payload, { member }) => this.#words.arrived(subject, payload, member);
+    this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
       const message = crossed === undefined ? null : decode(payload);

@@ -6,6 +6,7 @@ import type { Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Checks } from "./checks.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
 import type { World } from "./world.ts";
 import { pacesOf, rateOf, shareAgainst } from "./zone-paces.ts";
@@ -18,6 +19,8 @@ const SHARD_AT = 5;
 const PULSES = "vigil.v1.sim.observed.pulse.";
 /** What a node service follows of each shard that it owns, and no other service of a shard. */
 const DRAINS = "vigil.v1.sim.asked.drain.";
+/** What a node service and a taint-manager follow of each shard that they own. */
+const PODS = "vigil.v1.sim.observed.pods.";
 const ZONES = "vigil.v1.sim.judged.zone.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
 const OPENED = new Set(["asked.condition", "asked.taint", "asked.eviction", "done.write", "judged.zone"]);
@@ -98,10 +101,17 @@ export class Words {
     this.#versions.add(`${node} ${resourceVersion}`);
   }
 
-  /** A process begins to follow messages: what a node service gains has no past with it. */
-  followed(pattern: string, member: string): void {
+  /** Follows what reaches processes, and what they begin to follow. */
+  listen(network: Network): void {
+    network.arrived = (subject, payload, { member }) => this.arrived(subject, payload, member);
+    network.followed = (pattern, { member }) => this.#gained(pattern, member);
+  }
+
+  /** A process begins to follow messages: what it gains has no past with it. */
+  #gained(pattern: string, member: string): void {
     const shard = pattern.split(".")[SHARD_AT] ?? "";
     if (pattern.startsWith(DRAINS)) this.#around.checks.eyes.gained(shard, member);
+    if (pattern.startsWith(PODS)) this.#around.history.gained(Number(shard));
   }
 
   /** A message reached a process. */

@@ -1,0 +1,58 @@
+/** Which stamps of a taint an owner may believe. */
+import { expect, test } from "vitest";
+import { shardOf } from "../../protocols/subjects.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { BelievedStamps } from "./believed-stamps.ts";
+
+const NODE = "a";
+const TAINT = "maintenance:NoExecute";
+const LAG_MS = 5_000;
+
+/** A node whose taint is stamped from minute to minute, and an owner that begins. */
+function stage() {
+  const clock = new VirtualClock();
+  const stamps = new BelievedStamps(clock, LAG_MS);
+  const stamp = (timeAdded: string): void => {
+    const taints = [{ key: "maintenance", effect: "NoExecute", timeAdded }];
+    stamps.note(NODE, { metadata: { name: NODE, uid: "uid" }, spec: { taints } });
+  };
+  return { clock, stamps, stamp, begin: () => stamps.gained(shardOf(NODE)) };
+}
+
+const [FIRST, SECOND] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"] as const;
+
+test("an owner that begins believes the stamp that it finds", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(FIRST);
+  clock.advance(60_000);
+  begin();
+  expect(stamps.earliestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
+});
+
+test("an owner that saw a taint before it was stamped again believes no other stamp", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(FIRST);
+  begin();
+  clock.advance(LAG_MS + 1);
+  stamp(SECOND);
+  expect(stamps.earliestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
+});
+
+test("an owner that begins within the lag of its view may find either stamp", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(FIRST);
+  begin();
+  clock.advance(LAG_MS);
+  stamp(SECOND);
+  expect(stamps.earliestAt(NODE, TAINT)).toBe(Date.parse(SECOND));
+});
+
+test("a taint that went and came back has no stamps from before", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(SECOND);
+  begin();
+  clock.advance(60_000);
+  stamps.note(NODE, { metadata: { name: NODE, uid: "uid" } });
+  stamp(FIRST);
+  expect(stamps.earliestAt(NODE, TAINT)).toBe(Number.POSITIVE_INFINITY);
+});

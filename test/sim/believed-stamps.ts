@@ -1,0 +1,61 @@
+/**
+ * Stamps of taints that somebody changed, and that an owner may believe all the same: it has just begun, has not seen
+ * the taint appear, and nothing is written down about it yet
+ * (docs/decisions/0020-a-taint-counts-from-its-appearance.md).
+ */
+import type { Clock } from "../../protocols/ports.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { type CheckedNode, taintName } from "./invariants.ts";
+
+/** A stamp that stood on a taint for a while; instants are on the world's wall clock. */
+interface Stood {
+  readonly stampAt: number;
+  readonly fromAt: number;
+  untilAt: number;
+}
+
+/** What owners found when they began. */
+export class BelievedStamps {
+  readonly #clock: Clock;
+  /** How far the view of an owner may be behind the API, in milliseconds. */
+  readonly #lagMs: number;
+  /** All stamps of the taints that stand now, by node and taint. */
+  readonly #stamps = new Map<string, Map<string, Stood[]>>();
+  /** When anybody gained a shard. */
+  readonly #gainsAt = new Map<number, number[]>();
+
+  constructor(clock: Clock, lagMs: number) {
+    this.#clock = clock;
+    this.#lagMs = lagMs;
+  }
+
+  /** A process has begun to follow the pods of a shard. */
+  gained(shard: number): void {
+    this.#gainsAt.set(shard, [...(this.#gainsAt.get(shard) ?? []), this.#clock.wallMs()]);
+  }
+
+  /** Takes a change of a node; null when it is gone. */
+  note(name: string, node: CheckedNode | null): void {
+    const nowAt = this.#clock.wallMs();
+    const before = this.#stamps.get(name);
+    const after = (node?.spec?.taints ?? []).map((taint): [string, Stood[]] => {
+      const stood = before?.get(taintName(taint)) ?? [];
+      const stampAt = taint.timeAdded === undefined ? Number.POSITIVE_INFINITY : Date.parse(taint.timeAdded);
+      const last = stood.at(-1);
+      if (last?.stampAt === stampAt) return [taintName(taint), stood];
+      if (last !== undefined) last.untilAt = nowAt;
+      return [taintName(taint), [...stood, { stampAt, fromAt: nowAt, untilAt: Number.POSITIVE_INFINITY }]];
+    });
+    if (after.length === 0) this.#stamps.delete(name);
+    else this.#stamps.set(name, new Map(after));
+  }
+
+  /** The earliest instant from which an owner may count a taint; infinite when none has reason to doubt its coming. */
+  earliestAt(name: string, taint: string): number {
+    const gainsAt = this.#gainsAt.get(shardOf(name)) ?? [];
+    const wasFound = ({ fromAt, untilAt }: Stood): boolean =>
+      gainsAt.some((gainAt) => gainAt >= fromAt - this.#lagMs && gainAt <= untilAt + this.#lagMs);
+    const stood = this.#stamps.get(name)?.get(taint) ?? [];
+    return Math.min(...stood.filter(wasFound).map(({ stampAt }) => stampAt));
+  }
+}

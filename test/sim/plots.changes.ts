@@ -74,11 +74,11 @@ export const CHANGE_PLOTS = {
     play: (reach, random) => {
       const { network, world } = reach;
       const leave = (name: string) => () => {
-        const { faults } = network;
-        network.faults = { ...faults, loss: 0.5 };
+        network.faults = { ...network.faults, loss: 0.5 };
         world.leave(name);
+        // Not what it was before: another departure may have begun it.
         world.clock.after(2 * SECOND, () => {
-          network.faults = faults;
+          network.faults = { ...network.faults, loss: 0 };
         });
       };
       const leaving = kubeletsOf(reach, 1).slice(0, between(random, 2, 5));

@@ -46,6 +46,14 @@ export const Label = {
   excludeDisruption: "node.kubernetes.io/exclude-disruption",
 } as const;
 
+/**
+ * Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27).
+ */
+export const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
+  [Label.os, Label.osBeta],
+  [Label.arch, Label.archBeta],
+];
+
 /** Annotations of our own. */
 export const Annotation = {
   /**

@@ -2,7 +2,7 @@
  * Tries one ask about a node: the live reads before it, the decision, the patch. When to try again is the jobs' matter.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { LEASE_NAMESPACE } from "../../protocols/names.ts";
+import { LEASE_NAMESPACE, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import {
   type Io,
@@ -12,7 +12,7 @@ import {
   type ReadReply,
   Urgency,
 } from "../../protocols/ports.ts";
-import { guardedPatch, type VersionedPatch } from "../runtime/guarded-patch.ts";
+import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../runtime/guarded-patch.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectLease, projectNode } from "../runtime/kube.projection.ts";
 import type { TryResult } from "../runtime/write-jobs.ts";
@@ -70,8 +70,9 @@ function wishOf({ type, body }: NodeAsk): string {
 /**
  * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
  * node as it is read live, whatever changes about it meanwhile that the ask does not rest on. Before `Unknown` the
- * lease is read live every time. A node's version is told with its heartbeats, so a silent one is seldom read: of a
- * thousand verdicts at once each is two requests and not three.
+ * lease is read live every time, and before a NoExecute taint is added, a label or an annotation set, the node. A
+ * node's version is told with its heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is
+ * two requests and not three.
  */
 export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Report): void {
   const settle = (live: LiveNode | null, leaseReadAtMs?: number): void => {
@@ -83,7 +84,7 @@ export function tryNodeAsk(io: Io, { ask, hasFailed, newest }: Try, report: Repo
     else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
   };
   if (isTakenBack(newest())) settle(null);
-  else if (hasFailed || isIncomplete(ask)) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
+  else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
   else proceed(null);
 }
 
@@ -92,20 +93,22 @@ function isTakenBack(ask: NodeAsk): boolean {
   return ask.type === "asked.condition" && ask.body.conditions.length === 0;
 }
 
-/** Whether an ask does not name every taint of its node: a patch of the whole list would lose the others. */
-function isIncomplete(ask: NodeAsk): boolean {
-  return ask.type === "asked.taint" && (ask.body.taintsOmitted ?? 0) > 0;
+/**
+ * Whether the node is read before the first try too: what an ask says of it is not enough for a taint that evicts, for
+ * labels and annotations, or where the ask does not name every taint and a patch of the whole list would lose the
+ * others.
+ */
+function needsLiveNode(ask: NodeAsk): boolean {
+  if (ask.type === "asked.condition") return false;
+  if (ask.type === "asked.label") return true;
+  const { add, taintsOmitted = 0 } = ask.body;
+  return taintsOmitted > 0 || add.some(({ effect }) => effect === TaintEffect.noExecute);
 }
 
 function decide(ask: NodeAsk, live: ObservedNode | null, wallMs: number): Decision {
-  switch (ask.type) {
-    case "asked.condition":
-      return decideConditions(ask.body, live, wallMs);
-    case "asked.taint":
-      return decideTaints(ask.body, live, wallMs);
-    case "asked.label":
-      return decideLabels(ask.body, live);
-  }
+  if (ask.type === "asked.condition") return decideConditions(ask.body, live, wallMs);
+  if (ask.type === "asked.taint") return decideTaints(ask.body, live, wallMs);
+  return live === null ? { kind: "refused", detail: "the node was not read" } : decideLabels(ask.body, live);
 }
 
 function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, report: Report): void {
@@ -168,18 +171,27 @@ function write(
   // A kubelet may have come back while a verdict waited: the lease that bears it out must be read shortly before.
   const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
-  io.kube.write({ ...where, verb: "patch", ...patchOf(body, live) }, (reply) => {
+  io.kube.write({ ...where, verb: "patch", ...patchOf(ask, body, live) }, (reply) => {
     report({ ...written(reply, change), isOnce: isTurn(ask) });
   });
 }
 
-/** A patch of a node that was read live is bound to what it rests on; any other to the version that the ask names. */
+/**
+ * A patch of a node that was read live is bound to what it rests on; any other to the version that the ask names, and
+ * one of taints to the taints that the ask names as well.
+ */
 function patchOf(
+  ask: NodeAsk,
   body: NodePatch,
   live: LiveNode | null,
 ): { readonly patch: "strategic" | "json"; readonly body: unknown } {
-  const guarded = live === null || !isVersioned(body) ? null : guardedPatch(body, live.object);
-  return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
+  if (!isVersioned(body)) return { patch: "strategic", body };
+  if (live !== null) {
+    const guarded = guardedPatch(body, live.object);
+    return guarded === null ? { patch: "strategic", body } : { patch: "json", body: guarded };
+  }
+  if (ask.type !== "asked.taint") return { patch: "strategic", body };
+  return { patch: "json", body: versionedTaintPatch(body, ask.body.taints) };
 }
 
 function isVersioned(patch: NodePatch): patch is VersionedPatch {

@@ -1,11 +1,12 @@
 /** Whether an ask about a node still holds, and the patch that carries it out. It reads and writes nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { Annotation, ConditionType, TaintEffect } from "../../protocols/names.ts";
+import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import type { VersionedPatch } from "../runtime/guarded-patch.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { isSwappable, swapOf, taintSwapText } from "../runtime/taint-swap.ts";
+import { recordedTaints } from "../runtime/kube.node-annotations.ts";
+import { evictingTaintOf, isSwappable, swapOf, taintSwapText } from "../runtime/taint-swap.ts";
 import { taintName } from "../runtime/toleration.ts";
 
 /**
@@ -74,7 +75,8 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
 /**
  * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added
  * ones stamped (R4.6), one that stands there already left as it is. Another Ready status than a harmful wish rests on
- * refutes it; what heals is refuted only by a node that is not ready after all.
+ * refutes it; what heals is refuted only by a node that is not ready after all. A NoExecute taint is added only to a
+ * node that was read live, and only the one that its Ready status calls for.
  */
 export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): Decision {
   const changed = identityProblem(ask, live);
@@ -86,6 +88,10 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
       kind: "refused",
       detail: `${ConditionType.ready} is ${ready ?? "missing"}, not ${ask.ready ?? "missing"}`,
     };
+  }
+  const wrong = ask.add.find((id) => isEviction(id) && (live === null || evictingTaintOf(ready)?.key !== id.key));
+  if (wrong !== undefined) {
+    return { kind: "refused", detail: `a node whose Ready is ${ready ?? "missing"} gets no ${taintName(wrong)}` };
   }
   const before = live === null ? ask.taints : live.taints;
   const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)) && !isOpposite(taint, ask.add));
@@ -100,15 +106,23 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
 }
 
 /**
- * Carries out `asked.label`: only the labels that differ, and annotations of our own, without a resourceVersion, as
- * nobody else minds them (R4.29).
+ * Carries out `asked.label` on a node as just read: only the labels that differ, and annotations of our own, without a
+ * resourceVersion, as nobody else minds them (R4.29). A label follows the one that it is the old name of, and an
+ * annotation records taints that stand: what says anything else is refuted.
  */
-export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | null): Decision {
+export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): Decision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
-  const labels = Object.entries(ask.labels).filter(([label, value]) => live?.labels[label] !== value);
+  const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
   const annotations = Object.entries(ask.annotations ?? {});
   if (labels.length === 0 && annotations.length === 0) return SO_ALREADY;
+  const isFollowing = ([label, value]: readonly [string, string]): boolean =>
+    FOLLOWING_LABELS.some(([truth, follower]) => follower === label && live.labels[truth] === value);
+  const strayed = labels.find((entry) => !isFollowing(entry));
+  if (strayed !== undefined) return { kind: "refused", detail: `label ${strayed[0]} does not follow its new name` };
+  if (!annotations.every(([name, text]) => recordsStandingTaints(name, text, live))) {
+    return { kind: "refused", detail: "an annotation does not record the taints that stand" };
+  }
   const metadata = {
     uid: ask.uid,
     ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
@@ -119,6 +133,15 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode | nu
     change: [...wordsOf("labels", labels), ...wordsOf("annotations", annotations)].join(", "),
     body: { metadata },
   };
+}
+
+function recordsStandingTaints(name: string, text: string | null, { taints }: ObservedNode): boolean {
+  if (text === null) return true;
+  let isSound = true;
+  const recorded = recordedTaints({ [name]: text }, taints, () => {
+    isSound = false;
+  });
+  return isSound && recorded.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
 }
 
 /** Whether the asker saw a Ready condition, which decides the grace; one without heartbeat differs in nothing else. */

@@ -5,12 +5,15 @@
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { Rehearsals } from "../runtime/rehearsals.ts";
 import { type TryResult, WriteJobs } from "../runtime/write-jobs.ts";
+import { foreignRefusal } from "../runtime/write-result.ts";
+import { foreignTo } from "./allowed-changes.policy.ts";
 import { isRepeated, isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
 
 /** Carries out asks about the nodes of this process's shards and tells what came of each try. */
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const rehearsals = new Rehearsals(profile);
+  const refuse = foreignRefusal(io);
   /** Whether a shadowed write was told before. A turn never was: its zone grants each once. */
   const wasTold = ({ type, id, body }: NodeAsk, { outcome, change }: TryResult): boolean => {
     if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "turn")) return false;
@@ -23,7 +26,11 @@ export const nodeWriterService: Service = (io) => {
     retryMaxMs: profile.askRetryMaxMs,
     isRepeated,
     isSame: isSameWish,
-    attempt: (ask, { failures }, report, newest) => tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report),
+    attempt: (ask, { failures }, report, newest) => {
+      const foreign = foreignTo(ask, profile);
+      if (foreign === null) tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report);
+      else refuse(ask, foreign, report);
+    },
     told: (ask, result, { retrying, latencyMs }) => {
       if (wasTold(ask, result)) return;
       const { type, id } = ask;

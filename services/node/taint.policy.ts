@@ -3,7 +3,7 @@
  * decision.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import { CONDITION_TAINT_KEYS, ConditionType, Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
+import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Condition, ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
@@ -23,14 +23,6 @@ const CONDITION_TAINTS: Readonly<Record<string, string>> = {
   [`${ConditionType.networkUnavailable}=True`]: TaintKey.networkUnavailable,
   [`${ConditionType.pidPressure}=True`]: TaintKey.pidPressure,
 };
-
-/**
- * Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27).
- */
-const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
-  [Label.os, Label.osBeta],
-  [Label.arch, Label.archBeta],
-];
 
 /** Keys of the NoSchedule taints a node should carry: in the order of its conditions, then the cordon (R4.18). */
 export function wantedNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "unschedulable">): string[] {

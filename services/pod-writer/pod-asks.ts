@@ -22,7 +22,7 @@ import {
   type LivePod,
   mayDeleteUnmarked,
   nodeLostPatch,
-  readyAgain,
+  notDown,
   type StatusPatch,
   unreadyPatch,
   unreadyVerdict,
@@ -49,6 +49,8 @@ export interface PodAskIo {
   readonly io: Io;
   /** Pods of one node are asked about together: one look at their node serves all of them. */
   readonly nodes: SharedReads;
+  /** The latest instant that it can be now, epoch milliseconds. */
+  readonly latestMs: () => number;
 }
 
 /** How long a read of a node serves further pods, in milliseconds. */
@@ -103,7 +105,7 @@ export function tryPodAsk(around: PodAskIo, ask: PodAsk, history: TryHistory, re
   else {
     const reported = (result: TryResult): void => report({ ...result, ...repetitionOf(around.io, ask, result) });
     const trial = { ask, history, report: reported };
-    readBoth(around, trial, (pod, node) => decide(around.io, trial, pod, node));
+    readBoth(around, trial, (pod, node) => decide(around, trial, pod, node));
   }
 }
 
@@ -120,8 +122,8 @@ function markAsSeen(around: PodAskIo, ask: PodAsk, resourceVersion: string, repo
   const { io } = around;
   readNode(around, ask, (look) =>
     withNode(look, ask, report, ({ node, readAtMs }) => {
-      const recovered = readyAgain(node);
-      if (recovered !== null) report(unwritten(recovered.outcome, recovered.detail));
+      const spared = notDown(node);
+      if (spared !== null) report(unwritten(spared.outcome, spared.detail));
       else {
         const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
         patchStatus(io, ask, { body, readAtMs }, (reply) => report(written(reply, UNREADY)));
@@ -179,23 +181,25 @@ function urgencyOf({ type }: PodAsk): Urgency {
   return type === "asked.unready" ? Urgency.readiness : Urgency.eviction;
 }
 
-function decide(io: Io, trial: Try, { live, readAtMs }: PodRead, node: NodeRead): void {
+function decide(around: PodAskIo, trial: Try, { live, readAtMs }: PodRead, node: NodeRead): void {
+  const { io } = around;
   const { ask, report } = trial;
-  const verdict = verdictOn(io, ask, node.node, live);
+  const verdict = verdictOn(around, ask, node.node, live);
   const oldest = { readAtMs: Math.min(readAtMs, node.readAtMs) };
   if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
   else if (live === null) report(unwritten("gone", "the pod is bound to no node"));
-  else if (ask.type === "asked.eviction") evict(io, trial, { live, ...oldest, node, taint: verdict.taint });
+  else if (ask.type === "asked.eviction") evict(around, trial, { live, ...oldest, node, taint: verdict.taint });
   else {
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
     patchStatus(io, ask, { body, ...oldest }, (reply) => report(written(reply, UNREADY)));
   }
 }
 
-function verdictOn({ profile, clock }: Io, ask: PodAsk, node: ObservedNode, live: LivePod | null): Verdict {
+function verdictOn({ io, latestMs }: PodAskIo, ask: PodAsk, node: ObservedNode, live: LivePod | null): Verdict {
   if (ask.type === "asked.unready") return unreadyVerdict(ask.body, node, live);
-  const comparisonOperators = profile.tolerationComparisonOperators;
-  return evictionVerdict(ask.body, node, live, { comparisonOperators, wallMs: clock.wallMs(), behindMs: ask.behindMs });
+  const comparisonOperators = io.profile.tolerationComparisonOperators;
+  const instants = { wallMs: io.clock.wallMs(), latestMs: latestMs(), behindMs: ask.behindMs };
+  return evictionVerdict(ask.body, node, live, { comparisonOperators, ...instants });
 }
 
 /** A pod that is to be evicted, and what that rests on. */
@@ -212,7 +216,8 @@ interface Eviction {
  * Says on the pod why it goes, then deletes it. The answer to the first write shows the pod as it is by then: it is
  * judged once more, and this version of it is deleted.
  */
-function evict(io: Io, trial: Try, eviction: Eviction): void {
+function evict(around: PodAskIo, trial: Try, eviction: Eviction): void {
+  const { io } = around;
   const { ask, history, report } = trial;
   const { live, node, readAtMs, taint } = eviction;
   const body = taint === null ? nodeLostPatch(live) : disruptionTargetPatch(live, taint, apiTime(io.clock.wallMs()));
@@ -224,7 +229,7 @@ function evict(io: Io, trial: Try, eviction: Eviction): void {
   patchStatus(io, ask, { body, readAtMs }, (reply) => {
     if (reply.outcome === "ok") {
       const marked = livePod(reply.object);
-      const verdict = verdictOn(io, ask, node.node, marked);
+      const verdict = verdictOn(around, ask, node.node, marked);
       if (verdict.kind === "moot") report(unwritten(verdict.outcome, verdict.detail));
       else if (marked !== null) remove(io, trial, { live: marked, readAtMs: node.readAtMs }, change);
     } else if (reply.outcome === "shadowed") remove(io, trial, eviction, change);

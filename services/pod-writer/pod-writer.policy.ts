@@ -4,6 +4,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
@@ -36,12 +37,22 @@ export interface LivePod extends BoundPod {
 export interface EvictionRules extends TolerationRules {
   /** The writer's wall clock, epoch milliseconds. */
   readonly wallMs: number;
+  /** The latest instant that it can be, epoch milliseconds: the writer's wall clock without its steps back. */
+  readonly latestMs: number;
   /** How far the writer's wall clock was behind the asker's when the ask came, in milliseconds. */
   readonly behindMs: number;
 }
 
 /** Clocks that are this far apart, in milliseconds, are not believed to be right both. */
 const CLOCKS_APART_MS = 2000;
+
+/** Why no service of Vigil asks for this eviction; null when one may. */
+export function foreignEviction(
+  { mode }: Pick<BodyOf<"asked.eviction">, "mode">,
+  { evictionMode }: Pick<Profile, "evictionMode">,
+): string | null {
+  return mode === evictionMode ? null : `${mode} mode asks for it, and this is ${evictionMode} mode`;
+}
 
 /** Nothing is to be written. */
 function moot(outcome: Moot["outcome"], detail: string): Moot {
@@ -51,9 +62,10 @@ function moot(outcome: Moot["outcome"], detail: string): Moot {
 /**
  * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way
  * out (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now, and a
- * pod that has completed stays: a stale view evicts nobody (upstream issues 119862, 139992). How much time has passed
- * the asker knows, who has counted it through any step of the clock; but when its clock is ahead of ours, ours has to
- * agree. In direct mode the node must not be ready and the pod no DaemonSet's.
+ * pod that has completed stays: a stale view evicts nobody (upstream issues 119862, 139992). The deadline that follows
+ * must have passed by our own count of the time, which a step back of the clock does not set back, as the asker has
+ * counted through it too; and when the asker's clock is ahead of ours, our clock has to agree. In direct mode the node
+ * must be down and the pod no DaemonSet's.
  */
 export function evictionVerdict(
   ask: BodyOf<"asked.eviction">,
@@ -74,16 +86,21 @@ export function evictionVerdict(
 export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode, live: LivePod | null): Verdict {
   const absent = absence(ask, live);
   if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
-  const recovered = readyAgain(node);
-  if (recovered !== null) return recovered;
+  const spared = notDown(node);
+  if (spared !== null) return spared;
   if (live.pod.ready === null) return moot("refused", "the pod has no Ready condition");
   if (live.pod.ready === "False") return moot("ok", "its Ready condition is False already");
   return { kind: "act", taint: null };
 }
 
-/** That nothing is to be done because the node is ready; null while it is not. */
-export function readyAgain(node: ObservedNode): Moot | null {
-  return readyConditionOf(node)?.status === "True" ? moot("refused", `node ${node.node} is ready again`) : null;
+/**
+ * That nothing is to be done because the node is ready, or has no Ready condition, so that its pods are left alone
+ * (R2.23); null while it is down.
+ */
+export function notDown(node: ObservedNode): Moot | null {
+  const ready = readyConditionOf(node);
+  if (ready === null) return moot("refused", `node ${node.node} has no Ready condition`);
+  return ready.status === "True" ? moot("refused", `node ${node.node} is ready again`) : null;
 }
 
 function absence(ask: { uid: string; node: string }, live: LivePod | null): Moot | null {
@@ -103,6 +120,7 @@ function taintVerdict(
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
   if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
   if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");
+  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return moot("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
     return moot("refused", `our clock is ${rules.behindMs} ms behind the asker's, and shows no deadline yet`);
   }
@@ -130,8 +148,8 @@ function isSeenByAsker({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.evi
 }
 
 function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {
-  const recovered = readyAgain(node);
-  if (recovered !== null) return recovered;
+  const spared = notDown(node);
+  if (spared !== null) return spared;
   if (pod.owner === "DaemonSet") return moot("refused", "the pod belongs to a DaemonSet");
   return { kind: "act", taint: null };
 }

@@ -3,13 +3,18 @@ import type { Service, Stop } from "../../protocols/ports.ts";
 import { Rehearsals } from "../runtime/rehearsals.ts";
 import { SharedReads } from "../runtime/shared-reads.ts";
 import { WriteJobs } from "../runtime/write-jobs.ts";
+import { foreignRefusal } from "../runtime/write-result.ts";
+import { latestInstant } from "./latest-instant.ts";
 import { isRepeated, NODE_READ_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
+import { foreignEviction } from "./pod-writer.policy.ts";
 
 /** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const reads = { keptMs: NODE_READ_KEPT_MS, viewersMax: profile.writesInFlightMax };
-  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...reads }) };
+  const latestMs = latestInstant(clock);
+  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...reads }), latestMs };
+  const refuse = foreignRefusal(io);
   const rehearsals = new Rehearsals(profile);
   const jobs = new WriteJobs<PodAsk>({
     clock,
@@ -18,7 +23,11 @@ export const podWriterService: Service = (io) => {
     retriesDenied: true,
     isRepeated,
     isSame: isRepeated,
-    attempt: (ask, history, report) => tryPodAsk(around, ask, history, report),
+    attempt: (ask, history, report) => {
+      const foreign = ask.type === "asked.eviction" ? foreignEviction(ask.body, profile) : null;
+      if (foreign === null) tryPodAsk(around, ask, history, report);
+      else refuse(ask, foreign, report);
+    },
     told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
       const { outcome, change, detail, resourceVersion } = result;
       const isRehearsed = outcome === "shadowed";
@@ -29,10 +38,12 @@ export const podWriterService: Service = (io) => {
   });
   const subscriptions = new Map<number, Stop[]>();
   const take = (shard: number, ask: PodAsk): void => {
+    latestMs();
     jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };
   const behind = (at: number) => ({ behindMs: at - clock.wallMs() });
   const gain = (shard: number): void => {
+    latestMs();
     subscriptions.set(shard, [
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...behind(at) }),

@@ -30,6 +30,8 @@ export type PatchOperation =
   | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string };
 
+const ANNOTATIONS = "/metadata/annotations";
+
 /**
  * The JSON patch that changes what a versioned patch does of the object that was read, provided that the object is the
  * same by uid, its Ready condition has the same status, and whatever is replaced is as it was read. Null when the
@@ -44,6 +46,21 @@ export function guardedPatch({ metadata, spec, status }: VersionedPatch, live: K
     ...(spec === undefined ? [] : replacedTaints(spec.taints, recordOf(live.spec).taints)),
     ...(status === undefined ? [] : changedConditions(status.conditions, conditions)),
     ...changedAnnotations(metadata.annotations ?? {}, live.metadata.annotations),
+  ];
+}
+
+/**
+ * The JSON patch that changes a node's taints as a versioned patch does, provided that the node is in the version named
+ * and `before` is the whole list of its taints. An asker that names other taints than the node has changes nothing.
+ */
+export function versionedTaintPatch({ metadata, spec }: VersionedPatch, before: readonly object[]): PatchOperation[] {
+  const { uid, resourceVersion, annotations = {} } = metadata;
+  const taken = Object.entries(annotations).filter(([, text]) => text === null);
+  return [
+    test("/metadata/uid", uid),
+    test("/metadata/resourceVersion", resourceVersion),
+    ...(spec === undefined ? [] : replacedTaints(spec.taints, before.length === 0 ? null : before)),
+    ...taken.map(([name]): PatchOperation => ({ op: "remove", path: annotationPath(name) })),
   ];
 }
 
@@ -76,17 +93,21 @@ function changedConditions(changes: readonly ConditionPatch[], conditions: reado
 
 function changedAnnotations(changes: Readonly<Record<string, string | null>>, before: unknown): PatchOperation[] {
   const entries = Object.entries(changes);
-  const path = "/metadata/annotations";
+  const path = ANNOTATIONS;
   if (before === undefined || before === null) {
     const value = Object.fromEntries(entries.filter(([, text]) => text !== null));
     return Object.keys(value).length === 0 ? [] : [test(path, null), { op: "add", path, value }];
   }
   const standing: JsonRecord = recordOf(before);
   return entries.flatMap(([name, value]): PatchOperation[] => {
-    const own = `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const own = annotationPath(name);
     if (value !== null) return [{ op: "add", path: own, value }];
     return standing[name] === undefined ? [] : [{ op: "remove", path: own }];
   });
+}
+
+function annotationPath(name: string): string {
+  return `${ANNOTATIONS}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 function indexOf(conditions: readonly unknown[], type: string): number {

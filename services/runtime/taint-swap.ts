@@ -3,7 +3,7 @@
  * of our two takes the other's place. It decides on no eviction.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
+import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 import { parsed, recordOf } from "./kube.json.ts";
 import { type TaintLine, taintName } from "./toleration.ts";
@@ -20,6 +20,13 @@ const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].
 /** Whether a taint is one of the two. */
 export function isSwappable({ key, effect }: TaintId): boolean {
   return OPPOSITES.some((opposite) => opposite.key === key && opposite.effect === effect);
+}
+
+/** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
+export function evictingTaintOf(ready: ConditionStatus | null): TaintId | null {
+  if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
+  if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };
+  return null;
 }
 
 /** What an ask about a node's taints says of those it has. */

@@ -5,7 +5,7 @@ import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
-import { taintStartAt, taintsSeenOn } from "../runtime/taint-swap.ts";
+import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../runtime/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
@@ -75,13 +75,6 @@ export function outlookOf(damages: Iterable<Damage | null>): Outlook {
   return counted > 0 ? "disrupted" : "spared";
 }
 
-/** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
-function wantedTaint(ready: ConditionStatus | null): TaintId | null {
-  if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
-  if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };
-  return null;
-}
-
 /** Our own NoExecute taints among a node's taints: the only ones a zone adds or takes away (R4.41). */
 export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
   return taints.filter(
@@ -111,7 +104,7 @@ export interface NodeInZone {
  */
 export function wantsTurn({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
   if (judged.eviction !== "toBeEvicted" || judged.zone !== zoneKeyOf(observed.labels)) return false;
-  return evictionMode !== "taint" || wantedTaint(readyOf(observed)) !== null;
+  return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
 }
 
 /** The order in which nodes that have waited unseen are let into a queue: the longest ill first, then by name. */
@@ -140,7 +133,7 @@ export function isAtOdds(
 /** The ask that follows from a node's turn in taint mode; null when the node turned out ready. */
 export function turnAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const ready = readyOf(node);
-  const wanted = wantedTaint(ready);
+  const wanted = evictingTaintOf(ready);
   if (wanted === null) return null;
   const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== wanted.key);
   return { ...basisOf(node, ready), add: [wanted], remove: opposite.map(idOf), why: "turn" };

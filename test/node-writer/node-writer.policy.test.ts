@@ -2,12 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ConditionStatus as ReadyStatus, Taint } from "../../protocols/objects.ts";
-import {
-  decideConditions,
-  decideLabels,
-  decideTaints,
-  refutesSilence,
-} from "../../services/node-writer/node-writer.policy.ts";
+import { decideConditions, decideTaints, refutesSilence } from "../../services/node-writer/node-writer.policy.ts";
 import { taintSwapText } from "../../services/runtime/taint-swap.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
@@ -161,12 +156,13 @@ describe("asked.taint", () => {
   test("swaps in one patch: foreign taints in their places, the new one stamped at the end (L20, P4)", () => {
     const [first, last] = foreign as [Taint, Taint];
     const standing = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
-    const ask = taintAsk({ taints: [first, standing, last], add: [notReady], remove: [unreachable] });
-    expect(decideTaints(ask, null, NOW)).toEqual({
+    const taints = [first, standing, last];
+    const ask = taintAsk({ taints, add: [notReady], remove: [unreachable], why: "swap" });
+    expect(decideTaints(ask, live({ conditions: [condition("Ready", "False")], taints }), NOW)).toEqual({
       kind: "write",
       change: "taints: +node.kubernetes.io/not-ready:NoExecute -node.kubernetes.io/unreachable:NoExecute",
       body: {
-        metadata: { resourceVersion: "1", uid: "uid-1", annotations: { [SWAP]: expect.any(String) } },
+        metadata: { resourceVersion: "7", uid: "uid-1", annotations: { [SWAP]: expect.any(String) } },
         spec: { taints: [first, last, { ...notReady, timeAdded: NOW_TEXT }] },
       },
     });
@@ -238,8 +234,9 @@ describe("asked.taint", () => {
 
   test("leaves one that stands there already as it is, with its time", () => {
     const standing = { ...notReady, timeAdded: "before" };
-    const ask = taintAsk({ taints: [standing], add: [notReady], remove: [unreachable] });
-    expect(decideTaints(ask, null, NOW).kind).toBe("so already");
+    const ask = taintAsk({ add: [notReady], why: "turn" });
+    const node = live({ conditions: [condition("Ready", "False")], taints: [standing] });
+    expect(decideTaints(ask, node, NOW).kind).toBe("so already");
   });
 
   test("is computed on the live taints after a conflict, so that nobody's taint is lost (L44)", () => {
@@ -263,36 +260,20 @@ describe("asked.taint", () => {
     expect(decideTaints(taintAsk({ add: [notReady] }), node, NOW).kind).toBe(kind);
   });
 
+  test.each<[string, ObservedNode | null, string]>([
+    ["not read", null, "False"],
+    ["Ready", live(), "True"],
+    ["Unknown, where the taint is that of NotReady", live({ conditions: [condition("Ready", "Unknown")] }), "Unknown"],
+    ["without Ready", live({ conditions: [] }), "missing"],
+  ])("is refused where a NoExecute taint would come to a node that is %s", (_what, node, ready) => {
+    const asked = ready === "missing" ? null : (ready as ReadyStatus);
+    const ask = taintAsk({ add: [notReady], ready: asked, why: "turn" });
+    expect(decideTaints(ask, node, NOW)).toMatchObject({ kind: "refused", detail: expect.stringContaining(ready) });
+  });
+
   test("of a node without Ready holds while it still has none", () => {
     const ask = taintAsk({ ready: null, taints: [notReady], remove: [notReady] });
     expect(decideTaints(ask, live({ conditions: [], taints: [notReady] }), NOW).kind).toBe("write");
     expect(decideTaints(ask, live({ taints: [notReady] }), NOW).kind).toBe("refused");
-  });
-});
-
-describe("asked.label", () => {
-  const ask = { node: "node-1", uid: "uid-1", resourceVersion: "1", labels: { a: "1", b: "2" } };
-
-  test("becomes a patch of these labels alone, bound to the node but to no version (R4.29)", () => {
-    expect(decideLabels(ask, null)).toEqual({
-      kind: "write",
-      change: "labels: a=1 b=2",
-      body: { metadata: { uid: "uid-1", labels: { a: "1", b: "2" } } },
-    });
-  });
-
-  test("leaves out what is so already", () => {
-    expect(decideLabels(ask, live({ labels: { a: "1" } }))).toMatchObject({
-      body: { metadata: { labels: { b: "2" } } },
-    });
-    expect(decideLabels(ask, live({ labels: { a: "1", b: "2" } })).kind).toBe("so already");
-    expect(decideLabels(ask, live({ uid: "uid-2" })).kind).toBe("gone");
-  });
-
-  test("writes annotations, or takes them away, with labels or without any", () => {
-    const annotations = { c: "3", d: null };
-    const body = { metadata: { uid: "uid-1", annotations } };
-    const decision = decideLabels({ ...ask, labels: {}, annotations }, null);
-    expect(decision).toEqual({ kind: "write", change: "annotations: c=3 -d", body });
   });
 });

@@ -50,7 +50,7 @@ function taintsAfter(node: ObservedNode): Taint[] {
   if (change === null) return node.taints;
   const { node: name, uid, resourceVersion, taints } = node;
   const ready = readyConditionOf(node)?.status ?? null;
-  const decision = decideTaints({ node: name, uid, resourceVersion, taints, ready, ...change }, null, 0);
+  const decision = decideTaints({ node: name, uid, resourceVersion, taints, ready, ...change }, node, 0);
   if (decision.kind !== "write") throw new Error(`the change was not written: ${decision.kind}`);
   return (decision.body as { spec: { taints: Taint[] | null } }).spec.taints ?? [];
 }

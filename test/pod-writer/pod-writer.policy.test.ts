@@ -1,11 +1,13 @@
 /** Tests of whether an ask about a pod still holds by live objects, and of the patches. */
 import { describe, expect, test } from "vitest";
+import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod, Toleration } from "../../protocols/objects.ts";
 import {
   deletePreconditions,
   disruptionTargetPatch,
   evictionVerdict,
+  foreignEviction,
   type LivePod,
   mayDeleteUnmarked,
   nodeLostPatch,
@@ -17,7 +19,7 @@ import { noExecute, observedNode, observedPod } from "../support/observed-object
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const ADDED_AT = Date.UTC(2026, 0, 1);
 const DUE_AT = ADDED_AT + 300_000;
-const rules = { comparisonOperators: false, behindMs: 0, wallMs: DUE_AT };
+const rules = { comparisonOperators: false, behindMs: 0, wallMs: DUE_AT, latestMs: DUE_AT };
 const taint = noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:00Z" });
 const tainted = observedNode("a", { ready: "Unknown", taints: [taint] });
 const tolerating: Toleration = { key: UNREACHABLE, operator: "Exists", tolerationSeconds: 300 };
@@ -62,7 +64,15 @@ describe("an eviction by taint", () => {
     expect(evictionVerdict(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
   });
 
-  test("holds whatever our clock shows, because the asker has counted the time through any step of it", () => {
+  test("is refused before its deadline by our own count of the time, whatever the asker says", () => {
+    const early = { ...rules, latestMs: DUE_AT - 2001 };
+    for (const deadlineAt of [DUE_AT, INSTANT_MAX]) {
+      expect(evictionVerdict({ ...ask, deadlineAt }, tainted, live(), early)).toMatchObject({ outcome: "refused" });
+    }
+    expect(evictionVerdict(ask, tainted, live(), { ...early, latestMs: DUE_AT - 2000 })).toMatchObject({ kind: "act" });
+  });
+
+  test("holds whatever our clock was set to, because the time has been counted through any step of it", () => {
     for (const wallMs of [DUE_AT - 3_600_000, DUE_AT + 3_600_000]) {
       expect(evictionVerdict(ask, tainted, live(), { ...rules, wallMs })).toMatchObject({ kind: "act" });
     }
@@ -163,7 +173,17 @@ describe("a drain (direct mode)", () => {
       kind: "act",
       taint: null,
     });
-    expect(evictionVerdict(drain, observedNode("a", { ready: null }), live(), rules)).toMatchObject({ kind: "act" });
+  });
+
+  test("is refused of a node without Ready, whose pods are left alone (R2.23)", () => {
+    const bare = observedNode("a", { ready: null });
+    expect(evictionVerdict(drain, bare, live(), rules)).toMatchObject({ outcome: "refused" });
+  });
+
+  test("is not asked for by Vigil in taint mode, nor an eviction by taint in direct mode", () => {
+    expect(foreignEviction(drain, { evictionMode: "taint" })).toContain("direct mode asks for it");
+    expect(foreignEviction(ask, { evictionMode: "direct" })).toContain("taint mode asks for it");
+    expect(foreignEviction(ask, { evictionMode: "taint" })).toBeNull();
   });
 
   test("is refused once the node is ready, and for a DaemonSet's pod (L39)", () => {
@@ -180,6 +200,12 @@ describe("marking a pod not ready (3.1)", () => {
     ["is done when the condition is False already", live({ ready: "False" }), silent, { outcome: "ok" }],
     ["leaves a pod without the condition alone (R3.5)", live({ ready: null }), silent, { outcome: "refused" }],
     ["is refused when the node is ready again", live(), observedNode("a"), { outcome: "refused" }],
+    [
+      "is refused when the node has no Ready (R2.23)",
+      live(),
+      observedNode("a", { ready: null }),
+      { outcome: "refused" },
+    ],
     ["is moot for another pod of the name", live({ uid: "new" }), silent, { outcome: "gone" }],
     ["is moot for a pod that is elsewhere", live({}, {}, "b"), silent, { outcome: "refused" }],
   ])("%s", (_what, pod, node, verdict) => {

@@ -13,7 +13,7 @@ const isOurs = ({ key, effect }: Taint) => effect === "NoExecute" && (key === NO
 
 /** The taints after an ask was carried out on the node it is about; as they were when nothing is to be written. */
 function after(node: ObservedNode, ask: ReturnType<typeof turnAsk>): readonly Taint[] {
-  const decision = ask === null ? null : decideTaints(ask, null, NOW);
+  const decision = ask === null ? null : decideTaints(ask, node, NOW);
   if (decision === null || decision.kind !== "write") return node.taints;
   const { spec } = decision.body as { spec: { taints: Taint[] | null } };
   return spec.taints ?? [];

@@ -1,0 +1,83 @@
+/**
+ * What Vigil itself could ask of a node. Any process that holds the NATS seed of an asking service can publish an ask
+ * with anything in it, so the writer carries out only asks that a service of Vigil could have made: its own taints,
+ * labels, annotations and conditions, and only those that the eviction mode has. Whether such an ask holds for the node
+ * as it is now is decided in node-writer.policy.ts.
+ */
+import type { BodyOf } from "../../protocols/messages.ts";
+import {
+  Annotation,
+  CONDITION_TAINT_KEYS,
+  FOLLOWING_LABELS,
+  FORCED_CONDITIONS,
+  SilentReason,
+  TaintEffect,
+} from "../../protocols/names.ts";
+import type { TaintId } from "../../protocols/objects.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { isSwappable } from "../runtime/taint-swap.ts";
+import { taintName } from "../runtime/toleration.ts";
+
+/** The labels that Vigil sets: the old names that follow new ones (R4.27). */
+const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
+
+/** An ask about a node. */
+type NodeAsk = {
+  [T in "asked.condition" | "asked.taint" | "asked.label"]: { readonly type: T; readonly body: BodyOf<T> };
+}["asked.condition" | "asked.taint" | "asked.label"];
+
+/** Why no service of Vigil asks for this; null when one may. */
+export function foreignTo(ask: NodeAsk, { evictionMode }: Pick<Profile, "evictionMode">): string | null {
+  switch (ask.type) {
+    case "asked.condition":
+      return foreignConditions(ask.body);
+    case "asked.taint":
+      return foreignTaintChange(ask.body, evictionMode);
+    case "asked.label":
+      return foreignLabels(ask.body);
+  }
+}
+
+/**
+ * A turn is about the NoExecute taints alone, a swap adds the one of the new status, conditions add none, and healing
+ * adds nothing.
+ */
+function foreignTaintChange(
+  { add, remove, why }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">,
+  evictionMode: Profile["evictionMode"],
+): string | null {
+  const all = [...add, ...remove];
+  const foreign = all.find((id) => !isOwnTaint(id));
+  if (foreign !== undefined) return `taint ${taintName(foreign)} is not one of Vigil's`;
+  const evicting = all.filter(isSwappable);
+  if (evictionMode === "direct" && evicting.length > 0) return "in direct mode Vigil changes no NoExecute taint";
+  const added = add.filter(isSwappable).length;
+  const isOfItsReason = {
+    turn: added === 1 && evicting.length === all.length,
+    swap: added === 1,
+    conditions: added === 0,
+    healing: add.length === 0,
+  };
+  return isOfItsReason[why] ? null : `for ${why} Vigil does not add ${add.map(taintName).join(" ") || "no taint"}`;
+}
+
+function foreignConditions({ conditions }: Pick<BodyOf<"asked.condition">, "conditions">): string | null {
+  for (const { type, status, reason, message, heartbeatAt } of conditions) {
+    if (!FORCED_CONDITIONS.includes(type)) return `condition ${type} is not one that Vigil sets`;
+    if (status !== "Unknown") return `Vigil sets ${type} to Unknown only, not to ${status}`;
+    const expected = heartbeatAt === null ? SilentReason.stopped : SilentReason.never;
+    if (reason !== expected.reason || message !== expected.message) return `Vigil does not give ${type} this reason`;
+  }
+  return null;
+}
+
+function foreignLabels({ labels, annotations = {} }: BodyOf<"asked.label">): string | null {
+  const label = Object.keys(labels).find((key) => !LABELS.has(key));
+  if (label !== undefined) return `label ${label} is not one that Vigil sets`;
+  const annotation = Object.keys(annotations).find((key) => key !== Annotation.taintsSeen);
+  return annotation === undefined ? null : `annotation ${annotation} is not one that Vigil sets`;
+}
+
+function isOwnTaint(id: TaintId): boolean {
+  return isSwappable(id) || (id.effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(id.key));
+}

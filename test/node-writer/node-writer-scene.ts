@@ -1,0 +1,82 @@
+/** A node-writer on a virtual API and someone who asks. It asserts nothing. */
+import type { BodyOf, MessageType } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import type { Call } from "../../services/apiserver/routes.ts";
+import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
+import { typedBus } from "../../services/runtime/bus.ts";
+import { createMetrics } from "../../services/runtime/metrics.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import type { TestKubelet } from "../support/test-kubelet.ts";
+import { VirtualCluster } from "../support/virtual-cluster.ts";
+
+export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+const REPELLING = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+const FORCED = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+export const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
+
+/** A node, a node-writer, and someone who asks. */
+export class Scene {
+  readonly cluster: VirtualCluster;
+  readonly kubelet: TestKubelet;
+  readonly calls: string[] = [];
+
+  constructor(profile: Partial<Profile> = {}) {
+    this.cluster = new VirtualCluster({ profile });
+    this.kubelet = this.cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
+    this.cluster.start({ "node-writer": nodeWriterService });
+    const note = ({ verb, resource, subresource }: Call): boolean => {
+      this.calls.push(`${verb} ${resource.plural}${subresource === "" ? "" : `/${subresource}`}`);
+      return false;
+    };
+    this.cluster.api.faults.add({ fault: { kind: "stall" }, when: note });
+  }
+
+  /** Asks as a service would, and lets the writer work. */
+  ask<T extends MessageType>(type: T, body: BodyOf<T>, service = "node"): string {
+    const { clock, transport } = this.cluster;
+    const who = { service, member: "asker", log: recordingLog(), metrics: createMetrics() };
+    const bus = typedBus({ transport, clock, cluster: "test", mailboxMessagesMax: 1_000, ...who });
+    const id = bus.publish(type, body, null);
+    this.cluster.advance(0);
+    return id ?? "";
+  }
+
+  conditionAsk(fields: Partial<BodyOf<"asked.condition">> = {}, node = "node-1"): BodyOf<"asked.condition"> {
+    const { uid, resourceVersion } = this.cluster.node(node).metadata;
+    const { lastHeartbeatTime = "" } =
+      this.cluster.node(node).status.conditions?.find(({ type }) => type === "Ready") ?? {};
+    const conditions = [{ type: "Ready", status: "Unknown" as const, ...FORCED, heartbeatAt: null }];
+    const basis = { leaseRenewedAt: null, statusHeartbeatAt: Date.parse(lastHeartbeatTime) };
+    this.calls.length = 0;
+    return { node, uid, resourceVersion, basis, conditions, ...fields };
+  }
+
+  taintAsk(fields: Partial<BodyOf<"asked.taint">> = {}, node = "node-1"): BodyOf<"asked.taint"> {
+    const { metadata, spec } = this.cluster.node(node);
+    const { uid, resourceVersion } = metadata;
+    const [add, remove] = [[REPELLING], []];
+    this.calls.length = 0;
+    return {
+      node,
+      uid,
+      resourceVersion,
+      taints: spec.taints ?? [],
+      add,
+      remove,
+      ready: "True",
+      why: "conditions",
+      ...fields,
+    };
+  }
+
+  /** A turn of the node, whose kubelet is silent. */
+  turnAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
+    this.kubelet.report("Ready", "Unknown");
+    return this.taintAsk({ add: [UNREACHABLE], ready: "Unknown", why: "turn", ...fields });
+  }
+
+  /** What came of the asks, as `outcome` with a mark for those that are tried again. */
+  outcomes(): string[] {
+    return this.cluster.said("done.write").map(({ body }) => `${body.outcome}${body.retrying ? "…" : ""}`);
+  }
+}

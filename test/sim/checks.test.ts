@@ -18,7 +18,15 @@ class Stage {
   readonly world: World;
   readonly checks: Checks;
   /** What the process has behind it. */
-  readonly process = { name: "p1", ownMs: 0, services: [], isFree: true, lastStop: null, lastSilence: null };
+  readonly process = {
+    name: "p1",
+    ownMs: 0,
+    services: [],
+    isFree: true,
+    lastStop: null,
+    lastPause: null,
+    lastSilence: null,
+  };
 
   constructor() {
     const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
@@ -135,6 +143,23 @@ describe("an announcement of a zone", () => {
     ["of a halt while a node is up", 2, 1, true, "has been up"],
   ])("%s is caught", (_what, size, notReady, halted, problem) => {
     expect(announced(size, notReady, halted)).toThrow(problem);
+  });
+
+  it("that is as old as a stop of its process passes while that goes on again, and later does not", () => {
+    const stage = new Stage();
+    for (const name of ["a", "b"]) {
+      stage.renew(name);
+      stage.show(name, "True");
+    }
+    stage.pass(100 * S);
+    stage.checks.node(stage.show("b", "True"), stage.show("b", "True"), true);
+    stage.pass(65 * S);
+    const claim = () => stage.checks.zoneClaims.check(stage.announce(2, 0));
+    expect(claim).toThrow("it has had");
+    Object.assign(stage.process, { lastPause: { endedMs: stage.world.clock.monotonicMs(), lastedMs: 65 * S } });
+    expect(claim).not.toThrow();
+    stage.pass(10 * S);
+    expect(claim).toThrow("it has had");
   });
 
   it("that is true passes, and so does one that a moment ago was", () => {

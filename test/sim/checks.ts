@@ -47,7 +47,7 @@ export class Checks {
     this.#run = run;
     this.eyes = new Eyes(world, processes);
     this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
-    this.zoneClaims = new ZoneClaims(world, states);
+    this.zoneClaims = new ZoneClaims(world, states, this.eyes);
     this.turns = new Turns({ world, states, clockSpreadMs, isDrawn });
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }

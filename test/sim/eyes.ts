@@ -12,6 +12,8 @@ export interface Seeing {
   readonly ownMs: number;
   /** Its last stop in which its clock went on. */
   readonly lastStop: Interruption | null;
+  /** Its last stop, whether its clock went on or not. */
+  readonly lastPause: Interruption | null;
   /** The last time at which its watches brought nothing. */
   readonly lastSilence: Interruption | null;
 }
@@ -36,6 +38,16 @@ export class Eyes {
   /** The time by a member's own clock. */
   ownMs(member: string): number {
     return this.#processOf(member)?.ownMs ?? this.#world.clock.monotonicMs();
+  }
+
+  /**
+   * How old the view of a member may be that is `lagMs` behind at most while it runs, in milliseconds: one that has
+   * just gone on says what it knew before, and what it reads of the time between.
+   */
+  viewAgeMs(member: string, lagMs: number): number {
+    const pause = this.#processOf(member)?.lastPause;
+    const awakeMs = this.#world.clock.monotonicMs() - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
+    return pause && awakeMs < lagMs ? lagMs + awakeMs + pause.lastedMs : lagMs;
   }
 
   /** A member has pulsed for a shard. */

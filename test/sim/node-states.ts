@@ -12,8 +12,8 @@ export interface NodeState {
   readonly isTainted: boolean;
 }
 
-/** No view is older than this. */
-const KEPT_MS = 300_000;
+/** No view is older than this: not that of a process either which stood still for ten minutes. */
+const KEPT_MS = 900_000;
 
 /** The states of all nodes; instants are on the world's wall clock. */
 export class NodeStates {

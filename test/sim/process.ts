@@ -92,6 +92,8 @@ export class SimulatedProcess {
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
   /** Its last stop in which its clock went on; null before. */
   lastStop: Interruption | null = null;
+  /** Its last stop, whether its clock went on or not; null before. */
+  lastPause: Interruption | null = null;
   #wireFaults: WireFaults = CALM_WIRE;
   /** How the wall clock of its machine is wrong. */
   wallError: WallError = NO_WALL_ERROR;
@@ -221,7 +223,8 @@ export class SimulatedProcess {
       if (stoppedMs > 300_000) count("process stopped for more than five minutes");
       if (clockStops) count("process stopped together with its clock");
       this.#stoppedUntilMs = world.monotonicMs();
-      if (!clockStops) this.lastStop = { endedMs: this.#stoppedUntilMs, lastedMs: stoppedMs };
+      this.lastPause = { endedMs: this.#stoppedUntilMs, lastedMs: stoppedMs };
+      if (!clockStops) this.lastStop = this.lastPause;
       const { offsetMs, drift } = this.wallError;
       if (fallsBehind) this.wallError = { offsetMs: offsetMs - stoppedMs, drift };
       resumeClock();

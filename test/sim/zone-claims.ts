@@ -1,6 +1,7 @@
 /** What the owners of zones say of them must be what the API shows, or what can be known, as old as a view may be. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import type { Eyes } from "./eyes.ts";
 import { heartbeatLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
@@ -16,31 +17,33 @@ interface Range {
 export class ZoneClaims {
   readonly #world: World;
   readonly #states: NodeStates;
+  readonly #eyes: Eyes;
 
-  constructor(world: World, states: NodeStates) {
+  constructor(world: World, states: NodeStates, eyes: Eyes) {
     this.#world = world;
     this.#states = states;
+    this.#eyes = eyes;
   }
 
   /** Takes an announcement that its owner sends. */
   check({ body, source }: Message<"judged.zone">): void {
-    const problem = this.#sizeProblem(body) ?? this.#haltProblem(body);
+    const member = source.slice(source.indexOf("@") + 1);
+    const { clock, swarm } = this.#world;
+    const fromMs = clock.wallMs() - this.#eyes.viewAgeMs(member, viewLagMs(swarm));
+    const problem = this.#sizeProblem(body, fromMs) ?? this.#haltProblem(body, fromMs);
     if (problem === null) return;
     const said = `${body.notReady} of ${body.size} not ready${body.halted ? ", halted" : ""}`;
     throw new BrokenInvariant(`${source} says of zone ${JSON.stringify(body.zone)}: ${said}; ${problem}`);
   }
 
-  get #fromMs(): number {
-    return this.#world.clock.wallMs() - viewLagMs(this.#world.swarm);
-  }
-
-  #sizeProblem({ zone, size, notReady }: BodyOf<"judged.zone">): string | null {
-    const fromMs = this.#fromMs;
-    const present = this.#count((states) => states.map((state) => state.zone === zone));
-    const down = this.#count((states, name) =>
+  #sizeProblem({ zone, size, notReady }: BodyOf<"judged.zone">, fromMs: number): string | null {
+    const present = this.#count(fromMs, (states) => states.map((state) => state.zone === zone));
+    const down = this.#count(fromMs, (states, name) =>
       states.map((state) => state.zone === zone && this.#isDown(state, name, fromMs)),
     );
-    const surelyDown = this.#count((states) => states.map((state) => state.zone === zone && state.ready !== "True"));
+    const surelyDown = this.#count(fromMs, (states) =>
+      states.map((state) => state.zone === zone && state.ready !== "True"),
+    );
     const unseen = this.#unseenMax(zone, fromMs);
     const [leastSize, leastDown] = [present.least - unseen, surelyDown.least - unseen];
     if (size < leastSize || size > present.most) return `it has had from ${leastSize} to ${present.most} nodes`;
@@ -62,8 +65,7 @@ export class ZoneClaims {
   }
 
   /** Halted, every node must have been down at some time; not halted, some node up. */
-  #haltProblem({ halted }: BodyOf<"judged.zone">): string | null {
-    const fromMs = this.#fromMs;
+  #haltProblem({ halted }: BodyOf<"judged.zone">, fromMs: number): string | null {
     if (!halted) return null;
     for (const name of this.#states.names()) {
       const states = this.#states.since(name, fromMs);
@@ -74,8 +76,7 @@ export class ZoneClaims {
   }
 
   /** How many nodes were so all the time since the oldest view, and how many at some time. */
-  #count(isSo: (states: readonly NodeState[], name: string) => readonly boolean[]): Range {
-    const fromMs = this.#fromMs;
+  #count(fromMs: number, isSo: (states: readonly NodeState[], name: string) => readonly boolean[]): Range {
     let [least, most] = [0, 0];
     for (const name of this.#states.names()) {
       const answers = isSo(this.#states.since(name, fromMs), name);

@@ -1,6 +1,6 @@
 /** Messages about what came of an ask. */
 import { z } from "zod";
-import { durationMs, name, text, word } from "./bounds.ts";
+import { durationMs, instant, name, text, word } from "./bounds.ts";
 
 /**
  * What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not
@@ -34,6 +34,8 @@ export const doneWrite = z.object({
   outcome: outcomeSchema,
   /** Whether the writer will try again by itself. */
   retrying: z.boolean(),
+  /** When it tries again, on its wall clock; absent when it does not. */
+  retryAt: instant.optional(),
   /** From the ask's arrival to this outcome. */
   latencyMs: durationMs,
   /** What was, or would have been, written, in words: `taints: +node.kubernetes.io/unreachable:NoExecute`. */

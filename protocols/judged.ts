@@ -1,6 +1,6 @@
 /** Messages about our conclusions. They command nothing: an ask does. */
 import { z } from "zod";
-import { count, instant, int64Seconds, name, rate, tokens } from "./bounds.ts";
+import { count, instant, int64Seconds, listOf, name, rate, tokens } from "./bounds.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
 
 /** A node's life as its machine names it. */
@@ -33,11 +33,19 @@ export const judgedNode = z.object({
   /** The last sign of life, on the judge's wall clock; null before the first. */
   heartbeatAt: instant.nullable(),
   eviction: evictionStatusSchema,
+  /**
+   * The earliest instant at which the node's pods may be deleted, on the judge's wall clock, while that lies ahead;
+   * only in direct mode. The zone's queue may delay it further.
+   */
+  evictionFromAt: instant.optional(),
   /** The zone key (R2.3), with its NUL. */
   zone: name,
   /** False for a node excluded from disruption checks (2.7). */
   counted: z.boolean(),
 });
+
+/** How many nodes of its queue a zone publishes. */
+export const QUEUE_PUBLISHED_MAX = 20;
 
 /**
  * Body of `judged.zone`: published when it changes and with every pulse, so that zones can fold each other's states.
@@ -54,6 +62,8 @@ export const judgedZone = z.object({
   /** Tokens in the bucket now; below 0 after two owners have granted at once. */
   tokens,
   queueLength: count,
+  /** The first nodes of the queue in the order of their turns, at most QUEUE_PUBLISHED_MAX; absent for an empty one. */
+  queue: listOf(name).optional(),
   /** Whether the all-zones rule stops this zone (R6.10). */
   halted: z.boolean(),
 });

@@ -31,6 +31,10 @@ export interface NodeReport {
   /** The last sign of life that led to a judgement, not every heartbeat; null before the first. */
   readonly heartbeatAt: number | null;
   readonly eviction: EvictionStatus;
+  /** The earliest instant at which its pods may be deleted, while that lies ahead (direct mode). */
+  readonly evictionFromAt?: number;
+  /** Its place in the queue of its zone, from 1; absent when it is not among the first. */
+  readonly queuePlace?: number;
   readonly zone: string;
 }
 
@@ -111,7 +115,8 @@ export interface LedgerReader {
   decisions(limit: number): readonly Decision[];
   /** Null when the ledger knows nothing of that object. */
   explainNode(name: string): Explanation | null;
-  explainPod(namespace: string, name: string): Explanation | null;
+  /** Reads the pod live first; calls `done` once, later. */
+  explainPod(namespace: string, name: string, done: (explained: Explanation | null) => void): void;
   /** Calls `tell` for every decision from now on. */
   onDecision(tell: (decision: Decision) => void): Stop;
 }

@@ -1,9 +1,11 @@
 /**
- * Writes what can be written from something else: the table of messages, NATS' roles, comment lines that are too long.
+ * Writes what can be written from something else: the tables of messages and sentences, NATS' roles, comment lines that
+ * are too long.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
+import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
 import { completedLock } from "./tidy/lockfile.ts";
 import { filesBelow } from "./tidy/source.ts";
@@ -12,6 +14,7 @@ import { wrapLongComments } from "./tidy/wrap.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 rewrite("protocols/README.md", withMessageTable);
+rewrite("docs/explain.md", withExplainTables);
 rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", rolesConfig);
 for (const path of filesBelow(ROOT).filter((name) => name.endsWith(".ts"))) rewrite(path, wrapLongComments);

@@ -40,8 +40,8 @@ export class CurrentLedger implements LedgerReader {
     return this.#reader.explainNode(name);
   }
 
-  explainPod(namespace: string, name: string): ReturnType<LedgerReader["explainPod"]> {
-    return this.#reader.explainPod(namespace, name);
+  explainPod(...asked: Parameters<LedgerReader["explainPod"]>): void {
+    this.#reader.explainPod(...asked);
   }
 
   onDecision(tell: (decision: Decision) => void): Stop {

@@ -36,19 +36,26 @@ export const ZONES: Table<ZoneReport> = {
 /** The nodes as judged. */
 export const NODES: Table<NodeReport> = {
   heading: ["NODE", "READINESS", "FOR", "LAST SIGN", "EVICTION", "ZONE"],
-  cells: ({ name, readiness, since, heartbeatAt, eviction, zone }, nowMs) => [
-    name,
-    readiness,
-    spanText(nowMs - since),
-    // Of a node that lives only the sign before its last judgement is told: many have followed it.
-    heartbeatAt === null || readiness !== "unknown" ? "" : `${spanText(nowMs - heartbeatAt)} ago`,
-    eviction,
-    zoneTitleOf(zone),
+  cells: (node, nowMs) => [
+    node.name,
+    node.readiness,
+    spanText(nowMs - node.since),
+    // Of a node that lives only the heartbeat before its last judgement is published: many have followed it.
+    node.heartbeatAt === null || node.readiness !== "unknown" ? "" : `${spanText(nowMs - node.heartbeatAt)} ago`,
+    evictionText(node, nowMs),
+    zoneTitleOf(node.zone),
   ],
   state: "READINESS",
   key: ({ name }) => name,
   restless: ["heartbeatAt"],
 };
+
+/** How far a node's eviction has come, and what is to come: its drain, or its place in the queue. */
+function evictionText({ eviction, evictionFromAt, queuePlace }: NodeReport, nowMs: number): string {
+  if (queuePlace !== undefined) return `${eviction} (number ${queuePlace})`;
+  if (evictionFromAt === undefined) return eviction;
+  return `${eviction} (drained in ${spanText(evictionFromAt - nowMs)})`;
+}
 
 /** The pods that wait for their deletion. */
 export const TIMERS: Table<PendingEviction> = {

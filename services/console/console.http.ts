@@ -94,7 +94,7 @@ export interface RunningConsole {
 
 /** What is answered at present; a stream is there once there is something to follow. */
 interface Serving {
-  readonly answer: (url: URL) => Answer | null;
+  readonly answer: (url: URL) => Answer | Promise<Answer> | null;
   readonly stream: Stream | null;
   readonly stop: Stop;
 }
@@ -190,7 +190,7 @@ function answer(request: IncomingMessage, response: ServerResponse, front: Front
     if (method === "HEAD") response.writeHead(200, STREAM_HEADERS).end();
     else follow(response, serving.stream, request.socket.remoteAddress ?? "");
   } else {
-    send(response, serving.answer(url) ?? problem(404, `${url.pathname}: not here`));
+    sendLater(response, serving.answer(url) ?? problem(404, `${url.pathname}: not here`), front);
   }
 }
 
@@ -207,6 +207,20 @@ function refusalOf(
   if (token === null || (url !== null && isProbe(url.pathname))) return null;
   if (carriesToken(headers.authorization, token())) return null;
   return problem(401, "this console answers to its token only; give it with --token-file, or as a password");
+}
+
+function sendLater(response: ServerResponse, answer: Answer | Promise<Answer>, { log }: FrontOptions): void {
+  if (!(answer instanceof Promise)) {
+    send(response, answer);
+    return;
+  }
+  answer.then(
+    (later) => send(response, later),
+    (error) => {
+      log.error("the console failed on a request", { path: response.req.url, error });
+      send(response, problem(500, "the console failed on this request, see the log"));
+    },
+  );
 }
 
 function sendMetrics(response: ServerResponse, { metricsText, log }: FrontOptions): void {

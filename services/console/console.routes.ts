@@ -54,8 +54,8 @@ export function answerWaiting({ pathname, searchParams }: URL, why: string): Ans
   return pathname.startsWith("/api/") ? problem(503, why) : { status: 503, contentType: TEXT_TYPE, body: `${why}\n` };
 }
 
-/** The answer to a GET of a path; null when there is nothing under it. */
-export function answerTo(url: URL, sources: Sources): Answer | null {
+/** The answer to a GET of a path, which may have to wait for a live read; null when there is nothing under it. */
+export function answerTo(url: URL, sources: Sources): Answer | Promise<Answer> | null {
   const { pathname, searchParams } = url;
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   if (pathname === "/readyz") return probe(pathname, sources.readiness(), searchParams);
@@ -81,7 +81,11 @@ function decoded(parts: readonly string[]): readonly string[] | null {
   }
 }
 
-function ledgerAnswer(path: readonly string[], query: URLSearchParams, ledger: LedgerReader): Answer | null {
+function ledgerAnswer(
+  path: readonly string[],
+  query: URLSearchParams,
+  ledger: LedgerReader,
+): Answer | Promise<Answer> | null {
   const [topic, ...rest] = path;
   if (topic === "explain") return explanation(rest, ledger);
   if (rest.length > 0) return null;
@@ -111,13 +115,16 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): Answer {
   return json(200, { counts, nodes: sorted.slice(0, limit), sight });
 }
 
-function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): Answer | null {
+function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): Answer | Promise<Answer> | null {
   const [first = "", second = ""] = name;
   if (kind === "node" && name.length === 1) {
     return known(ledger.explainNode(first), `node ${first}: nothing is known of it, neither now nor in the history`);
   }
   if (kind !== "pod" || name.length !== 2) return null;
-  return known(ledger.explainPod(first, second), `pod ${first}/${second}: nothing was ever decided about it`);
+  const otherwise = `pod ${first}/${second}: it is not there, and nothing was ever decided about it`;
+  return new Promise((resolve) => {
+    ledger.explainPod(first, second, (explained) => resolve(known(explained, otherwise)));
+  });
 }
 
 function known(explained: object | null, otherwise: string): Answer {

@@ -8,6 +8,7 @@ import { BoundedMap } from "../runtime/bounded-map.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { Pods } from "./pods.ts";
+import { isNodeRequest, NodeRequests, outcomeOf } from "./requests.ts";
 
 /** Asks remembered until their outcome is told. */
 const ASKS_MAX = 20_000;
@@ -24,8 +25,10 @@ export interface NodeFacts {
   observed: ObservedNode | null;
   judged: Pick<
     BodyOf<"judged.node">,
-    "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "zone" | "counted"
+    "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "evictionFromAt" | "zone" | "counted"
   > | null;
+  /** What was last requested for it. */
+  readonly requests: NodeRequests;
   /** Whether an Event told that this node was found silent, since it was last seen ready. */
   silenceTold: boolean;
   /** Whether an Event told that its pods are being deleted, since it was last not to be drained (direct mode). */
@@ -58,12 +61,16 @@ export class Facts {
     "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, toldAt: at }),
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
+      this.#request(message);
       // One for no condition only takes a verdict back: what comes of it is no news about the node.
       if (message.body.conditions.length > 0) this.#remember(message, message.body.node);
     },
-    "asked.taint": (message) => this.#remember(message, message.body.node),
+    "asked.taint": (message) => {
+      this.#request(message);
+      this.#remember(message, message.body.node);
+    },
     "asked.eviction": (message) => {
-      this.pods.touch(message.body.uid, { asked: message.body, toldAt: message.at });
+      this.pods.touch(message.body.uid, { asked: message.body, askedAt: message.at, toldAt: message.at });
       this.#remember(message, message.body.node);
     },
     "done.write": (message) => this.#settle(message),
@@ -77,6 +84,12 @@ export class Facts {
   /** Follows one message. */
   apply(message: AnyMessage): void {
     dispatch(this.#follow, message);
+  }
+
+  /** Takes a node's whole state, of which `apply` keeps little, to learn which requests about it show. */
+  show(node: ObservedNode): void {
+    const known = this.nodes.get(node.node);
+    if (known?.uid === node.uid) known.requests.see(node);
   }
 
   /** Notes that Events told of a node's silence or its drain. */
@@ -115,9 +128,11 @@ export class Facts {
       if (node.judged !== null) this.readiness[node.judged.readiness]--;
       this.readiness[body.readiness]++;
     }
-    const { readiness, ready, since, heartbeatAt, eviction, zone, counted } = body;
-    node.judged = { readiness, ready, since, heartbeatAt, eviction, zone, counted };
+    const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
+    node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted };
     if (eviction === "unmarked") node.drainTold = false;
+    if (eviction !== "toBeEvicted") node.requests.endTurn();
+    if (readiness !== "unknown") node.requests.endVerdict();
   }
 
   #judgePod({ at, body }: Message<"judged.pod">): void {
@@ -127,22 +142,33 @@ export class Facts {
     }
     const asked = this.pods.get(body.uid)?.asked;
     const isOverruled = body.sentence === "deadline" && asked && asked.deadlineAt !== body.deadlineAt;
-    const anew = isOverruled ? { asked: null, outcome: null } : {};
+    const anew = isOverruled ? { asked: null, askedAt: null, outcome: null, last: null } : {};
     this.pods.touch(body.uid, { judged: body, toldAt: at, ...anew });
   }
 
-  #settle({ at, cause, body }: Message<"done.write">): void {
+  #settle(message: Message<"done.write">): void {
+    const { at, cause, body } = message;
     if (body.ask === "asked.eviction") this.#settlePod(body, at);
+    const node = body.kind === "Node" ? this.nodes.get(body.name) : undefined;
+    if (node?.uid === body.uid) node.requests.settle(message);
     if (cause !== null && !body.retrying) this.#asks.delete(cause);
   }
 
-  #settlePod({ uid, outcome }: BodyOf<"done.write">, toldAt: number): void {
+  #settlePod(body: BodyOf<"done.write">, toldAt: number): void {
+    const { uid, outcome, namespace, name, node } = body;
     const known = this.pods.get(uid);
     const isGone = outcome === "ok" || outcome === "gone";
+    const news = { outcome, toldAt, last: { ...outcomeOf(toldAt, body), namespace, name, node } };
     if (known?.order === "done") this.pods.touch(uid, { toldAt });
-    else if (isGone) this.pods.touch(uid, { order: "done", outcome, toldAt });
-    else if (wasOrdered(outcome)) this.pods.touch(uid, { order: "sent", outcome, toldAt });
-    else if (known !== undefined) this.pods.touch(uid, { outcome, toldAt });
+    else if (isGone) this.pods.touch(uid, { order: "done", ...news });
+    else if (wasOrdered(outcome)) this.pods.touch(uid, { order: "sent", ...news });
+    else if (known !== undefined) this.pods.touch(uid, news);
+  }
+
+  #request(message: AnyMessage): void {
+    if (!isNodeRequest(message)) return;
+    const node = this.nodes.get(message.body.node);
+    if (node?.uid === message.body.uid) node.requests.request(message);
   }
 
   #remember(message: AnyMessage, node: string): void {
@@ -162,7 +188,8 @@ export class Facts {
     const known = this.nodes.get(name);
     if (known?.uid === uid) return known;
     if (known !== undefined) this.#forget({ node: name, uid: known.uid });
-    const node = { name, uid, observed: null, judged: null, silenceTold: false, drainTold: false };
+    const told = { silenceTold: false, drainTold: false };
+    const node = { name, uid, observed: null, judged: null, requests: new NodeRequests(), ...told };
     this.nodes.set(name, node);
     return node;
   }

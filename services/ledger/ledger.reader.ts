@@ -7,9 +7,12 @@ import type { ClusterSight } from "../runtime/cluster-sight.ts";
 import { MinHeap } from "../runtime/heap.ts";
 import { zoneTitleOf } from "../runtime/zone-key.ts";
 import type { Census } from "./census.ts";
-import { explainNode, explainPod, type Grounds } from "./explain.policy.ts";
+import type { Grounds } from "./explain.grounds.ts";
+import { explainNode, explainPod } from "./explain.policy.ts";
+import { isSpoken, placeOf } from "./explain.turn.policy.ts";
 import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
+import type { LivePods } from "./live-pods.ts";
 import type { PodFacts } from "./pods.ts";
 
 /** An empty zone that has been silent for this long is not shown any more; a zone that exists speaks every second. */
@@ -21,13 +24,23 @@ export interface Sources {
   readonly history: History;
   readonly sight: ClusterSight;
   readonly census: Pick<Census, "ignorance">;
+  readonly livePods: Pick<LivePods, "read">;
   readonly clock: Clock;
   readonly profile: Profile;
   readonly onDecision: (tell: (decision: Decision) => void) => Stop;
 }
 
 /** Read access to a ledger's state. */
-export function ledgerReader({ facts, history, sight, census, clock, profile, onDecision }: Sources): LedgerReader {
+export function ledgerReader({
+  facts,
+  history,
+  sight,
+  census,
+  livePods,
+  clock,
+  profile,
+  onDecision,
+}: Sources): LedgerReader {
   const grounds = (): Grounds => ({
     facts,
     history,
@@ -44,11 +57,12 @@ export function ledgerReader({ facts, history, sight, census, clock, profile, on
       pendingEvictions: facts.pods.pendingCount,
       sight: sight.report(clock.monotonicMs()),
     }),
-    nodes: () => nodesOf(facts),
+    nodes: () => nodesOf(facts, clock.wallMs()),
     pendingEvictions: (limit) => soonest(facts, limit),
     decisions: (limit) => history.latest(limit),
     explainNode: (name) => explainNode(name, grounds()),
-    explainPod: (namespace, name) => explainPod(namespace, name, grounds()),
+    explainPod: (namespace, name, done) =>
+      livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, grounds()))),
     onDecision,
   };
 }
@@ -62,12 +76,19 @@ function zonesOf(facts: Facts, nowMs: number): ZoneReport[] {
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
 
-function nodesOf(facts: Facts): NodeReport[] {
+function nodesOf(facts: Facts, now: number): NodeReport[] {
   const reports: NodeReport[] = [];
   for (const { name, observed, judged } of facts.nodes.values()) {
     if (observed === null || judged === null) continue;
-    const { readiness, ready, since, heartbeatAt, eviction, zone } = judged;
-    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, zone });
+    const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone } = judged;
+    const queue = facts.zones.get(zone);
+    const place =
+      eviction === "toBeEvicted" && queue !== undefined && isSpoken(queue, now) ? placeOf(name, queue) : null;
+    const ahead = {
+      ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
+      ...(place === null ? {} : { queuePlace: place }),
+    };
+    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone });
   }
   return reports;
 }

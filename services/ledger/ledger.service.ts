@@ -20,6 +20,7 @@ import { lastStateOf } from "./last-state.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
 import { ledgerReader, VANISHED_MS } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
+import { LivePods } from "./live-pods.ts";
 import { RecalledPods } from "./recalled-pods.ts";
 import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
@@ -94,6 +95,7 @@ class RunningLedger {
       history: this.#history,
       sight: this.#sight,
       census: this.#census,
+      livePods: new LivePods(io),
       clock: io.clock,
       profile: io.profile,
       onDecision: (tell) => {
@@ -151,6 +153,7 @@ class RunningLedger {
     if (message.type === "observed.node") {
       this.#recalled.see(message.body);
       this.#facts.apply({ ...message, body: this.#census.take(message.body) });
+      this.#facts.show(message.body);
       return;
     }
     if (message.type === "observed.gone") {
@@ -250,7 +253,7 @@ class RunningLedger {
   #sweep(): void {
     const { clock } = this.#io;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
-    this.#facts.pods.forgetMoot(wallMs);
+    this.#facts.pods.forgetMoot(wallMs, (node) => this.#facts.nodes.get(node)?.judged?.readiness === "unknown");
     this.#facts.forgetStrangers((node) => this.#census.ignorance(node, nowMs) === null);
     if (!this.#census.isWhole(nowMs)) return;
     for (const zone of this.#facts.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);

@@ -2,6 +2,7 @@
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
+import type { RequestOutcome } from "./requests.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
 const PODS_MAX = 100_000;
@@ -16,11 +17,22 @@ export interface PodFacts {
   order: "none" | "sent" | "done";
   /** What came of the last try to delete it; null before the first. A pod that is gone stays as it went. */
   outcome: Outcome | null;
+  /** When its deletion was last requested, on the asker's wall clock; null before. */
+  askedAt: number | null;
+  /** What came of the last try, and of which pod; null before the first. A pod that is gone keeps how it went. */
+  last: (RequestOutcome & { readonly namespace: string; readonly name: string; readonly node: string }) | null;
   /** When it was last mentioned, on the teller's wall clock. */
   toldAt: number;
 }
 
-const UNKNOWN: Omit<PodFacts, "toldAt"> = { judged: null, asked: null, order: "none", outcome: null };
+const UNKNOWN: Omit<PodFacts, "toldAt"> = {
+  judged: null,
+  asked: null,
+  order: "none",
+  outcome: null,
+  askedAt: null,
+  last: null,
+};
 
 /** Pods by uid. */
 export class Pods {
@@ -40,7 +52,7 @@ export class Pods {
   named(namespace: string, name: string): PodFacts | undefined {
     let found: PodFacts | undefined;
     for (const pod of this.#pods.values()) {
-      const named = pod.judged ?? pod.asked;
+      const named = targetOf(pod);
       if (named?.name === name && named.namespace === namespace) found = pod;
     }
     return found;
@@ -68,14 +80,29 @@ export class Pods {
     this.#pods.delete(uid);
   }
 
-  /** Forgets the pods that nobody has spoken of long after their time; `nowMs` is the wall clock's. */
-  forgetMoot(nowMs: number): void {
-    for (const [uid, pod] of this.#pods.entries()) if (lastTimeOf(pod) + MOOT_MS < nowMs) this.drop(uid);
+  /**
+   * Forgets the pods that nobody has spoken of long after their time; `nowMs` is the wall clock's. One that was deleted
+   * stays terminating for as long as its node is silent: nobody else ends its containers.
+   */
+  forgetMoot(nowMs: number, isSilent: (node: string) => boolean): void {
+    for (const [uid, pod] of this.#pods.entries()) {
+      const isKept = pod.order === "done" && pod.outcome !== "gone" && isSilent(targetOf(pod)?.node ?? "");
+      if (!isKept && lastTimeOf(pod) + MOOT_MS < nowMs) this.drop(uid);
+    }
   }
 
   #count(pod: PodFacts, by: number): void {
     if (isPending(pod)) this.#pending += by;
   }
+}
+
+/** The pod's name and node, by whatever named it last. */
+export function targetOf({ judged, asked, last }: PodFacts): {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+} | null {
+  return judged ?? asked ?? last;
 }
 
 function isPending(pod: PodFacts): boolean {

@@ -81,16 +81,15 @@ function nodeText(body: BodyOf<"judged.node">, known: NodeFacts | undefined): st
 function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">): string {
   switch (readiness) {
     case "unknown": {
-      const silence =
-        heartbeatAt === null ? "no sign of life had been heard" : `silent for ${spanText(since - heartbeatAt)}`;
-      return `judged unknown: ${silence}`;
+      // A process that began after the node fell silent has heard no heartbeat of it; others may have.
+      return heartbeatAt === null ? "judged unknown" : `judged unknown: silent for ${spanText(since - heartbeatAt)}`;
     }
     case "notReady":
-      return "judged not ready: its kubelet says so";
+      return "judged not ready: its kubelet reports Ready=False";
     case "ready":
-      return "judged ready: its kubelet says so and its heart beats";
+      return "judged ready: its kubelet reports Ready=True and renews its lease";
     case "starting":
-      return "judged starting: it has not told its status yet";
+      return "judged starting: its kubelet has not posted its status yet";
   }
 }
 

@@ -31,13 +31,13 @@ export const nodeWriterService: Service = (io) => {
       if (foreign === null) tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report);
       else refuse(ask, foreign, report);
     },
-    told: (ask, result, { retrying, latencyMs }) => {
+    told: (ask, result, timing) => {
       if (wasTold(ask, result)) return;
       const { type, id } = ask;
       const { node, uid } = ask.body;
       const { outcome, change, detail, resourceVersion } = result;
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
-      bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
   const subscriptions = new Map<number, Stop[]>();

@@ -8,6 +8,7 @@ import type { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import type { ShardView } from "../runtime/shard-view.ts";
 import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
+import { type DrainFrom, drainFrom } from "./drain.policy.ts";
 import { directEvictionEvent, directEvictionFromMs, readinessEvent, taintEvictionEvent } from "./eviction.policy.ts";
 import { AskBook, type AskNoun } from "./node.asks.ts";
 import type { NodeCounters } from "./node.counters.ts";
@@ -53,6 +54,8 @@ export class NodeActor {
   #verdict: "asked" | "taken back" | null = null;
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports something else. */
   #bound: BoundPods | null = null;
+  /** The earliest instant of a drain as it is published. */
+  #drainFrom: DrainFrom = {};
   /** The judgement told last. */
   #judgement = "";
   /** Null while nothing is asked for. */
@@ -174,8 +177,8 @@ export class NodeActor {
   }
 
   #silentFromMs(): number {
-    const graceMs = graceMsOf(this.#node, this.#around.io.profile);
-    return silentFromMs(this.#signs.lastMs, this.#around.view.sight.since, graceMs);
+    const { view, io } = this.#around;
+    return silentFromMs(this.#signs.lastMs, view.sight.since, graceMsOf(this.#node, io.profile));
   }
 
   #armGrace(): void {
@@ -219,7 +222,9 @@ export class NodeActor {
       : taintEvictionEvent(this.#node, state.readiness);
     this.#state = event === null ? state : stepNode(state, event);
     if (state.readiness !== before.readiness) this.#since = this.#around.io.clock.wallMs();
-    return isOverdue ? null : fromMs;
+    const dueMs = isOverdue ? null : fromMs;
+    this.#drainFrom = drainFrom(this.#drainFrom, dueMs, nowMs, this.#around.io.clock.wallMs());
+    return dueMs;
   }
 
   #directEvictionFromMs({ readiness, eviction }: NodeState): number | null {
@@ -248,12 +253,12 @@ export class NodeActor {
     const ready = this.#isSilent ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
     const { zone } = this;
     const counted = isCounted(labels);
-    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone}`;
+    const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${this.#drainFrom.evictionFromAt}`;
     if (judgement === this.#judgement) return;
     this.#judgement = judgement;
     const { bus, clock } = this.#around.io;
     const heartbeatAt = this.#signs.isStatusKnown ? clock.wallMs() - (clock.monotonicMs() - this.#signs.lastMs) : null;
-    const where = { node, uid, resourceVersion, zone, counted };
+    const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }
 

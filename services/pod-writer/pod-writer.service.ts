@@ -28,12 +28,12 @@ export const podWriterService: Service = (io) => {
       if (foreign === null) tryPodAsk(around, ask, history, report);
       else refuse(ask, foreign, report);
     },
-    told: ({ type, id, body: { namespace, name, uid, node } }, result, { retrying, latencyMs }) => {
+    told: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
       const { outcome, change, detail, resourceVersion } = result;
       const isRehearsed = outcome === "shadowed";
       if (isRehearsed && !rehearsals.isNews(`${type}/${uid}`, change, clock.monotonicMs())) return;
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
-      bus.publish("done.write", { ...target, outcome, retrying, latencyMs, change, detail, resourceVersion }, id);
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
   const subscriptions = new Map<number, Stop[]>();

@@ -36,6 +36,15 @@ export interface TryHistory {
   readonly failingSinceMs: number | null;
 }
 
+/** When a try ended and when the next one comes. */
+export interface TryTiming {
+  /** From the ask's arrival to the end of this try. */
+  readonly latencyMs: number;
+  readonly retrying: boolean;
+  /** When it is tried again, in epoch milliseconds on the wall clock; absent when it is not. */
+  readonly retryAt?: number;
+}
+
 /** What the jobs need. */
 export interface WriteJobsOptions<A> {
   readonly clock: Clock;
@@ -54,7 +63,7 @@ export interface WriteJobsOptions<A> {
    */
   readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
   /** Told of the end of every try. */
-  readonly told: (ask: A, result: TryResult, timing: { retrying: boolean; latencyMs: number }) => void;
+  readonly told: (ask: A, result: TryResult, timing: TryTiming) => void;
 }
 
 interface Job<A> {
@@ -130,7 +139,7 @@ export class WriteJobs<A> {
     job.timer = null;
     const report = (result: TryResult): void => {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
-      else this.#tell(job, result, false);
+      else this.#tell(job, result, null);
     };
     this.#options.attempt(job.ask, job.history, report, () => job.next ?? job.ask);
   }
@@ -141,7 +150,7 @@ export class WriteJobs<A> {
     const history = historyAfter(job.history, result, clock.monotonicMs());
     const pauseMs = this.#retryPauseMs(job, history, result);
     job.isTrying = false;
-    this.#tell(job, result, pauseMs !== null && next === null);
+    this.#tell(job, result, next === null ? pauseMs : null);
     job.history = pauseMs === null ? UNTRIED : history;
     if (next !== null) {
       job.next = null;
@@ -155,12 +164,14 @@ export class WriteJobs<A> {
     job.timer = clock.after(pauseMs ?? 0, () => this.#try(key, job));
   }
 
-  #tell({ ask, askedMs }: Job<A>, result: TryResult, retrying: boolean): void {
+  #tell({ ask, askedMs }: Job<A>, result: TryResult, pauseMs: number | null): void {
     const { clock, told } = this.#options;
     // An API server quotes whole objects in its refusals, and a message holds only so much.
     const change = result.change.slice(0, TEXT_CHARACTERS_MAX);
     const detail = result.detail.slice(0, TEXT_CHARACTERS_MAX);
-    told(ask, { ...result, change, detail }, { retrying, latencyMs: clock.monotonicMs() - askedMs });
+    const latencyMs = clock.monotonicMs() - askedMs;
+    const next = pauseMs === null ? {} : { retryAt: clock.wallMs() + pauseMs };
+    told(ask, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
   }
 
   /** Whether the ask that came meanwhile was carried out with the one that was tried. */

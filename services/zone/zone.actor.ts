@@ -1,4 +1,5 @@
 /** One zone at work: its state, its bucket and its queue. What they mean is decided in policy and machine. */
+import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import { pauseMs, Repetition } from "../runtime/repetition.ts";
@@ -273,6 +274,8 @@ export class ZoneActor {
 
   #announce(again: boolean, cause: string | null): void {
     if (this.#bucket === null || this.#zone === null) return;
+    const now = this.#options.io.clock.monotonicMs();
+    const queue = this.#queue.size === 0 ? {} : { queue: this.#queue.first(QUEUE_PUBLISHED_MAX, now) };
     const told = {
       zone: this.#options.zone,
       state: announcedState(this.#life),
@@ -280,13 +283,14 @@ export class ZoneActor {
       ...this.#zone.count,
       taintsPerSecond: this.#bucket.perSecond,
       queueLength: this.#queue.size,
+      ...queue,
       halted: this.#life === "Halted",
     };
     const announced = JSON.stringify(told);
     if (!again && announced === this.#announced) return;
     this.#announced = announced;
     this.#isToldEmpty = this.#zone.members.size === 0;
-    const tokens = tokensAt(this.#bucket, this.#options.io.clock.monotonicMs());
+    const tokens = tokensAt(this.#bucket, now);
     this.#options.io.bus.publish("judged.zone", { ...told, tokens }, cause);
   }
 }

@@ -52,6 +52,14 @@ export class ZoneQueue {
     return earliest;
   }
 
+  /** The first nodes, at most `max`, in the order of their turns; those that are delayed come last. */
+  first(max: number, now: number): string[] {
+    const waiting = [...this.#waiting.values()];
+    const delayed = waiting.filter(({ notBefore }) => notBefore > now).sort((a, b) => a.notBefore - b.notBefore);
+    const served = [...waiting.filter(({ notBefore }) => notBefore <= now), ...delayed];
+    return served.slice(0, max).map(({ node }) => node);
+  }
+
   /** Notes that a turn was granted and led to this ask, if to any; there may be another one at `againAt`. */
   granted(node: string, ask: string | null, againAt: number): void {
     const waiting = this.#waiting.get(node);

@@ -79,7 +79,7 @@ describeWithChromium("the dashboard in a browser", () => {
     await ask("<b>n-1");
     await shows("explanation", /Node <b>n-1 is unknown since[\s\S]*judged unknown: silent for/);
     await ask("default/other");
-    await shows("explanation", /pod default\/other: nothing was ever decided about it/);
+    await shows("explanation", /pod default\/other: it is not there, and nothing was ever decided about it/, clock);
   });
 
   test("says that nobody answers when the process is gone", async () => {

@@ -76,7 +76,7 @@ function askAll(reader: LedgerReader | null): void {
   if (reader === null) return;
   JSON.stringify([reader.overview(), reader.pendingEvictions(ANSWERS_MAX), reader.decisions(ANSWERS_MAX)]);
   for (const { name } of reader.nodes()) reader.explainNode(name);
-  for (const { namespace, name } of reader.pendingEvictions(ANSWERS_MAX)) reader.explainPod(namespace, name);
+  for (const { namespace, name } of reader.pendingEvictions(ANSWERS_MAX)) reader.explainPod(namespace, name, () => {});
 }
 
 /** How many true messages are remembered to be spoiled. */

@@ -1,7 +1,6 @@
 /** Explanations: a whole story told through the bus, and what the ledger then answers in plain words. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Profile } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
@@ -10,27 +9,22 @@ import {
   askedTaint,
   doneNode,
   donePod,
+  explainedPod,
   judgedNode,
   judgedPod,
   judgedZone,
   type LedgerWorld,
   ledgerWorld,
-  pulse,
-  SHARDS,
+  livePod,
+  podSentences,
+  seePulses,
   UNREACHABLE,
-  WEB,
 } from "./ledger-world.ts";
 
 function seeingWorld(): LedgerWorld {
   const world = ledgerWorld();
-  feelPulses(world);
+  seePulses(world);
   return world;
-}
-
-function feelPulses({ clock, tell }: LedgerWorld): void {
-  const watch = { synced: true, since: clock.wallMs() };
-  for (const shard of SHARDS)
-    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
 }
 
 /** The node falls silent, waits for its turn, is tainted, and its pod is given a deadline. */
@@ -41,14 +35,14 @@ function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt:
   tell("observed.node", observedNode("n-1"), null);
   tell("judged.node", judgedNode("n-1", { heartbeatAt }), null);
   clock.advance(50_000);
-  feelPulses(world);
+  seePulses(world);
   const gone = { readiness: "unknown", ready: "Unknown", since: clock.wallMs(), heartbeatAt } as const;
   const judged = tell("judged.node", judgedNode("n-1", { ...gone, eviction: "toBeEvicted" }), null);
   const condition = tell("asked.condition", askedCondition("n-1"), judged);
   tell("done.write", doneNode("asked.condition", "n-1", { change: "Ready=Unknown", resourceVersion: "2" }), condition);
   tell("judged.zone", judgedZone({ notReady: 1, queueLength: 1, tokens: 0.4 }), judged);
   clock.advance(6000);
-  feelPulses(world);
+  seePulses(world);
   const turn = tell("asked.taint", askedTaint("n-1"), judged);
   tell(
     "done.write",
@@ -64,14 +58,17 @@ function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt:
 }
 
 const sentencesOf = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
-const podSentence = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences[0];
+/** What a pod's metadata shows whose deletion was accepted 5:56 after the world began. */
+const TERMINATING = { deletionTimestamp: "2026-01-01T00:06:26Z", deletionGracePeriodSeconds: 30 };
+
+const podTimeline = (world: LedgerWorld) => explainedPod(world)?.timeline.map(({ text }) => text);
 
 describe("a node that fell silent", () => {
   test("is explained by its silence, its taint and its zone", () => {
     const world = seeingWorld();
     silenceStory(world);
     expect(sentencesOf(world)).toEqual([
-      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last sign of life came at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
+      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last heartbeat came at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
       "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:56Z.",
       "Its zone a is Normal: 1 of 10 nodes not ready, 1 node in the queue.",
     ]);
@@ -118,17 +115,17 @@ describe("a node that fell silent", () => {
   const waiting = (zone: Partial<BodyOf<"judged.zone">>) => {
     const world = seeingWorld();
     world.tell("judged.zone", judgedZone(zone), null);
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
     world.tell("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
     return sentencesOf(world);
   };
 
   test("that waits for its turn is told how long the limiter makes it wait", () => {
-    expect(waiting({ queueLength: 4, tokens: 0.5 })).toContain(
-      "It waits for its turn with 3 others, at one node every 10 s; the next turn comes in about 5 s.",
+    expect(waiting({ queueLength: 4, tokens: 0.5, queue: ["n-7", "n-8", "n-1", "n-9"] })).toContain(
+      "It is number 3 of 4 in the queue, at one node every 10 s: its turn comes at 2026-01-01T00:00:25Z at the earliest, in 25 s.",
     );
-    expect(waiting({ queueLength: 1, tokens: 0 })).toContain(
-      "It waits for its turn alone, at one node every 10 s; the next turn comes in about 10 s.",
+    expect(waiting({ queueLength: 40, tokens: 0, queue: ["n-7", "n-8"] })).toContain(
+      "It is behind the first 2 of 40 in the queue, at one node every 10 s: its turn comes after 2026-01-01T00:00:20Z, in 20 s.",
     );
   });
 
@@ -140,7 +137,7 @@ describe("a node that fell silent", () => {
 
   test("is told that the all-zones rule holds it back", () => {
     expect(waiting({ state: "FullDisruption", halted: true, taintsPerSecond: 0, notReady: 10 })).toContain(
-      "It is not tainted, because every zone is disrupted: that looks like our own fault, not theirs.",
+      "It waits, and no turn comes, because every zone is disrupted: that looks like our own fault, not theirs.",
     );
   });
 
@@ -155,9 +152,12 @@ describe("a node that fell silent", () => {
 describe("a node", () => {
   test.each<[Partial<BodyOf<"judged.node">>, string]>([
     [{ readiness: "ready" }, "Node n-1 is ready since 1970-01-01T00:00:00Z"],
-    [{ readiness: "notReady", ready: "False" }, "its kubelet reports so."],
-    [{ readiness: "starting", ready: null }, "it has not told its status, for which it has 60 s."],
-    [{ readiness: "unknown", heartbeatAt: null }, "no sign of life had been heard when it was judged."],
+    [{ readiness: "notReady", ready: "False" }, "its kubelet reports Ready=False."],
+    [
+      { readiness: "starting", ready: null },
+      "its kubelet has not posted a Ready condition. Until it does, 60 s without a heartbeat are tolerated.",
+    ],
+    [{ readiness: "unknown", heartbeatAt: null }, ", and its last heartbeat is not known."],
   ])("judged %o is explained", (judged, text) => {
     const world = seeingWorld();
     world.tell("observed.node", observedNode("n-1"), null);
@@ -186,9 +186,10 @@ describe("a pod", () => {
     const world = seeingWorld();
     silenceStory(world);
     world.clock.advance(100_000);
-    expect(podSentence(world)).toBe(
-      "Pod default/web is to be deleted at 2026-01-01T00:05:56Z, in 3 min: its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it tolerates for 300 s.",
-    );
+    expect(podSentences(world).slice(0, 2)).toEqual([
+      "Pod default/web is due to be deleted at 2026-01-01T00:05:56Z, in 3 min.",
+      "Its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it tolerates for 300 s.",
+    ]);
   });
 
   test("is led back, through the API server, to the heartbeat that was missed", () => {
@@ -197,7 +198,7 @@ describe("a pod", () => {
     world.clock.advance(300_000);
     const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), tainted);
     world.tell("done.write", donePod("asked.eviction", { change: "deleted" }), ask);
-    expect(world.ledger.reader.explainPod("default", "web")?.timeline.map(({ text }) => text)).toEqual([
+    expect(podTimeline(world)).toEqual([
       "judged unknown: silent for 50 s; waits for its turn in zone a",
       "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
       "written after 12 ms: taints: +unreachable:NoExecute",
@@ -206,15 +207,23 @@ describe("a pod", () => {
       "asked to be deleted, due 2026-01-01T00:05:56Z: by node.kubernetes.io/unreachable:NoExecute",
       "written after 12 ms: deleted",
     ]);
-    expect(podSentence(world)).toBe("Pod default/web was deleted; its grace period decides when it is gone.");
+    world.kube.pods.set("default/web", livePod({ metadata: TERMINATING }));
+    world.clock.advance(1000);
+    expect(podSentences(world).slice(0, 3)).toEqual([
+      "Pod default/web has been terminating since 2026-01-01T00:05:56Z (1 s).",
+      "Vigil deleted it at 2026-01-01T00:05:56Z.",
+      "Its node n-1 is silent, so nobody finishes it.",
+    ]);
   });
 
   test("that must go at once is told which taint it does not tolerate", () => {
     const world = seeingWorld();
     world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: null, tolerationSeconds: null }), null);
-    expect(podSentence(world)).toBe(
-      "Pod default/web is to be deleted at once: its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it does not tolerate.",
-    );
+    expect(podSentences(world)).toEqual([
+      "Pod default/web is due to be deleted at once.",
+      "Its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it does not tolerate.",
+      "Its deletion has not been requested yet.",
+    ]);
   });
 
   test("whose deletion the API refuses shows the refusal, and that it is overdue", () => {
@@ -225,12 +234,18 @@ describe("a pod", () => {
     const refusal = {
       outcome: "denied",
       retrying: true,
+      retryAt: world.clock.wallMs() + 3000,
       detail: 'admission webhook "guard" denied the request',
     } as const;
     world.tell("done.write", donePod("asked.eviction", refusal), ask);
-    expect(podSentence(world)).toContain("5 s ago");
-    expect(podSentence(world)).toContain("the API server has not carried out the order yet");
-    expect(world.ledger.reader.explainPod("default", "web")?.timeline.at(-1)?.text).toBe(
+    expect(podSentences(world)).toEqual(
+      expect.arrayContaining([
+        "Pod default/web was due to be deleted at 2026-01-01T00:05:56Z, 5 s ago.",
+        'The API server denied its deletion at 2026-01-01T00:06:01Z: admission webhook "guard" denied the request.',
+        "The next try comes at 2026-01-01T00:06:04Z.",
+      ]),
+    );
+    expect(podTimeline(world)?.at(-1)).toBe(
       'the API server refused: deleted (admission webhook "guard" denied the request); will be tried again',
     );
   });
@@ -239,48 +254,12 @@ describe("a pod", () => {
     const world = seeingWorld();
     silenceStory(world);
     world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }), null);
-    expect(podSentence(world)).toBe("Nothing asks pod default/web to go.");
-  });
-
-  describe("on a node that waits for its turn", () => {
-    function waitingPod(profile: Partial<Profile> = {}): LedgerWorld {
-      const world = ledgerWorld({ profile });
-      feelPulses(world);
-      const unknown = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
-      world.tell("judged.zone", judgedZone({ notReady: 4, queueLength: 4, tokens: 0.5 }), null);
-      world.tell("observed.node", observedNode("n-1"), null);
-      world.tell("judged.node", judgedNode("n-1", unknown), null);
-      world.tell("asked.unready", WEB, null);
-      return world;
-    }
-    const sentencesOfPod = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences;
-
-    test("is told that, how long it takes, and what then follows", () => {
-      expect(sentencesOfPod(waitingPod())).toEqual([
-        "Nothing asks pod default/web to go yet: node n-1, on which it was last told of, waits for its turn in zone a.",
-        expect.stringMatching(/^Node n-1 is unknown since /),
-        "It carries no NoExecute taint.",
-        "Its zone a is Normal: 4 of 10 nodes not ready, 4 nodes in the queue.",
-        "It waits for its turn with 3 others, at one node every 10 s; the next turn comes in about 5 s.",
-        "When its turn comes, it is tainted node.kubernetes.io/unreachable:NoExecute, and each of its pods stays as long as it tolerates that.",
-      ]);
-    });
-
-    test("to be drained, not tainted, is told so", () => {
-      expect(sentencesOfPod(waitingPod({ evictionMode: "direct" }))?.at(-1)).toBe(
-        "When its turn comes, its pods are deleted.",
-      );
-    });
-
-    test("is not said to be there once it was found gone", () => {
-      const world = waitingPod();
-      world.tell("done.write", donePod("asked.unready", { outcome: "gone" }), null);
-      expect(sentencesOfPod(world)).toEqual(["Nothing asks pod default/web to go."]);
-    });
+    world.tell("observed.node", observedNode("n-1"), null);
+    expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
   test("nobody ever decided about is not made up", () => {
-    expect(seeingWorld().ledger.reader.explainPod("default", "other")).toBeNull();
+    expect(explainedPod(seeingWorld(), "other")).toBeNull();
   });
 
   test("that was saved by a second look shows it", () => {
@@ -288,8 +267,6 @@ describe("a pod", () => {
     const { deadlineAt } = silenceStory(world);
     const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), null);
     world.tell("done.write", donePod("asked.eviction", { outcome: "refused", detail: "n-1 is ready again" }), ask);
-    expect(world.ledger.reader.explainPod("default", "web")?.timeline.at(-1)?.text).toBe(
-      "held back after a second look: deleted (n-1 is ready again)",
-    );
+    expect(podTimeline(world)?.at(-1)).toBe("held back after a second look: deleted (n-1 is ready again)");
   });
 });

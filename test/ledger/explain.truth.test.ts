@@ -5,21 +5,23 @@ import { observedNode } from "../support/observed-objects.ts";
 import {
   askedEviction,
   donePod,
+  explainedPod,
   judgedNode,
   judgedPod,
   judgedZone,
   type LedgerWorld,
   ledgerWorld,
+  podSentences,
   remembering,
+  seePulses,
   UNREACHABLE,
   WEB,
 } from "./ledger-world.ts";
 
 const START_AT = Date.UTC(2026, 0, 1);
 const DEADLINE_AT = START_AT + 300_000;
-const UNTOLERATED = "its node n-1 carries node.kubernetes.io/unreachable:NoExecute";
+const CARRIES = "Its node n-1 carries node.kubernetes.io/unreachable:NoExecute";
 
-const podSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences ?? [];
 const nodeSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
 const timeline = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.timeline ?? [];
 const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
@@ -38,7 +40,9 @@ describe("a pod", () => {
   test("whose deletion was only rehearsed is not said to be on its way out, and waits no more", () => {
     const world = askedWorld("shadowed");
     expect(podSentences(world)).toEqual([
-      `Pod default/web would have been deleted at 2026-01-01T00:05:00Z, but nothing is written in shadow: ${UNTOLERATED}, which it tolerates for 300 s.`,
+      "Pod default/web was due to be deleted at 2026-01-01T00:05:00Z, 5 s ago.",
+      `${CARRIES}, which it tolerates for 300 s.`,
+      "Its deletion would have been written at 2026-01-01T00:05:05Z, and in shadow nothing is.",
     ]);
     expect(waiting(world)).toEqual([]);
   });
@@ -48,25 +52,34 @@ describe("a pod", () => {
     world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: START_AT, tolerationSeconds: null }), null);
     world.clock.advance(60_000);
     world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT + 60_000 }), null);
-    expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due at 2026-01-01T00:00:00Z, 60 s ago: /);
+    expect(podSentences(world)[0]).toBe("Pod default/web was due to be deleted at 2026-01-01T00:00:00Z, 60 s ago.");
   });
 
   test("whose deletion was held back is not said to be on its way out", () => {
-    expect(podSentences(askedWorld("refused"))[0]).toMatch(/; its deletion was held back after a second look\.$/);
+    expect(podSentences(askedWorld("refused"))).toContain(
+      "A live read held its deletion back at 2026-01-01T00:05:05Z: no reason was given.",
+    );
   });
 
   test("that was gone already is not said to have been deleted", () => {
-    expect(podSentences(askedWorld("gone"))).toEqual(["Pod default/web was gone before it could be deleted."]);
+    const world = askedWorld("gone");
+    world.kube.pods.clear();
+    expect(podSentences(world)).toEqual(["Pod default/web is not there any more."]);
   });
 
   test("that was deleted stays so when its deletion is asked for again and there is nothing left to delete", () => {
-    expect(podSentences(askedWorld("ok", "gone"))[0]).toMatch(/^Pod default\/web was deleted;/);
+    const world = askedWorld("ok", "gone");
+    world.kube.pods.clear();
+    expect(podSentences(world)).toEqual([
+      "Pod default/web is not there any more.",
+      "Vigil deleted it at 2026-01-01T00:05:05Z.",
+    ]);
   });
 
   test("that got a later deadline is not said to be due at the one before", () => {
     const world = askedWorld("refused");
     world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 60_000, tolerationSeconds: 360 }), null);
-    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is to be deleted at 2026-01-01T00:06:00Z, in 55 s: /);
+    expect(podSentences(world)[0]).toBe("Pod default/web is due to be deleted at 2026-01-01T00:06:00Z, in 55 s.");
   });
 
   test("whose countdown ran on over a swap of taints is not said to tolerate the present one for so long", () => {
@@ -76,25 +89,25 @@ describe("a pod", () => {
     const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:01:40Z" }];
     world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
     world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
-    expect(podSentences(world)[0]).toBe(
-      `Pod default/web is to be deleted at 2026-01-01T00:05:00Z, in 5 min: ${UNTOLERATED}, and its countdown of 300 s goes on that began before that, at 2026-01-01T00:00:00Z.`,
+    expect(podSentences(world)[1]).toBe(
+      `${CARRIES}, and its countdown of 300 s has run since 2026-01-01T00:00:00Z, when that taint's opposite stood there.`,
     );
     world.tell("judged.pod", judgedPod({ deadlineAt: at + 60_000, tolerationSeconds: 60 }), null);
-    expect(podSentences(world)[0]).toMatch(/unreachable:NoExecute, which it tolerates for 60 s\.$/);
+    expect(podSentences(world)[1]).toBe(`${CARRIES}, which it tolerates for 60 s.`);
   });
 
   test("of which only the ask was heard is not said to be drained when a taint asks it to go", () => {
     const world = ledgerWorld();
     world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
-    expect(podSentences(world)[0]).toContain(`: ${UNTOLERATED}; `);
+    expect(podSentences(world)[1]).toBe(`${CARRIES}, and it has been there for as long as the pod tolerates it.`);
     world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
-    expect(podSentences(world)[0]).toContain(": its node is drained; ");
+    expect(podSentences(world)[1]).toBe("Its node n-1 is drained.");
   });
 
   test("marked NotReady is not said to be on a silent node, as its kubelet may have said so itself", () => {
     const world = ledgerWorld();
     world.tell("asked.unready", WEB, null);
-    const told = world.ledger.reader.explainPod("default", "web")?.timeline.map(({ text }) => text);
+    const told = explainedPod(world)?.timeline.map(({ text }) => text);
     expect(told).toEqual(["asked to be marked NotReady: its node is not ready"]);
   });
 });
@@ -108,13 +121,13 @@ describe("a node", () => {
     const conditions = [{ ...ready, reason: "NodeStatusUnknown" }];
     world.tell("judged.node", judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: null }), null);
     expect(nodeSentences(world)[0]).toBe(
-      "Node n-1 is unknown since 2026-01-01T00:00:00Z (0 ms): no sign of life had been heard when it was judged.",
+      "Node n-1 is unknown since 2026-01-01T00:00:00Z (0 ms), and its last heartbeat is not known.",
     );
     world.tell("observed.node", observedNode("n-1", { conditions }), null);
-    expect(nodeSentences(world)[0]).toContain(": its kubelet last told its status at 2026-01-01T00:00:00Z.");
+    expect(nodeSentences(world)[0]).toContain(": its kubelet last posted its status at 2026-01-01T00:00:00Z.");
     const never = [{ ...ready, reason: "NodeStatusNeverUpdated" }];
     world.tell("observed.node", observedNode("n-1", { conditions: never }), null);
-    expect(nodeSentences(world)[0]).toContain(": its kubelet never told its status.");
+    expect(nodeSentences(world)[0]).toContain(": its kubelet never posted its status.");
   });
 
   test("judged before we listened is told at the instant of the verdict, and once however often it is told", () => {
@@ -149,13 +162,15 @@ describe("a node", () => {
     const world = ledgerWorld({ store: remembering(["judged.node", judgedNode("n-1", unknown)]) });
     expect(timeline(world)).toHaveLength(1);
     expect(nodeSentences(world)).toEqual([
-      "Node n-1 has not been told of since this ledger began: no pulse from the observer.",
+      "Node n-1 has not been observed since this ledger began: no pulse from the observer.",
     ]);
   });
 
   test("that is to be tainted while nobody is queued is not promised a turn", () => {
     const world = ledgerWorld();
+    seePulses(world);
     world.tell("judged.zone", judgedZone({ notReady: 1, queueLength: 0 }), null);
+    world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
     world.tell("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
     expect(nodeSentences(world)).toContain("It waits for its turn, and is not in its zone's queue at present.");
   });

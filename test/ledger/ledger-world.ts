@@ -1,8 +1,20 @@
 /** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
 
 import { type AnyMessage, type BodyOf, MESSAGES, type MessageType } from "../../protocols/messages.ts";
-import type { Bus, Fleet, Io, Kube, KubeObject, Transport, WriteReply, WriteRequest } from "../../protocols/ports.ts";
+import type {
+  Bus,
+  Fleet,
+  Io,
+  Kube,
+  KubeObject,
+  ObjectRef,
+  ReadReply,
+  Transport,
+  WriteReply,
+  WriteRequest,
+} from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import type { Explanation } from "../../protocols/status.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
 import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
@@ -27,11 +39,17 @@ export interface WrittenEvent {
   readonly count: number;
 }
 
-/** An API that only takes writes; `answer` may be changed by a test. */
-export class WriteOnlyKube implements Kube {
+/** An API that takes writes and reads of pods; a test may change what it answers. */
+export class LedgerKube implements Kube {
   readonly requests: WriteRequest[] = [];
   /** What the next write meets; taken to have happened when null. */
   answer: ((request: WriteRequest) => WriteReply) | null = null;
+  /** The pods that are there, by `namespace/name`. */
+  readonly pods = new Map<string, KubeObject>([["default/web", livePod()]]);
+  /** What every read meets, or that none is answered; found out by `pods` when null. */
+  readAnswer: ReadReply | "none" | null = null;
+  /** Every pod that was read, in order. */
+  readonly reads: string[] = [];
   readonly #clock: VirtualClock;
 
   constructor(clock: VirtualClock) {
@@ -47,8 +65,14 @@ export class WriteOnlyKube implements Kube {
     throw new Error("the ledger watches nothing");
   }
 
-  read(): never {
-    throw new Error("the ledger reads nothing");
+  read({ kind, namespace, name }: ObjectRef, done: (reply: ReadReply) => void): void {
+    if (kind !== "Pod") throw new Error(`the ledger reads pods alone, not a ${kind}`);
+    this.reads.push(`${namespace}/${name}`);
+    const pod = this.pods.get(`${namespace}/${name}`);
+    const found: ReadReply =
+      pod === undefined ? { outcome: "gone", detail: "not found" } : { outcome: "ok", object: pod };
+    const reply = this.readAnswer ?? found;
+    if (reply !== "none") this.#clock.soon(() => done(reply));
   }
 
   write(request: WriteRequest, done: (reply: WriteReply) => void): void {
@@ -62,13 +86,15 @@ export class WriteOnlyKube implements Kube {
 /** All of it, wired. */
 export interface LedgerWorld {
   readonly clock: VirtualClock;
-  readonly kube: WriteOnlyKube;
+  readonly kube: LedgerKube;
   readonly metrics: ReadableMetrics;
   readonly ledger: Ledger;
   readonly transport: Transport;
   readonly io: Io;
   /** Publishes a message as one who may send it and lets the ledger hear it; returns its id. */
   readonly tell: Bus["publish"];
+  /** The same as one of the services that may send it. */
+  readonly tellAs: (service: string, ...told: Parameters<Bus["publish"]>) => string | null;
 }
 
 /** What may differ from the standard world. */
@@ -82,7 +108,7 @@ export interface WorldOptions {
 export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
   const metrics = createMetrics();
-  const kube = new WriteOnlyKube(clock);
+  const kube = new LedgerKube(clock);
   const transport = memoryTransport(clock);
   const common = { transport, clock, cluster: "test", member: "m-0", log: silentLog, metrics };
   const busOf = (service: string) => typedBus({ ...common, service, mailboxMessagesMax: 100_000 });
@@ -98,15 +124,16 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
   };
   const ledger = startLedger(io, store ?? null);
   const senders = new Map<string, Bus>();
-  const tell: Bus["publish"] = (type, body, cause) => {
-    const [service = ""] = MESSAGES[type].from.split(", ");
+  const tellAs: LedgerWorld["tellAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);
     senders.set(service, bus);
     const id = bus.publish(type, body, cause);
     clock.advance(0);
     return id;
   };
-  return { clock, kube, metrics, ledger, transport, io, tell };
+  const tell: Bus["publish"] = (type, body, cause) =>
+    tellAs(MESSAGES[type].from.split(", ", 1)[0] ?? "", type, body, cause);
+  return { clock, kube, metrics, ledger, transport, io, tell, tellAs };
 }
 
 /** A node judged ready in zone `a`. */
@@ -135,6 +162,39 @@ export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoE
 
 /** Pod `default/web` on node `n-1`. */
 export const WEB = { namespace: "default", name: "web", uid: "uid-web", node: "n-1" };
+
+/** Pod `default/web` as the API shows it, with what is different about it. */
+export function livePod({ metadata = {}, spec = {}, status = {} }: LivePodChanges = {}): KubeObject {
+  const identity = { namespace: "default", name: "web", uid: "uid-web", resourceVersion: "1" };
+  return {
+    metadata: { ...identity, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata },
+    spec: { nodeName: "n-1", ...spec },
+    status: { phase: "Running", ...status },
+  };
+}
+
+/** What is different about a pod, by the part of the object. */
+interface LivePodChanges {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+/** How the ledger explains a pod: it reads the pod first. */
+export function explainedPod(
+  { ledger, clock }: Pick<LedgerWorld, "clock"> & { readonly ledger: Pick<Ledger, "reader"> },
+  name = "web",
+): Explanation | null {
+  let explained: Explanation | null = null;
+  ledger.reader.explainPod("default", name, (explanation) => {
+    explained = explanation;
+  });
+  clock.advance(0);
+  return explained;
+}
+
+/** What is said of the pod. */
+export const podSentences = (world: LedgerWorld): readonly string[] => explainedPod(world)?.sentences ?? [];
 
 /** A sentence for the pod. */
 export function judgedPod(changes: Partial<BodyOf<"judged.pod">> = {}): BodyOf<"judged.pod"> {
@@ -190,6 +250,14 @@ export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> 
   const nothing = { count: 0, sum: 0 };
   const watches = { nodes: watch, leases: watch, pods: watch };
   return { shard, watches, nodes: nothing, pods: nothing, resyncs: 1, ...changes };
+}
+
+/** Pulses of an observer that sees all shards at this moment. */
+export function seePulses({ clock, tell }: Pick<LedgerWorld, "clock" | "tell">): void {
+  const watch = { synced: true, since: clock.wallMs() };
+  for (const shard of SHARDS) {
+    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+  }
 }
 
 /** Every shard. */

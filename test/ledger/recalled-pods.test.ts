@@ -11,6 +11,7 @@ import {
   judgedPod,
   type LedgerWorld,
   ledgerWorld,
+  podSentences,
   pulse,
   remembering,
   SHARDS,
@@ -19,7 +20,6 @@ import {
 
 const DEADLINE_AT = Date.UTC(2026, 0, 1) + 300_000;
 
-const podSentences = ({ ledger }: LedgerWorld) => ledger.reader.explainPod("default", "web")?.sentences ?? [];
 const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
 
 describe("a pod that waited when an earlier ledger ended", () => {
@@ -36,7 +36,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toHaveLength(1);
     world.tell("observed.node", observedNode("n-1"), null);
     expect(waiting(world)).toEqual([]);
-    expect(podSentences(world)).toEqual(["Nothing asks pod default/web to go."]);
+    expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
   test("and was lifted since is recalled as such, though its node is tainted", () => {
@@ -62,7 +62,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
     store.remember("done.write", donePod("asked.eviction", { outcome: "shadowed" }));
     expect(waiting(world)).toHaveLength(1);
-    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is to be deleted at 2026-01-01T00:05:00Z, /);
+    expect(podSentences(world)[0]).toMatch(/^Pod default\/web is due to be deleted at 2026-01-01T00:05:00Z, /);
   });
 
   test("is not recalled when its node is known to be well", () => {
@@ -84,7 +84,8 @@ describe("a pod that waited when an earlier ledger ended", () => {
     world.tell("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.tell("observed.pods", podsOf([observedPod("other")]), null);
     expect(waiting(world)).toEqual([]);
-    expect(podSentences(world)).toEqual(["Nothing asks pod default/web to go."]);
+    world.kube.pods.clear();
+    expect(podSentences(world)).toEqual(["Pod default/web is not there any more."]);
   });
 
   test("waits no more when its node's pods show it on its way out", () => {

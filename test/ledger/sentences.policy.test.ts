@@ -111,8 +111,8 @@ test("what a node is judged is told when it changes for the worse or back, and h
     null,
     "waits for its turn in zone a",
     "its turn has come: its pods may not stay",
-    "judged not ready: its kubelet says so",
-    "judged ready: its kubelet says so and its heart beats; its pods may stay",
+    "judged not ready: its kubelet reports Ready=False",
+    "judged ready: its kubelet reports Ready=True and renews its lease; its pods may stay",
   ]);
 });
 
@@ -125,7 +125,7 @@ test("word of a node that another one of its name has replaced is not told of th
     [judgedNode("n", { ...late, uid: "old" }), judgedNode("n", { ...late, uid: "new" })],
     facts,
   );
-  expect(told).toEqual([null, "judged unknown: no sign of life had been heard"]);
+  expect(told).toEqual([null, "judged unknown"]);
 });
 
 test.each([

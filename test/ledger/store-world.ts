@@ -84,9 +84,12 @@ export const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
   judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
 /** What a ledger tells of a node. */
 export const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
-/** What a ledger tells of a pod. */
+/** What a ledger knows to have happened to a pod, oldest first. */
 export const timelineOfPod = ({ ledger }: Member, name: string) =>
-  ledger.reader.explainPod("default", name)?.timeline ?? [];
+  ledger.reader
+    .decisions(100)
+    .filter(({ object }) => object.kind === "Pod" && object.name === name)
+    .toReversed();
 /** Whether a store has said that it keeps nothing. */
 export const saysNoHistory = ({ log }: Member) =>
   log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));

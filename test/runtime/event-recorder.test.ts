@@ -5,13 +5,13 @@ import type { Occurrence } from "../../services/runtime/event-correlator.ts";
 import { EventRecorder, RETRY_MS, TRIES_MAX, WAITING_MAX } from "../../services/runtime/event-recorder.ts";
 import { silentLog } from "../../services/runtime/log.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
-import { WriteOnlyKube } from "../ledger/ledger-world.ts";
+import { LedgerKube } from "../ledger/ledger-world.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { metricValue } from "../support/metric-value.ts";
 
 function setup() {
   const clock = new VirtualClock();
-  const kube = new WriteOnlyKube(clock);
+  const kube = new LedgerKube(clock);
   const metrics = createMetrics();
   const recorder = new EventRecorder({ clock, kube, metrics, log: silentLog });
   const results = (result: string) => metricValue(metrics, "vigil_events_total", { result });

@@ -9,6 +9,7 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
   const told: string[] = [];
+  const retriesAt: (number | null)[] = [];
   const written = new WriteJobs<string>({
     clock,
     random: () => 0.5,
@@ -16,12 +17,14 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
     ...options,
     attempt: (ask, { failures }, report) =>
       tries.push({ ask, hasFailed: failures > 0, atMs: clock.monotonicMs(), report }),
-    told: (ask, { outcome }, { retrying, latencyMs }) =>
-      told.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`),
+    told: (ask, { outcome }, { retrying, retryAt, latencyMs }) => {
+      told.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`);
+      retriesAt.push(retryAt ?? null);
+    },
   });
   const answer = (outcome: Outcome, fields: Partial<TryResult> = {}): void =>
     tries.at(-1)?.report({ outcome, change: "", detail: "", resourceVersion: null, ...fields });
-  return { clock, tries, told, written, answer };
+  return { clock, tries, told, retriesAt, written, answer };
 }
 
 test.each<Outcome>(["ok", "gone", "refused", "denied", "shadowed"])("an ask that ended %s is settled", (outcome) => {
@@ -48,6 +51,17 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
     expect(told).toEqual([`a ${outcome} retrying after 0`, "a ok after 100"]);
   },
 );
+
+test("what is tried again is told with the instant of the next try", () => {
+  const { clock, tries, retriesAt, written, answer } = jobs();
+  written.ask("k", "a");
+  answer("failed");
+  expect(retriesAt).toEqual([clock.wallMs() + 100]);
+  clock.advance(100);
+  expect(tries).toHaveLength(2);
+  answer("refused");
+  expect(retriesAt[1]).toBeNull();
+});
 
 test("pauses between tries double with full jitter up to the longest", () => {
   const { clock, tries, written, answer } = jobs();

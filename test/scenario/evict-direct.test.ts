@@ -50,6 +50,19 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
     expect(kept).not.toContain("NodeLost");
   });
 
+  test("publishes from when the pods of a dead node may be deleted, until that instant has come", () => {
+    const world = drained(["a-0"]);
+    const startAt = world.clock.wallMs() - world.clock.monotonicMs();
+    pass(world, 10 * S);
+    const judged = () => world.said("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
+    const fromMs = (judged()?.evictionFromAt ?? 0) - startAt;
+    expect(fromMs).toBeGreaterThanOrEqual(DUE_MS);
+    expect(fromMs).toBeLessThanOrEqual(DUE_MS + STAMP_MS);
+    world.advance(600 * S);
+    expect(judged()).toMatchObject({ eviction: "evicted" });
+    expect(judged()?.evictionFromAt).toBeUndefined();
+  });
+
   test("never writes a NoExecute taint (P14)", () => {
     const world = drained(["a-0", "a-1"]);
     pass(world, 10 * S);

@@ -24,6 +24,15 @@ describe("a zone's queue", () => {
     expect(served(queueOf("b", "a", "c"), 0)).toEqual(["b", "a", "c"]);
   });
 
+  test("names its first nodes in the order of their turns, those that are delayed last", () => {
+    const queue = queueOf("a", "b", "c", "d");
+    queue.granted("a", "ask", 200);
+    queue.granted("b", "ask", 100);
+    expect(queue.first(10, 50)).toEqual(["c", "d", "b", "a"]);
+    expect(queue.first(2, 50)).toEqual(["c", "d"]);
+    expect(queue.first(3, 300)).toEqual(["c", "d", "a"]);
+  });
+
   test("has one entry for a node, however often it is added (7.2, L42)", () => {
     const queue = queueOf("a", "b", "a", "a");
     expect(queue.size).toBe(2);

@@ -1,0 +1,80 @@
+/**
+ * Reads a pod live for an explanation: most pods are never spoken of on the bus, and what is remembered of one is true
+ * of its uid only. An explanation waits for the answer for a moment, and says so when there is none.
+ */
+import type { ObservedPod } from "../../protocols/objects.ts";
+import { type Clock, type Kube, type ReadReply, Urgency } from "../../protocols/ports.ts";
+import { epochMsOf } from "../runtime/api-time.ts";
+import { Interner } from "../runtime/kube.interner.ts";
+import { listOf, textOf } from "../runtime/kube.json.ts";
+import { projectPod } from "../runtime/kube.projection.ts";
+import { SharedReads } from "../runtime/shared-reads.ts";
+import { spanText } from "./words.ts";
+
+/** What a live read says of a pod. */
+export type PodRead =
+  | {
+      readonly kind: "present";
+      readonly uid: string;
+      /** As observed; null for a pod that is bound to no node. */
+      readonly bound: { readonly node: string; readonly pod: ObservedPod } | null;
+      /** When its deletion was accepted, epoch milliseconds; null while it is not terminating. */
+      readonly terminatingSince: number | null;
+      readonly finalizers: readonly string[];
+    }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unread"; readonly why: string };
+
+/** How long an answer is waited for, in milliseconds. */
+export const ANSWER_MS = 3000;
+/** How long a read serves those who ask for the same pod, in milliseconds. */
+const KEPT_MS = 500;
+/** Reads for explanations under way at once: people ask few, and nothing may wait for them. */
+const READS_MAX = 4;
+
+const projection = { interner: new Interner(), problem: () => {} };
+
+/** Reads pods behind everything else that is asked of the API server. */
+export class LivePods {
+  readonly #clock: Clock;
+  readonly #reads: SharedReads;
+
+  constructor({ kube, clock }: { readonly kube: Pick<Kube, "read">; readonly clock: Clock }) {
+    this.#clock = clock;
+    this.#reads = new SharedReads({ kube, clock, keptMs: KEPT_MS, viewersMax: READS_MAX });
+  }
+
+  /** Reads a pod and calls `done` once, later. */
+  read(namespace: string, name: string, done: (read: PodRead) => void): void {
+    let isAnswered = false;
+    const answer = (read: PodRead): void => {
+      if (isAnswered) return;
+      isAnswered = true;
+      timer.cancel();
+      done(read);
+    };
+    const timer = this.#clock.after(ANSWER_MS, () =>
+      answer({ kind: "unread", why: `no answer came within ${spanText(ANSWER_MS)}` }),
+    );
+    const place = { urgency: Urgency.event, stepsBefore: 1 } as const;
+    this.#reads.read({ kind: "Pod", namespace, name }, ({ reply }) => answer(podReadOf(reply)), place);
+  }
+}
+
+/** What the reply to a live read says of a pod. */
+function podReadOf(reply: ReadReply): PodRead {
+  if (reply.outcome === "gone") return { kind: "absent" };
+  if (reply.outcome !== "ok") return { kind: "unread", why: reply.detail };
+  const { metadata } = reply.object;
+  const deletedAt = epochMsOf(textOf(metadata.deletionTimestamp) ?? undefined);
+  const grace = metadata.deletionGracePeriodSeconds;
+  const graceSeconds = typeof grace === "number" ? grace : 0;
+  const bound = projectPod(reply.object, projection);
+  return {
+    kind: "present",
+    uid: metadata.uid ?? "",
+    bound: bound === null ? null : { node: bound.node, pod: bound.pod },
+    terminatingSince: deletedAt === null ? null : deletedAt - graceSeconds * 1000,
+    finalizers: listOf(metadata.finalizers).flatMap((finalizer) => textOf(finalizer) ?? []),
+  };
+}

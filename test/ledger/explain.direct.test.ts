@@ -1,0 +1,60 @@
+/**
+ * What explain foretells in direct mode: from when a node may be drained, its place in the queue, and which pods go.
+ */
+import { expect, test } from "vitest";
+import { observedNode } from "../support/observed-objects.ts";
+import {
+  judgedNode,
+  judgedZone,
+  type LedgerWorld,
+  ledgerWorld,
+  livePod,
+  podSentences,
+  seePulses,
+} from "./ledger-world.ts";
+
+const START_AT = Date.UTC(2026, 0, 1);
+const DOWN = { readiness: "unknown", ready: "Unknown", since: START_AT } as const;
+
+function directWorld(): LedgerWorld {
+  const world = ledgerWorld({ profile: { evictionMode: "direct" } });
+  seePulses(world);
+  world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+  world.tell("judged.node", judgedNode("n-1", { ...DOWN, evictionFromAt: START_AT + 50_000 }), null);
+  return world;
+}
+
+const sentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
+const FROM =
+  "Its pods are deleted at 2026-01-01T00:00:50Z at the earliest, in 50 s: then it takes its place in the queue of its zone.";
+
+test("before a drain is due its earliest instant is told, on the node, its pods and in the table", () => {
+  const world = directWorld();
+  expect(sentences(world)).toContain(FROM);
+  expect(podSentences(world)).toEqual(
+    expect.arrayContaining(["Pod default/web stays until the turn of its node n-1 comes.", FROM]),
+  );
+  expect(world.ledger.reader.nodes()).toMatchObject([{ evictionFromAt: START_AT + 50_000 }]);
+});
+
+test("a node that waits to be drained is told its place and when its turn comes", () => {
+  const world = directWorld();
+  world.tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
+  world.tell("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
+  const place =
+    "It is number 2 of 2 in the queue, at one node every 10 s: its turn comes at 2026-01-01T00:00:20Z at the earliest, in 20 s.";
+  expect(sentences(world)).toEqual(expect.arrayContaining([place, "When its turn comes, its pods are deleted."]));
+  expect(podSentences(world)).toContain(place);
+  expect(world.ledger.reader.nodes()).toMatchObject([{ queuePlace: 2 }]);
+});
+
+test("a drain leaves a DaemonSet's pods alone, and a node that is well is not to be drained", () => {
+  const world = directWorld();
+  const ownerReferences = [{ kind: "DaemonSet", name: "d", controller: true }];
+  world.kube.pods.set("default/web", livePod({ metadata: { ownerReferences } }));
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: a drain leaves the pods of DaemonSets alone.");
+  world.clock.advance(1000);
+  world.kube.pods.set("default/web", livePod());
+  world.tell("judged.node", judgedNode("n-1"), null);
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
+});

@@ -106,6 +106,29 @@ test("a slow request is carried out after half of its latency and answered after
   expect(read).toEqual(["200", "object", "end"]);
 });
 
+test("a request that has left is carried out though its process is gone, and nobody hears of it", () => {
+  const { clock, path, carriedOut, send } = pathToServer();
+  path.slow({ get: 4_000 });
+  path.shareBefore = 1;
+  const read = send(READ);
+  clock.advance(1_000);
+  path.closeConnections();
+  clock.advance(1_999);
+  expect(carriedOut).toEqual([]);
+  clock.advance(1_001);
+  expect(carriedOut).toEqual([READ]);
+  expect(read).toEqual([]);
+});
+
+test("a request that a cut holds up is lost with its process", () => {
+  const { path, carriedOut, send } = pathToServer();
+  const repair = path.sever("requests");
+  send(READ);
+  path.closeConnections();
+  repair("goOn");
+  expect(carriedOut).toEqual([]);
+});
+
 test("a watch that lags keeps its order and catches up", () => {
   const { clock, path, send, publish } = pathToServer();
   const watched = send(WATCH);

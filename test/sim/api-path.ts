@@ -50,6 +50,8 @@ export class ApiPath {
   #replica: StaleReplica | null = null;
   /** How far watches are behind, in milliseconds. */
   watchLagMs = 0;
+  /** How much of a request's latency lies before the server carries it out, from 0 to 1. */
+  shareBefore = 0.5;
   /** The last time at which watches brought nothing; null before. */
   lastSilence: Interruption | null = null;
   /** When the last cut and the last slowness ended; infinite while they last. */
@@ -176,6 +178,8 @@ class Connection {
   #underWay = 0;
   #dueMs = 0;
   #isOpen = true;
+  /** Whether the process is gone that sent it, so that it arrives and nobody waits for its answer. */
+  #isOrphaned = false;
 
   constructor(path: ApiPath, request: HttpRequest, exchange: HttpExchange, closed: () => void) {
     this.#path = path;
@@ -185,12 +189,13 @@ class Connection {
     this.#isWatch = request.path.includes("watch=");
   }
 
-  /** Sends the request. Half of the latency lies before the server carries it out, half behind. */
+  /** Sends the request. A share of the latency lies before the server carries it out, the rest behind. */
   start(wire: Wire, latencyMs: number): void {
-    const { clock } = this.#path.options;
+    const { options, shareBefore } = this.#path;
+    const { clock } = options;
     const depart = (): void => this.#depart(wire);
     this.#dueMs = clock.monotonicMs() + latencyMs;
-    if (latencyMs > 0) clock.after(latencyMs / 2, depart);
+    if (latencyMs > 0) clock.after(latencyMs * shareBefore, depart);
     else if (this.#path.cut === "refused") clock.soon(depart);
     else depart();
   }
@@ -211,13 +216,15 @@ class Connection {
   }
 
   leave(): void {
+    // What a cut holds up has not left.
+    this.#isOrphaned = !this.#isWatch && this.#held.length === 0;
     this.#end(() => {});
     if (this.#isWatch) this.#abortInner();
   }
 
   #depart(wire: Wire): void {
     const { cut, options } = this.#path;
-    if (!this.#isOpen) return;
+    if (!this.#isOpen && !this.#isOrphaned) return;
     if (cut === "refused") {
       this.#end(() => this.#exchange.failed({ message: "connect ECONNREFUSED", sent: false }));
       return;

@@ -49,7 +49,7 @@ export class FaultyWire implements Wire {
     this.#options = options;
   }
 
-  /** The process is gone: what it had under way is carried out or not, and nobody hears. */
+  /** The process is gone: what it had under way is carried out, and nobody hears of it. */
   kill(): void {
     this.#dead = true;
   }
@@ -64,7 +64,7 @@ export class FaultyWire implements Wire {
     let abortInner = (): void => {};
     const heard = this.#heard(exchange, () => open && !this.#dead);
     const start = (): void => {
-      if (!open || this.#dead) return;
+      if (!open || (this.#dead && isWatch)) return;
       if (draw < refusal) {
         count(`${request.method} refused`);
         refuse(heard, random);

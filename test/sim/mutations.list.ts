@@ -157,6 +157,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if (profile.evictionMode !== "taint" || clock.monotonicMs() < 0) return;',
   },
   {
+    name: "taint that nobody was heard to grant is not paid",
+    file: "services/zone/zone.service.ts",
+    from: "    this.#spend(zoneKeyOf(node.labels), null);\n",
+    to: "",
+  },
+  {
     name: "cut member that keeps its shards",
     file: "services/runtime/fleet.offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",

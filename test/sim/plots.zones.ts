@@ -76,7 +76,10 @@ export const ZONE_PLOTS = {
       safetyMs: between(random, 150, 190) * SECOND,
     }),
     play: (reach, random) => {
-      const ends = reach.processes.map(({ apiPath }) => apiPath.slow({ patch: LATENCY_MAX_MS }));
+      const ends = reach.processes.map(({ apiPath }) => {
+        apiPath.shareBefore = 1;
+        return apiPath.slow({ patch: LATENCY_MAX_MS });
+      });
       for (const kubelet of kubeletsOf(reach, 1)) kubelet.stop();
       const stopDying = dyingAgain(reach, random, { livesSeconds: [6, 24], deadSeconds: [0, 1] });
       return () => {

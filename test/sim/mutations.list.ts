@@ -163,6 +163,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
   },
   {
+    name: "late pulse that counts as sight",
+    file: "services/runtime/shard-sight.ts",
+    from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
+    to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
+  },
+  {
     name: "cut member that keeps its shards",
     file: "services/runtime/fleet.offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",

@@ -116,6 +116,43 @@ export const CHANGE_PLOTS = {
     },
   },
 
+  /** The only process stands still again and again while pulses are on their way to it, and reads them much later. */
+  latePulses: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 5, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: [[...SERVICE_NAMES]],
+      faults: new Set([...only(swarm, BYSTANDERS), "lateness", "standstills"] as const),
+      safetyMs: between(random, 190, 230) * SECOND,
+    }),
+    play: ({ world, network, processes }, random) => {
+      const [process] = processes;
+      const { pulsePeriodMs } = world.swarm.profile;
+      let goOn: Stop | null = null;
+      let timer: Timer;
+      const live = (): void => {
+        const untilPulseMs = pulsePeriodMs - (world.clock.wallMs() % pulsePeriodMs);
+        const pauseMs = between(random, 1, 2) * pulsePeriodMs + untilPulseMs + between(random, 50, 900);
+        timer = world.clock.after(pauseMs, stop);
+      };
+      const stop = (): void => {
+        goOn = process?.suspend({ clockStops: false, fallsBehind: false, peersWaitMs: Infinity }) ?? null;
+        timer = world.clock.after(between(random, 30, 70) * SECOND, () => {
+          goOn?.();
+          live();
+        });
+      };
+      network.faults = { ...network.faults, delayMaxMs: between(random, 1, 4) * SECOND };
+      live();
+      return () => {
+        timer.cancel();
+        goOn?.();
+        network.faults = { ...network.faults, delayMaxMs: 0 };
+      };
+    },
+  },
+
   /**
    * Many nodes join, some in a zone of their own, and leave for good, half of them silent by then. Afterwards processes
    * must hold nothing of them (`memory.ts`).

@@ -26,6 +26,7 @@ export const PLOT_NAMES = [
   "departures",
   "cutMember",
   "turnover",
+  "latePulses",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

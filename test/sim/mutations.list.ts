@@ -21,7 +21,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "ignored pulse",
     file: "services/runtime/shard-sight.ts",
-    from: 'if (nowMs - this.#heardAt >= this.#profile.pulseTimeoutMs) return "no pulse from the observer";',
+    from: 'if (nowMs - this.#heardAt >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
     to: "",
   },
   {

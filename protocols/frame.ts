@@ -32,6 +32,17 @@ export interface StreamPosition {
   readonly sequence: number;
 }
 
+/** The service that a source, `service@member`, names. */
+export function serviceOf(source: string): string {
+  const end = source.indexOf("@");
+  return end < 0 ? source : source.slice(0, end);
+}
+
+/** The member that a source, `service@member`, names; the whole of a source without a service. */
+export function memberOf(source: string): string {
+  return source.slice(source.indexOf("@") + 1);
+}
+
 /** Builds a frame id. */
 export function frameId(source: string, epoch: number, type: string, shard: number, sequence: number): string {
   return `${source}:${epoch}:${type}.${shard}:${sequence}`;

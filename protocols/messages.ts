@@ -26,6 +26,8 @@ export interface MessageDefinition<S extends z.ZodType> {
   readonly key: (body: z.infer<S>) => readonly string[];
   readonly shard: (body: z.infer<S>) => number;
   readonly from: string;
+  /** The member that a message is about, where that member alone may send it. */
+  readonly speaker?: (body: z.infer<S>) => string;
   readonly to: string;
   readonly purpose: string;
 }
@@ -168,6 +170,7 @@ export const MESSAGES = {
     key: (body) => [body.member],
     shard: () => 0,
     from: "any",
+    speaker: (body) => body.member,
     to: "fleet",
     purpose: "a process lives, or says goodbye",
   }),

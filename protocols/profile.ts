@@ -145,6 +145,13 @@ export const TUNABLES = {
   askRetryMaxMs: durationMs("ask-retry-max", 60 * SECOND, "Longest pause between two asks for the same end state."),
   memberPulseMs: durationMs("member-pulse", 1 * SECOND, "How often a process tells the fleet that it lives."),
   memberTimeoutMs: durationMs("member-timeout", 3 * SECOND, "A process unheard for so long is gone."),
+  fleetMembersMax: count(
+    "fleet-members-max",
+    64,
+    "Processes of a fleet that are believed at once; further ones own nothing and raise an alarm.",
+    false,
+    1,
+  ),
   kubeApiQps: perSecond(
     "kube-api-qps",
     0,

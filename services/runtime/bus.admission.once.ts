@@ -3,7 +3,7 @@
  * others. A process with all services saves four of five decodings, and holds each node it was told of only once.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
-import { type Admitted, admit, type Refusal } from "./bus.admission.policy.ts";
+import { type Admitted, type Arrival, admit, type Refusal } from "./bus.admission.policy.ts";
 
 /** Bytes that wait for their hearers. */
 interface Awaited {
@@ -30,14 +30,18 @@ export function awaitHearer(payload: Uint8Array): void {
  * The same as `admit`, but done only once for all hearers that were awaited. Nobody may change the message: others hold
  * it too.
  */
-export function admitOnce<T extends MessageType>(payload: Uint8Array, type: T): Admitted<T> | Refusal {
+export function admitOnce<T extends MessageType>(
+  payload: Uint8Array,
+  type: T,
+  arrival: Arrival,
+): Admitted<T> | Refusal {
   const awaited = AWAITED.get(payload);
-  if (awaited === undefined) return admit(payload, type);
+  if (awaited === undefined) return admit(payload, type, arrival);
   awaited.hearers -= 1;
   if (awaited.hearers === 0) AWAITED.delete(payload);
   const known = awaited.admitted;
   if (known !== null && isOf(known, type)) return known;
-  const admission = admit(payload, type);
+  const admission = admit(payload, type, arrival);
   if (awaited.hearers > 0 && "message" in admission) awaited.admitted = admission;
   return admission;
 }

@@ -13,7 +13,7 @@ interface Unread {
 
 /** Keeps what comes under a pattern for messages of `type`; bytes that are no such message are passed over. */
 export function latestOf<T extends MessageType>(
-  { transport, clock }: { readonly transport: Transport; readonly clock: Clock },
+  { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
   pattern: string,
   type: T,
 ): Latest<T> {
@@ -26,8 +26,9 @@ export function latestOf<T extends MessageType>(
     stop,
     take() {
       const taken: { message: Message<T>; heardMs: number }[] = [];
-      for (const { payload, heardMs } of unread.values()) {
-        const admission = admit(payload, type);
+      const wallMs = clock.wallMs();
+      for (const [subject, { payload, heardMs }] of unread) {
+        const admission = admit(payload, type, { subject, cluster, wallMs });
         if ("message" in admission) taken.push({ message: admission.message, heardMs });
       }
       unread.clear();

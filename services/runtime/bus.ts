@@ -47,13 +47,14 @@ export function typedBus(options: TypedBusOptions): Bus {
 interface Subscription {
   readonly type: MessageType;
   /** Opens the bytes and, when they are a message to act on, gives it to the handler. */
-  readonly open: (payload: Uint8Array) => void;
+  readonly open: (payload: Uint8Array, subject: string) => void;
   active: boolean;
 }
 
 interface Letter {
   readonly subscription: Subscription;
   readonly payload: Uint8Array;
+  readonly subject: string;
 }
 
 class ServiceBus implements Bus {
@@ -98,11 +99,12 @@ class ServiceBus implements Bus {
 
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop {
     const { transport, cluster } = this.#options;
-    const tracker = new StreamTracker();
+    // What a member says of itself is put in order by the fleet: anybody's seed may claim a later place in its stream.
+    const tracker = definitionOf(type).speaker === undefined ? new StreamTracker() : null;
     const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
-    const open = (payload: Uint8Array) => this.#open(type, tracker, payload, receive);
+    const open = (payload: Uint8Array, subject: string) => this.#open(type, tracker, { payload, subject }, receive);
     const subscription: Subscription = { type, open, active: true };
-    const stop = transport.subscribe(pattern, (payload) => this.#put({ subscription, payload }));
+    const stop = transport.subscribe(pattern, (payload, subject) => this.#put({ subscription, payload, subject }));
     return () => {
       subscription.active = false;
       stop();
@@ -152,18 +154,19 @@ class ServiceBus implements Bus {
     for (let handled = 0; handled < MESSAGES_PER_TURN; handled++) {
       const letter = this.#mailbox.take();
       if (letter === null) return;
-      if (letter.subscription.active) letter.subscription.open(letter.payload);
+      if (letter.subscription.active) letter.subscription.open(letter.payload, letter.subject);
     }
     if (this.#mailbox.size > 0) this.#askTurn();
   }
 
   #open<T extends MessageType>(
     type: T,
-    tracker: StreamTracker,
-    payload: Uint8Array,
+    tracker: StreamTracker | null,
+    { payload, subject }: Pick<Letter, "payload" | "subject">,
     receive: (message: Message<T>) => void,
   ): void {
-    const admission = admitOnce(payload, type);
+    const { clock, cluster } = this.#options;
+    const admission = admitOnce(payload, type, { subject, cluster, wallMs: clock.wallMs() });
     if ("reason" in admission) {
       this.#counters.dropped(type, admission.reason);
       this.#warn(`message dropped: ${admission.problem}`, { type, reason: admission.reason });
@@ -174,7 +177,7 @@ class ServiceBus implements Bus {
       this.#counters.dropped(type, "stranger");
       return;
     }
-    const arrival = tracker.arrive(position, this.#options.clock.monotonicMs());
+    const arrival = tracker?.arrive(position, clock.monotonicMs()) ?? "next";
     if (arrival === "doubled" || arrival === "overtaken") {
       this.#counters.dropped(type, arrival);
       return;

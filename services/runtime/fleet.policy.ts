@@ -5,16 +5,24 @@ import { fnv1a, SHARD_COUNT } from "../../protocols/subjects.ts";
 /** No member minds more than this many times the mean number of shards of a service, rounded up. */
 export const LOAD_BOUND = 1.25;
 
+/** What a member weighs for a shard of a service: a number from 0 on that depends on these three alone. */
+export type Weigh = (service: ServiceName, shard: number, member: string) => number;
+
 /**
  * The owner of each shard of a service, by shard; empty when no member runs it. Each shard goes to the member that
  * weighs most for it (rendezvous hashing) and has room left. It depends on the set of members alone, so that all who
- * know the same members agree, and a member that comes or goes moves few shards but its own.
+ * know the same members agree, and a member that comes or goes moves few shards but its own. It weighs each member once
+ * for each shard at most.
  */
-export function ownersOf(service: ServiceName, members: ReadonlySet<string>): readonly string[] {
+export function ownersOf(
+  service: ServiceName,
+  members: ReadonlySet<string>,
+  weigh: Weigh = weightOf,
+): readonly string[] {
   if (members.size === 0) return [];
   const room = new Map([...members].sort().map((member) => [member, roomFor(members.size)]));
   return Array.from({ length: SHARD_COUNT }, (_, shard) => {
-    const owner = heaviest(service, shard, room);
+    const owner = heaviest((member) => weigh(service, shard, member), room);
     room.set(owner, (room.get(owner) ?? 0) - 1);
     return owner;
   });
@@ -25,11 +33,11 @@ export function roomFor(memberCount: number): number {
   return Math.ceil((LOAD_BOUND * SHARD_COUNT) / memberCount);
 }
 
-function heaviest(service: ServiceName, shard: number, room: ReadonlyMap<string, number>): string {
+function heaviest(weigh: (member: string) => number, room: ReadonlyMap<string, number>): string {
   let owner = "";
   let most = -1;
   for (const [member, left] of room) {
-    const weight = left > 0 ? weightOf(service, shard, member) : -1;
+    const weight = left > 0 ? weigh(member) : -1;
     if (weight <= most) continue;
     owner = member;
     most = weight;

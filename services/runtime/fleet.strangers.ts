@@ -2,9 +2,11 @@
  * The members of another Kubernetes cluster that speak under this one's name. It tells them from ours and counts them;
  * what is to follow is decided by who hears them.
  */
+
+import { memberOf } from "../../protocols/frame.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Clock, Metrics } from "../../protocols/ports.ts";
-import { HeardMembers, type Hearing, type PulseProfile } from "./fleet.members.ts";
+import { HeardMembers, type Hearing, type NumberedPulse, type PulseProfile } from "./fleet.members.ts";
 
 /** What strangers are told by. */
 export interface StrangersOptions {
@@ -19,11 +21,18 @@ export interface StrangersOptions {
 
 /** A stranger's pulse: what it changes in what is known of its sender, and the fault in one line. */
 export interface StrangerPulse {
-  readonly hearing: Hearing | "left";
+  readonly hearing: Hearing;
   readonly problem: string;
 }
 
-/** Who has pulsed for another Kubernetes cluster within the time-out. A member that names none is no stranger. */
+/** A pulse, with the Kubernetes cluster that it names. */
+export type ClusterPulse = NumberedPulse & Pick<BodyOf<"pulse.member">, "clusterUid">;
+
+/**
+ * The members that have pulsed for another Kubernetes cluster within the time-out, at most as many as a fleet may have.
+ * A member that names no cluster is no stranger, nor is one of ours under whose name somebody names another cluster:
+ * otherwise one forged pulse would silence it.
+ */
 export class Strangers {
   readonly clusterUid: string;
   readonly #cluster: string;
@@ -40,20 +49,27 @@ export class Strangers {
   }
 
   /**
-   * Takes a pulse; null when its sender is none. One that leaves is one until the time-out, because it may still finish
-   * writes.
+   * Takes a pulse; null when it names no other cluster than ours, and its sender is a stranger no longer. A stranger
+   * that leaves is one until the time-out, because it may still finish writes. `isOurs` says that its name is that of a
+   * member of ours.
    */
-  hear(pulse: BodyOf<"pulse.member">): StrangerPulse | null {
+  hear(pulse: ClusterPulse, isOurs: boolean): StrangerPulse | null {
     const { member, clusterUid, leaving } = pulse;
-    if (clusterUid === undefined || clusterUid === this.clusterUid) return null;
-    const hearing = leaving ? "left" : this.#members.hear(member, pulse);
+    if (clusterUid === undefined || clusterUid === this.clusterUid) {
+      if (!leaving && this.#members.forget(member)) this.#tell();
+      return null;
+    }
+    const problem = this.#problemWith(member, clusterUid);
+    if (leaving) return { hearing: "left", problem };
+    if (isOurs) return { hearing: "impostor", problem };
+    const hearing = this.#members.hear(pulse);
     this.#tell();
-    return { hearing, problem: this.#problemWith(member, clusterUid) };
+    return { hearing, problem };
   }
 
   /** Whether a message's source, `service@member`, is one of them. */
   sent(source: string): boolean {
-    return this.#members.size > 0 && this.#members.has(source.slice(source.indexOf("@") + 1));
+    return this.#members.size > 0 && this.#members.has(memberOf(source));
   }
 
   #tell(): void {

@@ -1,5 +1,4 @@
 /** Who minds which shard, told to the services as it changes. What a shard's owner does with it is their affair. */
-import type { BodyOf } from "../../protocols/messages.ts";
 import type {
   Bus,
   Clock,
@@ -13,11 +12,12 @@ import type {
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { HeardMembers, type PulseProfile } from "./fleet.members.ts";
+import { PulseHearing } from "./fleet.hearing.ts";
+import type { HeardMembers, PulseProfile } from "./fleet.members.ts";
 import { fleetMetrics } from "./fleet.metrics.ts";
 import { Offers } from "./fleet.offers.ts";
 import { ownersOf } from "./fleet.policy.ts";
-import type { StrangerPulse, Strangers } from "./fleet.strangers.ts";
+import type { Strangers } from "./fleet.strangers.ts";
 import type { ApiReachability } from "./kube.reachability.ts";
 import { pauseUntilPulseMs } from "./pulse.policy.ts";
 
@@ -77,9 +77,9 @@ export interface BusFleet extends Fleet {
  * and says that it runs nothing, so that others take over. The same goes for one that stood still for so long that
  * others have taken over. One that hears itself again listens for a while first and then claims, so that it does not
  * take what others still mind. One that knows its Kubernetes cluster listens before
- * its first pulse already, and does not join where another cluster's members are; those that come later are not
- * believed. One that does not reach the API server leaves the services that need it to members that do
- * (fleet.offers.ts).
+ * its first pulse already, and does not join where it hears another cluster's members and none of its own; those that
+ * come later are not believed. One that does not reach the API server leaves the services that need it to members that
+ * do (fleet.offers.ts).
  */
 export function busFleet(options: BusFleetOptions): BusFleet {
   return new PulsingFleet(options);
@@ -89,6 +89,7 @@ class PulsingFleet implements BusFleet {
   readonly member: string;
   readonly #options: BusFleetOptions;
   readonly #since: number;
+  readonly #hearing: PulseHearing;
   readonly #members: HeardMembers;
   readonly #offers: Offers;
   readonly #owned: ReadonlyMap<ServiceName, Set<number>>;
@@ -102,18 +103,33 @@ class PulsingFleet implements BusFleet {
   #lagMs = 0;
   /** Whether we have said nothing yet, to hear first whether we are among our own. */
   #silent = false;
+  /** What is to be done when the present turn is over; null when nothing is. */
+  #afterTurn: { readonly answer: boolean } | null = null;
+  #hasLeft = false;
 
   constructor(options: BusFleetOptions) {
-    const { bus, clock, member, services, profile, metrics, log, reachability = null } = options;
+    const { bus, clock, member, services, profile, metrics, log, reachability = null, strangers = null } = options;
     this.member = member;
     this.#options = options;
     this.#since = clock.wallMs();
     this.#figures = fleetMetrics(metrics);
     this.#owned = new Map(services.map((service) => [service, new Set<number>()]));
-    this.#members = new HeardMembers({ clock, profile, silent: (silent) => this.#fallenSilent(silent) });
+    this.#hearing = new PulseHearing({
+      clock,
+      log,
+      metrics,
+      profile,
+      member,
+      strangers,
+      since: this.#since,
+      returned: () => this.#listen(),
+      lost: () => this.#cutOff("our own pulse does not come back"),
+      changed: (isNew) => this.#assignAfterTurn(isNew),
+    });
+    this.#members = this.#hearing.members;
     const due = () => this.#assign(false);
     this.#offers = new Offers({ clock, log, member, services, members: this.#members, reachability, due });
-    this.#stopHearing = bus.subscribe("pulse.member", "all", ({ body }) => this.#hear(body));
+    this.#stopHearing = bus.subscribe("pulse.member", "all", (message) => this.#hearing.hear(message));
     this.#pulseTimer = this.#begin();
   }
 
@@ -129,6 +145,7 @@ class PulsingFleet implements BusFleet {
   }
 
   goodbye(left: () => void = () => {}): void {
+    this.#hasLeft = true;
     this.#pulseTimer.cancel();
     this.#stopHearing();
     this.#offers.stop();
@@ -146,8 +163,13 @@ class PulsingFleet implements BusFleet {
     if (!strangers) return this.#beat(clock.monotonicMs());
     this.#silent = true;
     return clock.after(profile.memberPulseMs * LISTENING_PULSES, () => {
+      const problem = this.#hearing.refusal();
+      listened?.(problem);
+      if (problem !== null) {
+        this.#stopHearing();
+        return;
+      }
       this.#silent = false;
-      listened?.(null);
       this.#pulseTimer = this.#beat(clock.monotonicMs());
     });
   }
@@ -172,64 +194,30 @@ class PulsingFleet implements BusFleet {
     const offered = this.#claiming ? this.#offers.said() : { services: [] };
     const lagMs = Math.round(this.#lagMs);
     const cluster = strangers ? { clusterUid: strangers.clusterUid } : {};
-    bus.publish("pulse.member", { member, ...offered, since: this.#since, leaving, lagMs, ...cluster }, null);
+    const body = { member, ...offered, since: this.#since, leaving, lagMs, ...cluster };
+    const id = bus.publish("pulse.member", body, null);
+    if (id !== null) this.#hearing.spoke(id);
   }
 
-  #hear(pulse: BodyOf<"pulse.member">): void {
-    const stranger = this.#options.strangers?.hear(pulse) ?? null;
-    if (stranger !== null) this.#hearStranger(stranger);
-    else if (pulse.member === this.member) this.#hearOwnName(pulse);
-    else if (pulse.leaving) this.#forget(pulse.member);
-    else this.#hearOther(pulse);
-  }
-
-  /** Who hears one before its first word says none; later it goes on among its own. */
-  #hearStranger({ hearing, problem }: StrangerPulse): void {
-    const { log, listened } = this.#options;
-    if (hearing === "left") return;
-    if (this.#silent) {
-      this.#pulseTimer.cancel();
-      this.#stopHearing();
-      listened?.(problem);
-    } else if (hearing === "new") {
-      log.error(problem);
-    }
-  }
-
-  #hearOwnName(pulse: BodyOf<"pulse.member">): void {
-    const { clock, log, profile } = this.#options;
-    if (pulse.since !== this.#since) {
-      log.error("another process has this one's name: give each a name of its own", { member: this.member });
-      return;
-    }
-    this.#members.hear(this.member, pulse);
+  /** Listens for a while before it claims. */
+  #listen(): void {
+    const { clock, profile } = this.#options;
     if (this.#claiming || this.#listening !== null) return;
     this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
   }
 
-  #hearOther(pulse: BodyOf<"pulse.member">): void {
-    const hearing = this.#members.hear(pulse.member, pulse);
-    if (hearing === "same") return;
-    if (hearing === "new") {
-      this.#options.log.info("a member joined the fleet", { member: pulse.member });
-      // It must know us before it claims.
-      if (!this.#silent) this.#pulse(false);
-    }
-    this.#assign();
+  /** Assigns once for all pulses of a turn. To `answer` is to let members know us that are new, before they claim. */
+  #assignAfterTurn(answer = false): void {
+    const isPlanned = this.#afterTurn !== null;
+    this.#afterTurn = { answer: answer || this.#afterTurn?.answer === true };
+    if (!isPlanned) this.#options.clock.soon(() => this.#endTurn());
   }
 
-  #forget(member: string): void {
-    if (!this.#members.forget(member)) return;
-    this.#options.log.info("a member left the fleet", { member });
-    this.#assign();
-  }
-
-  #fallenSilent(member: string): void {
-    if (member === this.member) {
-      this.#cutOff("our own pulse does not come back");
-      return;
-    }
-    this.#options.log.warn("a member of the fleet fell silent", { member });
+  #endTurn(): void {
+    const answers = this.#afterTurn?.answer === true;
+    this.#afterTurn = null;
+    if (this.#hasLeft) return;
+    if (answers && !this.#silent) this.#pulse(false);
     this.#assign();
   }
 
@@ -262,6 +250,7 @@ class PulsingFleet implements BusFleet {
     const haveOffersChanged = this.#offers.review();
     if (!haveOthersChanged && !haveOffersChanged) return;
     if (haveOffersChanged && this.#claiming) this.#pulse(false);
+    this.#figures.assignments.add(1);
     this.#figures.members.set(this.#members.size);
     for (const [service, owned] of this.#owned) {
       const owners = this.#claiming ? ownersOf(service, this.#running(service)) : [];

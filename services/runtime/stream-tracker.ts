@@ -21,6 +21,12 @@ export const EPOCH_QUIET_MS = 10_000;
 /** A stream unheard for this long may be forgotten, because its publisher is gone. */
 export const STREAM_FORGET_MS = 3_600_000;
 
+/**
+ * Most streams of one subscription that are known at once: more than a large fleet has. A sender may invent sources, so
+ * beyond it those heard longest ago are forgotten; nothing but their doubled messages and gaps goes unnoticed by it.
+ */
+export const STREAMS_MAX = 8192;
+
 /** From this many streams on those to be forgotten are looked for, again each time the number has doubled. */
 const STREAMS_BEFORE_SWEEP = 1024;
 
@@ -62,7 +68,13 @@ export class StreamTracker {
     for (const [stream, heard] of this.#streams) {
       if (nowMs - heard.atMs > STREAM_FORGET_MS) this.#streams.delete(stream);
     }
-    this.#sweepAt = Math.max(STREAMS_BEFORE_SWEEP, this.#streams.size * 2);
+    if (this.#streams.size >= STREAMS_MAX) this.#forgetHalf();
+    this.#sweepAt = Math.min(STREAMS_MAX, Math.max(STREAMS_BEFORE_SWEEP, this.#streams.size * 2));
+  }
+
+  #forgetHalf(): void {
+    const byAge = [...this.#streams].sort(([, left], [, right]) => left.atMs - right.atMs);
+    for (const [stream] of byAge.slice(0, STREAMS_MAX / 2)) this.#streams.delete(stream);
   }
 }
 

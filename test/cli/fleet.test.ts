@@ -81,10 +81,12 @@ describeWithNats("vigil run on NATS", () => {
   test("who says goodbye is not shown, and the others mind its shards", async () => {
     const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
     const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
-    const names = { service: "fleet", member: "a", cluster: "default" };
-    const bus = typedBus({ transport, ...names, clock, log, metrics, mailboxMessagesMax: 100 });
+    const names = { service: "fleet", cluster: "default" };
+    const busOf = (member: string) =>
+      typedBus({ transport, ...names, member, clock, log, metrics, mailboxMessagesMax: 100 });
+    const buses = new Map(["stays", "leaves"].map((member) => [member, busOf(member)]));
     const pulse = (member: string, leaving: boolean) =>
-      bus.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving }, null);
+      buses.get(member)?.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving }, null);
     const talk = setInterval(() => {
       pulse("stays", false);
       pulse("leaves", false);

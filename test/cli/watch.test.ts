@@ -218,12 +218,13 @@ describe("the fleet, watched", () => {
   const { transport, cut } = cuttable(memoryTransport(clock));
   const host = fakeHost();
   const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c" };
-  const names = { service: "fleet", member: "m", mailboxMessagesMax: 100 };
-  const bus = typedBus({ ...io, ...names, transport });
+  const names = { service: "fleet", mailboxMessagesMax: 100 };
   const pulses = new Set(["a", "b"]);
+  const buses = new Map(["a", "b", "c"].map((member) => [member, typedBus({ ...io, ...names, member, transport })]));
   const pulse = (): void => {
     for (const member of pulses) {
-      bus.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving: false }, null);
+      const bus = buses.get(member);
+      bus?.publish("pulse.member", { member, services: [...SERVICE_NAMES], since: 0, leaving: false }, null);
     }
     clock.after(1000, pulse);
   };

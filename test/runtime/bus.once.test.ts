@@ -12,6 +12,8 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 
 const FRAMES = readGolden().map(({ frame }) => JSON.stringify(frame));
+/** When every frame has been sent. */
+const ARRIVAL = { subject: "any", cluster: "c", wallMs: 1_800_000_000_000 };
 const TYPES = Object.keys(MESSAGES).filter(isMessageType);
 
 function world() {
@@ -38,7 +40,7 @@ test("whoever opens bytes first, each gets what the plain path says of them", ()
       const asked = [...own, ...askedAs, ...own];
       for (const _hearer of asked) awaitHearer(payload);
       for (const type of [...asked, ...own]) {
-        expect(admitOnce(payload, type)).toEqual(admit(payload, type));
+        expect(admitOnce(payload, type, ARRIVAL)).toEqual(admit(payload, type, ARRIVAL));
       }
     }),
   );
@@ -61,7 +63,7 @@ test("the last of those who were awaited takes the message along: nobody keeps i
   const payload = new TextEncoder().encode(frame);
   awaitHearer(payload);
   awaitHearer(payload);
-  const [first, second, third] = [1, 2, 3].map(() => admitOnce(payload, "observed.lease"));
+  const [first, second, third] = [1, 2, 3].map(() => admitOnce(payload, "observed.lease", ARRIVAL));
   expect(second).toBe(first);
   expect(third).toEqual(first);
   expect(third).not.toBe(first);

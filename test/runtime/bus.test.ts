@@ -1,6 +1,7 @@
 /** The typed bus where the transport contract does not reach: turns, mailbox, failures, sizes, starting anew. */
 import { expect, test } from "vitest";
 import type { Clock, Transport } from "../../protocols/ports.ts";
+import { EPOCH_AHEAD_MAX_MS } from "../../services/runtime/bus.admission.policy.ts";
 import { memoryTransport } from "../../services/runtime/bus.memory.ts";
 import { type TypedBusOptions, typedBus } from "../../services/runtime/bus.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
@@ -181,4 +182,27 @@ test("a subscription that ended does not see what waited for it, and the stream 
   observer.publish("observed.gone", gone("2"), null);
   clock.advance(0);
   expect(seen).toEqual(["2"]);
+});
+
+test("a message whose sender starts in the future is dropped, and hides none of those that are true", async () => {
+  const { bus, clock, metrics, log } = world();
+  const heard: string[] = [];
+  const senderAhead = (ms: number) => {
+    const ahead: Clock = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs() + ms,
+      soon: (run) => clock.soon(run),
+      after: (delayMs, fire) => clock.after(delayMs, fire),
+    };
+    return bus("observer", { clock: ahead });
+  };
+  bus("node").subscribe("observed.gone", "all", ({ body }) => heard.push(body.uid));
+  senderAhead(EPOCH_AHEAD_MAX_MS + 1).publish("observed.gone", gone("forged"), null);
+  bus("observer").publish("observed.gone", gone("true"), null);
+  clock.advance(0);
+  senderAhead(EPOCH_AHEAD_MAX_MS).publish("observed.gone", gone("of a wrong clock"), null);
+  clock.advance(0);
+  expect(heard).toEqual(["true", "of a wrong clock"]);
+  expect(await metricValue(metrics, "vigil_bus_dropped_total", { reason: "malformed" })).toBe(1);
+  expect(log.lines[0]?.message).toContain("names a start that is yet to come");
 });

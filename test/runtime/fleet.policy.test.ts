@@ -71,6 +71,16 @@ test("processes of this version and of earlier ones agree on every owner, so tha
   expect(owners.map((owner) => owner.replace("vigil-", "")).join("")).toBe(two);
 });
 
+test.each([1, 3, 64, 3000])("each of %d members is weighed once for each shard at most", (count) => {
+  const names = new Set(Array.from({ length: count }, (_, index) => `vigil-${index}`));
+  let weighings = 0;
+  ownersOf("node", names, (_service, shard, member) => {
+    weighings += 1;
+    return (shard * 31 + member.length) % 7;
+  });
+  expect(weighings).toBeLessThanOrEqual(count * SHARD_COUNT);
+});
+
 test("without members no shard has an owner", () => {
   expect(ownersOf("node", new Set())).toEqual([]);
 });

@@ -15,6 +15,8 @@ import { recordingLog } from "../support/recording-log.ts";
 
 const profile = STANDARD_PROFILE;
 const { memberPulseMs, memberTimeoutMs } = profile;
+/** How long it listens before its first word. */
+const LISTENING_MS = memberPulseMs * 1.25;
 /** It listens before its first word, and again before it claims, as its services do. */
 const JOINING_MS = memberPulseMs * 2.5;
 const LONG_MS = 10_000;
@@ -45,7 +47,7 @@ function world() {
     return { fleet, link, metrics, busOf, refusals, errors, minded, count: () => minded().filter(Boolean).length };
   };
   const saidBy = (member: string) => said.filter((text) => text.includes(`"member":"${member}"`));
-  return { clock, join, saidBy };
+  return { clock, network, join, saidBy };
 }
 
 const PROBLEM =
@@ -58,7 +60,7 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     const first = join("a", THEIRS);
     clock.advance(LONG_MS);
     const second = join("b", OURS);
-    clock.advance(memberPulseMs);
+    clock.advance(LISTENING_MS);
     expect(second.refusals).toEqual([PROBLEM]);
     clock.advance(LONG_MS);
     second.fleet.goodbye();
@@ -83,7 +85,7 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     join("a", THEIRS);
     clock.advance(LONG_MS);
     const second = join("a", OURS);
-    clock.advance(memberPulseMs);
+    clock.advance(LISTENING_MS);
     expect(second.refusals).toEqual([PROBLEM]);
   });
 
@@ -96,6 +98,24 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     clock.advance(LONG_MS);
     expect([second.refusals, second.count()]).toEqual([[], SHARD_COUNT]);
   });
+});
+
+test("a member joins its own beside strangers, so that one forged pulse keeps no fleet from growing", () => {
+  const { clock, network, join } = world();
+  const first = join("a", OURS);
+  clock.advance(LONG_MS);
+  const rest = { cluster: "prod", service: "fleet", member: "mallory", log: recordingLog(), metrics: createMetrics() };
+  const bus = typedBus({ ...rest, clock, transport: network, mailboxMessagesMax: 100 });
+  const pulse = { member: "mallory", services: [], since: 0, leaving: false, clusterUid: THEIRS };
+  const forge = () => bus.publish("pulse.member", pulse, null);
+  const second = join("b", OURS);
+  for (let passed = 0; passed < LONG_MS; passed += 500) {
+    forge();
+    clock.advance(500);
+  }
+  expect(second.refusals).toEqual([]);
+  expect(first.count() + second.count()).toBe(SHARD_COUNT);
+  expect(second.errors()).toEqual([expect.stringContaining("mallory on this NATS minds another")]);
 });
 
 test("a member that knows its cluster says nothing until it has listened, and listens again before it claims", () => {

@@ -1,6 +1,6 @@
 /** The judgement on a message's place in its stream. */
 import { describe, expect, test } from "vitest";
-import { EPOCH_QUIET_MS, STREAM_FORGET_MS, StreamTracker } from "../../services/runtime/stream-tracker.ts";
+import { EPOCH_QUIET_MS, STREAM_FORGET_MS, STREAMS_MAX, StreamTracker } from "../../services/runtime/stream-tracker.ts";
 
 const at = (epoch: number, sequence: number, stream = "s") => ({ stream, epoch, sequence });
 
@@ -77,4 +77,16 @@ test("streams of publishers that are gone are forgotten", () => {
   for (let index = 0; index < 3000; index++) tracker.arrive(at(1, 1, `gone ${index}`), 0);
   for (let index = 0; index < 6000; index++) tracker.arrive(at(1, 1, `here ${index}`), STREAM_FORGET_MS + 1);
   expect(tracker.size).toBe(6000);
+});
+
+test("streams that a sender invents do not pile up, and those that are heard stay known", () => {
+  const tracker = new StreamTracker();
+  let largest = 0;
+  for (let index = 0; index < 5 * STREAMS_MAX; index++) {
+    if (index % 100 === 0) tracker.arrive(at(1, 1 + index, "heard"), index);
+    tracker.arrive(at(1, 1, `invented-${index}`), index);
+    largest = Math.max(largest, tracker.size);
+  }
+  expect(largest).toBeLessThanOrEqual(STREAMS_MAX);
+  expect(tracker.arrive(at(1, 1, "heard"), 5 * STREAMS_MAX)).toBe("overtaken");
 });

@@ -146,10 +146,7 @@ test("a pulse that a later one overtook is a sign of life only, but not for long
 
 test("no more members are heard than may be, and one that leaves makes room", () => {
   const { members } = membersOnClock(() => 0);
-  expect(["a", "b", "c", "d", "e"].map((name) => members.hear(pulse(name, 1)))).toEqual([
-    ...["new", "new", "new", "new"],
-    "full",
-  ]);
+  expect(["a", "b", "c", "d", "e"].map((name) => members.hear(pulse(name, 1))).join()).toBe("new,new,new,new,full");
   members.hear(goodbye("a", 1));
   expect(members.hear(pulse("e", 1))).toBe("new");
 });

@@ -10,6 +10,7 @@ import {
   type WriteReply,
 } from "../../protocols/ports.ts";
 import { apiTime } from "../runtime/api-time.ts";
+import { guardedPatch, type PatchOperation } from "../runtime/guarded-patch.ts";
 import { Interner } from "../runtime/kube.interner.ts";
 import { projectNode, projectPod } from "../runtime/kube.projection.ts";
 import type { Look, SharedReads } from "../runtime/shared-reads.ts";
@@ -190,8 +191,11 @@ function decide(around: PodAskIo, trial: Try, { live, readAtMs }: PodRead, node:
   else if (live === null) report(unwritten("gone", "the pod is bound to no node"));
   else if (ask.type === "asked.eviction") evict(around, trial, { live, ...oldest, node, taint: verdict.taint });
   else {
+    // Bound to what was read rather than to its version: some pods change faster than a slow server answers.
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
-    patchStatus(io, ask, { body, ...oldest }, (reply) => report(written(reply, UNREADY)));
+    const guarded = guardedPatch(body, live.object);
+    const patch = guarded === null ? { body } : { patch: "json" as const, body: guarded };
+    patchStatus(io, ask, { ...patch, ...oldest }, (reply) => report(written(reply, UNREADY)));
   }
 }
 
@@ -239,14 +243,21 @@ function evict(around: PodAskIo, trial: Try, eviction: Eviction): void {
   });
 }
 
+/** A patch of a pod's status, and when the older of the reads was answered that it rests on. */
+interface StatusWrite {
+  readonly patch?: "strategic" | "json";
+  readonly body: StatusPatch | readonly PatchOperation[];
+  readonly readAtMs: number;
+}
+
 function patchStatus(
   { kube }: Io,
   ask: PodAsk,
-  { body, readAtMs }: { readonly body: StatusPatch; readonly readAtMs: number },
+  { patch = "strategic", body, readAtMs }: StatusWrite,
   done: (reply: WriteReply) => void,
 ): void {
   const where = { ref: refOf(ask.body), urgency: urgencyOf(ask), readAtMs, subresource: "status" } as const;
-  kube.write({ ...where, verb: "patch", patch: "strategic", body }, done);
+  kube.write({ ...where, verb: "patch", patch, body }, done);
 }
 
 /** Deletes this pod and no other of its name, with its own grace (R8.30). */

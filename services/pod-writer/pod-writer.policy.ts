@@ -6,6 +6,7 @@ import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../runtime/api-time.ts";
+import type { VersionedPatch } from "../runtime/guarded-patch.ts";
 import { readyConditionOf } from "../runtime/interest.ts";
 import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
 import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
@@ -196,7 +197,7 @@ export interface StatusPatch {
  * Sets the Ready condition of a pod in this version to False and keeps its reason and message (R3.2, R3.4); the server
  * refuses it when the pod has changed since.
  */
-export function unreadyPatch(uid: string, resourceVersion: string, now: string): StatusPatch {
+export function unreadyPatch(uid: string, resourceVersion: string, now: string): VersionedPatch & StatusPatch {
   const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
   return { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
 }

@@ -7,7 +7,9 @@
 import type { KubeObject } from "../../protocols/ports.ts";
 import { type JsonRecord, listOf, recordOf } from "./kube.json.ts";
 
-/** A strategic merge patch of a node's taints or conditions that names the version it rests on. */
+/**
+ * A strategic merge patch of a node's taints, or of a node's or pod's conditions, that names the version it rests on.
+ */
 export interface VersionedPatch {
   readonly metadata: {
     readonly uid: string;

@@ -1,6 +1,7 @@
 /** How often a run met the situations that it is for. A mark judges nothing. */
 import type { Change } from "../../services/apiserver/stored.ts";
 import { API_CUTS } from "./api-path.ts";
+import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -30,6 +31,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   joiningNodes: ["node joined", "pod ready again by its kubelet"],
   writeConflicts: ["PATCH in conflict"],
   cacheSyncLag: ["watch lagged behind"],
+  hostileNodes: HOSTILE_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

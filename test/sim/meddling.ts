@@ -5,6 +5,7 @@ import { API_FAULTS } from "./faults/api.ts";
 import { API_PATH_FAULTS } from "./faults/api-path.ts";
 import { BUS_FAULTS } from "./faults/bus.ts";
 import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
+import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
@@ -24,6 +25,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...FOREIGN_TAINT_FAULTS,
   ...JOINING_NODE_FAULTS,
   ...WRONG_CLOCK_FAULTS,
+  ...HOSTILE_NODE_FAULTS,
 };
 
 /** Starts the plot and every class of fault that is on. What it returns ends them all and mends what lasts. */

@@ -13,6 +13,12 @@ export interface Mutation {
 /** The bugs, each of which the simulator must catch. */
 export const MUTATIONS: readonly Mutation[] = [
   {
+    name: "conditions of any type",
+    file: "services/runtime/kube.projection.ts",
+    from: "if (!CONDITION_TYPES.includes(type)) return null;",
+    to: "",
+  },
+  {
     name: "skipped re-read",
     file: "services/node-writer/node-asks.ts",
     from: "!refutesSilence(ask.basis, lease.renewedAt)",

@@ -50,6 +50,7 @@ export const FAULT_CLASSES = [
   "writeConflicts",
   "cacheSyncLag",
   "flakyApi",
+  "hostileNodes",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

@@ -4,7 +4,7 @@ import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import type { DeleteOptions } from "../../services/apiserver/deletion.ts";
-import type { ApiObject } from "../../services/apiserver/objects.ts";
+import { type ApiObject, childList, childObject, type JsonObject } from "../../services/apiserver/objects.ts";
 import { type StorageName, storedAs } from "../../services/apiserver/resources.ts";
 import type { Stored } from "../../services/apiserver/stored.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
@@ -164,6 +164,17 @@ export class World {
     const namespace = kind === "nodes" ? "" : NAMESPACE;
     if (this.api.store.collection(kind).get(namespace, name) === undefined) return;
     this.asWorld(() => this.api.registry.update({ resource, namespace, name }, "main", change));
+  }
+
+  /** Changes a node's conditions as its kubelet does, or whoever has its credential. */
+  editStatus(name: string, change: (conditions: readonly JsonObject[]) => readonly JsonObject[]): void {
+    if (this.api.store.collection("nodes").get("", name) === undefined) return;
+    this.asWorld(() =>
+      this.api.registry.update({ resource: NODES, namespace: "", name }, "status", (node) => {
+        const status = childObject(node, "status");
+        return { ...node, status: { ...status, conditions: [...change(childList(status, "conditions"))] } };
+      }),
+    );
   }
 
   /** Gives a node other labels, and its kubelet too. */

@@ -1,0 +1,120 @@
+/**
+ * Kubelets that write what NodeRestriction lets them: annotations, labels and conditions of their own node, and their
+ * own lease, without measure and sense. Every check of a run goes on for all nodes, theirs among them.
+ */
+import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import type { Random } from "../../../protocols/ports.ts";
+import { childObject, type JsonObject } from "../../../services/apiserver/objects.ts";
+import { storedAs } from "../../../services/apiserver/resources.ts";
+import { apiMicroTime } from "../../../services/runtime/api-time.ts";
+import { between, oneOf } from "../chance.ts";
+import type { SimulatedKubelet } from "../kubelet.ts";
+import type { Meddler, Reach } from "../meddler.ts";
+
+/** More than any message holds. */
+const LONG = "x".repeat(70_000);
+/** Instants at and near the ends of what RFC 3339 can write, and one that an int32 of seconds cannot hold. */
+const ABSURD_AT = [-62_135_596_800_000, 0, 4_294_967_296_000, 253_402_300_000_000];
+const ABSURD_TIMES = ABSURD_AT.map(apiMicroTime);
+const MANY = Array.from({ length: 800 }, (_, index) => `example.com/key-${index}`);
+
+/** Values for the annotations that Vigil keeps on nodes: they record nothing that could be true. */
+const RECORDS: Readonly<Record<string, readonly string[]>> = {
+  "vigil.v1/taints-seen": [
+    LONG,
+    JSON.stringify(Object.fromEntries(MANY.map((key) => [`${key}:NoExecute`, ABSURD_TIMES[0]]))),
+    JSON.stringify({ "node.kubernetes.io/unreachable:NoExecute": ABSURD_TIMES.at(-1) }),
+    JSON.stringify({ "node.kubernetes.io/unreachable:NoExecute": 1e300, ["__proto__"]: LONG }),
+    "[null]",
+  ],
+  "vigil.v1/taint-swap": [
+    LONG,
+    JSON.stringify({
+      timeAdded: ABSURD_TIMES.at(-1),
+      first: { key: "node.kubernetes.io/unreachable", since: ABSURD_TIMES[0] },
+      second: { since: ABSURD_TIMES[0] },
+    }),
+    '{"timeAdded":{}}',
+  ],
+};
+
+/** What a hostile kubelet writes, by the situation that it makes. */
+const WRITINGS: Readonly<Record<string, (reach: Reach, kubelet: SimulatedKubelet, random: Random) => void>> = {
+  "absurd annotation": writeAnnotation,
+  "absurd conditions": writeConditions,
+  "absurd heartbeat": writeHeartbeat,
+  "absurd lease": writeLease,
+  "absurd labels": writeLabels,
+};
+
+/** What a run counts of them. */
+export const HOSTILE_SITUATIONS: readonly string[] = Object.keys(WRITINGS);
+
+/** The classes, by name. */
+export const HOSTILE_NODE_FAULTS = {
+  hostileNodes: {
+    everySeconds: 12,
+    act: (reach, random) => {
+      const hostile = [...reach.world.kubelets.values()].filter(({ name }) => name.endsWith("-n1"));
+      if (hostile.length === 0) return undefined;
+      const [kubelet, [situation, write]] = [oneOf(random, hostile), oneOf(random, Object.entries(WRITINGS))];
+      if (!kubelet.alive || !kubelet.registered) return undefined;
+      reach.count(situation);
+      reach.world.asWorld(() => write(reach, kubelet, random));
+      return undefined;
+    },
+  },
+} satisfies Record<string, Meddler>;
+
+function writeAnnotation({ world }: Reach, { name }: SimulatedKubelet, random: Random): void {
+  const [key, values] = oneOf(random, Object.entries(RECORDS));
+  const written = { [key]: oneOf(random, values) };
+  world.edit("nodes", name, (node) => {
+    const annotations = { ...childObject(node.metadata as JsonObject, "annotations"), ...written };
+    return { ...node, metadata: { ...node.metadata, annotations } };
+  });
+}
+
+/** Conditions that mean nothing, beside those that the kubelet keeps; its next post takes them away. */
+function writeConditions({ world }: Reach, { name }: SimulatedKubelet, random: Random): void {
+  const added = oneOf<readonly JsonObject[]>(random, [
+    [{ type: LONG, status: "True" }],
+    [{ type: "example.com/Broken", status: "True", reason: LONG, message: LONG }],
+    MANY.map((type) => ({ type, status: "True", reason: "R".repeat(100) })),
+    [{ type: "NetworkUnavailable", status: "Perhaps" }, { type: "__proto__", status: "True" }, {}],
+  ]);
+  world.editStatus(name, (conditions) => [...conditions, ...added]);
+}
+
+/** A status heartbeat that names an absurd instant. */
+function writeHeartbeat({ world }: Reach, { name, ready }: SimulatedKubelet, random: Random): void {
+  const at = oneOf(random, ABSURD_AT) + between(random, 0, 999) * 1000;
+  const times = { lastHeartbeatTime: apiMicroTime(at), lastTransitionTime: oneOf(random, ABSURD_TIMES) };
+  if (ready === null) return;
+  world.editStatus(name, (conditions) =>
+    conditions.map((condition) => (condition.type === "Ready" ? { ...condition, status: ready, ...times } : condition)),
+  );
+  world.signs.note(name, "status", world.clock.wallMs());
+}
+
+/** A lease that was renewed at an absurd instant, by somebody else, for ever or for no time. */
+function writeLease({ world }: Reach, { name }: SimulatedKubelet, random: Random): void {
+  const place = { resource: storedAs("leases"), namespace: LEASE_NAMESPACE, name };
+  if (world.api.store.collection("leases").get(LEASE_NAMESPACE, name) === undefined) return;
+  const renewTime = apiMicroTime(oneOf(random, ABSURD_AT) + between(random, 0, 999_999));
+  const holderIdentity = oneOf(random, [name, LONG]);
+  const leaseDurationSeconds = oneOf(random, [1, 2 ** 31 - 1]);
+  world.api.registry.update(place, "main", (lease) => ({
+    ...lease,
+    spec: { holderIdentity, leaseDurationSeconds, renewTime, leaseTransitions: 2 ** 31 - 1 },
+  }));
+  world.signs.note(name, "lease", world.clock.wallMs());
+}
+
+/** Hundreds of labels, and a zone of its own. */
+function writeLabels({ world }: Reach, kubelet: SimulatedKubelet, random: Random): void {
+  const zone = oneOf(random, [kubelet.labels["topology.kubernetes.io/zone"] ?? "", "z".repeat(63), "", "zone-1"]);
+  const many = Object.fromEntries(MANY.map((key) => [key, "x".repeat(63)]));
+  const own = random() < 0.5 ? many : {};
+  world.move(kubelet, { ...own, "topology.kubernetes.io/region": "here", "topology.kubernetes.io/zone": zone });
+}

@@ -1,4 +1,6 @@
 /** Prints what `vigil get` was answered, in the form that was asked for. It decides nothing of what is told. */
+
+import { printableJson } from "../runtime/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Columns } from "./table.ts";
 import type { Host } from "./verb.ts";
@@ -25,7 +27,7 @@ type Out = Pick<Host, "print" | "wallMs">;
 /** Prints all rows there are, as one table or one document. */
 export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { print, wallMs }: Out): void {
   const nowMs = wallMs();
-  if (output === "json") print(`${JSON.stringify(rows, null, 2)}\n`);
+  if (output === "json") print(jsonText(rows));
   else if (output === "yaml") print(yamlText(rows));
   else print(new Columns().lines([table.heading, ...rows.map((row) => table.cells(row, nowMs))]));
 }
@@ -53,11 +55,14 @@ function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out)
 }
 
 function documentPrinter<R>({ output, events }: Form<R>, { print }: Out) {
-  const textOf = (value: unknown) =>
-    output === "json" ? `${JSON.stringify(value, null, 2)}\n` : `---\n${yamlText(value)}`;
+  const textOf = (value: unknown) => (output === "json" ? jsonText(value) : `---\n${yamlText(value)}`);
   return (changes: readonly Change<R>[]): void => {
     // A row that went looks like one that is there, unless it is told what happened to it.
     const told = changes.filter(({ event }) => events || event !== "DELETED");
     print(told.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
   };
+}
+
+function jsonText(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }

@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { runCommandLine } from "../../services/cli/command-line.ts";
 import { fakeHost } from "./fake-host.ts";
 
@@ -87,6 +88,21 @@ describe("control characters of the cluster reach no terminal", () => {
     const host = fakeHost();
     expect(await runCommandLine(["get", "nodes", server], host)).toBe(0);
     expect(host.out().split("\n")).toEqual([expect.stringMatching(/^NODE /), expect.stringContaining(shown), ""]);
+  });
+
+  // CSI as one character, and what turns the order of the text round.
+  const eight = `${evil}\u009b2J\u202e\u2028\u{e0001}`;
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", (text: string): unknown => parse(text)],
+  ])("in %s, which still holds the same text", async (output, read) => {
+    const node = { name: eight, readiness: "ready", since: 0, heartbeatAt: 0, eviction: eight, zone: "" };
+    const answer = { counts: { ready: 1 }, nodes: [node] };
+    const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
+    const host = fakeHost();
+    expect(await runCommandLine(["get", "nodes", "-o", output, server], host)).toBe(0);
+    expect(host.out().replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(read(host.out())).toEqual([expect.objectContaining({ name: eight, eviction: eight })]);
   });
 
   test("in an error of the console", async () => {

@@ -40,6 +40,17 @@ export function readinessOf({ busConnected, sight, own }: Vitals): readonly Chec
   ];
 }
 
+/**
+ * What the zone service of this process does not hold whole; `doubtfulShards` is null where it runs none. A shard in doubt
+ * makes no process unready: whoever could bring one about could end a rollout by it, and readers become whole by
+ * themselves.
+ */
+export function shardsCheck(doubtfulShards: number | null): Check {
+  if (doubtfulShards === null || doubtfulShards === 0) return { name: "shards", problem: null };
+  const note = `${doubtfulShards} are not received whole, no zone with a node in one of them is decided about`;
+  return { name: "shards", problem: null, note };
+}
+
 function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: SightReport): Check {
   if (watches[watch] !== null) return { name: `cache-${watch}`, problem: null };
   const problem = oldestPulseMs === null ? "not told yet" : `the watch of ${watch} is not synced`;

@@ -6,6 +6,8 @@ import type { MetricOptions, Metrics } from "../../protocols/ports.ts";
 export type ReadableMetrics = Metrics & {
   /** All of them in Prometheus' text format. */
   text(): Promise<string>;
+  /** What a gauge without labels was set to last; null for one that never was. */
+  gaugeValue(name: string): number | null;
 };
 
 /**
@@ -21,6 +23,7 @@ export function createMetrics(options: { readonly process?: boolean } = {}): Rea
   const register = new Registry();
   if (options.process === true) collectDefaultMetrics({ register, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
   const declared = new Map<string, unknown>();
+  const gaugeValues = new Map<string, number>();
   const once = <M>(kind: string, { name, labels }: MetricOptions, declare: () => M): M => {
     const signature = `${kind} ${name} ${(labels ?? []).join()}`;
     const metric = declared.get(signature) ?? declare();
@@ -34,7 +37,10 @@ export function createMetrics(options: { readonly process?: boolean } = {}): Rea
         const gauge = new Gauge(configured(metric, register));
         const children = new Children((labels) => gauge.labels(...labels));
         return {
-          set: (value: number, ...labels: string[]) => children.of(labels).set(value),
+          set: (value: number, ...labels: string[]) => {
+            if (labels.length === 0) gaugeValues.set(metric.name, value);
+            children.of(labels).set(value);
+          },
           remove: (...labels: string[]) => {
             children.drop(labels);
             gauge.remove(...labels);
@@ -48,6 +54,7 @@ export function createMetrics(options: { readonly process?: boolean } = {}): Rea
         return { observe: (value: number, ...labels: string[]) => children.of(labels).observe(value) };
       }),
     text: () => register.metrics(),
+    gaugeValue: (name) => gaugeValues.get(name) ?? null,
   };
 }
 

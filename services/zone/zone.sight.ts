@@ -15,6 +15,9 @@ import type { ZoneRoster } from "./zone.roster.ts";
  */
 const DOUBTFUL_SHARDS_MAX = 4;
 
+/** The gauge that says how many shards are in doubt; `/readyz` shows it too. */
+export const DOUBTFUL_SHARDS_GAUGE = "vigil_zone_doubtful_shards";
+
 /** One shard as this process follows it. */
 interface Feed {
   readonly view: Pick<ShardView, "blindness">;
@@ -44,7 +47,7 @@ export class ZoneSight {
     this.#roster = roster;
     this.#profile = profile;
     this.#gauge = metrics.gauge({
-      name: "vigil_zone_doubtful_shards",
+      name: DOUBTFUL_SHARDS_GAUGE,
       help: "Shards that the zone service does not hold whole; no zone with a node in one of them is decided about.",
     });
   }

@@ -35,6 +35,7 @@ function tellingMetrics(): { metrics: ReadableMetrics; declared: Map<string, { t
     gauge: (options) => registry.gauge(note("gauge", options)),
     histogram: (options) => registry.histogram(note("histogram", options)),
     text: () => registry.text(),
+    gaugeValue: (name) => registry.gaugeValue(name),
   };
   return { metrics, declared };
 }

@@ -6,6 +6,7 @@ import {
   probeAnswer,
   reachabilityCheck,
   readinessOf,
+  shardsCheck,
   type Vitals,
 } from "../../services/console/readiness.policy.ts";
 
@@ -64,6 +65,14 @@ describe("a process", () => {
     const unable = { ...failing, able: false, failingForMs: 12_400 };
     const problem = "requests have failed for 12 s: connect ECONNREFUSED";
     expect(reachabilityCheck(unable)).toEqual({ name: "api", problem });
+  });
+
+  test("is ready, and says so, while shards are in doubt", () => {
+    expect(shardsCheck(null)).toEqual({ name: "shards", problem: null });
+    expect(shardsCheck(0)).toEqual({ name: "shards", problem: null });
+    expect(probeAnswer("readyz", readinessOf(vitals({ own: [shardsCheck(3)] })), true).text).toContain(
+      "[+]shards ok: 3 are not received whole, no zone with a node in one of them is decided about\n",
+    );
   });
 
   test("is not ready when it says so itself", () => {

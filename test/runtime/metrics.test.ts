@@ -21,6 +21,14 @@ test("counters add, gauges hold the last value, histograms sort into buckets, by
   expect(await metricValue(metrics, "h_count", { kind: "a" })).toBe(3);
 });
 
+test("a gauge without labels says what it was set to last", () => {
+  const metrics = createMetrics();
+  expect(metrics.gaugeValue("g")).toBeNull();
+  metrics.gauge({ name: "g", help: "g" }).set(5);
+  metrics.gauge({ name: "l", help: "l", labels: ["kind"] }).set(5, "a");
+  expect([metrics.gaugeValue("g"), metrics.gaugeValue("l")]).toEqual([5, null]);
+});
+
 test("a count is told once, however often it is read, and goes on from there", async () => {
   const counted = createMetrics();
   const counter = counted.counter({ name: "c_total", help: "c", labels: ["kind"] });

@@ -25,6 +25,7 @@ const UNCOUNTED: ReadableMetrics = {
   gauge: () => ({ set: () => {}, remove: () => {} }),
   histogram: () => ({ observe: () => {} }),
   text: async () => "",
+  gaugeValue: () => null,
 };
 
 /** A log that keeps what is wrong and nothing else. */

@@ -2,10 +2,11 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
-import { reachabilityCheck } from "../../console/readiness.policy.ts";
+import { reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../runtime/config.address.ts";
 import type { ProcessSettings } from "../../runtime/config.settings.ts";
 import type { ReadableMetrics } from "../../runtime/metrics.ts";
+import { DOUBTFUL_SHARDS_GAUGE } from "../../zone/zone.sight.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
@@ -48,7 +49,7 @@ export function showOn(
   { parts, controller }: { readonly parts: ControllerParts; readonly controller: Controller },
   { stopped }: Host,
 ): void {
-  const { cluster, member, services, profile, clock, reachability = null } = parts;
+  const { cluster, member, services, profile, clock, metrics, reachability = null } = parts;
   running?.show({
     clock,
     bus: busOf(parts, "console"),
@@ -57,6 +58,7 @@ export function showOn(
     ledger: controller.ledger,
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
+      shardsCheck(metrics.gaugeValue(DOUBTFUL_SHARDS_GAUGE)),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },
     ],
   });

@@ -3,7 +3,7 @@ import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
 import type { InvolvedObject, Occurrence } from "../runtime/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
-import { type Facts, type NodeFacts, wasOrdered } from "./facts.ts";
+import type { Facts, NodeFacts } from "./facts.ts";
 
 /** The reasons of all Events the ledger writes. */
 const EventReason = {
@@ -76,10 +76,10 @@ function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, befor
   return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), noted: "silenceTold" }];
 }
 
-/** R8.25 and R5.15–R5.16, told when the order has really been given, and once per pod and drain (L31, L40). */
+/** R8.25 and R5.15–R5.16, reported when the API server has accepted the deletion, once per pod and drain (L31, L40). */
 function eventsOfOrder(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
   const pod = before.pods.get(body.uid);
-  if (!wasOrdered(body.outcome) || (pod !== undefined && pod.order !== "none")) return NONE;
+  if (body.outcome !== "ok" || pod?.order === "done") return NONE;
   const ask = before.ask(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
   if ((ask ?? pod?.asked)?.mode !== "direct") {
     const message = `Marking for deletion Pod ${body.namespace}/${body.name}`;

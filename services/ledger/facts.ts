@@ -151,7 +151,8 @@ export class Facts {
     if (body.ask === "asked.eviction") this.#settlePod(body, at);
     const node = body.kind === "Node" ? this.nodes.get(body.name) : undefined;
     if (node?.uid === body.uid) node.requests.settle(message);
-    if (cause !== null && !body.retrying) this.#asks.delete(cause);
+    // An ask whose reply was lost is needed again when what it asked for shows.
+    if (cause !== null && !body.retrying && body.outcome !== "unknown") this.#asks.delete(cause);
   }
 
   #settlePod(body: BodyOf<"done.write">, toldAt: number): void {

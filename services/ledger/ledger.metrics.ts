@@ -189,8 +189,10 @@ export class LedgerMetrics {
   #countWrite({ cause, at, body }: Message<"done.write">, before: Facts): void {
     const { ask, outcome, retrying, latencyMs } = body;
     this.#own.writes.add(1, ask, outcome);
-    if (!retrying) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
-    if (ask === "asked.condition" && !retrying) this.#upstream.nodeHealth.observe(latencyMs / 1000);
+    // A write whose reply was lost is over when it shows what came of it.
+    const isOver = !retrying && outcome !== "unknown";
+    if (isOver) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
+    if (ask === "asked.condition" && isOver) this.#upstream.nodeHealth.observe(latencyMs / 1000);
     const asked = before.ask(cause)?.message;
     if (outcome !== "ok" || asked === undefined) return;
     if (asked.type === "asked.taint" && asked.body.why === "turn" && body.change !== "") {

@@ -21,6 +21,7 @@ import { LedgerMetrics } from "./ledger.metrics.ts";
 import { ledgerReader, VANISHED_MS } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 import { LivePods } from "./live-pods.ts";
+import { LostReplies } from "./lost-replies.ts";
 import { RecalledPods } from "./recalled-pods.ts";
 import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
@@ -71,6 +72,7 @@ class RunningLedger {
   readonly #census: Census;
   readonly #history = new History();
   readonly #recalled = new RecalledPods(this.#facts);
+  readonly #lostReplies = new LostReplies();
   readonly #ages = new HeartbeatAges();
   readonly #sight: ClusterSight;
   readonly #metrics: LedgerMetrics;
@@ -120,8 +122,12 @@ class RunningLedger {
     this.#listeners.clear();
   }
 
-  /** Everything is derived from the message and the facts before it; the facts follow last. */
   #hear(message: AnyMessage): void {
+    for (const heard of this.#lostReplies.take(message)) this.#account(heard);
+  }
+
+  /** Everything is derived from the message and the facts before it; the facts follow last. */
+  #account(message: AnyMessage): void {
     const facts = this.#facts;
     const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     const events = eventsOf(message, facts);
@@ -202,7 +208,11 @@ class RunningLedger {
   }
 
   /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
-  #recall(message: AnyMessage): void {
+  #recall(kept: AnyMessage): void {
+    for (const message of this.#lostReplies.take(kept)) this.#recallOne(message);
+  }
+
+  #recallOne(message: AnyMessage): void {
     if (message.type === "judged.pod") {
       this.#recalled.take(message);
       this.#followPods();

@@ -239,7 +239,7 @@ function evict(around: PodAskIo, trial: Try, eviction: Eviction): void {
     } else if (reply.outcome === "shadowed") remove(io, trial, eviction, change);
     else if (mayDeleteUnmarked(reply.outcome, taint === null, history, io.clock.monotonicMs())) {
       remove(io, trial, eviction, `${change}, unmarked (${reply.detail})`);
-    } else report(written(reply, change));
+    } else report(unmarked(written(reply, change)));
   });
 }
 
@@ -248,6 +248,14 @@ interface StatusWrite {
   readonly patch?: "strategic" | "json";
   readonly body: StatusPatch | readonly PatchOperation[];
   readonly readAtMs: number;
+}
+
+/**
+ * A deletion that was not sent because its mark failed has failed itself, also where the reply to the mark was lost.
+ */
+function unmarked(result: TryResult): TryResult {
+  if (result.outcome !== "unknown") return result;
+  return { ...result, outcome: "failed", detail: `the reply to marking the pod was lost: ${result.detail}` };
 }
 
 function patchStatus(

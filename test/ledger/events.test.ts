@@ -1,5 +1,6 @@
 /** The Events of section 12, from the message that is heard to the object that is written. */
 import { describe, expect, test } from "vitest";
+import type { BodyOf } from "../../protocols/messages.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,
@@ -146,7 +147,7 @@ describe("NodeNotReady", () => {
 });
 
 describe("TaintManagerEviction", () => {
-  const order = (world: LedgerWorld, outcome: "ok" | "refused" | "gone" | "denied" | "shadowed") =>
+  const order = (world: LedgerWorld, outcome: BodyOf<"done.write">["outcome"]) =>
     world.tell(
       "done.write",
       donePod("asked.eviction", { outcome }),
@@ -176,11 +177,14 @@ describe("TaintManagerEviction", () => {
     expect(world.kube.events).toHaveLength(1);
   });
 
-  test.each(["refused", "gone", "shadowed"] as const)("is not told when no order was given: %s", (outcome) => {
-    const world = ledgerWorld();
-    order(world, outcome);
-    expect(world.kube.events).toEqual([]);
-  });
+  test.each(["refused", "gone", "shadowed", "denied", "throttled", "conflict", "failed", "unknown"] as const)(
+    "is not reported of a deletion that the API server did not accept: %s",
+    (outcome) => {
+      const world = ledgerWorld();
+      order(world, outcome);
+      expect(world.kube.events).toEqual([]);
+    },
+  );
 
   test("an ask alone is no order", () => {
     const world = ledgerWorld();
@@ -240,6 +244,14 @@ describe("direct mode", () => {
       },
       { reason: "NodeControllerEviction", message: "Marking for deletion Pod db from Node n-1" },
     ]);
+  });
+
+  test("nothing is reported of a drain while every deletion is denied", () => {
+    const world = ledgerWorld({ profile: { evictionMode: "direct" } });
+    world.tell("observed.node", observedNode("n-1"), null);
+    const ask = world.tell("asked.eviction", askedEviction({ mode: "direct", taint: null }), null);
+    world.tell("done.write", donePod("asked.eviction", { outcome: "denied" }), ask);
+    expect(world.kube.events.slice(1)).toEqual([]);
   });
 
   test("L40: pods landing on a drained node later add no second word about the node, until it was well in between", () => {

@@ -115,6 +115,15 @@ test.each([403, 422, 500])(
   },
 );
 
+test("a deletion whose mark lost its reply has failed, because it was not sent", () => {
+  const evicting = world(1);
+  evicting.api.faults.add({ fault: { kind: "lostReply" }, when: isCondition, times: 1 });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(10 * S);
+  const outcomes = evicting.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  expect(outcomes.map(({ body }) => body.outcome)).toEqual(["failed", "ok"]);
+});
+
 /** The preconditions of every delete of the pod, as the server got them. */
 function preconditionsOf(evicting: EvictionWorld): unknown[] {
   const named: unknown[] = [];

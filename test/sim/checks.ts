@@ -6,6 +6,7 @@ import { Contests } from "./contests.ts";
 import { Eyes, type Seeing } from "./eyes.ts";
 import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
+import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
 import { Turns } from "./turns.ts";
 import { Verdicts } from "./verdicts.ts";
@@ -34,6 +35,7 @@ export class Checks {
   readonly verdicts: Verdicts;
   readonly zoneClaims: ZoneClaims;
   readonly turns: Turns;
+  readonly reports = new Reports();
   readonly #run: CheckedRun;
   readonly #states = new NodeStates();
   readonly #silentNodes: SilentNodes;

@@ -121,6 +121,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "return this.sight.blindness(nowMs);",
   },
   {
+    name: "Event of a deletion that was not accepted",
+    file: "services/ledger/events.policy.ts",
+    from: 'if (body.outcome !== "ok" || pod?.order === "done") return NONE;',
+    to: 'if (body.outcome === "refused" || pod?.order === "done") return NONE;',
+  },
+  {
     name: "pod-writer without its deadline check",
     file: "services/pod-writer/pod-writer.policy.ts",
     from: 'if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");',

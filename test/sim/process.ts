@@ -20,7 +20,7 @@ import type { Swarm } from "./swarm.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
 /** Figures that nobody reads: keeping them would be a tenth of a run. */
-const UNCOUNTED: ReadableMetrics = {
+export const UNCOUNTED: ReadableMetrics = {
   counter: () => ({ add: () => {}, remove: () => {} }),
   gauge: () => ({ set: () => {}, remove: () => {} }),
   histogram: () => ({ observe: () => {} }),
@@ -57,6 +57,8 @@ export interface ProcessWorld {
   readonly disturbed: (what: "start" | "death") => void;
   /** A stream of chance for a purpose. */
   readonly chance: (purpose: string) => Random;
+  /** The registry of a process that starts. */
+  readonly createMetrics: () => ReadableMetrics;
 }
 
 /** How a process is stopped. */
@@ -158,7 +160,7 @@ export class SimulatedProcess {
   start(): void {
     if (this.#life !== null) return;
     this.#lives += 1;
-    const { network, api, profile, chance } = this.#world;
+    const { network, api, profile, chance, createMetrics } = this.#world;
     const life = `${this.name}/${this.#lives}`;
     const clock = new ProcessClock(this.#world.clock, this.#skew, () => this.wallErrorMs);
     const standstill = new Standstill(clock);
@@ -171,7 +173,7 @@ export class SimulatedProcess {
     if (this.#lives > 1) this.#world.disturbed("start");
     wire.faults = this.#wireFaults;
     const errors: string[] = [];
-    const [log, metrics] = [errorLog(errors), UNCOUNTED];
+    const [log, metrics] = [errorLog(errors), createMetrics()];
     const time = new ServerClock(standstill.clock, log);
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
     const reachability = new ApiReachability({ ...io, log, metrics, profile });

@@ -1,6 +1,5 @@
 /** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
 import { createHash } from "node:crypto";
-import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import { chanceOf } from "./chance.ts";
@@ -17,16 +16,16 @@ import {
   type Surroundings,
 } from "./invariants.ts";
 import { Marks } from "./marks.ts";
-import { type Reach, stepOf } from "./meddler.ts";
+import { stepOf } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { heldTooLong } from "./memory.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
-import { processesOf, type SimulatedProcess } from "./process.ts";
+import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
+import type { RunOptions } from "./run-options.ts";
 import { sealed } from "./sealed.ts";
-import type { Crossing } from "./story.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
 import { Words } from "./words.ts";
 import { World } from "./world.ts";
@@ -66,16 +65,6 @@ const AFTERMATH_MS = 45 * SECOND;
  */
 const ROUND_TRIP_MS = 1_000;
 
-/** What a run may be given beside its swarm. */
-export interface RunOptions {
-  /** Told of every message on the network. */
-  readonly crossed?: (crossing: Crossing) => void;
-  /** What goes wrong, when it is not the swarm's faults; what it returns ends it. */
-  readonly meddling?: (reach: Reach) => Stop;
-  /** How long the looks before a deletion and the deletion may take together, in milliseconds. */
-  readonly roundTripMs?: number;
-}
-
 /** Runs a seed, or a swarm that was made by hand. */
 export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: RunOptions = {}): Verdict {
   return sealed(() => new Run(swarm, options).verdict());
@@ -83,7 +72,7 @@ export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: 
 
 class Run {
   readonly #swarm: Swarm;
-  readonly #meddling: (reach: Reach) => Stop;
+  readonly #meddling: NonNullable<RunOptions["meddling"]>;
   readonly #world: World;
   readonly #network: Network;
   readonly #processes: SimulatedProcess[];
@@ -100,7 +89,8 @@ class Run {
   readonly #history: NodeHistory;
   readonly #promptness: Promptness;
 
-  constructor(swarm: Swarm, { crossed, meddling, roundTripMs = ROUND_TRIP_MS }: RunOptions) {
+  constructor(swarm: Swarm, options: RunOptions) {
+    const { crossed, meddling, roundTripMs = ROUND_TRIP_MS, createMetrics = () => UNCOUNTED } = options;
     this.#roundTripMs = roundTripMs;
     this.#meddling = meddling ?? meddle;
     this.#promptness = new Promptness(swarm, meddling !== undefined);
@@ -134,6 +124,7 @@ class Run {
       count,
       disturbed: (what: "start" | "death") => this.#noteDisturbance(what),
       chance: drawn,
+      createMetrics,
     };
     this.#processes = processesOf(swarm, world);
     this.#clockErrors = new ClockErrors(this.#processes);
@@ -142,6 +133,7 @@ class Run {
     }
     api.store.collection("nodes").listen((change) => this.#see("node", change));
     api.store.collection("pods").listen((change) => this.#see("pod", change));
+    api.store.collection("events").listen((change) => this.#seeEvent(change));
   }
 
   verdict(): Verdict {
@@ -237,6 +229,11 @@ class Run {
     });
   }
 
+  #seeEvent({ type, now }: Change): void {
+    if (this.#world.writer === "" || type === "DELETED") return;
+    this.#guard(() => this.#checks.reports.event(JSON.parse(now.json)));
+  }
+
   /** Keeps what a check throws for later: thrown here it would look to Vigil like a server or a bus that fails. */
   #guard(check: () => void): void {
     try {
@@ -268,6 +265,7 @@ class Run {
       return;
     }
     this.#marks.count("pod evicted");
+    this.#checks.reports.evicted(now.uid);
     const pod = JSON.parse(now.json) as CheckedPod;
     const node = this.#world.api.store.collection("nodes").get("", pod.spec.nodeName ?? "");
     const sinceMs = this.#world.clock.wallMs() - this.#history.evictableAt(pod.spec.nodeName ?? "");

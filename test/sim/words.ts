@@ -240,9 +240,10 @@ export class Words {
 
   /** What is told as done is done. */
   #checkDone({ body, source }: Message<"done.write">): void {
-    const { world, count } = this.#around;
+    const { world, count, checks } = this.#around;
     if (body.outcome === "refused") count("stale ask refused");
     if (body.outcome === "unknown") count("write with a lost reply told as such");
+    if (body.outcome === "unknown" && body.ask === "asked.eviction") checks.reports.lost(body.uid);
     if (body.outcome !== "ok" || body.change === "") return;
     if (body.kind === "Node") {
       if (this.#versions.has(`${body.name} ${body.resourceVersion}`)) return;

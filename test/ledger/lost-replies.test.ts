@@ -1,0 +1,163 @@
+/** Writes whose reply was lost, and what the ledger says of them once it shows whether they came true. */
+import { describe, expect, test } from "vitest";
+import type { ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
+import { metricValue } from "../support/metric-value.ts";
+import { observedNode } from "../support/observed-objects.ts";
+import {
+  askedCondition,
+  askedEviction,
+  askedTaint,
+  doneNode,
+  donePod,
+  judgedNode,
+  type LedgerWorld,
+  ledgerWorld,
+  livePod,
+  podSentences,
+  remembering,
+  UNREACHABLE,
+  WEB,
+} from "./ledger-world.ts";
+
+const LOST = { outcome: "unknown", detail: "read ECONNRESET" } as const;
+
+const count = ({ metrics }: LedgerWorld, name: string) => metricValue(metrics, name);
+const messages = ({ kube }: LedgerWorld, reason: string) =>
+  kube.events.filter((event) => event.reason === reason).map(({ message }) => message);
+
+/** The same world, in which the API shows the pod on its way out. */
+function terminating(world: LedgerWorld): LedgerWorld {
+  world.kube.pods.set("default/web", livePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:30Z" } }));
+  return world;
+}
+
+function nodeShown(ready: ConditionStatus, isTainted = false): ObservedNode {
+  const conditions = [{ type: "Ready", status: ready, heartbeatAt: 0, transitionAt: 0 }];
+  return observedNode("n-1", { conditions, taints: isTainted ? [UNREACHABLE] : [] });
+}
+
+describe("a taint in a node's turn whose reply was lost", () => {
+  function lostTurn(...shownBefore: ObservedNode[]): LedgerWorld {
+    const world = ledgerWorld();
+    world.tell("observed.node", nodeShown("Unknown"), null);
+    world.tell("judged.node", judgedNode("n-1"), null);
+    const ask = world.tell("asked.taint", askedTaint("n-1"), null);
+    for (const node of shownBefore) world.tell("observed.node", node, null);
+    world.tell("done.write", doneNode("asked.taint", "n-1", LOST), ask);
+    return world;
+  }
+  const evictions = (world: LedgerWorld) => count(world, "node_collector_evictions_total");
+
+  test("counts once the node shows the taint", async () => {
+    const world = lostTurn();
+    expect(await evictions(world)).toBe(0);
+    world.tell("observed.node", nodeShown("Unknown", true), null);
+    world.tell("observed.node", nodeShown("Unknown", true), null);
+    expect(await evictions(world)).toBe(1);
+  });
+
+  test("counts when the node had shown the taint before the reply was given up", async () => {
+    const world = lostTurn(nodeShown("Unknown", true));
+    world.tell("observed.node", nodeShown("Unknown", true), null);
+    expect(await evictions(world)).toBe(1);
+  });
+
+  test("counts when the taint was already taken off again", async () => {
+    expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
+  });
+
+  test("does not count while the node shows no taint", async () => {
+    const world = lostTurn();
+    world.tell("observed.node", nodeShown("Unknown"), null);
+    expect(await evictions(world)).toBe(0);
+  });
+
+  test("does not count for another node of that name", async () => {
+    const world = lostTurn();
+    world.tell("observed.node", { ...nodeShown("Unknown", true), uid: "another" }, null);
+    expect(await evictions(world)).toBe(0);
+  });
+
+  test("is in the history as written", () => {
+    const world = lostTurn();
+    world.tell("observed.node", nodeShown("Unknown", true), null);
+    const texts = world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text) ?? [];
+    expect(texts.filter((text) => text.includes("reply"))).toEqual([
+      "the reply was lost: something (read ECONNRESET)",
+      "written after 12 ms: something (the reply was lost, and the node shows the change)",
+    ]);
+  });
+});
+
+describe("a node's conditions whose reply was lost", () => {
+  function lostVerdict(): LedgerWorld {
+    const world = ledgerWorld();
+    world.tell("observed.node", nodeShown("True"), null);
+    const ask = world.tell("asked.condition", askedCondition("n-1"), null);
+    world.tell("done.write", doneNode("asked.condition", "n-1", { ...LOST, retrying: true }), ask);
+    return world;
+  }
+
+  test("bring NodeNotReady once the node shows them, and once only", () => {
+    const world = lostVerdict();
+    expect(messages(world, "NodeNotReady")).toEqual([]);
+    world.tell("observed.node", nodeShown("Unknown"), null);
+    world.tell("done.write", doneNode("asked.condition", "n-1", { change: "" }), null);
+    expect(messages(world, "NodeNotReady")).toEqual(["Node n-1 status is now: NodeNotReady"]);
+  });
+
+  test("bring no Event while the node is Ready", () => {
+    const world = lostVerdict();
+    world.tell("observed.node", nodeShown("True"), null);
+    expect(messages(world, "NodeNotReady")).toEqual([]);
+  });
+});
+
+describe("a pod's deletion whose reply was lost", () => {
+  function lostDeletion(last: "gone" | "refused" | null): LedgerWorld {
+    const world = ledgerWorld();
+    const ask = world.tell("asked.eviction", askedEviction(), null);
+    world.tell("done.write", donePod("asked.eviction", { ...LOST, retrying: true }), ask);
+    if (last !== null) world.tell("done.write", donePod("asked.eviction", { outcome: last, change: "" }), ask);
+    return world;
+  }
+  const deletions = (world: LedgerWorld) => count(world, "taint_eviction_controller_pod_deletions_total");
+
+  test("is ours when the pod is found gone", async () => {
+    const world = lostDeletion("gone");
+    expect(await deletions(world)).toBe(1);
+    expect(messages(world, "TaintManagerEviction")).toEqual(["Marking for deletion Pod default/web"]);
+    expect(podSentences(terminating(world))).toContain("Vigil deleted it at 2026-01-01T00:00:00Z.");
+  });
+
+  test("is nobody's before the pod is seen again", async () => {
+    const world = lostDeletion(null);
+    expect(await deletions(world)).toBe(0);
+    expect(messages(world, "TaintManagerEviction")).toEqual([]);
+  });
+
+  test("did not happen when a second look found the pod staying", async () => {
+    const world = lostDeletion("refused");
+    const ask = world.tell("asked.eviction", askedEviction(), null);
+    world.tell("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
+    expect(await deletions(world)).toBe(0);
+    expect(podSentences(terminating(world)).join()).not.toContain("Vigil deleted it");
+  });
+
+  test("stays ours for a ledger that began in between", () => {
+    const store = remembering(["done.write", donePod("asked.eviction", { ...LOST, retrying: true })]);
+    const world = ledgerWorld({ store });
+    const ask = world.tell("asked.eviction", askedEviction(), null);
+    world.tell("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
+    expect(messages(world, "TaintManagerEviction")).toEqual(["Marking for deletion Pod default/web"]);
+  });
+});
+
+test("a pod marked not ready by a write whose reply was lost gets its Event when that shows", () => {
+  const world = ledgerWorld();
+  const ask = world.tell("asked.unready", WEB, null);
+  world.tell("done.write", donePod("asked.unready", { ...LOST, retrying: true }), ask);
+  expect(world.kube.events).toEqual([]);
+  world.tell("done.write", donePod("asked.unready", { change: "" }), ask);
+  expect(messages(world, "NodeNotReady")).toEqual(["Node is not ready"]);
+});

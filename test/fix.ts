@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, "..");
 rewrite("protocols/README.md", withMessageTable);
 rewrite("docs/explain.md", withExplainTables);
 rewrite("package-lock.json", completedLock);
-rewrite("deploy/nats/roles.conf", rolesConfig);
+rewrite("deploy/nats/roles.conf", () => rolesConfig());
 for (const path of filesBelow(ROOT).filter((name) => name.endsWith(".ts"))) rewrite(path, wrapLongComments);
 
 function rewrite(path: string, mend: (text: string) => string): void {

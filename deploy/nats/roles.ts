@@ -1,13 +1,22 @@
 /** Who may say and hear what on NATS: permissions worked out from the message table, and the file that gives them. */
 import { MESSAGES } from "../../protocols/messages.ts";
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
-import { SUBJECT_ROOT } from "../../protocols/subjects.ts";
+import { SUBJECT_ROOT, token } from "../../protocols/subjects.ts";
 
 /** Subjects that a user of NATS may publish on and subscribe to. */
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }
+
+/** A process of the fleet that has a user of its own. */
+export interface NatsProcess {
+  readonly role: string;
+  /** Its name in the fleet, as `--member` gives it. */
+  readonly member: string;
+}
+
+const INSPECTOR_ROLE = "inspector";
 
 /** What an inspector may hear, by kind of message; it may say nothing. */
 const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
@@ -34,36 +43,56 @@ const PROCESSES: Readonly<Record<string, readonly ServiceName[]>> = {
 };
 
 /** Every role on the bus, each a user of its own. */
-export const NATS_ROLES: readonly string[] = [...Object.keys(PROCESSES), "inspector"];
+export const NATS_ROLES: readonly string[] = [...Object.keys(PROCESSES), INSPECTOR_ROLE];
 
-/** What a role may publish and subscribe to. */
-export function permissionsOf(role: string): Permissions {
+/** The roles that a process can have. */
+export const PROCESS_ROLES: readonly string[] = Object.keys(PROCESSES);
+
+/** What a role may publish and subscribe to; with a member, what it says of a member may be said of that one alone. */
+export function permissionsOf(role: string, member: string | null = null): Permissions {
   if (role === HISTORY_ROLE) return HISTORY;
   const services = PROCESSES[role] ?? [];
   const readers = [...services, ...(services.length > 0 ? IN_EVERY_PROCESS : [])];
   const types = Object.entries(MESSAGES);
   const said = types.filter(([, { from }]) => (from === "any" ? services.length > 0 : names(from, services)));
-  const heard = types.filter(([type, { to }]) => names(to, readers) || (role === "inspector" && isInspected(type)));
+  const heard = types.filter(([type, { to }]) => names(to, readers) || (role === INSPECTOR_ROLE && isInspected(type)));
   return {
-    publish: said.map(([type]) => subjectsOf(type)),
+    publish: said.map(([type, { from }]) => subjectsOf(type, from === "any" ? member : null)),
     subscribe: heard.map(([type]) => subjectsOf(type)),
   };
 }
 
-/** The name under which a role's public key stands in keys.conf. */
-export function keyVariable(role: string): string {
-  return `${role.replaceAll("-", "_").toUpperCase()}_KEY`;
+/** The name under which the public key of a role or member stands in keys.conf. */
+export function keyVariable(roleOrMember: string): string {
+  return `${roleOrMember.replaceAll("-", "_").toUpperCase()}_KEY`;
 }
 
-/** The contents of roles.conf: the account of the bus with a user for each role, and that of the ledger's history. */
-export function rolesConfig(): string {
-  return `# Who may say and hear what. Written by \`npm run fix\` from the message table (protocols/README.md); do not edit.
-# Each role is a user with an NKey of its own, whose public half stands in keys.conf (deploy/nats/make-keys.ts).
+/** The roles and members that each have a user and so a key: roles, or where processes are given, those processes. */
+export function usersOf(processes: readonly NatsProcess[]): readonly string[] {
+  const users = processes.length === 0 ? NATS_ROLES : [...processes.map(({ member }) => member), INSPECTOR_ROLE];
+  return [...users, HISTORY_ROLE];
+}
+
+/**
+ * The contents of roles.conf: the account of the bus with a user for each role, and that of the ledger's history. Where
+ * processes are given each of them has a user in place of its role.
+ */
+export function rolesConfig(processes: readonly NatsProcess[] = []): string {
+  const users =
+    processes.length === 0
+      ? NATS_ROLES.map((role) => userConfig(role))
+      : [...processes.map(({ role, member }) => userConfig(role, member)), userConfig(INSPECTOR_ROLE)];
+  const [author, user] =
+    processes.length === 0
+      ? ["`npm run fix`", "Each role is a user with"]
+      : ["deploy/nats/make-keys.ts", "Each process is a user with"];
+  return `# Who may say and hear what. Written by ${author} from the message table (protocols/README.md); do not edit.
+# ${user} an NKey of its own, whose public half stands in keys.conf (deploy/nats/make-keys.ts).
 include "keys.conf"
 accounts {
   VIGIL {
     users: [
-${NATS_ROLES.map(userConfig).join("\n")}
+${users.join("\n")}
     ]
     exports: [
 ${RECORDED_KINDS.map((kind) => `      { stream: "${subjectsOf(kind)}", accounts: [HISTORY] }`).join("\n")}
@@ -83,10 +112,10 @@ ${RECORDED_KINDS.map((kind) => `      { stream: { account: VIGIL, subject: "${su
 `;
 }
 
-function userConfig(role: string): string {
-  const { publish, subscribe } = permissionsOf(role);
-  return `      { # ${role}
-        nkey: $${keyVariable(role)}
+function userConfig(role: string, member: string | null = null): string {
+  const { publish, subscribe } = permissionsOf(role, member);
+  return `      { # ${member === null ? role : `${member}, a ${role}`}
+        nkey: $${keyVariable(member ?? role)}
         permissions {
           publish ${rule(publish)}
           subscribe ${rule(subscribe)}
@@ -100,9 +129,12 @@ function rule(allowed: readonly string[]): string {
   return `{ allow: [\n${allowed.map((subject) => `            "${subject}"`).join("\n")}\n          ] }`;
 }
 
-/** The subjects of a message type or kind, of any cluster: installs are kept apart by their accounts. */
-function subjectsOf(typeOrKind: string): string {
-  return `${SUBJECT_ROOT}.*.${typeOrKind}.>`;
+/**
+ * The subjects of a message type or kind, of any cluster: installs are kept apart by their accounts. With a member, of
+ * those about that member alone.
+ */
+function subjectsOf(typeOrKind: string, member: string | null = null): string {
+  return `${SUBJECT_ROOT}.*.${typeOrKind}.${member === null ? ">" : `*.${token(member)}`}`;
 }
 
 function names(column: string, wanted: readonly string[]): boolean {

@@ -6,7 +6,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
-import { rolesConfig } from "../../deploy/nats/roles.ts";
 import { frameId } from "../../protocols/frame.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -24,25 +23,31 @@ const MEMBER_PULSE_MS = 100;
 /** So long that a busy machine does not make a member silent. */
 const MEMBER_TIMEOUT_MS = 2000;
 const READERS = ["reader-0", "reader-1"];
+/** The process whose seed is stolen, where each has a user of its own. */
+const STOLEN = "reader-2";
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 const ONE_OWNER = SHARDS.map(() => 1).join("");
 
-/** Two readers that share the shards, and the link of a liar with the seed of a pod-writer. */
-async function fleetUnderAttack() {
+/**
+ * Two readers that share the shards, and the link of a liar: with the seed of a pod-writer, or where each process has a
+ * user of its own with that of a third reader.
+ */
+async function fleetUnderAttack({ isUserEach = false, fleetMembersMax = READERS.length } = {}) {
   const keys = folder();
-  makeKeys(keys);
-  const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
+  makeKeys(keys, isUserEach ? [...READERS, STOLEN].map((member) => ({ role: "reader", member })) : []);
+  const fileOf = (name: string) => readFileSync(join(keys, name), "utf8");
+  const files = { "keys.conf": fileOf("keys.conf"), "roles.conf": fileOf("roles.conf") };
   const server = await serve({ config: 'include "roles.conf"', files });
   const linkAs = (role: string) => link(server.url, { nkeyFile: join(keys, `${role}.nk`) });
   const profile = {
     ...STANDARD_PROFILE,
     memberPulseMs: MEMBER_PULSE_MS,
     memberTimeoutMs: MEMBER_TIMEOUT_MS,
-    fleetMembersMax: READERS.length,
+    fleetMembersMax,
   };
   const enter = async (member: string) => {
-    const { transport, log, metrics } = await linkAs("reader");
+    const { transport, log, metrics } = await linkAs(isUserEach ? member : "reader");
     const common = { clock, member, cluster: "c", log, metrics, profile };
     const strangers = new Strangers({ ...common, clusterUid: "ours" });
     const isStranger = (source: string) => strangers.sent(source);
@@ -56,7 +61,7 @@ async function fleetUnderAttack() {
     SHARDS.map((shard) => readers.filter(({ fleet }) => fleet.owns("node", shard)).length).join("");
   const isShared = () => readers.every(({ owned }) => owned().includes(true) && owned().includes(false));
   await until("two share the shards", () => isShared() && ownersPerShard() === ONE_OWNER);
-  const liar = await linkAs("pod-writer");
+  const liar = await linkAs(isUserEach ? STOLEN : "pod-writer");
   const lie = (member: string, lied: Partial<BodyOf<"pulse.member">>, sequence = 1, epoch = clock.wallMs()) => {
     const source = `fleet@${member}`;
     const id = frameId(source, Math.floor(epoch), "pulse.member", 0, sequence);
@@ -82,7 +87,7 @@ async function fleetUnderAttack() {
     );
     return [...seen];
   };
-  return { readers, lie, lieOn };
+  return { readers, liar, lie, lieOn };
 }
 
 describeWithEachNats("a pod-writer's seed in wrong hands", () => {
@@ -115,6 +120,21 @@ describeWithEachNats("a pod-writer's seed in wrong hands", () => {
     expect(seen).toEqual([ONE_OWNER]);
     for (const { metrics } of readers) {
       expect(await metricValue(metrics, "vigil_fleet_pulses_refused_total", { reason: "full" })).toBeGreaterThan(100);
+    }
+  });
+});
+
+describeWithEachNats("with a user for each process, the seed of one in wrong hands", () => {
+  test("says nothing in the name of another, real or invented", async () => {
+    const { readers, liar, lie, lieOn } = await fleetUnderAttack({ isUserEach: true, fleetMembersMax: 64 });
+    const seen = await lieOn(() => {
+      for (const member of [...READERS, "invented"]) lie(member, { services: [], leaving: member === READERS[0] });
+    });
+    expect(seen).toEqual([ONE_OWNER]);
+    expect(await metricValue(liar.metrics, "vigil_nats_permission_violations_total")).toBeGreaterThan(10);
+    for (const { metrics } of readers) {
+      expect(await metricValue(metrics, "vigil_fleet_pulses_refused_total")).toBe(0);
+      expect(await metricValue(metrics, "vigil_fleet_members")).toBe(READERS.length);
     }
   });
 });

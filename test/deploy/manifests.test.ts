@@ -1,15 +1,18 @@
 /** What every pod of the install must have, whichever overlay it comes from. It needs kubectl and no server. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
-import { type Manifests, render } from "./manifests.ts";
+import { type Manifests, render, renderUserPerProcess } from "./manifests.ts";
 
 const OVERLAYS = ["shadow", "taint-eviction-only", "full"];
 
 describeWithKube("every pod", () => {
-  describe.each(OVERLAYS)("of overlay %s", (overlay) => {
+  describe.each([
+    ...OVERLAYS.map((overlay) => [overlay, render] as const),
+    ...OVERLAYS.map((overlay) => [`${overlay} with a user for each process`, renderUserPerProcess] as const),
+  ])("of overlay %s", (name, renderOverlay) => {
     let manifests: Manifests;
     beforeAll(async () => {
-      manifests = await render(overlay);
+      manifests = await renderOverlay(name.split(" ")[0] ?? "");
     });
 
     test("runs as nobody, cannot write its root, and has no capability", () => {
@@ -74,4 +77,22 @@ describeWithKube("every pod", () => {
       expect(policies).toMatchObject({ "vigil-reader": "AlwaysAllow", "vigil-writer": "AlwaysAllow" });
     });
   });
+}, ["kubectl"]);
+
+describeWithKube("with a NATS user for each process", () => {
+  test.each(OVERLAYS)(
+    "the processes of overlay %s have lasting names, do the same, and see one seed each",
+    async (overlay) => {
+      const [usual, named] = [await render(overlay), await renderUserPerProcess(overlay)];
+      expect(named.workloads()).toEqual(["StatefulSet nats", "StatefulSet vigil-reader", "StatefulSet vigil-writer"]);
+      for (const workload of ["vigil-reader", "vigil-writer"])
+        expect(named.argsOf(workload)).toEqual(usual.argsOf(workload));
+      expect(named.grants()).toEqual(usual.grants());
+      expect(named.seedsOf("vigil-reader")).toEqual({ "/etc/vigil/nats/reader.nk": "$(POD_NAME).nk" });
+      expect(named.seedsOf("vigil-writer")).toEqual({
+        "/etc/vigil/nats/writer.nk": "$(POD_NAME).nk",
+        "/etc/vigil/nats/history.nk": "history.nk",
+      });
+    },
+  );
 }, ["kubectl"]);

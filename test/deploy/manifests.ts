@@ -1,9 +1,11 @@
 /** The manifests as kustomize renders them, and what a test asks of them: arguments of processes, and rights. */
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { kubectl } from "../support/kubectl.ts";
 
-const OVERLAYS = join(import.meta.dirname, "../../deploy/kustomize/overlays");
+const DEPLOY = join(import.meta.dirname, "../../deploy");
 
 /** A right that an account was given. */
 export interface Grant {
@@ -40,6 +42,11 @@ type Labels = Readonly<Record<string, string>>;
 interface Container {
   readonly imagePullPolicy?: string;
   readonly args: readonly string[];
+  readonly volumeMounts?: readonly {
+    readonly mountPath: string;
+    readonly subPath?: string;
+    readonly subPathExpr?: string;
+  }[];
   readonly securityContext: object;
   readonly livenessProbe?: object;
   readonly readinessProbe?: object;
@@ -99,20 +106,31 @@ export class Manifests {
     this.#all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
   }
 
-  /** The arguments of a Deployment's process, those of some flags replaced. */
-  argsOf(deployment: string, replaced: Readonly<Record<string, string>>): string[] {
-    const [found] = this.#ofKind<WorkloadManifest>("Deployment").filter(({ metadata }) => metadata.name === deployment);
-    const { args = [] } = found?.spec.template.spec.containers[0] ?? {};
+  /** The arguments of a workload's process, those of some flags replaced. */
+  argsOf(workload: string, replaced: Readonly<Record<string, string>> = {}): string[] {
+    const { args = [] } = this.#workload(workload)?.spec.template.spec.containers[0] ?? {};
     return args.map((arg) => {
       const [flag = ""] = arg.split("=");
       return Object.hasOwn(replaced, flag) ? `${flag}=${replaced[flag]}` : arg;
     });
   }
 
+  /** Each workload as `kind name`. */
+  workloads(): string[] {
+    return this.#workloads().map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  }
+
+  /** The files of its secrets that a workload's process sees: where, and which. */
+  seedsOf(workload: string): Record<string, string | undefined> {
+    const { volumeMounts = [] } = this.#workload(workload)?.spec.template.spec.containers[0] ?? {};
+    return Object.fromEntries(
+      volumeMounts.map(({ mountPath, subPath, subPathExpr = subPath }) => [mountPath, subPathExpr]),
+    );
+  }
+
   /** The pods of all workloads, with their labels and annotations. */
   pods(): (PodTemplate & PodMetadata)[] {
-    const workloads = ["Deployment", "StatefulSet"].flatMap((kind) => this.#ofKind<WorkloadManifest>(kind));
-    return workloads.map(({ spec: { template } }) => ({ ...template.spec, ...template.metadata }));
+    return this.#workloads().map(({ spec: { template } }) => ({ ...template.spec, ...template.metadata }));
   }
 
   /** The labels that objects of a kind select pods by. */
@@ -160,6 +178,14 @@ export class Manifests {
     });
   }
 
+  #workloads(): WorkloadManifest[] {
+    return ["Deployment", "StatefulSet"].flatMap((kind) => this.#ofKind<WorkloadManifest>(kind));
+  }
+
+  #workload(name: string): WorkloadManifest | undefined {
+    return this.#workloads().find(({ metadata }) => metadata.name === name);
+  }
+
   #ofKind<M extends Manifest>(kind: string): M[] {
     return this.#all.filter((manifest): manifest is M => manifest.kind === kind);
   }
@@ -167,7 +193,24 @@ export class Manifests {
 
 /** Renders an overlay. */
 export async function render(overlay: string): Promise<Manifests> {
-  const { code, stdout, stderr } = await kubectl("/nonexistent", ["kustomize", join(OVERLAYS, overlay)]);
+  return rendered(join(DEPLOY, "kustomize/overlays", overlay));
+}
+
+/** Renders an overlay with a NATS user for each process, as an operator changes it. */
+export async function renderUserPerProcess(overlay: string): Promise<Manifests> {
+  const copy = mkdtempSync(join(tmpdir(), "vigil-manifests-"));
+  try {
+    cpSync(DEPLOY, copy, { recursive: true });
+    const folder = join(copy, "kustomize/overlays", overlay);
+    appendFileSync(join(folder, "kustomization.yaml"), "components: [../../user-per-process]\n");
+    return await rendered(folder);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+async function rendered(folder: string): Promise<Manifests> {
+  const { code, stdout, stderr } = await kubectl("/nonexistent", ["kustomize", folder]);
   if (code !== 0) throw new Error(stderr);
   return new Manifests(stdout);
 }

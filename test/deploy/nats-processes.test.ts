@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
-import { rolesConfig } from "../../deploy/nats/roles.ts";
+import type { NatsProcess } from "../../deploy/nats/roles.ts";
 import { type Kube, type KubeObject, SERVICE_NAMES, type ServiceName, Urgency } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { startHollowNodes } from "../../services/agent/hollow.service.ts";
@@ -36,11 +36,12 @@ const PROFILE: Profile = {
   memberTimeoutMs: 1000,
 };
 
-/** A nats-server with the deployed roles, and the folder of their seeds. */
-async function natsWithRoles() {
+/** A nats-server with the deployed roles or a user for each of these processes, and the folder of their seeds. */
+async function natsWithRoles(processes: readonly NatsProcess[]) {
   const keys = folder();
-  makeKeys(keys);
-  const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
+  makeKeys(keys, processes);
+  const fileOf = (name: string) => readFileSync(join(keys, name), "utf8");
+  const files = { "keys.conf": fileOf("keys.conf"), "roles.conf": fileOf("roles.conf") };
   const server = await serve({ config: 'include "roles.conf"', files });
   return { server, keys };
 }
@@ -94,65 +95,77 @@ const taintsOf = (node: KubeObject | null): string[] => {
   return taints.map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`).sort();
 };
 
-const SPLITS: [string, Readonly<Record<string, readonly ServiceName[]>>][] = [
-  ["a process for each service", Object.fromEntries(SERVICE_NAMES.map((name) => [name, [name]]))],
-  [
-    "readers apart from writers",
-    { reader: ["observer", "node", "zone", "taint-manager"], writer: ["node-writer", "pod-writer", "ledger"] },
-  ],
+type Split = Readonly<Record<string, readonly ServiceName[]>>;
+
+const READERS_AND_WRITERS: Split = {
+  reader: ["observer", "node", "zone", "taint-manager"],
+  writer: ["node-writer", "pod-writer", "ledger"],
+};
+/** What each process runs, by its role, and whether it has a user of its own. */
+const SPLITS: [string, Split, boolean][] = [
+  ["a process for each service", Object.fromEntries(SERVICE_NAMES.map((name) => [name, [name]])), false],
+  ["readers apart from writers", READERS_AND_WRITERS, false],
+  ["readers apart from writers, a user each", READERS_AND_WRITERS, true],
 ];
 
+const memberOf = (role: string) => `${role}-0`;
+
 describeWithEachNats("under the deployed roles", () => {
-  test.each(SPLITS)("%s: a silent node is tainted, its pods are evicted, and it heals", async (_how, processes) => {
-    const { server, keys } = await natsWithRoles();
-    const { kubeOf, kube, nodes, read } = cluster(["node-1", "node-2", "node-3", "node-4"]);
-    const log = recordingLog();
-    const connectAs = async (role: string) => {
-      const metrics = createMetrics();
-      const identity = { servers: [server.url], name: role, nkeyFile: join(keys, `${role}.nk`) };
-      const transport = await connectNats({ ...identity, clock, log, metrics });
-      atEnd(() => transport.close());
-      return { role, metrics, transport };
-    };
-    // It listens before anything is judged: a judgement that stays the same is told once.
-    const inspector = await connectAs("inspector");
-    const judged = hear(inspector.transport, "vigil.v1.prod.judged.node.*.node-1");
-    await inspector.transport.flush();
-    const links = await Promise.all(Object.keys(processes).map(connectAs));
-    for (const { role, metrics, transport } of links) {
-      const common = { clock, random, log, metrics, profile: PROFILE, kube: kubeOf(metrics), transport };
-      const place = {
-        cluster: "prod",
-        member: `${role}-0`,
-        services: processes[role] ?? [],
-        shared: true,
-        store: null,
+  test.each(SPLITS)(
+    "%s: a silent node is tainted, its pods are evicted, and it heals",
+    async (_how, processes, isUserEach) => {
+      const members = Object.keys(processes).map((role) => ({ role, member: memberOf(role) }));
+      const { server, keys } = await natsWithRoles(isUserEach ? members : []);
+      const { kubeOf, kube, nodes, read } = cluster(["node-1", "node-2", "node-3", "node-4"]);
+      const log = recordingLog();
+      const connectAs = async (role: string) => {
+        const metrics = createMetrics();
+        const user = isUserEach && role !== "inspector" ? memberOf(role) : role;
+        const identity = { servers: [server.url], name: role, nkeyFile: join(keys, `${user}.nk`) };
+        const transport = await connectNats({ ...identity, clock, log, metrics });
+        atEnd(() => transport.close());
+        return { role, metrics, transport };
       };
-      const controller = startController({ ...common, ...place, fatal: (problem) => log.error(problem) });
-      atEnd(() => controller.stop());
-    }
-    await untilShown("node-1 is at the API", async () => (await read("Node", "node-1")) !== null);
-    createPod(kube, "web", "node-1");
-    await untilShown("node-1 is well", async () => taintsOf(await read("Node", "node-1")).length === 0);
-    await until("it is judged ready", () => judged.some((text) => text.includes('"readiness":"ready"')));
-    nodes.stop({ names: ["node-1"] });
-    await untilShown("node-1 is tainted", async () =>
-      taintsOf(await read("Node", "node-1")).includes("unreachable:NoExecute"),
-    );
-    await untilShown("its pod is evicted", async () => {
-      const pod = await read("Pod", "web");
-      return pod === null || pod.metadata.deletionTimestamp !== undefined;
-    });
-    nodes.resume({ names: ["node-1"] });
-    await untilShown("node-1 is healed", async () => taintsOf(await read("Node", "node-1")).length === 0);
-    for (const { role, metrics } of [...links, inspector]) {
-      const refused = await metricValue(metrics, "vigil_nats_permission_violations_total");
-      expect({ role, refused }).toEqual({ role, refused: 0 });
-    }
-    for (const { role, metrics } of links) {
-      const dropped = await metricValue(metrics, "vigil_bus_dropped_total", { reason: "forbidden" });
-      expect({ role, dropped }).toEqual({ role, dropped: 0 });
-    }
-    expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
-  });
+      // It listens before anything is judged: a judgement that stays the same is told once.
+      const inspector = await connectAs("inspector");
+      const judged = hear(inspector.transport, "vigil.v1.prod.judged.node.*.node-1");
+      await inspector.transport.flush();
+      const links = await Promise.all(Object.keys(processes).map(connectAs));
+      for (const { role, metrics, transport } of links) {
+        const common = { clock, random, log, metrics, profile: PROFILE, kube: kubeOf(metrics), transport };
+        const place = {
+          cluster: "prod",
+          member: memberOf(role),
+          services: processes[role] ?? [],
+          shared: true,
+          store: null,
+        };
+        const controller = startController({ ...common, ...place, fatal: (problem) => log.error(problem) });
+        atEnd(() => controller.stop());
+      }
+      await untilShown("node-1 is at the API", async () => (await read("Node", "node-1")) !== null);
+      createPod(kube, "web", "node-1");
+      await untilShown("node-1 is well", async () => taintsOf(await read("Node", "node-1")).length === 0);
+      await until("it is judged ready", () => judged.some((text) => text.includes('"readiness":"ready"')));
+      nodes.stop({ names: ["node-1"] });
+      await untilShown("node-1 is tainted", async () =>
+        taintsOf(await read("Node", "node-1")).includes("unreachable:NoExecute"),
+      );
+      await untilShown("its pod is evicted", async () => {
+        const pod = await read("Pod", "web");
+        return pod === null || pod.metadata.deletionTimestamp !== undefined;
+      });
+      nodes.resume({ names: ["node-1"] });
+      await untilShown("node-1 is healed", async () => taintsOf(await read("Node", "node-1")).length === 0);
+      for (const { role, metrics } of [...links, inspector]) {
+        const refused = await metricValue(metrics, "vigil_nats_permission_violations_total");
+        expect({ role, refused }).toEqual({ role, refused: 0 });
+      }
+      for (const { role, metrics } of links) {
+        const dropped = await metricValue(metrics, "vigil_bus_dropped_total", { reason: "forbidden" });
+        expect({ role, dropped }).toEqual({ role, dropped: 0 });
+      }
+      expect(log.lines.filter(({ level }) => level === "error")).toEqual([]);
+    },
+  );
 });

@@ -44,6 +44,31 @@ const sayers = (type: MessageType) =>
 const hearers = (type: MessageType) =>
   NATS_ROLES.filter((role) => permissionsOf(role).subscribe.some((pattern) => matches(pattern, subjectFor(type))));
 
+describe("with a user for each process", () => {
+  const processes = [
+    { role: "reader", member: "r-0" },
+    { role: "writer", member: "w-0" },
+  ];
+
+  test("each may say of itself alone that it lives, and all else that its role may", () => {
+    for (const { role, member } of processes) {
+      const [own, shared] = [permissionsOf(role, member), permissionsOf(role)];
+      expect(own.subscribe).toEqual(shared.subscribe);
+      const changed = own.publish.filter((subject) => !shared.publish.includes(subject));
+      expect(changed).toEqual([`vigil.v1.*.pulse.member.*.${member}`]);
+      expect(own.publish.length).toBe(shared.publish.length);
+      const pulseOf = (name: string) => subjectOf("prod.eu", "pulse.member", 0, [name]);
+      expect(matches(changed[0] ?? "", pulseOf(member))).toBe(true);
+      expect(matches(changed[0] ?? "", pulseOf("other"))).toBe(false);
+    }
+  });
+
+  test("no role has a user but the inspector and the history", () => {
+    const users = [...rolesConfig(processes).matchAll(/nkey: \$(\w+)/g)].map(([, variable]) => variable);
+    expect(users).toEqual(["R_0_KEY", "W_0_KEY", "INSPECTOR_KEY", "HISTORY_KEY"]);
+  });
+});
+
 test("roles.conf is what the message table says; `npm run fix` writes it", () => {
   expect(readFileSync(join(DEPLOYED, "roles.conf"), "utf8")).toBe(rolesConfig());
 });

@@ -146,7 +146,7 @@ function waiting(why: string): Serving {
 
 function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions): Serving {
   const pulses = bus.latest("observed.pulse");
-  const sight = new ClusterSight(profile);
+  const sight = new ClusterSight(profile, clock.monotonicMs());
   const look = () => {
     for (const { message, heardMs } of pulses.take()) sight.hear(message, heardMs);
     return sight.report(clock.monotonicMs());

@@ -23,7 +23,8 @@ export class Census {
 
   constructor(profile: ShardViewProfile, nowMs: number) {
     this.#startedMs = nowMs;
-    this.#views = Array.from({ length: SHARD_COUNT }, () => new ShardView({ needs: [], holdsPods: false, profile }));
+    const newView = (): ShardView => new ShardView({ needs: [], holdsPods: false, profile, beganMs: nowMs });
+    this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
   /** Takes a node; returns the little of it that is kept. */

@@ -88,7 +88,7 @@ class RunningLedger {
     this.#io = io;
     this.#store = store;
     this.#census = new Census(io.profile, io.clock.monotonicMs());
-    this.#sight = new ClusterSight(io.profile);
+    this.#sight = new ClusterSight(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
     this.#resyncs = new Repetition(io.profile);

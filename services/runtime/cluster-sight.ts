@@ -13,8 +13,9 @@ export class ClusterSight {
   readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
-  constructor(profile: SightProfile) {
-    this.#shards = Array.from({ length: SHARD_COUNT }, () => new ShardSight(WATCHES, profile));
+  /** `beganMs` is when its process began to hear pulses. */
+  constructor(profile: SightProfile, beganMs: number) {
+    this.#shards = Array.from({ length: SHARD_COUNT }, () => new ShardSight(WATCHES, profile, beganMs));
   }
 
   /** Takes a pulse. */

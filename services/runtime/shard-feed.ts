@@ -35,7 +35,8 @@ export function feedShard(
   { needs, reader }: { needs: readonly WatchName[]; reader: ShardReader },
 ): ShardFeed {
   const { bus, clock, profile } = io;
-  const view = new ShardView({ needs, holdsPods: reader.pods !== undefined, profile });
+  const beganMs = clock.monotonicMs();
+  const view = new ShardView({ needs, holdsPods: reader.pods !== undefined, profile, beganMs });
   const askIfNeeded = (cause: string | null): void => {
     const reason = view.resyncReason(clock.monotonicMs());
     if (reason !== null) bus.publish("asked.resync", { shard, reason }, cause);

@@ -47,6 +47,7 @@ interface LastPulse {
 export class ShardSight {
   readonly #needs: readonly WatchName[];
   readonly #profile: SightProfile;
+  readonly #beganMs: number;
   /** Who told the present sight. */
   #publisher: string | null = null;
   #heardAt = Number.NEGATIVE_INFINITY;
@@ -62,9 +63,11 @@ export class ShardSight {
   /** When it began, as its publisher told first. */
   #toldSince = Number.NEGATIVE_INFINITY;
 
-  constructor(needs: readonly WatchName[], profile: SightProfile) {
+  /** `beganMs` is when the reader began to listen, on its monotonic clock. */
+  constructor(needs: readonly WatchName[], profile: SightProfile, beganMs: number) {
     this.#needs = needs;
     this.#profile = profile;
+    this.#beganMs = beganMs;
   }
 
   /**
@@ -96,12 +99,12 @@ export class ShardSight {
 
   /**
    * How long a pulse has waited: by how much less its publisher's clock moved on since the last pulse than ours, so
-   * that neither clock's setting matters. Lateness begins with more than watchBlindMs, and ends with a pulse that has
+   * that neither clock's setting matters. The first may have waited for as long as its reader has listened. Lateness begins with more than watchBlindMs, and ends with a pulse that has
    * caught up, or that comes at the publisher's own pace: then the publisher's clock stood still rather than ours.
    */
   #latenessOf(message: PulseMessage, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;
-    if (this.#last === null) return 0;
+    if (this.#last === null) return nowMs - this.#beganMs > watchBlindMs ? nowMs - this.#beganMs : 0;
     const passedMs = nowMs - this.#heardAt;
     const isLate = this.#lateMs > 0;
     const isSame = this.#last.publisher === publisherOf(message);

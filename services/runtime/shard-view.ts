@@ -19,6 +19,8 @@ export interface ShardViewOptions {
   /** Whether it follows observed.pods. */
   readonly holdsPods: boolean;
   readonly profile: ShardViewProfile;
+  /** When the reader began to listen, on its monotonic clock. */
+  readonly beganMs: number;
 }
 
 interface HeldNode {
@@ -52,7 +54,7 @@ export class ShardView {
 
   constructor(options: ShardViewOptions) {
     this.#options = options;
-    this.sight = new ShardSight(options.needs, options.profile);
+    this.sight = new ShardSight(options.needs, options.profile, options.beganMs);
   }
 
   get size(): number {

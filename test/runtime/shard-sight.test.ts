@@ -48,8 +48,9 @@ function hear(
   );
 }
 
-function sight(): ShardSight {
-  return new ShardSight(["nodes", "leases"], PROFILE);
+/** A reader that began at an instant; one without any hears its first pulse at once. */
+function sight(beganMs = Number.POSITIVE_INFINITY): ShardSight {
+  return new ShardSight(["nodes", "leases"], PROFILE, beganMs);
 }
 
 describe("eyes", () => {
@@ -62,7 +63,7 @@ describe("eyes", () => {
   });
 
   test("are closed when a pulse is overdue by watchBlindMs, however long pulseTimeoutMs is", () => {
-    const seen = new ShardSight(["nodes", "leases"], { ...PROFILE, pulsePeriodMs: 8_000, pulseTimeoutMs: 26_000 });
+    const seen = new ShardSight(["nodes", "leases"], { ...PROFILE, pulsePeriodMs: 8_000, pulseTimeoutMs: 26_000 }, 0);
     hear(seen, 1_000);
     expect(seen.blindness(18_999)).toBeNull();
     expect(seen.blindness(19_000)).toBe("no pulse from the observer");
@@ -175,6 +176,18 @@ describe("pulses that are late", () => {
     hear(other, 60_000);
     hear(other, 71_001, { lateMs: 10_001 });
     expect(other.blindness(71_001)).toBe("the observer's pulses come late");
+  });
+
+  test("may be the first ones that a reader hears, as long as it has listened", () => {
+    const seen = sight(60_000);
+    expect(afterStandstill(seen)).toEqual([]);
+    hear(seen, 126_000);
+    expect(seen.blindness(126_000)).toBeNull();
+    expect(seen.since).toBeGreaterThanOrEqual(125_000);
+    const prompt = sight(60_000);
+    hear(prompt, 70_000);
+    expect(prompt.blindness(70_000)).toBeNull();
+    expect(prompt.since).toBe(0);
   });
 
   test("stay late when the reader stands still once more among them", () => {

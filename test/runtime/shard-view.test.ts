@@ -13,7 +13,7 @@ const SEEN = { synced: true, since: 0 };
 const WATCHES = { nodes: SEEN, leases: SEEN, pods: SEEN };
 
 function view(): ShardView {
-  return new ShardView({ needs: ["nodes", "leases"], holdsPods: true, profile: PROFILE });
+  return new ShardView({ needs: ["nodes", "leases"], holdsPods: true, profile: PROFILE, beganMs: 0 });
 }
 
 function named(name: string, resourceVersion = "1", ready: "True" | "False" = "True"): ObservedNode {

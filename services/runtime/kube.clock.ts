@@ -45,6 +45,11 @@ export class ServerClock implements Clock {
     return Math.min(Math.max(ownMs, nowMs + lowMs), nowMs + highMs);
   }
 
+  /** The machine's wall clock, which shows when the machine was suspended. */
+  machineWallMs(): number {
+    return this.#own.wallMs();
+  }
+
   after(delayMs: number, fire: () => void): Timer {
     return this.#own.after(delayMs, fire);
   }

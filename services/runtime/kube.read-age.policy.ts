@@ -2,7 +2,8 @@
  * How old a live read may be when the write that rests on it is sent. A node that was read NotReady may have recovered
  * since, and no precondition on the pod shows it; so a read counts for a second, as long as the server is quick. On a
  * slow one a second is over before the next request of the same eviction has been answered. There a read counts for a
- * few times as long as requests take. Instants are monotonic milliseconds.
+ * few times as long as requests take. Instants are monotonic milliseconds; where the wall clock says that more time
+ * has passed, that counts.
  */
 
 /** How long a read counts on a quick server, in milliseconds. */
@@ -45,11 +46,50 @@ function p99Ms(samples: readonly Sample[], nowMs: number): number {
   return latencies[Math.ceil(latencies.length * PERCENTILE) - 1] ?? 0;
 }
 
+/** A wall clock that moved by less against the monotonic one was slewed, in milliseconds. */
+const SLEWED_MS = 10;
+
+/** The two clocks of a machine at one instant. */
+export interface Instants {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** How far the wall clock was ahead of the monotonic one, from an instant of the latter on. */
+interface Lead {
+  readonly fromMs: number;
+  readonly aheadMs: number;
+}
+
 /**
- * Whether a read is too old at `nowMs` to write on it. It may be a second old, or a few times as old as requests take
- * now; latency alone makes it no older than `graceMs`, the grace period of a node.
+ * How much time has passed by either clock of a machine. While a virtual machine is paused its monotonic clock may
+ * stand still, and then its wall clock is set on.
  */
-export function isTooOld(readAtMs: number, nowMs: number, latencies: RecentLatencies, graceMs: number): boolean {
-  const ageMs = nowMs - readAtMs;
+export class ElapsedTime {
+  readonly #leads: Lead[] = [];
+
+  /** Notes how the clocks stand; `keptMs` is how far back instants are asked for. */
+  note({ monotonicMs, wallMs }: Instants, keptMs: number): void {
+    const aheadMs = wallMs - monotonicMs;
+    const last = this.#leads.at(-1);
+    if (last === undefined || Math.abs(aheadMs - last.aheadMs) >= SLEWED_MS) {
+      this.#leads.push({ fromMs: monotonicMs, aheadMs });
+    }
+    while ((this.#leads[1]?.fromMs ?? Number.POSITIVE_INFINITY) < monotonicMs - keptMs) this.#leads.shift();
+  }
+
+  /** Milliseconds since an instant of the monotonic clock: by that clock, or by the wall clock where that says more. */
+  sinceMs(instantMs: number, { monotonicMs, wallMs }: Instants): number {
+    const then = this.#leads.findLast(({ fromMs }) => fromMs <= instantMs);
+    const jumpedMs = then === undefined ? 0 : wallMs - monotonicMs - then.aheadMs;
+    return monotonicMs - instantMs + Math.max(0, jumpedMs);
+  }
+}
+
+/**
+ * Whether a read of this age is too old at `nowMs` to write on it. It may be a second old, or a few times as old as
+ * requests take now; latency alone makes it no older than `graceMs`, the grace period of a node.
+ */
+export function isTooOld(ageMs: number, nowMs: number, latencies: RecentLatencies, graceMs: number): boolean {
   return ageMs > READ_AGE_MAX_MS && ageMs > Math.min(REQUESTS_OF_AGE * latencies.slowestP99Ms(nowMs), graceMs);
 }

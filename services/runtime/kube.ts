@@ -14,6 +14,8 @@ import { limitedWarn } from "./log.limited.ts";
 export interface KubeIo {
   readonly wire: Wire;
   readonly clock: Clock;
+  /** The machine's own wall clock; absent where that of `clock` is it. */
+  readonly machineWallMs?: () => number;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -42,6 +44,7 @@ export function createKube(io: KubeIo): Kube {
   const writer = new Writer({
     wire,
     clock,
+    machineWallMs: io.machineWallMs ?? (() => clock.wallMs()),
     inFlightMax: profile.writesInFlightMax,
     perSecondMax: profile.kubeApiQps,
     burst: profile.kubeApiBurst,

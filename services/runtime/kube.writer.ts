@@ -19,12 +19,14 @@ import { readReplyOf, writeReplyOf } from "./kube.outcome.policy.ts";
 import { collectionPath, objectPath } from "./kube.paths.ts";
 import { type Job, Queue } from "./kube.queue.ts";
 import type { ApiReachability } from "./kube.reachability.ts";
-import { isTooOld, RecentLatencies } from "./kube.read-age.policy.ts";
+import { ElapsedTime, type Instants, isTooOld, RecentLatencies } from "./kube.read-age.policy.ts";
 
 /** What a writer needs. */
 export interface WriterIo {
   readonly wire: Wire;
   readonly clock: Clock;
+  /** The machine's own wall clock, which `clock` may replace by the API server's. */
+  readonly machineWallMs: () => number;
   /** Ceiling on requests under way at once. */
   readonly inFlightMax: number;
   /** Ceiling on requests per second; 0 for none. */
@@ -89,6 +91,7 @@ export class Writer {
   readonly #io: WriterIo;
   readonly #queue: Queue;
   readonly #latencies = new RecentLatencies();
+  readonly #elapsed = new ElapsedTime();
   #concurrency: Concurrency;
   #tokens: number;
   #filledAtMs: number;
@@ -158,6 +161,7 @@ export class Writer {
         return;
       }
       call(this.#io, request, timeoutMs, (answer) => {
+        this.#elapsed.note(this.#instants(), this.#io.graceMs);
         this.#learn(request.method, startedAtMs, answer);
         // First, so that what an answer leads to is among those that the freed place may go to.
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
@@ -175,7 +179,12 @@ export class Writer {
   }
 
   #isTooOld(readAtMs: number, nowMs: number): boolean {
-    return isTooOld(readAtMs, nowMs, this.#latencies, this.#io.graceMs);
+    const ageMs = this.#elapsed.sinceMs(readAtMs, this.#instants());
+    return isTooOld(ageMs, nowMs, this.#latencies, this.#io.graceMs);
+  }
+
+  #instants(): Instants {
+    return { monotonicMs: this.#io.clock.monotonicMs(), wallMs: this.#io.machineWallMs() };
   }
 
   /** A request without an answer tells how long we waited, and not how long the server takes. */

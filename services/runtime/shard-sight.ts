@@ -99,8 +99,9 @@ export class ShardSight {
 
   /**
    * How long a pulse has waited: by how much less its publisher's clock moved on since the last pulse than ours, so
-   * that neither clock's setting matters. The first may have waited for as long as its reader has listened. Lateness begins with more than watchBlindMs, and ends with a pulse that has
-   * caught up, or that comes at the publisher's own pace: then the publisher's clock stood still rather than ours.
+   * that neither clock's setting matters. The first may have waited for as long as its reader has listened. Lateness
+   * begins with more than watchBlindMs, and ends with a pulse that has caught up, or that comes at the publisher's own
+   * pace: then the publisher's clock stood still rather than ours.
    */
   #latenessOf(message: PulseMessage, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;

@@ -59,6 +59,30 @@ test("a write is sent within a node's grace period, however long requests take",
   expect([isSentAfter(20_000), isSentAfter(20_001)]).toEqual([true, false]);
 });
 
+test("a read counts as old as the wall clock has it, where that moved on without the monotonic one", () => {
+  const isSentAfterJump = (ms: number): boolean => {
+    start();
+    readFor(0);
+    clock.stepWall(ms);
+    return isSentAfter(0);
+  };
+  expect([isSentAfterJump(1000), isSentAfterJump(1001)]).toEqual([true, false]);
+});
+
+test("a read that follows a jump of the wall clock is as young as any", () => {
+  readFor(0);
+  clock.stepWall(60_000);
+  clock.advance(1);
+  readFor(0);
+  expect(isSentAfter(0)).toBe(true);
+});
+
+test("a wall clock that is set back makes no read younger", () => {
+  readFor(0);
+  clock.stepWall(-60_000);
+  expect([isSentAfter(1000), isSentAfter(1001)]).toEqual([true, false]);
+});
+
 test("reads count no longer because Events are slow, or because a request has lost its answer", () => {
   const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
   kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});

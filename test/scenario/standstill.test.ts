@@ -3,6 +3,7 @@
  * nodes stay as they are, zones too, and dead nodes are found within a pulse and a grace of its going on.
  */
 import { describe, expect, test } from "vitest";
+import type { Call } from "../../services/apiserver/routes.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { type ClocksMeanwhile, StandstillWorld } from "../support/standstill-world.ts";
 
@@ -196,3 +197,29 @@ test.each([
     expect(stayedMs).toBeLessThanOrEqual(300 * S + lostMs + 2 * S);
   },
 );
+
+test.each(["run", "stop, wall is set"] as const)(
+  "a pod is not deleted on a read from before its process stood still (clocks %s): its node may be well again",
+  (clocks) => {
+    const world = new StandstillWorld();
+    world.add("all", { clocks });
+    world.addTolerantPod("b-1", "pod");
+    settled(world);
+    const isMark = ({ verb, name }: Call): boolean => verb === "patch" && name === "pod";
+    world.api.faults.add({ fault: { kind: "latency", answerMs: 500 }, when: isMark });
+    world.taint("b-1", [{ key: "maintenance", effect: "NoExecute" }]);
+    world.advance(200);
+    world.clock.after(10 * S, () => untaint(world, "b-1"));
+    world.stopFor(["all"], 65 * S);
+    world.advance(AFTERWARDS_MS);
+    expect(world.deletedAt("pod")).toBeUndefined();
+  },
+);
+
+/** Takes every taint off a node, while time passes. */
+function untaint({ api }: StandstillWorld, name: string): void {
+  const headers = { "content-type": "application/merge-patch+json" };
+  const body = JSON.stringify({ spec: { taints: null } });
+  const ignored = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+  api.wire.send({ method: "PATCH", path: `/api/v1/nodes/${name}`, headers, body }, ignored);
+}

@@ -178,7 +178,8 @@ export class SimulatedProcess {
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
     const reachability = new ApiReachability({ ...io, log, metrics, profile });
     const measured = { ...io, wire: reachability.wire, reachability };
-    const kube = createKube({ ...measured, random: chance(`kube/${life}`), log, metrics, profile });
+    const machineWallMs = (): number => time.machineWallMs();
+    const kube = createKube({ ...measured, machineWallMs, random: chance(`kube/${life}`), log, metrics, profile });
     const controller = startController({
       clock: io.clock,
       random: chance(`services/${life}`),

@@ -102,7 +102,11 @@ export class VirtualCluster extends VirtualWorld {
     const metrics = createMetrics();
     const { transport, cut } = cuttable(this.transport);
     const { clock, wire } = this.#surroundingsOf(options, log);
-    const kube = this.createKube(`${name}/${this.#started}`, log, metrics, { clock, wire });
+    const kube = this.createKube(`${name}/${this.#started}`, log, metrics, {
+      clock,
+      wire,
+      machineWallMs: () => clock.machineWallMs(),
+    });
     const { profile } = this;
     const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, kube);
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
@@ -153,7 +157,7 @@ export class VirtualCluster extends VirtualWorld {
   #surroundingsOf(
     { standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions,
     log: Log,
-  ): { readonly clock: Clock; readonly wire: Wire } {
+  ): { readonly clock: ServerClock; readonly wire: Wire } {
     const own = standstill?.clock ?? this.clock;
     const clock = new ServerClock(
       {

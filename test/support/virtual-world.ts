@@ -1,13 +1,11 @@
 /** A world without Vigil on virtual time: the embedded API, kubelets and pods. Nothing happens but within `advance`. */
 import type {
-  Clock,
   Kube,
   KubeObject,
   Log,
   Metrics,
   ObjectRef,
   Random,
-  Wire,
   WriteReply,
   WriteRequest,
 } from "../../protocols/ports.ts";
@@ -15,12 +13,15 @@ import { Urgency } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { apiTime } from "../../services/runtime/api-time.ts";
-import { createKube } from "../../services/runtime/kube.ts";
+import { createKube, type KubeIo } from "../../services/runtime/kube.ts";
 import { createMetrics } from "../../services/runtime/metrics.ts";
 import { VirtualClock } from "./clock.virtual.ts";
 import { seededRandom } from "./random.seeded.ts";
 import { recordingLog } from "./recording-log.ts";
 import { type KubeletOptions, TestKubelet } from "./test-kubelet.ts";
+
+/** What a client of the API may have of its own. */
+type OwnClient = Pick<KubeIo, "clock" | "wire" | "machineWallMs">;
 
 /** How a world is made; the profile is the standard one where nothing is given. */
 export interface VirtualWorldOptions {
@@ -167,10 +168,10 @@ export class VirtualWorld {
   }
 
   /** A client of the API, with a clock and a wire of its own where they are given. */
-  createKube(name: string, log: Log, metrics: Metrics, own: { clock?: Clock; wire?: Wire } = {}): Kube {
-    const { clock = this.clock, wire = this.api.wire } = own;
+  createKube(name: string, log: Log, metrics: Metrics, own: Partial<OwnClient> = {}): Kube {
+    const { clock = this.clock, wire = this.api.wire, ...machine } = own;
     const random = this.random(`kube/${name}`);
-    return createKube({ wire, clock, random, log, metrics, profile: this.profile });
+    return createKube({ wire, clock, random, log, metrics, profile: this.profile, ...machine });
   }
 
   /** A stream of chance of its own for a name. */

@@ -102,9 +102,14 @@ async function startJoined(
 }
 
 /** The Kubernetes port on a wire, and how this process stands to the API server at its other end. */
-function measuredKube(io: ReachabilityIo): { readonly kube: Kube; readonly reachability: ApiReachability } {
+function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
+  readonly kube: Kube;
+  readonly reachability: ApiReachability;
+} {
   const reachability = new ApiReachability(io);
-  return { kube: createKube({ ...io, wire: reachability.wire, random: systemRandom, reachability }), reachability };
+  const machineWallMs = (): number => io.clock.machineWallMs();
+  const kube = createKube({ ...io, machineWallMs, wire: reachability.wire, random: systemRandom, reachability });
+  return { kube, reachability };
 }
 
 /**

@@ -74,6 +74,7 @@ export const TUNABLES = {
     300 * SECOND,
     "Direct mode only: how long a node may be not ready before its pods are deleted.",
     true,
+    0,
   ),
   nodeEvictionsPerSecond: perSecond(
     "node-eviction-rate",

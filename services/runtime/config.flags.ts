@@ -32,7 +32,8 @@ export interface Alias {
 }
 
 /**
- * Reads `--flag=value`, `--flag value` and a bare `--switch`; after `--` everything is a word. Throws a ConfigProblem.
+ * Reads `--flag=value`, `--flag value` and a bare `--switch`, with `-` or `_` between the words of a flag; after `--`
+ * everything is a word. Throws a ConfigProblem.
  */
 export function parseFlags(
   argv: readonly string[],
@@ -68,10 +69,12 @@ export function dashed(flag: string): string {
   return `${flag.length === 1 ? "-" : "--"}${flag}`;
 }
 
+/** A flag may be written with underscores, as kube-controller-manager takes it (pflag's WordSepNormalizeFunc). */
 function splitFlag(argument: string): { flag: string; text: string | null } {
-  const name = argument.replace(/^--?/, "");
-  const equals = name.indexOf("=");
-  return equals < 0 ? { flag: name, text: null } : { flag: name.slice(0, equals), text: name.slice(equals + 1) };
+  const said = argument.replace(/^--?/, "");
+  const equals = said.indexOf("=");
+  const name = equals < 0 ? said : said.slice(0, equals);
+  return { flag: name.replaceAll("_", "-"), text: equals < 0 ? null : said.slice(equals + 1) };
 }
 
 function bareValue(setting: Setting, alias: Alias | undefined): string | null {

@@ -99,6 +99,9 @@ const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES]
   ["memberPulseMs", "memberTimeoutMs"],
 ];
 
+/** Pairs where the second must not be shorter, or the first is never kept to. */
+const BOUNDED: typeof ORDERED = [["askRetryMs", "askRetryMaxMs"]];
+
 /** Settings that say how to reach NATS, and nothing without it. */
 const NATS_FILES = [
   "natsCreds",
@@ -152,11 +155,15 @@ function configOf(values: ReadonlyMap<string, SettingValue>): Config {
 }
 
 function checkTogether({ process, profile }: Config): void {
+  const shown = (name: keyof typeof TUNABLES): string =>
+    `--${TUNABLES[name].flag}=${writeValue(TUNABLES[name], profile[name])}`;
   for (const [shorter, longer] of ORDERED) {
-    const [least, most] = [TUNABLES[shorter], TUNABLES[longer]];
     if (profile[shorter] < profile[longer]) continue;
-    const given = `--${most.flag}=${writeValue(most, profile[longer])}`;
-    throw new ConfigProblem(`${given}: must be longer than --${least.flag}=${writeValue(least, profile[shorter])}`);
+    throw new ConfigProblem(`${shown(longer)}: must be longer than ${shown(shorter)}`);
+  }
+  for (const [pause, longest] of BOUNDED) {
+    if (profile[pause] <= profile[longest]) continue;
+    throw new ConfigProblem(`${shown(pause)}: must not be longer than ${shown(longest)}`);
   }
   const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);

@@ -32,6 +32,11 @@ describe("a flag", () => {
     [["--node-monitor-grace-period=1m30s"], { nodeMonitorGraceMs: 90_000 }],
     [["--node-monitor-grace-period", "40s"], { nodeMonitorGraceMs: 40_000 }],
     [["-node-monitor-grace-period=40s"], { nodeMonitorGraceMs: 40_000 }],
+    [["--node_monitor_grace_period=40s"], { nodeMonitorGraceMs: 40_000 }],
+    [["--node_monitor-grace_period", "40s"], { nodeMonitorGraceMs: 40_000 }],
+    [["--enable_taint_manager=false"], { evictionMode: "direct" }],
+    [["--pod-eviction-timeout=0s"], { podEvictionTimeoutMs: 0 }],
+    [["--ask-retry=60s", "--ask-retry-max=60s"], { askRetryMs: 60_000 }],
     [["--node-eviction-rate=0"], { nodeEvictionsPerSecond: 0 }],
     [["--node-eviction-rate=1e-1"], { nodeEvictionsPerSecond: 0.1 }],
     [["--toleration-comparison-operators"], { tolerationComparisonOperators: true }],
@@ -114,6 +119,9 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     [["--nats-history-nkey=a.nk"], "--nats-history-nkey: has a meaning only with --nats"],
     [["--nats=http://a"], '--nats: NATS server "http://a": write it as nats://host:4222 or tls://host:4222'],
     [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
+    [["--ask-retry=61s"], "--ask-retry=1m1s: must not be longer than --ask-retry-max=1m"],
+    [["--ask_retry_max=1s"], "--ask-retry=2s: must not be longer than --ask-retry-max=1s"],
+    [["--node_monitor_grace=1s"], "--node_monitor_grace=1s: no such flag; did you mean --node-monitor-grace-period?"],
     [["node-1"], "node-1: vigil run takes flags only"],
   ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
 });

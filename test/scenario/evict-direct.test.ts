@@ -3,6 +3,7 @@
  * taints (section 5).
  */
 import { describe, expect, test } from "vitest";
+import type { Profile } from "../../protocols/profile.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -21,8 +22,8 @@ const STAMP_MS = 1000;
  * Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode; the given ones fall silent
  * at 30 s.
  */
-function drained(silent: readonly string[]): EvictionWorld {
-  const world = new EvictionWorld({ evictionMode: "direct" });
+function drained(silent: readonly string[], profile: Partial<Profile> = {}): EvictionWorld {
+  const world = new EvictionWorld({ evictionMode: "direct", ...profile });
   world.addZone("a", 6);
   for (let index = 0; index < 6; index++) world.addTolerantPod(`a-${index}`, `pod-${index}`, [{ operator: "Exists" }]);
   const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "u", controller: true };
@@ -219,4 +220,11 @@ test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)"
   world.advance(600 * S);
   expect(world.deleted).toEqual([]);
   expect(world.said("judged.pod")).toEqual([]);
+});
+
+test("a pod-eviction-timeout of 0 drains a node as soon as it is found silent", () => {
+  const world = drained(["a-0"], { podEvictionTimeoutMs: 0 });
+  // Its last heartbeat came at 30 s, and its grace of 50 s has ended.
+  expect(world.deleted).toMatchObject([{ name: "pod-0" }]);
+  expect(world.deletedAt("pod-0")).toBeGreaterThan(80 * S);
 });

@@ -2,8 +2,10 @@
  * Log lines on standard error: JSON by pino, or text for a terminal. It masks what looks like a secret and decides
  * nothing else.
  */
-import { destination, type Logger, pino } from "pino";
+import { writeSync } from "node:fs";
+import { type Logger, pino } from "pino";
 import type { Log } from "../../protocols/ports.ts";
+import { LogSink } from "./log.sink.ts";
 import { printable } from "./printable.ts";
 
 /** How much is logged. */
@@ -16,20 +18,43 @@ export const LOG_FORMATS = ["json", "text", "auto"] as const;
 /** How lines look. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** What a log is made of; `write` takes whole lines and is standard error when not given. */
+/** What a log is made of. */
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  readonly write?: (line: string) => void;
+  /**
+   * Takes whole lines, as a `LogSink` does: returns how many were dropped before this one, null when it was dropped
+   * itself. It is standard error when not given.
+   */
+  readonly write?: (line: string) => number | null;
+  /** Called for each line that standard error does not take. */
+  readonly dropped?: () => void;
 }
 
+/** The descriptor of standard error. */
+const STDERR = 2;
+
 /** Creates the log of a process. */
-export function createLog({ level, format, write }: LogOptions): Log {
+export function createLog({ level, format, dropped = () => {}, write = stderrWriter(dropped) }: LogOptions): Log {
   const asText = format === "text" || (format === "auto" && process.stderr.isTTY === true);
-  const sink = write === undefined ? destination({ dest: 2, sync: true }) : { write };
+  const writeShown = (line: string): void => {
+    const lines = write(asText ? textOf(line) : line) ?? 0;
+    if (lines > 0) log.warn("log lines could not be written and were dropped", { lines });
+  };
   const options = { level, base: null, messageKey: "message", timestamp: pino.stdTimeFunctions.isoTime };
   const labelled = { ...options, formatters: { level: (label: string) => ({ level: label }) } };
-  return portOf(pino(labelled, asText ? { write: (line) => sink.write(textOf(line)) } : sink));
+  const log = portOf(pino(labelled, { write: writeShown }));
+  return log;
+}
+
+function stderrWriter(dropped: () => void): (line: string) => number | null {
+  const idle = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const sink = new LogSink({
+    write: (bytes) => writeSync(STDERR, bytes),
+    pause: (ms) => Atomics.wait(idle, 0, 0, ms),
+    dropped,
+  });
+  return (line) => sink.write(line);
 }
 
 /** A log that writes nothing, for tests. */

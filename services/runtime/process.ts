@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 
 /** The process as the command line sees it. */
 export interface ProcessPort {
@@ -26,7 +27,10 @@ export interface ProcessPort {
   writeFile(path: string, text: string): void;
   /** Makes a temporary folder that only its owner can enter, under a name nobody can guess. */
   makeFolder(): string;
-  /** Aborted when the process is asked to end (SIGTERM, SIGINT); asked a second time, it ends at once. */
+  /**
+   * Aborted when the process is asked to end (SIGTERM, SIGINT, the hangup of its terminal); asked a second time, it
+   * ends at once. Without a terminal a SIGHUP is ignored: there is nothing to load again.
+   */
   readonly stopped: AbortSignal;
 }
 
@@ -39,14 +43,17 @@ const OUTPUT_LOST = 1;
 /** The bit of a file's mode that lets those read who are neither its owner nor of its group. */
 const READABLE_BY_ALL = 0o004;
 
+/** The descriptors of standard input, output and error. */
+const STREAMS = [0, 1, 2] as const;
+
 /** Width of what is no terminal. */
 const COLUMNS = 100;
 
 /** This process. */
 export function thisProcess(): ProcessPort {
   process.stdout.on("error", endOnLostOutput);
-  // What cannot be written there cannot be told of either.
-  process.stderr.on("error", endOnClosedPipe);
+  // What cannot be written there cannot be reported either, and no process ends for want of a reader.
+  process.stderr.on("error", () => {});
   return {
     print: (text) => process.stdout.write(text),
     warn: (text) => process.stderr.write(text),
@@ -91,7 +98,9 @@ function stopSignal(): AbortSignal {
     if (stop.signal.aborted) process.exit(INTERRUPTED);
     stop.abort();
   };
+  const hasTerminal = STREAMS.some((descriptor) => isatty(descriptor));
   process.on("SIGTERM", asked);
   process.on("SIGINT", asked);
+  process.on("SIGHUP", hasTerminal ? asked : () => {});
   return stop.signal;
 }

@@ -4,7 +4,7 @@ import { createLog, type LogFormat, type LogLevel, logWith } from "../../service
 
 function logged(format: LogFormat, level: LogLevel = "debug") {
   const lines: string[] = [];
-  return { lines, log: createLog({ level, format, write: (line) => lines.push(line) }) };
+  return { lines, log: createLog({ level, format, write: (line) => lines.push(line) - lines.length }) };
 }
 
 test("a line of JSON carries level, time, message and fields", () => {

@@ -17,10 +17,10 @@ export class VigilProcess {
     this.#child.kill("SIGKILL");
   };
 
-  /** Starts the program; `nodeFlags` are for Node itself. */
-  constructor(argv: readonly string[], nodeFlags: readonly string[] = []) {
+  /** Starts the program; `nodeFlags` are for Node itself, and `stderr` is a descriptor for its standard error. */
+  constructor(argv: readonly string[], nodeFlags: readonly string[] = [], stderr: "pipe" | number = "pipe") {
     const env = { PATH: process.env.PATH, HOME: "/nonexistent" };
-    this.#child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, [...nodeFlags, MAIN, ...argv], { env, stdio: ["ignore", "pipe", stderr] });
     this.#child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
       this.#out += chunk;
     });
@@ -60,6 +60,11 @@ export class VigilProcess {
     const said = () => this.logged.some(({ message }) => message.includes(text));
     const what = () => `vigil says ${JSON.stringify(text)}; it said ${this.#err}`;
     await until(what, said, { withinMs: ROOM_TO_START_MS });
+  }
+
+  /** Reads its standard error no more: whatever it writes there from now on meets a closed pipe. */
+  closeErr(): void {
+    this.#child.stderr?.destroy();
   }
 
   /** Sends a signal. */

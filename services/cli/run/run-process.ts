@@ -33,9 +33,9 @@ const STARTED_MS = 20_000;
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
   checkNatsFiles(settings, host);
-  const log = createLog({ level: settings.logLevel, format: settings.logFormat });
-  const clock = new ServerClock(realClock(), log);
   const metrics = createMetrics({ process: true });
+  const log = createLog({ level: settings.logLevel, format: settings.logFormat, dropped: droppedLines(metrics) });
+  const clock = new ServerClock(realClock(), log);
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
   // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
@@ -131,6 +131,14 @@ function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
   const running = metrics.gauge({ name: "vigil_running", help });
   running.set(0);
   return running;
+}
+
+/** Counts a line of a log that cannot be written, and so says nothing of itself. */
+function droppedLines(metrics: Metrics): () => void {
+  const help = "Log lines that standard error did not take, because its disk was full or nobody read it.";
+  const counter = metrics.counter({ name: "vigil_log_lines_dropped_total", help });
+  counter.add(0);
+  return () => counter.add(1);
 }
 
 /** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */

@@ -31,6 +31,11 @@ const IN_EVERY_PROCESS = ["fleet", "console"];
 export const HISTORY_ROLE = "history";
 const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: ["_INBOX.>"] };
 
+/** Streams of account HISTORY: two for each cluster on these servers, and as many again of clusters that are gone. */
+const STREAMS_MAX = 32;
+/** Its consumers: two for each ledger that starts, which the servers forget minutes after their last use. */
+const CONSUMERS_MAX = 256;
+
 /** What account HISTORY hears of account VIGIL, by kind of message: what the ledger's stream takes in. */
 const RECORDED_KINDS = ["judged", "asked", "done"];
 
@@ -100,7 +105,7 @@ ${RECORDED_KINDS.map((kind) => `      { stream: "${subjectsOf(kind)}", accounts:
   }
   # It hears what is exported to it, and nothing that happens in it is heard in VIGIL.
   HISTORY {
-    jetstream: enabled
+    jetstream { max_streams: ${STREAMS_MAX}, max_consumers: ${CONSUMERS_MAX} }
     users: [
 ${userConfig(HISTORY_ROLE)}
     ]

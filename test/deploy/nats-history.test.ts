@@ -3,7 +3,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { jetstreamManager } from "@nats-io/jetstream";
+import { DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describe, expect, test } from "vitest";
 import { makeKeys } from "../../deploy/nats/make-keys.ts";
@@ -130,6 +130,17 @@ describeWithEachNats("under the deployed roles", () => {
       });
       expect(heard.filter((text) => text !== "rightful")).toEqual([]);
     });
+  });
+
+  test("the seed of history cannot fill the servers with streams and consumers", async () => {
+    const { as } = await natsWithRoles();
+    const { streams, consumers } = await jetstreamManager((await as("history")).transport.connection);
+    const add = (index: number) => streams.add({ name: `loot-${index}`, subjects: [`$KV.loot-${index}.>`] });
+    const consume = () => consumers.add("loot-0", { deliver_policy: DeliverPolicy.All });
+    const refusals = async (attempts: readonly Promise<unknown>[]) =>
+      (await Promise.allSettled(attempts)).filter(({ status }) => status === "rejected").length;
+    expect(await refusals(Array.from({ length: 40 }, (_, index) => add(index)))).toBeGreaterThan(0);
+    expect(await refusals(Array.from({ length: 300 }, consume))).toBeGreaterThan(0);
   });
 
   test("a ledger keeps in an account of its own what is judged, asked and done", async () => {

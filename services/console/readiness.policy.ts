@@ -41,8 +41,8 @@ export function readinessOf({ busConnected, sight, own }: Vitals): readonly Chec
 }
 
 /**
- * What the zone service of this process does not hold whole; `doubtfulShards` is null where it runs none. A shard in doubt
- * makes no process unready: whoever could bring one about could end a rollout by it, and readers become whole by
+ * What the zone service of this process does not hold whole; `doubtfulShards` is null where it runs none. A shard in
+ * doubt makes no process unready: whoever could bring one about could end a rollout by it, and readers become whole by
  * themselves.
  */
 export function shardsCheck(doubtfulShards: number | null): Check {

@@ -16,11 +16,12 @@ if (!(minutes > 0 && Number.isSafeInteger(from))) {
 }
 const endMs = performance.now() + minutes * 60_000;
 let reportMs = performance.now();
-let [messages, admitted] = [0, 0];
+let [messages, admitted, objects] = [0, 0, 0];
 for (let seed = from; performance.now() < endMs; seed++) {
   const round = fuzzRound(seed, CASES_PER_ROUND);
   messages += round.messages;
   admitted += round.admitted;
+  objects += round.objects;
   if (performance.now() < reportMs) continue;
   report(seed);
   reportMs = performance.now() + REPORT_MS;
@@ -31,5 +32,6 @@ function report(seed: number | string): void {
   global.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
   const [heapMib, rssMib] = [heapUsed, rss].map((bytes) => Math.round(bytes / BYTES_PER_MIB));
-  console.log(`seed ${seed}: ${messages} messages, ${admitted} admitted; heap ${heapMib} MiB, rss ${rssMib} MiB`);
+  const thrown = `${messages} messages, ${admitted} admitted, ${objects} API objects`;
+  console.log(`seed ${seed}: ${thrown}; heap ${heapMib} MiB, rss ${rssMib} MiB`);
 }

@@ -60,6 +60,8 @@ export class SimulatedKubelet {
   labels: Readonly<Record<string, string>>;
   /** How much later than due it renews. */
   lagMs = 0;
+  /** What a hostile one reports beside its own conditions. */
+  absurdConditions: readonly JsonObject[] = [];
   /** How the wall clock of its machine is wrong. */
   wallError: WallError = NO_WALL_ERROR;
   readonly #world: KubeletWorld;
@@ -181,7 +183,7 @@ export class SimulatedKubelet {
       lastHeartbeatTime: now,
       lastTransitionTime: apiTime(this.#readySince),
     }));
-    if (this.#ready === null) return others;
+    if (this.#ready === null) return [...others, ...this.absurdConditions];
     const was = present.find((condition) => isObject(condition) && condition.type === "Ready");
     const changed = !isObject(was) || was.status !== this.#ready;
     const ready = {
@@ -191,7 +193,7 @@ export class SimulatedKubelet {
       lastHeartbeatTime: now,
       lastTransitionTime: changed ? now : (was.lastTransitionTime ?? now),
     };
-    return [...others, ready];
+    return [...others, ready, ...this.absurdConditions];
   }
 
   /** Reports its pods as ready where the API shows something else: they run, whatever its node's state. */

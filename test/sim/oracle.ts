@@ -14,14 +14,14 @@ import type { World } from "./world.ts";
 import { type Pace, pacesOf } from "./zone-paces.ts";
 
 const READY_TAINTS: Readonly<Record<string, string>> = { False: "not-ready", Unknown: "unreachable" };
-const PRESSURE_TAINTS: Readonly<Record<string, string>> = {
-  MemoryPressure: "memory-pressure",
-  DiskPressure: "disk-pressure",
-  PIDPressure: "pid-pressure",
-  NetworkUnavailable: "network-unavailable",
-};
+const PRESSURE_TAINTS: ReadonlyMap<string, string> = new Map([
+  ["MemoryPressure", "memory-pressure"],
+  ["DiskPressure", "disk-pressure"],
+  ["PIDPressure", "pid-pressure"],
+  ["NetworkUnavailable", "network-unavailable"],
+]);
 const MANAGED = new Set(
-  [...Object.values(READY_TAINTS), ...Object.values(PRESSURE_TAINTS), "unschedulable"].map(
+  [...Object.values(READY_TAINTS), ...PRESSURE_TAINTS.values(), "unschedulable"].map(
     (name) => `node.kubernetes.io/${name}:NoSchedule`,
   ),
 );
@@ -63,7 +63,7 @@ function wrongConditions(node: CheckedNode, world: World): string[] {
 function wrongNoSchedule(node: CheckedNode): string[] {
   const wanted = new Set<string>();
   for (const { type, status } of node.status?.conditions ?? []) {
-    const word = type === "Ready" ? READY_TAINTS[status] : status === "True" ? PRESSURE_TAINTS[type] : undefined;
+    const word = type === "Ready" ? READY_TAINTS[status] : status === "True" ? PRESSURE_TAINTS.get(type) : undefined;
     if (word !== undefined) wanted.add(`node.kubernetes.io/${word}:NoSchedule`);
   }
   if (node.spec?.unschedulable === true) wanted.add("node.kubernetes.io/unschedulable:NoSchedule");

@@ -75,15 +75,16 @@ function writeAnnotation({ world }: Reach, { name }: SimulatedKubelet, random: R
   });
 }
 
-/** Conditions that mean nothing, beside those that the kubelet keeps; its next post takes them away. */
-function writeConditions({ world }: Reach, { name }: SimulatedKubelet, random: Random): void {
+/** Conditions that mean nothing, beside those that the kubelet keeps; it posts them again and again. */
+function writeConditions({ world }: Reach, kubelet: SimulatedKubelet, random: Random): void {
   const added = oneOf<readonly JsonObject[]>(random, [
     [{ type: LONG, status: "True" }],
     [{ type: "example.com/Broken", status: "True", reason: LONG, message: LONG }],
     MANY.map((type) => ({ type, status: "True", reason: "R".repeat(100) })),
     [{ type: "NetworkUnavailable", status: "Perhaps" }, { type: "__proto__", status: "True" }, {}],
   ]);
-  world.editStatus(name, (conditions) => [...conditions, ...added]);
+  kubelet.absurdConditions = added;
+  world.editStatus(kubelet.name, (conditions) => [...conditions, ...added]);
 }
 
 /** A status heartbeat that names an absurd instant. */

@@ -1,86 +1,13 @@
 /** The checks of judgements and requests catch what they are for, and let pass what comes close to it. */
 import { describe, expect, it } from "vitest";
-import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { storedAs } from "../../services/apiserver/resources.ts";
-import { Checks } from "./checks.ts";
+import { S, Stage } from "./checks.stage.ts";
 import type { CheckedNode, CheckedPod } from "./invariants.ts";
 import { requestProblem } from "./requests.ts";
-import { drawSwarm } from "./swarm.ts";
-import { World } from "./world.ts";
 
-const S = 1000;
 const { nodeMonitorGraceMs } = STANDARD_PROFILE;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
-
-/** A fleet of one process in a world without faults, and nodes that the checks are told of by hand. */
-class Stage {
-  readonly world: World;
-  readonly checks: Checks;
-  /** What the process has behind it. */
-  readonly process = {
-    name: "p1",
-    ownMs: 0,
-    services: [],
-    isFree: true,
-    lastStop: null,
-    lastPause: null,
-    lastSilence: null,
-  };
-
-  constructor() {
-    const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
-    const profile = { ...STANDARD_PROFILE, nodeEvictionsPerSecond: 0.5 };
-    this.world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), profile });
-    this.checks = new Checks({
-      world: this.world,
-      processes: () => [this.process],
-      clockSpreadMs: () => 0,
-      isDrawn: true,
-    });
-  }
-
-  pass(ms: number): void {
-    this.world.clock.advance(ms);
-  }
-
-  show(name: string, ready: string, taintKeys: readonly string[] = []): CheckedNode {
-    const before = this.#shown.get(name) ?? null;
-    const taints = taintKeys.map((key) => ({ key, effect: "NoExecute" }));
-    const status = { conditions: [{ type: "Ready", status: ready }] };
-    const after = { metadata: { name, uid: `uid-${name}` }, spec: { taints }, status };
-    this.#shown.set(name, after);
-    this.checks.node(before, after, false);
-    return after;
-  }
-
-  renew(name: string): void {
-    this.world.signs.note(name, "lease", this.world.clock.wallMs());
-  }
-
-  condemn(name: string): () => void {
-    const unknown = { type: "Ready", status: "Unknown" as const, reason: "", message: "", heartbeatAt: null };
-    const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
-    const body = { node: name, uid: `uid-${name}`, resourceVersion: "1", basis, conditions: [unknown] };
-    return () => this.checks.verdicts.check(message("asked.condition", body), "p1", "0");
-  }
-
-  announce(size: number, notReady: number, halted = false): Message<"judged.zone"> {
-    const pace = { taintsPerSecond: 0, tokens: 0, queueLength: 0 };
-    return message("judged.zone", { zone: "", state: "Normal" as const, since: 0, size, notReady, halted, ...pace });
-  }
-
-  grant(name: string): () => void {
-    const seen = { node: name, uid: `uid-${name}`, resourceVersion: "1", taints: [], add: [], remove: [] };
-    return () => this.checks.turns.ask(message("asked.taint", { ...seen, ready: "Unknown", why: "turn" }));
-  }
-
-  readonly #shown = new Map<string, CheckedNode>();
-}
-
-function message<T extends MessageType>(type: T, body: BodyOf<T>): Message<T> {
-  return { type, id: "p1", source: "p1", at: 0, cause: null, body };
-}
 
 describe("a verdict", () => {
   it("at exactly the grace is caught, a millisecond later it is right", () => {
@@ -171,51 +98,6 @@ describe("an announcement of a zone", () => {
     stage.show("b", "Unknown");
     for (const size of [1, 2])
       expect(() => stage.checks.zoneClaims.check(stage.announce(size, size - 1))).not.toThrow();
-  });
-});
-
-describe("a turn", () => {
-  it("is caught too soon after one whose taint has landed", () => {
-    const stage = new Stage();
-    for (const name of ["a", "b"]) stage.show(name, "Unknown");
-    stage.grant("a")();
-    stage.pass(10);
-    stage.checks.turns.land(stage.show("a", "Unknown", [UNREACHABLE]));
-    expect(stage.grant("b")).not.toThrow();
-    const slow = { ...stage.world.swarm.profile, nodeEvictionsPerSecond: 0.1 };
-    Object.assign(stage.world.swarm, { profile: slow });
-    stage.pass(3 * S);
-    expect(stage.grant("b")).toThrow("which had landed");
-    stage.pass(7 * S);
-    expect(stage.grant("b")).not.toThrow();
-  });
-
-  it("is missed when nodes wait and none comes", () => {
-    const stage = new Stage();
-    stage.pass(100 * S);
-    stage.show("well", "True");
-    for (const name of ["a", "b"]) stage.show(name, "Unknown");
-    const look = () => {
-      stage.pass(5 * S);
-      stage.checks.turns.look();
-    };
-    for (let looks = 0; looks < 2; looks++) look();
-    expect(look).toThrow("while nodes waited");
-  });
-});
-
-describe("a turn of a node that has just joined", () => {
-  it("is not missed yet", () => {
-    const stage = new Stage();
-    stage.pass(100 * S);
-    stage.show("well", "True");
-    const join = (name: string) => () => {
-      stage.pass(5 * S);
-      stage.show(name, "False");
-      stage.checks.turns.look();
-      stage.show(name, "True");
-    };
-    for (const name of ["a", "b", "c", "d"]) expect(join(name)).not.toThrow();
   });
 });
 

@@ -58,7 +58,10 @@ export class Checks {
   node(before: CheckedNode | null, after: CheckedNode, isGone: boolean): void {
     const { writer, clock } = this.#run.world;
     const wallMs = clock.wallMs();
+    const was = this.#states.now(after.metadata.name);
     this.#states.note(after, isGone, wallMs);
+    const is = this.#states.now(after.metadata.name);
+    if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.turns.counted();
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
   }
 

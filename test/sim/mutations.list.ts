@@ -181,6 +181,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
   },
   {
+    name: "drain that is paid for twice",
+    file: "services/zone/zone.service.ts",
+    from: "    if (this.#isOtherOwner(source)) this.#spend(zone, ask);\n",
+    to: "    if (source !== zone) this.#spend(zone, ask);\n",
+  },
+  {
     name: "cut member that keeps its shards",
     file: "services/runtime/fleet.offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",

@@ -10,13 +10,20 @@ export const ZONE_PLOTS = {
   /** Many nodes of a zone wait for their turns, and nothing disturbs those who grant them. */
   longQueue: {
     latest: "flakyApi",
-    stage: (swarm, random) => ({
-      ...swarm,
-      zones: [zone(1, between(random, 7, 12), swarm), zone(2, between(random, 3, 4), swarm)],
-      profile: { ...swarm.profile, evictionMode: "taint", nodeEvictionsPerSecond: oneOf(random, [0.1, 0.5, 1]) },
-      faults: only(swarm, BYSTANDERS),
-      safetyMs: between(random, 130, 170) * SECOND,
-    }),
+    stage: (swarm, random) => {
+      const zones = [zone(1, between(random, 7, 12), swarm), zone(2, between(random, 3, 4), swarm)];
+      const nodeEvictionsPerSecond = oneOf(random, [0.1, 0.5, 1]);
+      const safetyMs = between(random, 130, 170) * SECOND;
+      const evictionMode = oneOf(random, ["taint", "taint", "direct"] as const);
+      const dueMs = evictionMode === "direct" ? swarm.profile.podEvictionTimeoutMs : 0;
+      return {
+        ...swarm,
+        zones,
+        profile: { ...swarm.profile, evictionMode, nodeEvictionsPerSecond },
+        faults: only(swarm, BYSTANDERS),
+        safetyMs: safetyMs + dueMs,
+      };
+    },
     play: (reach) => {
       for (const kubelet of kubeletsOf(reach, 1)) kubelet.stop();
       return () => {};

@@ -1,11 +1,12 @@
 /**
  * The rate of a zone, from above and from below, by the turns that are granted rather than the taints that land: no
- * grant follows another too soon that could be known, and a zone in which nodes wait grants as fast as it may.
+ * grant follows another too soon that could be known, and a zone in which nodes wait grants as fast as it may, to be
+ * tainted or, in direct mode, to be drained.
  */
 import type { Message } from "../../protocols/messages.ts";
 import { clockErrorMs, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
-import type { NodeStates } from "./node-states.ts";
+import type { NodeState, NodeStates } from "./node-states.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { World } from "./world.ts";
 import { countsOf, ratesOf } from "./zone-paces.ts";
@@ -31,7 +32,10 @@ interface Turn {
 interface Backlog {
   readonly sinceMs: number;
   readonly perSecond: number;
-  landed: number;
+  /**
+   * Turns that have come to something: in taint mode a taint that landed, in direct mode a drain that was asked for.
+   */
+  granted: number;
 }
 
 /** What turns are held against. */
@@ -51,6 +55,10 @@ export class Turns {
   readonly #asked = new Map<string, number>();
   readonly #last = new Map<string, Turn>();
   readonly #backlogs = new Map<string, Backlog>();
+  /** When each node last had its turn to be drained. */
+  readonly #drained = new Map<string, number>();
+  /** When all zones were last seen to be down. */
+  #haltedMs = Number.NEGATIVE_INFINITY;
   /** When a process last died or started, or the faults ended. */
   #disturbedMs: number;
   #isCalm = false;
@@ -100,37 +108,78 @@ export class Turns {
     this.#last.set(zone, { node: name, askedMs: this.#asked.get(name) ?? nowMs, landedMs: nowMs });
     this.#asked.delete(name);
     const backlog = this.#backlogs.get(zone);
-    if (backlog !== undefined) backlog.landed += 1;
+    if (backlog !== undefined) backlog.granted += 1;
+  }
+
+  /** Takes the ask for a drain: in direct mode that is the turn. A second one for the same illness is none. */
+  drain({ body }: Message<"asked.drain">): void {
+    const nowMs = this.#around.world.clock.wallMs();
+    const backlog = this.#backlogs.get(body.zone);
+    if (backlog !== undefined && !this.#isDrained(body.node)) backlog.granted += 1;
+    this.#drained.set(body.node, nowMs);
+  }
+
+  /** A node came, went or became ready or not: where that has changed the rate of a zone, its backlog begins again. */
+  counted(): void {
+    const { world, states } = this.#around;
+    const rates = ratesOf(countsOf(states.present()), world.swarm);
+    for (const [zone, { perSecond }] of this.#backlogs) {
+      if ((rates?.get(zone) ?? 0) !== perSecond) this.#backlogs.delete(zone);
+    }
   }
 
   /** Looks whether zones with waiting nodes are as fast as they may be. */
   look(): void {
     const { world, states, isDrawn } = this.#around;
     const { swarm, clock } = world;
-    const isUndisturbed = this.#isCalm || (isDrawn && isUnhindered(swarm));
-    if (swarm.profile.evictionMode !== "taint" || !isUndisturbed) return;
+    if (!this.#isCalm && !(isDrawn && isUnhindered(swarm))) return;
     const nowMs = clock.wallMs();
     const waiting = this.#waitingZones(nowMs);
-    const rates = ratesOf(countsOf(states.present()), swarm) ?? new Map<string, number>();
+    const all = ratesOf(countsOf(states.present()), swarm);
+    // A halt calls drains off, and the time until they are due begins again (R6.10).
+    if (all === null) this.#haltedMs = nowMs;
+    const rates = all ?? new Map<string, number>();
     for (const zone of this.#backlogs.keys()) if (!waiting.has(zone)) this.#backlogs.delete(zone);
     for (const zone of waiting) {
       const backlog = this.#backlogs.get(zone);
       const perSecond = rates.get(zone) ?? 0;
       if (backlog?.perSecond === perSecond) this.#checkBacklog(zone, backlog, nowMs);
-      else this.#backlogs.set(zone, { sinceMs: nowMs, perSecond, landed: 0 });
+      else this.#backlogs.set(zone, { sinceMs: nowMs, perSecond, granted: 0 });
     }
   }
 
   #checkBacklog(zone: string, backlog: Backlog, nowMs: number): void {
-    if (this.#disturbedMs + RECOVERY_MS > backlog.sinceMs) {
-      this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, landed: 0 });
+    const settledMs = Math.max(this.#disturbedMs + RECOVERY_MS, this.#haltedMs) + this.#dueMs;
+    if (settledMs > backlog.sinceMs) {
+      this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, granted: 0 });
       return;
     }
     const least = Math.floor(((nowMs - backlog.sinceMs - WAY_MS) / 1000) * backlog.perSecond) - 1;
-    if (backlog.landed >= least) return;
+    if (backlog.granted >= least) return;
     throw new BrokenInvariant(
-      `zone ${JSON.stringify(zone)} had ${backlog.landed} turns in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
+      `zone ${JSON.stringify(zone)} had ${backlog.granted} turns in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
     );
+  }
+
+  /** How long a node has to be ill before its turn is due: in direct mode, until its pods are to go. */
+  get #dueMs(): number {
+    const { evictionMode, podEvictionTimeoutMs } = this.#around.world.swarm.profile;
+    return evictionMode === "direct" ? podEvictionTimeoutMs : 0;
+  }
+
+  /** From when a node has to be ill for its turn to be due at an instant: silence counts from the last sign of life. */
+  #waitsFromMs(name: string, atMs: number): number {
+    const { world, states } = this.#around;
+    const isSilent = states.since(name, atMs).every(({ ready }) => ready === "Unknown");
+    return isSilent && world.signs.lastBy(name, world.clock.wallMs()) <= atMs - this.#dueMs ? atMs : atMs - this.#dueMs;
+  }
+
+  /** Whether a node has had its turn to be drained since it was last ready. */
+  #isDrained(name: string): boolean {
+    const drainedMs = this.#drained.get(name);
+    const { states } = this.#around;
+    // A turn may come before the API shows that its node is silent.
+    return drainedMs !== undefined && states.since(name, drainedMs + WAY_MS).every(isIll);
   }
 
   /** The zones in which a node has waited for long enough for everybody to know it. */
@@ -138,15 +187,18 @@ export class Turns {
     const { states, world } = this.#around;
     const zones = new Set<string>();
     for (const name of states.names()) {
-      const fromMs = nowMs - viewLagMs(world.swarm) - WAY_MS;
-      if (states.wasUnborn(name, fromMs)) continue;
+      const fromMs = this.#waitsFromMs(name, nowMs - viewLagMs(world.swarm) - WAY_MS);
+      if (states.wasUnborn(name, fromMs) || this.#isDrained(name)) continue;
       const all = states.since(name, fromMs);
       const [first] = all;
-      const isWaiting = all.every(({ zone, ready, isTainted }) => {
-        return zone !== null && zone === first?.zone && (ready === "False" || ready === "Unknown") && !isTainted;
-      });
+      const isWaiting = all.every((state) => isIll(state) && state.zone === first?.zone && !state.isTainted);
       if (isWaiting && first !== undefined && first.zone !== null) zones.add(first.zone);
     }
     return zones;
   }
+}
+
+/** Whether a node is there and not ready, with a Ready condition that says so. */
+function isIll({ zone, ready }: NodeState): boolean {
+  return zone !== null && (ready === "False" || ready === "Unknown");
 }

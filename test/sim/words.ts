@@ -23,7 +23,14 @@ const DRAINS = "vigil.v1.sim.asked.drain.";
 const PODS = "vigil.v1.sim.observed.pods.";
 const ZONES = "vigil.v1.sim.judged.zone.";
 /** Messages whose contents are looked at; opening the others would cost more than it shows. */
-const OPENED = new Set(["asked.condition", "asked.taint", "asked.eviction", "done.write", "judged.zone"]);
+const OPENED = new Set([
+  "asked.condition",
+  "asked.taint",
+  "asked.drain",
+  "asked.eviction",
+  "done.write",
+  "judged.zone",
+]);
 /** This long after the faults ended everything has been told to everybody. */
 const TOLD_MS = 40 * SECOND;
 /** Until this long after the faults ended some may still be blind; what they held back comes after that. */
@@ -154,6 +161,7 @@ export class Words {
       this.#checkEviction(message, member);
     }
     if (is(message, "asked.taint")) this.#around.checks.turns.ask(message);
+    if (is(message, "asked.drain")) this.#around.checks.turns.drain(message);
     if (is(message, "done.write")) this.#checkDone(message);
     if (is(message, "judged.zone")) {
       this.#checkZone(message);

@@ -1,0 +1,80 @@
+/** What tests of the checks stand on: a fleet of one process in a world without faults. */
+import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { Checks } from "./checks.ts";
+import type { CheckedNode } from "./invariants.ts";
+import { drawSwarm } from "./swarm.ts";
+import { World } from "./world.ts";
+
+/** A second, in milliseconds. */
+export const S = 1000;
+
+/** A fleet of one process in a world without faults, and nodes that the checks are told of by hand. */
+export class Stage {
+  readonly world: World;
+  readonly checks: Checks;
+  /** What the process has behind it. */
+  readonly process = {
+    name: "p1",
+    ownMs: 0,
+    services: [],
+    isFree: true,
+    lastStop: null,
+    lastPause: null,
+    lastSilence: null,
+  };
+
+  constructor() {
+    const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
+    const profile = { ...STANDARD_PROFILE, nodeEvictionsPerSecond: 0.5 };
+    this.world = new World({ ...drawn, plot: null, zones: [], faults: new Set(), profile });
+    this.checks = new Checks({
+      world: this.world,
+      processes: () => [this.process],
+      clockSpreadMs: () => 0,
+      isDrawn: true,
+    });
+  }
+
+  pass(ms: number): void {
+    this.world.clock.advance(ms);
+  }
+
+  show(name: string, ready: string, taintKeys: readonly string[] = []): CheckedNode {
+    const before = this.#shown.get(name) ?? null;
+    const taints = taintKeys.map((key) => ({ key, effect: "NoExecute" }));
+    const status = { conditions: [{ type: "Ready", status: ready }] };
+    const after = { metadata: { name, uid: `uid-${name}` }, spec: { taints }, status };
+    this.#shown.set(name, after);
+    this.checks.node(before, after, false);
+    return after;
+  }
+
+  renew(name: string): void {
+    this.world.signs.note(name, "lease", this.world.clock.wallMs());
+  }
+
+  condemn(name: string): () => void {
+    const unknown = { type: "Ready", status: "Unknown" as const, reason: "", message: "", heartbeatAt: null };
+    const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
+    const body = { node: name, uid: `uid-${name}`, resourceVersion: "1", basis, conditions: [unknown] };
+    return () => this.checks.verdicts.check(message("asked.condition", body), "p1", "0");
+  }
+
+  announce(size: number, notReady: number, halted = false): Message<"judged.zone"> {
+    const pace = { taintsPerSecond: 0, tokens: 0, queueLength: 0 };
+    return message("judged.zone", { zone: "", state: "Normal" as const, since: 0, size, notReady, halted, ...pace });
+  }
+
+  grant(name: string): () => void {
+    const seen = { node: name, uid: `uid-${name}`, resourceVersion: "1", taints: [], add: [], remove: [] };
+    return () => this.checks.turns.ask(message("asked.taint", { ...seen, ready: "Unknown", why: "turn" }));
+  }
+
+  readonly #shown = new Map<string, CheckedNode>();
+}
+
+/** A message of a type, from the one process. */
+export function message<T extends MessageType>(type: T, body: BodyOf<T>): Message<T> {
+  return { type, id: "p1", source: "p1", at: 0, cause: null, body };
+}

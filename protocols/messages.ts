@@ -171,7 +171,7 @@ export const MESSAGES = {
     shard: () => 0,
     from: "any",
     speaker: (body) => body.member,
-    to: "fleet",
+    to: "fleet, ledger",
     purpose: "a process lives, or says goodbye",
   }),
 } as const;

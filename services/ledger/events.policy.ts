@@ -23,7 +23,7 @@ export interface Telling extends Occurrence {
 const NONE: readonly Telling[] = [];
 
 const TELLINGS: ByType<[before: Facts], readonly Telling[]> = {
-  "observed.node": ({ body }, before) => eventsOfSight(body, before.nodes.get(body.node)),
+  "observed.node": ({ body }, before) => eventsOfSight(body, before),
   "observed.gone": ({ body }, before) => eventsOfDeparture(body, before.nodes.get(body.node)),
   "judged.pod": ({ body }, before) => eventsOfSentence(body, before),
   "done.write": (message, before) => eventsOfWrite(message, before),
@@ -34,11 +34,16 @@ export function eventsOf(message: AnyMessage, before: Facts): readonly Telling[]
   return dispatch(TELLINGS, message, before) ?? NONE;
 }
 
-/** R2.9: a node is new to this ledger; of another uid under a known name, the old one left unnoticed. */
-function eventsOfSight({ node, uid }: BodyOf<"observed.node">, before: NodeFacts | undefined): readonly Telling[] {
-  if (before?.observed && before.uid === uid) return NONE;
+/**
+ * R2.9: a node is new to this ledger; of another uid under a known name, the old one left unnoticed. A ledger that
+ * joins others finds nodes that they have reported.
+ */
+function eventsOfSight({ node, uid, createdAt }: BodyOf<"observed.node">, before: Facts): readonly Telling[] {
+  const known = before.nodes.get(node);
+  if (known?.observed && known.uid === uid) return NONE;
+  const isReported = before.joinedAt !== null && createdAt < before.joinedAt;
   const registered = onNode(node, uid, EventReason.registered, `Registered Node ${node} in Controller`);
-  return before?.observed ? [removing(node, before.uid), registered] : [registered];
+  return [...(known?.observed ? [removing(node, known.uid)] : []), ...(isReported ? [] : [registered])];
 }
 
 /** R2.10: with the uid of the node that was known. */

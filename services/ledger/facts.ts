@@ -53,6 +53,10 @@ export class Facts {
   readonly zones = new Map<string, ZoneFacts>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new Pods();
+  /**
+   * Epoch milliseconds from which this ledger reports new nodes, where others had reported those before; null alone.
+   */
+  joinedAt: number | null = null;
   readonly #asks = new BoundedMap<string, OpenAsk>(ASKS_MAX);
   readonly #follow: ByType<[], void> = {
     "observed.node": ({ body }) => this.#observe(body),

@@ -27,6 +27,8 @@ import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
+/** Processes that started within this time of each other may all be the first to see a node. */
+const STARTED_TOGETHER_MS = 30_000;
 /** How often pods that became moot, and nodes and zones that left without a word, are looked for. */
 const SWEEP_MS = 60_000;
 
@@ -68,6 +70,8 @@ class RunningLedger {
   readonly reader: LedgerReader;
   readonly #io: Io;
   readonly #store: LedgerStore | null;
+  /** Epoch milliseconds. */
+  readonly #startedAt: number;
   readonly #facts = new Facts();
   readonly #census: Census;
   readonly #history = new History();
@@ -87,6 +91,7 @@ class RunningLedger {
   constructor(io: Io, store: LedgerStore | null) {
     this.#io = io;
     this.#store = store;
+    this.#startedAt = io.clock.wallMs();
     this.#census = new Census(io.profile, io.clock.monotonicMs());
     this.#sight = new ClusterSight(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
@@ -109,6 +114,7 @@ class RunningLedger {
     this.#stops = [
       ...HEARD.map((type) => io.bus.subscribe(type, "all", (message) => this.#hear(message as AnyMessage))),
       io.bus.subscribe("observed.pulse", "all", (message) => this.#feelPulse(message)),
+      io.bus.subscribe("pulse.member", "all", ({ body }) => this.#hearMember(body)),
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
       this.#repeating(SWEEP_MS, () => this.#sweep()),
@@ -169,6 +175,14 @@ class RunningLedger {
     }
     if (message.type === "judged.pod") this.#recalled.confirm(message.body);
     this.#facts.apply(message);
+  }
+
+  /** Learns whether another ledger has long been running, and so has reported the nodes that are there. */
+  #hearMember({ member, services, since }: BodyOf<"pulse.member">): void {
+    const isElder = since < this.#startedAt - STARTED_TOGETHER_MS;
+    if (member !== this.#io.fleet.member && isElder && services.includes("ledger")) {
+      this.#facts.joinedAt = this.#startedAt;
+    }
   }
 
   #feelPulse(message: Message<"observed.pulse">): void {

@@ -76,13 +76,13 @@ export class Grants {
     return this.#spendings.get(zone)?.ask === ask && this.#spendings.delete(zone);
   }
 
-  /** Forgets a node that left the API. */
-  forgetNode(node: string): void {
-    this.#underWay.delete(node);
-  }
-
   /** Forgets a zone without nodes. */
   forgetZone(zone: string): void {
     this.#spendings.delete(zone);
   }
+}
+
+/** Whether a message comes from the zone service of another process than this member. */
+export function isOtherOwner(source: string, member: string): boolean {
+  return source.startsWith("zone@") && source !== `zone@${member}`;
 }

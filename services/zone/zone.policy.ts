@@ -89,6 +89,11 @@ export function hasLanded(before: ObservedNode | null, after: ObservedNode): boo
   return ownTaintsOf(before.taints).length === 0 && ownTaintsOf(after.taints).length > 0;
 }
 
+/** Whether a node is to carry no NoExecute taint of ours and carries none: a turn of it would write nothing. */
+export function needsNoTaint(node: ObservedNode): boolean {
+  return evictingTaintOf(readyOf(node)) === null && ownTaintsOf(node.taints).length === 0;
+}
+
 /** What is observed and judged of one node. */
 export interface NodeInZone {
   readonly observed: ObservedNode;

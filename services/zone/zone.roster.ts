@@ -27,6 +27,9 @@ export interface Zone {
   readonly shards: ReadonlyMap<number, ShardShare>;
 }
 
+/** A zone that has lost all its members. */
+export const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 }, shards: new Map() };
+
 interface Entry {
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;

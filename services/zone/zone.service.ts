@@ -8,13 +8,11 @@ import { Repetition } from "../runtime/repetition.ts";
 import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
 import { zoneKeyOf } from "../runtime/zone-key.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
-import { Grants } from "./zone.grants.ts";
+import { Grants, isOtherOwner } from "./zone.grants.ts";
 import { type Damage, damageOf, damageOfState, hasLanded, type Outlook, outlookOf } from "./zone.policy.ts";
-import { type Move, type Zone, ZoneRoster } from "./zone.roster.ts";
+import { Refunds } from "./zone.refunds.ts";
+import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 import { ZoneSight } from "./zone.sight.ts";
-
-/** A zone that has lost all its members. */
-const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 }, shards: new Map() };
 
 /**
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
@@ -34,6 +32,11 @@ class Zones {
   readonly #shards = new Set<number>();
   readonly #announcements = new Map<string, Announcement>();
   readonly #grants = new Grants();
+  readonly #refunds = new Refunds({
+    grants: this.#grants,
+    perSecond: (zone) => this.#announcements.get(zone)?.body.taintsPerSecond ?? 0,
+    giveBack: (zone) => this.#actors.get(zone)?.refund(this.#io.clock.monotonicMs()),
+  });
   readonly #listeningSince: number;
   readonly #doubts: Repetition<number>;
   readonly #stops: Stop[];
@@ -84,11 +87,12 @@ class Zones {
       reader: {
         node: (node, previous, cause) => {
           if (hasLanded(previous, node)) this.#land(node);
+          this.#refunds.observe(node, this.#io.clock.monotonicMs());
           this.#due.add(zoneKeyOf(node.labels));
           this.#take(this.#roster.takeObserved(node), cause);
         },
         gone: ({ node }, cause) => {
-          this.#grants.forgetNode(node);
+          this.#refunds.leave(node, this.#io.clock.monotonicMs());
           this.#take(this.#roster.takeGone(node), cause);
         },
         pulse: (cause) => this.#wake(cause),
@@ -116,7 +120,7 @@ class Zones {
   #hearTaint({ source, id, body }: Message<"asked.taint">): void {
     const { node, uid, why } = body;
     const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
-    if (why !== "turn" || !this.#isOtherOwner(source) || observed?.uid !== uid) return;
+    if (why !== "turn" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
     const now = this.#io.clock.monotonicMs();
     const zone = zoneKeyOf(observed.labels);
     // Of two grants to the same node one taint lands, which is paid for.
@@ -126,11 +130,7 @@ class Zones {
   }
 
   #hearDrain(zone: string, source: string, ask: string): void {
-    if (this.#isOtherOwner(source)) this.#spend(zone, ask);
-  }
-
-  #isOtherOwner(source: string): boolean {
-    return source.startsWith("zone@") && source !== `zone@${this.#io.fleet.member}`;
+    if (isOtherOwner(source, this.#io.fleet.member)) this.#spend(zone, ask);
   }
 
   /** Pays for a taint that nobody was heard to grant when it lands. In direct mode no taint is granted. */
@@ -154,15 +154,15 @@ class Zones {
     for (const actor of this.#actors.values()) actor.rouse();
   }
 
-  /** Ends a grant of which nothing is written. Its token is given back where its node needed no taint. */
+  /** Ends a grant of which nothing is written; one that was refused ends when its node is observed well or gone. */
   #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
     const grant = this.#grants.underWay(node);
     if (grant === null || grant.ask !== cause || retrying || outcome === "ok" || outcome === "unknown") return;
-    const actor = this.#actors.get(grant.zone);
-    if (outcome === "shadowed") actor?.rest(node, grant.ask);
-    this.#grants.end(grant);
-    const isNeedless = outcome === "refused" || outcome === "gone";
-    if (isNeedless && this.#grants.refund(grant)) actor?.refund(this.#io.clock.monotonicMs());
+    if (outcome === "shadowed") this.#actors.get(grant.zone)?.rest(node, grant.ask);
+    if (outcome === "refused" || outcome === "gone") {
+      const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
+      this.#refunds.refuse(grant, observed, this.#io.clock.monotonicMs());
+    } else this.#grants.end(grant);
   }
 
   #gain(shard: number): void {
@@ -279,6 +279,7 @@ class Zones {
       if (!isAbandoned || this.#isFresh(announcement)) continue;
       this.#announcements.delete(zone);
       this.#grants.forgetZone(zone);
+      this.#refunds.forgetZone(zone);
     }
     const now = this.#io.clock.monotonicMs();
     this.#roster.dropStrangers((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);

@@ -222,17 +222,21 @@ test("a zone that loses its last node is told as empty and then forgotten; its p
   expect(world.said("judged.zone").filter(({ body }) => body.zone.endsWith("a"))).toHaveLength(told);
 });
 
-test("a turn that finds its node ready again costs nothing: the next in the queue is served at once", () => {
+test("a turn that finds its node ready again costs nothing once that is observed: the next is served at once", () => {
   const world = disrupted({ a: 8, b: 3 }, { a: 3 });
   const unknown = world.said("observed.node").filter(({ body }) => JSON.stringify(body.conditions).includes("Unknown"));
   const [first = "", second = "", third = ""] = new Set(unknown.map(({ body }) => body.node));
   expect(world.tainted.map(({ name }) => name)).toEqual([first]);
   // The API shows the second as ready again, but the watch is late: only the writer's own read finds out.
-  world.api.faults.silenceWatches("nodes");
+  const heard = world.api.faults.silenceWatches("nodes");
   world.revive([second]);
   world.advance(10 * S + 1);
   const outcomes = world.said("done.write").filter(({ body }) => body.node === second && body.outcome === "refused");
   expect(outcomes.map(({ body }) => body.ask)).toContain("asked.taint");
   expect(world.taints(second)).not.toContain("node.kubernetes.io/unreachable:NoExecute");
+  expect(world.taints(third)).not.toContain("node.kubernetes.io/unreachable:NoExecute");
+  heard();
+  world.revive([second]);
+  world.advance(3 * S);
   expect(world.taints(third)).toContain("node.kubernetes.io/unreachable:NoExecute");
 });

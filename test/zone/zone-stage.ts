@@ -36,6 +36,8 @@ const PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 }
 export interface Carrying {
   readonly latencyMs: number;
   readonly outcome?: BodyOf<"done.write">["outcome"];
+  /** Whether a thief says at once that it was refused, whatever comes of it. */
+  readonly isDenied?: boolean;
 }
 
 /** How a stage is set. */
@@ -147,6 +149,12 @@ export class ZoneStage {
     this.#put(observedNode(name, { ready: "Unknown", labels: labelsOf("ill") }));
   }
 
+  /** Lets a node be well again, as its kubelet posts it. */
+  recover(name: string): void {
+    const { labels, resourceVersion } = this.#nodeOf(name);
+    this.#put(observedNode(name, { labels, resourceVersion: `${Number(resourceVersion) + 1}` }));
+  }
+
   /** Puts a taint on a waiting node that no zone has asked for. */
   taintUnasked(name: string): void {
     this.#taint(name);
@@ -224,15 +232,18 @@ export class ZoneStage {
 
   #carryOut({ id, body }: Message<"asked.taint">): void {
     this.granted.push(this.clock.monotonicMs());
-    const { latencyMs, outcome = "ok" } = this.#carry(body.node, this.#requests++);
+    const { latencyMs, outcome = "ok", isDenied = false } = this.#carry(body.node, this.#requests++);
+    const say = (said: BodyOf<"done.write">["outcome"], change: string): void => {
+      const { node, uid } = body;
+      const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
+      const result = { outcome: said, retrying: false, latencyMs, change, detail: "", resourceVersion: null };
+      this.#writer.publish("done.write", { ...target, ...result }, id);
+    };
+    if (isDenied) say("refused", "");
     this.clock.after(latencyMs, () => {
       const isNew = outcome === "ok" && !this.#evicted.has(body.node);
       if (isNew) this.#taint(body.node);
-      const { node, uid } = body;
-      const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
-      const change = isNew ? "taints: +unreachable:NoExecute" : "";
-      const result = { outcome, retrying: false, latencyMs, change, detail: "", resourceVersion: null };
-      this.#writer.publish("done.write", { ...target, ...result }, id);
+      say(outcome, isNew ? "taints: +unreachable:NoExecute" : "");
     });
   }
 

@@ -20,6 +20,9 @@ const PROBLEMS = {
     "own, or find who holds a NATS seed",
 } as const;
 
+/** Each alarm as it is logged. */
+export const PULSE_PROBLEMS: readonly string[] = Object.values(PROBLEMS);
+
 /** Why a pulse is not believed. */
 export type RefusedPulse = keyof typeof PROBLEMS;
 

@@ -2,6 +2,7 @@
 import type { Change } from "../../services/apiserver/stored.ts";
 import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
+import { LYING_SITUATIONS } from "./faults/lying-members.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -32,6 +33,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   writeConflicts: ["PATCH in conflict"],
   cacheSyncLag: ["watch lagged behind"],
   hostileNodes: HOSTILE_SITUATIONS,
+  lyingMembers: LYING_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

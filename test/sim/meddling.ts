@@ -7,6 +7,7 @@ import { BUS_FAULTS } from "./faults/bus.ts";
 import { FOREIGN_TAINT_FAULTS } from "./faults/foreign-taints.ts";
 import { HOSTILE_NODE_FAULTS } from "./faults/hostile-nodes.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
+import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
 import { PROCESS_FAULTS } from "./faults/processes.ts";
@@ -25,6 +26,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...FOREIGN_TAINT_FAULTS,
   ...JOINING_NODE_FAULTS,
   ...WRONG_CLOCK_FAULTS,
+  ...LYING_MEMBER_FAULTS,
   ...HOSTILE_NODE_FAULTS,
 };
 

@@ -6,6 +6,7 @@ import type { Log, Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
+import { PULSE_PROBLEMS } from "../../services/runtime/fleet.alarms.ts";
 import { ServerClock } from "../../services/runtime/kube.clock.ts";
 import { ApiReachability } from "../../services/runtime/kube.reachability.ts";
 import { createKube } from "../../services/runtime/kube.ts";
@@ -28,14 +29,17 @@ export const UNCOUNTED: ReadableMetrics = {
   gaugeValue: () => null,
 };
 
-/** A log that keeps what is wrong and nothing else. */
+/** A log that keeps what is wrong with this process and nothing else; pulses that it refuses are others' doing. */
 function errorLog(errors: string[]): Log {
   const drop = (): void => {};
   return {
     debug: drop,
     info: drop,
     warn: drop,
-    error: (message, { error } = {}) => errors.push(`${message} ${error instanceof Error ? error.stack : ""}`),
+    error: (message, { error } = {}) => {
+      if (PULSE_PROBLEMS.includes(message)) return;
+      errors.push(`${message} ${error instanceof Error ? error.stack : ""}`);
+    },
   };
 }
 

@@ -51,6 +51,7 @@ export const FAULT_CLASSES = [
   "cacheSyncLag",
   "flakyApi",
   "hostileNodes",
+  "lyingMembers",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

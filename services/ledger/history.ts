@@ -21,13 +21,20 @@ interface Entry {
   ids: readonly string[];
 }
 
+/** A write to a node. */
+interface NodeWrite {
+  readonly resourceVersion: string;
+  /** Id of the message with its outcome. */
+  readonly id: string;
+}
+
 /** A bounded history by object, in which causes can be followed. */
 export class History {
   readonly #entriesMax: number;
   readonly #objects: BoundedMap<string, Entry[]>;
   readonly #byId = new Map<string, Entry>();
-  /** The write that made a node what it then was observed to be, by node and resourceVersion. */
-  readonly #writes: BoundedMap<string, string>;
+  /** The last write to each node, by uid: the one that made the node what it is then observed to be. */
+  readonly #writes: BoundedMap<string, NodeWrite>;
   readonly #latest: Decision[] = [];
   #size = 0;
 
@@ -120,10 +127,11 @@ export class History {
    */
   #causeOf({ type, id, cause, body }: AnyMessage): string | null {
     if (type === "done.write" && body.kind === "Node" && body.resourceVersion !== null) {
-      this.#writes.set(versionKey(body.uid, body.resourceVersion), id);
+      this.#writes.set(body.uid, { resourceVersion: body.resourceVersion, id });
     }
-    if (type === "observed.node") return this.#writes.get(versionKey(body.uid, body.resourceVersion)) ?? cause;
-    return cause;
+    if (type !== "observed.node") return cause;
+    const write = this.#writes.get(body.uid);
+    return write?.resourceVersion === body.resourceVersion ? write.id : cause;
   }
 
   #forget(entries: readonly Entry[]): void {
@@ -148,8 +156,4 @@ function insert<T>(row: T[], item: T, atOf: (item: T) => number): void {
 
 function keyOf({ kind, namespace, name }: Subject): string {
   return `${kind}/${namespace}/${name}`;
-}
-
-function versionKey(uid: string, resourceVersion: string): string {
-  return `${uid}@${resourceVersion}`;
 }

@@ -13,9 +13,8 @@ import { carriesNoExecute } from "./taint.policy.ts";
 /** API times are cut to whole seconds, so what they name may be this much later. */
 const API_TIME_STEP_MS = 1000;
 
-/** The event for the readiness region: the Ready condition as posted, or Unknown for a node found silent. */
-export function readinessEvent(node: Pick<ObservedNode, "conditions">, isSilent: boolean): NodeEvent {
-  if (isSilent) return "readyUnknown";
+/** The event for the readiness region: the Ready condition as the API shows it. */
+export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEvent {
   const status = readyConditionOf(node)?.status;
   return status === undefined ? "readyMissing" : `ready${status}`;
 }
@@ -25,7 +24,7 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">, isSilent:
  * whoever set it, so the status is known again after a restart. Null when nothing happens.
  */
 export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
-  if (carriesNoExecute(node)) return "evictionDone";
+  if (carriesNoExecute(node)) return "evictionFound";
   return isDown(readiness) ? "evictionDue" : "evictionCancelled";
 }
 

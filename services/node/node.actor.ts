@@ -1,6 +1,7 @@
 /**
  * The actor of one node: holds what was heard of it, steps its machine, and tells and asks what the policies decide.
  */
+import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
@@ -12,7 +13,15 @@ import { type DrainFrom, drainFrom } from "./drain.policy.ts";
 import { directEvictionEvent, directEvictionFromMs, readinessEvent, taintEvictionEvent } from "./eviction.policy.ts";
 import { AskBook, type AskNoun } from "./node.asks.ts";
 import type { NodeCounters } from "./node.counters.ts";
-import { INITIAL_NODE_STATE, type NodeState, stepNode } from "./node.machine.ts";
+import {
+  INITIAL_NODE_STATE,
+  isSilent,
+  judgedReadiness,
+  type NodeAction,
+  type NodeEvent,
+  type NodeState,
+  stepNode,
+} from "./node.machine.ts";
 import { sendAsks } from "./node.sending.ts";
 import { NodeSigns } from "./node.signs.ts";
 import { ReadyTransition } from "./ready-transition.ts";
@@ -45,13 +54,11 @@ export class NodeActor {
   /** The node's version as told last: its heartbeats move it. */
   #resourceVersion: string;
   #state: NodeState;
-  /** When the present readiness began, on the wall clock. */
+  /** The readiness as it was judged last. */
+  #readiness: Readiness;
+  /** When it began, on the wall clock. */
   #since: number;
   readonly #transition: ReadyTransition;
-  /** Found silent, and the API does not show it yet. */
-  #isSilent = false;
-  /** What was last asked about the conditions, while the writer may still be at it; null once that is settled. */
-  #verdict: "asked" | "taken back" | null = null;
   /** The pods bound to the node while its kubelet reports Ready=False; null while it reports something else. */
   #bound: BoundPods | null = null;
   /** The earliest instant of a drain as it is published. */
@@ -69,7 +76,8 @@ export class NodeActor {
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
     this.#signs = new NodeSigns(nowMs);
-    this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node, false));
+    this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node)).state;
+    this.#readiness = judgedReadiness(this.#state);
     this.#since = Math.min(transitionAt, clock.wallMs());
     this.#transition = new ReadyTransition(node, clock);
   }
@@ -91,8 +99,8 @@ export class NodeActor {
     // The heartbeat inside a node's own state may come ahead of the batch that tells it.
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
     const isAlive = this.#signs.isStatusKnown && this.#signs.take(heartbeat, nowMs, cause);
-    if (isAlive || ready?.status === "Unknown") this.#isSilent = false;
-    if (ready?.status === "Unknown") this.#verdict = null;
+    if (isAlive) this.#step("heartbeat");
+    this.#step(readinessEvent(node));
     this.review(cause);
   }
 
@@ -104,9 +112,9 @@ export class NodeActor {
     if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
     const isOlder = heartbeat.kind === "status" && this.#transition.hear(heartbeat.renewedAt, seenMs);
     const isAlive = this.#signs.take(heartbeat, seenMs, cause);
-    const isRefuted = isAlive && this.#isSilent;
-    if (isRefuted) this.#isSilent = false;
-    if (isRefuted || isOlder) this.review(cause);
+    const isReturn = isAlive && isSilent(this.#state);
+    if (isAlive && this.#state.heartbeat !== "fresh") this.#step("heartbeat");
+    if (isReturn || isOlder) this.review(cause);
     else if (isAlive) this.#armGrace();
   }
 
@@ -114,7 +122,7 @@ export class NodeActor {
   grantDrain(uid: string, cause: string): void {
     const { view, io } = this.#around;
     if (uid !== this.#node.uid || view.blindness(io.clock.monotonicMs()) !== null) return;
-    if (this.#state.eviction === "toBeEvicted") this.#state = stepNode(this.#state, "evictionDone");
+    this.#step("drainGranted");
     this.rejudge(cause);
     this.review(cause);
   }
@@ -125,7 +133,7 @@ export class NodeActor {
    */
   zoneHalted(isHalted: boolean, cause: string): void {
     const { clock, profile } = this.#around.io;
-    if (isHalted && profile.evictionMode === "direct") this.#state = stepNode(this.#state, "evictionCancelled");
+    if (isHalted && profile.evictionMode === "direct") this.#step("evictionCancelled");
     if (!isHalted) {
       this.#signs.rebase(clock.monotonicMs());
       this.#transition.restart(clock.monotonicMs());
@@ -138,14 +146,14 @@ export class NodeActor {
     const nowMs = this.#around.io.clock.monotonicMs();
     if (done.ask === "asked.unready" && done.outcome === "ok") this.#bound = withoutMarked(this.#bound, done.uid);
     const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
-    if (isOfVerdict && !done.retrying) this.#verdict = null;
+    if (isOfVerdict && !done.retrying) this.#step("verdictSettled");
     if (isOwn && (done.outcome === "shadowed" || done.outcome === "denied")) {
       this.#asks?.postpone(done.ask.slice("asked.".length) as AskNoun, nowMs);
       this.review(cause);
     }
-    if (!isOfVerdict || done.outcome !== "refused" || !this.#isSilent) return;
+    if (!isOfVerdict || done.outcome !== "refused") return;
+    if (!this.#step("verdictRefuted").includes("restartGrace")) return;
     this.#around.counters.refuted();
-    this.#isSilent = false;
     this.#signs.rebase(nowMs);
     this.#around.doubt(`a live read refuted the silence of ${this.#node.node}`, cause);
     this.review(cause);
@@ -162,8 +170,8 @@ export class NodeActor {
     const { view, io } = this.#around;
     const nowMs = io.clock.monotonicMs();
     const canSee = view.blindness(nowMs) === null;
-    this.#findSilence(nowMs, canSee);
-    const evictionFromMs = this.#step(nowMs, canSee);
+    this.#checkGrace(nowMs, canSee);
+    const evictionFromMs = this.#decideEviction(nowMs, canSee);
     if (this.#asksForTurn(nowMs)) this.#judgement = "";
     this.#judge(cause);
     this.#ask(nowMs, canSee, cause);
@@ -181,54 +189,51 @@ export class NodeActor {
     return silentFromMs(this.#signs.lastMs, view.sight.since, graceMsOf(this.#node, io.profile));
   }
 
+  /** Steps the machine; returns what the step calls for. */
+  #step(event: NodeEvent): readonly NodeAction[] {
+    const { state, actions } = stepNode(this.#state, event);
+    this.#state = state;
+    return actions;
+  }
+
   #armGrace(): void {
-    const isServed = this.#isSilent || readyConditionOf(this.#node)?.status === "Unknown";
-    if (isServed) this.#around.graces.cancel(this);
+    const isFound = isSilent(this.#state) || this.#state.heartbeat === "confirmed";
+    if (isFound) this.#around.graces.cancel(this);
     else this.#around.graces.schedule(this, this.#silentFromMs());
   }
 
-  #findSilence(nowMs: number, canSee: boolean): void {
+  /** Finds out whether the grace is over. Once the API shows Unknown there is nothing left to find. */
+  #checkGrace(nowMs: number, canSee: boolean): void {
     const fromMs = this.#silentFromMs();
-    const isOverdue = nowMs >= fromMs && readyConditionOf(this.#node)?.status !== "Unknown";
-    if (isOverdue && !canSee) this.#around.hold(this);
-    if (isOverdue && canSee && !this.#isSilent) {
-      this.#isSilent = true;
-      this.#around.counters.verdict(nowMs - fromMs);
-    }
-    if (!isOverdue) this.#acquit();
-    if (isOverdue) this.#around.graces.cancel(this);
+    const isOver = nowMs >= fromMs && this.#state.heartbeat !== "confirmed";
+    const actions = this.#step(isOver ? (canSee ? "graceOver" : "graceOverUnseen") : "graceRuns");
+    if (actions.includes("countVerdict")) this.#around.counters.verdict(nowMs - fromMs);
+    if (actions.includes("awaitSight")) this.#around.hold(this);
+    if (isOver) this.#around.graces.cancel(this);
     else this.#armGrace();
   }
 
-  /**
-   * Lets the verdict fall, because the node has its grace anew, or a longer one without its Ready condition. No sign of
-   * life refutes it at the writer, which may still be trying: that has to be told.
-   */
-  #acquit(): void {
-    if (this.#isSilent && this.#verdict === "asked") this.#verdict = "taken back";
-    this.#isSilent = false;
-  }
-
-  /** Steps both regions. Returns when a direct eviction will be due; null when none is to come. */
-  #step(nowMs: number, canSee: boolean): number | null {
-    const before = this.#state;
-    const state = stepNode(before, readinessEvent(this.#node, this.#isSilent));
-    const isDirect = this.#around.io.profile.evictionMode === "direct";
-    const fromMs = isDirect ? this.#directEvictionFromMs(state) : null;
+  /** Decides on the eviction. Returns when a direct one will be due; null when none is to come. */
+  #decideEviction(nowMs: number, canSee: boolean): number | null {
+    const { io } = this.#around;
+    const readiness = judgedReadiness(this.#state);
+    const isDirect = io.profile.evictionMode === "direct";
+    const fromMs = isDirect ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
     if (isOverdue && !canSee) this.#around.hold(this);
     const event = isDirect
-      ? directEvictionEvent(state.readiness, state.eviction, isOverdue && canSee)
-      : taintEvictionEvent(this.#node, state.readiness);
-    this.#state = event === null ? state : stepNode(state, event);
-    if (state.readiness !== before.readiness) this.#since = this.#around.io.clock.wallMs();
+      ? directEvictionEvent(readiness, this.#state.eviction, isOverdue && canSee)
+      : taintEvictionEvent(this.#node, readiness);
+    if (event !== null) this.#step(event);
+    if (readiness !== this.#readiness) this.#since = io.clock.wallMs();
+    this.#readiness = readiness;
     const dueMs = isOverdue ? null : fromMs;
-    this.#drainFrom = drainFrom(this.#drainFrom, dueMs, nowMs, this.#around.io.clock.wallMs());
+    this.#drainFrom = drainFrom(this.#drainFrom, dueMs, nowMs, io.clock.wallMs());
     return dueMs;
   }
 
-  #directEvictionFromMs({ readiness, eviction }: NodeState): number | null {
-    if (eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
+  #directEvictionFromMs(readiness: Readiness): number | null {
+    if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
     const isSignWitnessed = this.#signs.isWitnessedAfter(transitionAt);
     const down = { readiness, transitionMs: this.#transition.ms, lastSignMs: this.#signs.lastMs, isSignWitnessed };
@@ -249,8 +254,9 @@ export class NodeActor {
 
   #judge(cause: string | null): void {
     const { node, uid, resourceVersion, labels } = this.#node;
-    const { readiness, eviction } = this.#state;
-    const ready = this.#isSilent ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
+    const { eviction } = this.#state;
+    const readiness = judgedReadiness(this.#state);
+    const ready = isSilent(this.#state) ? "Unknown" : (readyConditionOf(this.#node)?.status ?? null);
     const { zone } = this;
     const counted = isCounted(labels);
     const judgement = `${readiness} ${eviction} ${ready} ${counted} ${zone} ${this.#drainFrom.evictionFromAt}`;
@@ -270,7 +276,7 @@ export class NodeActor {
       node: this.#node,
       pods,
       bound: this.#bound,
-      isSilent: this.#isSilent,
+      isSilent: isSilent(this.#state),
       eviction: this.#state.eviction,
       evictionMode: io.profile.evictionMode,
     });
@@ -279,12 +285,12 @@ export class NodeActor {
       counters.heldBack();
       this.#around.hold(this);
     }
-    const isTakenBack = this.#verdict === "taken back";
+    const isTakenBack = this.#state.heartbeat === "recalled";
     const asks = this.#asks ?? new AskBook(io.profile);
     const basis = this.#signs.basisFor(this.#node);
     const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack };
     const asking = { io, node: this.#node, ...verdict, asks, nowMs, cause };
-    if (sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes)) this.#verdict = "asked";
+    if (sendAsks(asking, mustWait ? harmlessOf(wishes) : wishes)) this.#step("verdictRequested");
     this.#asks = asks.nextDueMs() === null ? null : asks;
   }
 

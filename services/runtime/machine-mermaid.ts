@@ -26,18 +26,26 @@ function linesOf(state: DrawnState, indent: string): string[] {
   for (const [name, child] of Object.entries(children)) {
     lines.push(...inner(name, child));
     for (const [event, transition] of Object.entries(recordOf<unknown>(child.on))) {
-      for (const target of targetsOf(transition)) lines.push(`${indent}${name} --> ${target}: ${event}`);
+      for (const { target, label } of arrowsOf(transition)) {
+        lines.push(`${indent}${name} --> ${target}: ${event}${label}`);
+      }
     }
   }
   return lines;
 }
 
-/** Names of the states a transition leads to: written as a name, an object with a target, or a list of these. */
-function targetsOf(transition: unknown): string[] {
-  if (typeof transition === "string") return [transition];
-  if (Array.isArray(transition)) return transition.flatMap(targetsOf);
-  const { target } = recordOf<unknown>(transition);
-  return target === undefined ? [] : targetsOf(target);
+/**
+ * The states that a transition leads to, each with its guard and its actions as UML writes them: `[guard] / action`. A
+ * transition is written as a name, an object with a target, or a list of these.
+ */
+function arrowsOf(transition: unknown): { readonly target: string; readonly label: string }[] {
+  if (typeof transition === "string") return [{ target: transition, label: "" }];
+  if (Array.isArray(transition)) return transition.flatMap(arrowsOf);
+  const { target, guard, actions } = recordOf<unknown>(transition);
+  if (typeof target !== "string") return [];
+  const condition = typeof guard === "string" ? ` [${guard}]` : "";
+  const effects = [actions].flat().filter((action) => typeof action === "string");
+  return [{ target, label: effects.length === 0 ? condition : `${condition} / ${effects.join(", ")}` }];
 }
 
 function recordOf<V>(value: unknown): Record<string, V> {

@@ -14,14 +14,12 @@ import { observedPod } from "../support/observed-objects.ts";
 import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 test.each([
-  ["True", false, "readyTrue"],
-  ["False", false, "readyFalse"],
-  ["Unknown", false, "readyUnknown"],
-  [null, false, "readyMissing"],
-  ["True", true, "readyUnknown"],
-  [null, true, "readyUnknown"],
-] as const)("Ready %s, silent %s: the event is %s", (ready, isSilent, event) => {
-  expect(readinessEvent(nodeWith(ready), isSilent)).toBe(event);
+  ["True", "readyTrue"],
+  ["False", "readyFalse"],
+  ["Unknown", "readyUnknown"],
+  [null, "readyMissing"],
+] as const)("Ready %s: the event is %s", (ready, event) => {
+  expect(readinessEvent(nodeWith(ready))).toBe(event);
 });
 
 describe("in taint mode the eviction status is what the node's taints say", () => {
@@ -36,8 +34,8 @@ describe("in taint mode the eviction status is what the node's taints say", () =
     ["notReady", [], "evictionDue"],
     ["unknown", [], "evictionDue"],
     ["unknown", foreign, "evictionDue"],
-    ["unknown", ours, "evictionDone"],
-    ["ready", ours, "evictionDone"],
+    ["unknown", ours, "evictionFound"],
+    ["ready", ours, "evictionFound"],
   ] as const)("%s with %j: %s", (readiness, taints, event) => {
     expect(taintEvictionEvent({ taints: [...taints] }, readiness)).toBe(event);
   });

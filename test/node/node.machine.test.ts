@@ -1,71 +1,165 @@
-/** The node machine: every state × every event, and its drawing. */
+/** The node machine: every state × every event, what must not happen included, and its drawing. */
 import { describe, expect, test } from "vitest";
 import { type EvictionStatus, evictionStatusSchema, type Readiness, readinessSchema } from "../../protocols/judged.ts";
 import {
-  EVICTION_EVENTS,
+  HEARTBEAT_STATES,
+  type HeartbeatState,
   INITIAL_NODE_STATE,
+  isSilent,
+  judgedReadiness,
+  NODE_EVENTS,
+  type NodeAction,
   type NodeEvent,
+  type NodeState,
   nodeMachineMermaid,
   nodeState,
   READINESS_EVENTS,
   stepNode,
 } from "../../services/node/node.machine.ts";
 
-const READINESS_AFTER: Readonly<Record<(typeof READINESS_EVENTS)[number], Readiness>> = {
+const STATES = readinessSchema.options.flatMap((readiness) =>
+  HEARTBEAT_STATES.flatMap((heartbeat) =>
+    evictionStatusSchema.options.map((eviction) => nodeState(readiness, heartbeat, eviction)),
+  ),
+);
+
+/** Where an event leads from each state of a region; what is not named stays where it is. */
+type Matrix<S extends string> = Readonly<Record<S, Partial<Record<NodeEvent, S>>>>;
+
+const API_SHOWS = {
   readyMissing: "starting",
   readyTrue: "ready",
   readyFalse: "notReady",
   readyUnknown: "unknown",
+} as const;
+const READINESS: Matrix<Readiness> = { starting: API_SHOWS, ready: API_SHOWS, notReady: API_SHOWS, unknown: API_SHOWS };
+
+const HEARTBEAT: Matrix<HeartbeatState> = {
+  fresh: { graceOver: "silent", graceOverUnseen: "overdue", readyUnknown: "confirmed" },
+  overdue: { heartbeat: "fresh", graceRuns: "fresh", graceOver: "silent", readyUnknown: "confirmed" },
+  silent: {
+    heartbeat: "fresh",
+    graceRuns: "recalled",
+    verdictSettled: "settled",
+    verdictRefuted: "fresh",
+    readyUnknown: "confirmed",
+  },
+  settled: {
+    heartbeat: "fresh",
+    graceRuns: "fresh",
+    verdictRequested: "silent",
+    verdictRefuted: "fresh",
+    readyUnknown: "confirmed",
+  },
+  recalled: { graceOver: "silent", verdictSettled: "fresh", readyUnknown: "confirmed" },
+  confirmed: { readyMissing: "fresh", readyTrue: "fresh", readyFalse: "fresh" },
 };
 
-const EVICTION_AFTER: Readonly<
-  Record<EvictionStatus, Readonly<Record<(typeof EVICTION_EVENTS)[number], EvictionStatus>>>
-> = {
-  unmarked: { evictionDue: "toBeEvicted", evictionDone: "evicted", evictionCancelled: "unmarked" },
-  toBeEvicted: { evictionDue: "toBeEvicted", evictionDone: "evicted", evictionCancelled: "unmarked" },
-  evicted: { evictionDue: "toBeEvicted", evictionDone: "evicted", evictionCancelled: "unmarked" },
+const EVICTION: Matrix<EvictionStatus> = {
+  unmarked: { evictionDue: "toBeEvicted", evictionFound: "evicted" },
+  toBeEvicted: { drainGranted: "evicted", evictionFound: "evicted", evictionCancelled: "unmarked" },
+  evicted: { evictionDue: "toBeEvicted", evictionCancelled: "unmarked" },
 };
 
-const STATES = readinessSchema.options.flatMap((readiness) =>
-  evictionStatusSchema.options.map((eviction) => nodeState(readiness, eviction)),
-);
+const isDown = (state: NodeState) => ["notReady", "unknown"].includes(judgedReadiness(state));
 
 describe("every state × every event", () => {
-  test("a readiness event moves the readiness to what was posted and leaves the eviction alone", () => {
+  test("the readiness is what the API shows", () => {
     for (const state of STATES) {
-      for (const event of READINESS_EVENTS) {
-        expect(stepNode(state, event)).toEqual({ readiness: READINESS_AFTER[event], eviction: state.eviction });
+      for (const event of NODE_EVENTS) {
+        const { readiness } = stepNode(state, event).state;
+        expect([state, event, readiness]).toEqual([state, event, READINESS[state.readiness][event] ?? state.readiness]);
       }
     }
   });
 
-  test("an eviction event moves the eviction and leaves the readiness alone", () => {
+  test("the heartbeat moves as its matrix says, whatever the other regions are in", () => {
     for (const state of STATES) {
-      for (const event of EVICTION_EVENTS) {
-        const eviction = EVICTION_AFTER[state.eviction][event];
-        expect(stepNode(state, event)).toEqual({ readiness: state.readiness, eviction });
+      for (const event of NODE_EVENTS) {
+        const { heartbeat } = stepNode(state, event).state;
+        expect([state, event, heartbeat]).toEqual([state, event, HEARTBEAT[state.heartbeat][event] ?? state.heartbeat]);
+      }
+    }
+  });
+
+  test("the eviction moves as its matrix says, and becomes due only for a node that is down", () => {
+    for (const state of STATES) {
+      for (const event of NODE_EVENTS) {
+        const isForbidden = event === "evictionDue" && !isDown(state);
+        const expected = isForbidden ? state.eviction : (EVICTION[state.eviction][event] ?? state.eviction);
+        expect([state, event, stepNode(state, event).state.eviction]).toEqual([state, event, expected]);
       }
     }
   });
 });
 
-test("a node begins starting and unmarked", () => {
-  expect(INITIAL_NODE_STATE).toEqual({ readiness: "starting", eviction: "unmarked" });
+describe("what must not happen does not exist", () => {
+  const reached = (isReached: (before: NodeState, event: NodeEvent, after: NodeState) => boolean) =>
+    STATES.flatMap((state) =>
+      NODE_EVENTS.filter((event) => isReached(state, event, stepNode(state, event).state)).map((event) => [
+        state,
+        event,
+      ]),
+    );
+
+  test("no node is found silent by an event but the end of its grace in full sight", () => {
+    const found = (before: NodeState, event: NodeEvent, after: NodeState) =>
+      event !== "graceOver" && !isSilent(before) && isSilent(after);
+    expect(reached(found)).toEqual([]);
+  });
+
+  test("no node that is up comes to be evicted", () => {
+    const marked = (before: NodeState, _: NodeEvent, after: NodeState) =>
+      before.eviction !== "toBeEvicted" && after.eviction === "toBeEvicted" && !isDown(before);
+    expect(reached(marked)).toEqual([]);
+  });
+
+  test("no drain is granted to a node that was not due", () => {
+    const drained = (before: NodeState, event: NodeEvent, after: NodeState) =>
+      event === "drainGranted" && before.eviction !== "toBeEvicted" && after.eviction !== before.eviction;
+    expect(reached(drained)).toEqual([]);
+  });
+
+  test("no node whose Unknown the API shows is found silent again", () => {
+    const found = ({ heartbeat }: NodeState, _: NodeEvent, after: NodeState) =>
+      heartbeat === "confirmed" && isSilent(after);
+    expect(reached(found)).toEqual([]);
+  });
 });
 
-test("equal states are one object, so a hundred thousand nodes share twelve", () => {
-  const reached = new Set<object>();
-  for (const state of STATES) {
-    for (const event of [...READINESS_EVENTS, ...EVICTION_EVENTS] as NodeEvent[]) reached.add(stepNode(state, event));
-  }
-  expect(reached.size).toBe(12);
+test("a step calls for its actions: a verdict is counted once, a refuted one restarts the grace", () => {
+  const actionsOf = (heartbeat: HeartbeatState, event: NodeEvent): readonly NodeAction[] =>
+    stepNode(nodeState("ready", heartbeat, "unmarked"), event).actions;
+  expect(actionsOf("fresh", "graceOver")).toEqual(["countVerdict"]);
+  expect(actionsOf("silent", "graceOver")).toEqual([]);
+  expect(actionsOf("fresh", "graceOverUnseen")).toEqual(["awaitSight"]);
+  expect(actionsOf("silent", "graceOverUnseen")).toEqual(["awaitSight"]);
+  expect(actionsOf("silent", "verdictRefuted")).toEqual(["restartGrace"]);
+  expect(actionsOf("fresh", "verdictRefuted")).toEqual([]);
 });
 
-test("the drawing shows both regions with every transition", () => {
+test("a node that is found silent counts as unknown before the API shows it", () => {
+  const { state } = stepNode(nodeState("ready", "fresh", "unmarked"), "graceOver");
+  expect([state.readiness, judgedReadiness(state)]).toEqual(["ready", "unknown"]);
+});
+
+test("a node begins starting, fresh and unmarked", () => {
+  expect(INITIAL_NODE_STATE).toEqual({ readiness: "starting", heartbeat: "fresh", eviction: "unmarked" });
+});
+
+test("equal states are one object, so a hundred thousand nodes share seventy-two", () => {
+  const reached = new Set<object>(STATES.flatMap((state) => NODE_EVENTS.map((event) => stepNode(state, event).state)));
+  expect(reached.size).toBe(72);
+});
+
+test("the drawing shows the three regions with every transition, its guard and its actions", () => {
   const drawing = nodeMachineMermaid();
   expect(drawing.startsWith("stateDiagram-v2\n")).toBe(true);
   expect(drawing).toContain("  state readiness {\n    [*] --> starting\n");
-  expect(drawing).toContain("    unknown --> ready: readyTrue\n");
-  expect(drawing).toContain("    toBeEvicted --> unmarked: evictionCancelled\n");
-  expect(drawing.match(/-->/g)).toHaveLength(20);
+  expect(drawing).toContain("    fresh --> silent: graceOver / countVerdict\n");
+  expect(drawing).toContain("    unmarked --> toBeEvicted: evictionDue [isDown]\n");
+  const transitions = [HEARTBEAT, EVICTION].flatMap((matrix) => Object.values(matrix).flatMap(Object.keys));
+  // Each region has an initial state; a readiness never leads to itself.
+  const readiness = readinessSchema.options.length * (READINESS_EVENTS.length - 1);
+  expect(drawing.match(/-->/g)).toHaveLength(transitions.length + readiness + 3);
 });

@@ -8,7 +8,11 @@ test("a chart is drawn with its initial state, nested states, and transitions in
     states: {
       on: {
         initial: "low",
-        on: { toggle: { target: "off" }, broken: [{ target: "off" }, "on"], ignored: { actions: "beep" } },
+        on: {
+          toggle: { target: "off", guard: "isLit", actions: ["click", "cool"] },
+          broken: [{ target: "off" }, "on"],
+          ignored: { actions: "beep" },
+        },
         states: { low: { on: { more: "high" } }, high: {} },
       },
       off: { on: { toggle: "on" } },
@@ -22,7 +26,7 @@ test("a chart is drawn with its initial state, nested states, and transitions in
       "    [*] --> low",
       "    low --> high: more",
       "  }",
-      "  on --> off: toggle",
+      "  on --> off: toggle [isLit] / click, cool",
       "  on --> off: broken",
       "  on --> on: broken",
       "  off --> on: toggle",

@@ -19,7 +19,7 @@ import { machineMermaid } from "../runtime/machine-mermaid.ts";
 /** What the API shows of the Ready condition. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;
 /** What happens to a node's heartbeat and to the verdict about its absence. */
-export const HEARTBEAT_EVENTS = [
+const HEARTBEAT_EVENTS = [
   /** A heartbeat that is news. */
   "heartbeat",
   /** The grace is over, and everything that could show a heartbeat is seen. */
@@ -36,7 +36,7 @@ export const HEARTBEAT_EVENTS = [
   "verdictRefuted",
 ] as const;
 /** What happens to a node's eviction. */
-export const EVICTION_EVENTS = [
+const EVICTION_EVENTS = [
   /** Its pods are to go. */
   "evictionDue",
   /** The zone admitted it: its pods go now. */

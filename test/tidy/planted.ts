@@ -59,7 +59,6 @@ export const PLANTED: readonly Planted[] = [
   ),
   inNode("a deep nest", `function deep() { ${nested(4)} }`, "nested deeper than 3"),
   inNode("a long line", `// ${"word ".repeat(30)}`, "over 120 characters"),
-  inNode("a long file", "\n".repeat(310).concat("run();"), "lines, at most 300"),
   inNode("a leftover", `// ${"TO"}DO later`, "leftover"),
   inNode("a silenced type error", `// @ts-${"ignore"}`, "silenced type error"),
   inNode("a silenced linter", `// biome-${"ignore"} lint`, "silenced linter"),

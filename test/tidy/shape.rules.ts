@@ -2,8 +2,6 @@
 import { layerOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
-/** Lines of a file. */
-const FILE_LINES_MAX = 300;
 /** Lines of a function; in a test file, of what is its own and not an inner function's. */
 const FUNCTION_LINES_MAX = 60;
 /** Characters of a line, quoted text not counted. */
@@ -60,9 +58,9 @@ const exportsAreTold: Rule = {
 };
 
 const sizes: Rule = {
-  name: "files, functions and lines are short and flat",
+  name: "functions and lines are short and flat",
   applies: () => true,
-  check: (source) => [...fileSize(source), ...lineSizes(source), ...functionSizes(source), ...nesting(source)],
+  check: (source) => [...lineSizes(source), ...functionSizes(source), ...nesting(source)],
 };
 
 const words: Rule = {
@@ -122,12 +120,6 @@ function declaredName(node: SyntaxNode): string {
   const holder = Array.isArray(declaration.declarations) ? (declaration.declarations[0] as SyntaxNode) : declaration;
   const id = holder.id as SyntaxNode | undefined;
   return typeof id?.name === "string" ? id.name : "";
-}
-
-function fileSize(source: Source): Breach[] {
-  const lines = source.text.trimEnd().split("\n").length;
-  if (lines <= FILE_LINES_MAX) return [];
-  return [{ path: source.path, line: 1, problem: `${lines} lines, at most ${FILE_LINES_MAX}: it is two things` }];
 }
 
 function lineSizes(source: Source): Breach[] {

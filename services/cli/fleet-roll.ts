@@ -4,6 +4,7 @@ import { type Clock, type Log, SERVICE_NAMES, type ServiceName, type Transport }
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { spanText } from "../ledger/words.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { readNatsAddresses } from "../runtime/bus.nats.address.ts";
 import { connectNats } from "../runtime/bus.nats.ts";
 import { typedBus } from "../runtime/bus.ts";
@@ -44,6 +45,9 @@ export interface FleetEar {
   members(): Promise<MemberReport[]>;
   close(): Promise<void>;
 }
+
+/** Most members that are shown, far more than a fleet has: a holder of a seed may invent some without end. */
+const MEMBERS_MAX = 256;
 
 /** Every member is heard within two pulses. */
 export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
@@ -96,7 +100,9 @@ export interface FleetEarIo {
 /** Listens on a transport from now on; gives what tells the members. */
 export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo): () => Promise<MemberReport[]> {
   const { clock } = io;
-  const heard = new Map<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>();
+  const heard = new BoundedMap<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>(
+    MEMBERS_MAX,
+  );
   const names = { service: "cli", member: "cli", mailboxMessagesMax: STANDARD_PROFILE.mailboxMessagesMax };
   typedBus({ ...io, ...names, transport }).subscribe("pulse.member", "all", ({ body }) => {
     const report = reportOf(body);
@@ -114,7 +120,7 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo
     if (host.stopped.aborted) throw new Failure("interrupted before the fleet was heard");
     if (!transport.connected()) throw new Failure(`${where} is lost`);
     const oldestMs = clock.monotonicMs() - STANDARD_PROFILE.memberTimeoutMs;
-    for (const [member, { atMs }] of heard) if (atMs < oldestMs) heard.delete(member);
+    for (const [member, { atMs }] of [...heard.entries()]) if (atMs < oldestMs) heard.delete(member);
     return withShards([...heard.values()].map(({ report }) => report));
   };
 }
@@ -145,8 +151,14 @@ export function withShards(members: readonly Omit<MemberReport, "shards">[]): Me
   return reports.sort((left, right) => keyOf(left).localeCompare(keyOf(right), "en"));
 }
 
+/** What the members together show that no row says, in one line; null when nothing. */
+export function remarkOn(members: readonly MemberReport[]): string | null {
+  if (members.length < MEMBERS_MAX) return clustersLine(members);
+  return `${MEMBERS_MAX} members are heard, and any others are left out: find who holds a seed and invents them`;
+}
+
 /** Which members are of which Kubernetes cluster, in one line; null where all are of one. */
-export function clustersLine(members: readonly MemberReport[]): string | null {
+function clustersLine(members: readonly MemberReport[]): string | null {
   const byUid = Map.groupBy(members, ({ clusterUid }) => clusterUid);
   byUid.delete(null);
   if (byUid.size < 2) return null;

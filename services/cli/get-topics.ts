@@ -4,7 +4,7 @@ import type { NodeReport, Overview, PendingEviction, SightReport } from "../../p
 import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
 import type { ValuesOf } from "../runtime/config.value.ts";
 import { askConsole, type ConsoleAddress } from "./console-client.ts";
-import { clustersLine, MEMBERS, openFleetEar } from "./fleet-roll.ts";
+import { MEMBERS, openFleetEar, remarkOn } from "./fleet-roll.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
 import type { Host } from "./verb.ts";
@@ -78,7 +78,7 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
         return { ask: async () => whole(await ear.members()), close: () => ear.close() };
       },
       where: ({ cluster }) => ` of --cluster=${cluster}; start vigil run with the same --nats, or name its --cluster`,
-      remark: clustersLine,
+      remark: remarkOn,
     }),
   ],
 ]);

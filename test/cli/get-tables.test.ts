@@ -1,6 +1,6 @@
 /** Shows what `vigil get` and `vigil explain` make of a console's answers. */
 import { describe, expect, test } from "vitest";
-import { clustersLine, MEMBERS, withShards } from "../../services/cli/fleet-roll.ts";
+import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-roll.ts";
 import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
 import { tableText } from "../../services/cli/table.ts";
 import { explanationText } from "../../services/cli/verbs/explain.ts";
@@ -103,8 +103,8 @@ describe("the fleet", () => {
 
   test("that is two is told so, with the members of each", () => {
     const [a, b, west] = [member("a", [], "uid-e"), member("b", [], "uid-e"), member("west", [], "uid-w")];
-    expect(clustersLine(withShards([a, b, member("c", [])]))).toBeNull();
-    expect(clustersLine(withShards([west, a, b]))).toBe(
+    expect(remarkOn(withShards([a, b, member("c", [])]))).toBeNull();
+    expect(remarkOn(withShards([west, a, b]))).toBe(
       "members of 2 Kubernetes clusters are heard, and counted apart: a, b (kube-system has uid uid-e); " +
         "west (uid-w)",
     );

@@ -120,7 +120,7 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetEarIo
     if (host.stopped.aborted) throw new Failure("interrupted before the fleet was heard");
     if (!transport.connected()) throw new Failure(`${where} is lost`);
     const oldestMs = clock.monotonicMs() - STANDARD_PROFILE.memberTimeoutMs;
-    for (const [member, { atMs }] of [...heard.entries()]) if (atMs < oldestMs) heard.delete(member);
+    for (const [member, { atMs }] of heard.entries()) if (atMs < oldestMs) heard.delete(member);
     return withShards([...heard.values()].map(({ report }) => report));
   };
 }

@@ -76,6 +76,31 @@ export function patchesContract(client: () => RawClient): void {
     expect(emptied.object.spec).toEqual({});
   });
 
+  test("a JSON patch may test the version of its object and the whole list of taints", async () => {
+    const { object } = await client().post(NODES, nodeNamed("p-tested"));
+    const path = nodePath("p-tested");
+    const version = (tested: RawAnswer["object"]) => tested.metadata.resourceVersion;
+    const taints = [{ effect: "NoSchedule", key: "foreign", value: "kept" }];
+    const patch = (resourceVersion: unknown, before: unknown, after: unknown) =>
+      client().patch(path, "json-patch", [
+        { op: "test", path: "/metadata/uid", value: object.metadata.uid },
+        { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+        { op: "test", path: "/spec/taints", value: before },
+        { op: "add", path: "/spec/taints", value: after },
+      ]);
+    const standing = object.spec as { taints?: unknown };
+    const added = await patch(version(object), standing.taints ?? null, taints);
+    expect([added.status, (added.object.spec as { taints?: unknown }).taints]).toEqual([200, taints]);
+    const forged = [{ effect: "NoExecute", key: "forged" }];
+    for (const answer of [
+      await patch(version(object), taints, forged),
+      await patch(version(added.object), forged, forged),
+    ]) {
+      expect(answer.status).toBe(422);
+    }
+    expect((await patch(version(added.object), taints, [])).status).toBe(200);
+  });
+
   test("a patch with an old resourceVersion is 409 Conflict and changes nothing", async () => {
     const { object } = await client().post(NODES, nodeNamed("p-stale"));
     await client().patch(nodePath("p-stale"), "merge-patch", { metadata: { labels: { moved: "on" } } });

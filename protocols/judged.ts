@@ -30,7 +30,7 @@ export const judgedNode = z.object({
   ready: conditionStatus.nullable(),
   /** When the node entered this readiness, on the judge's wall clock. */
   since: instant,
-  /** The last sign of life, on the judge's wall clock; null before the first. */
+  /** The last heartbeat that the judge saw come, on its wall clock; null before the first. */
   heartbeatAt: instant.nullable(),
   eviction: evictionStatusSchema,
   /**

@@ -2,10 +2,17 @@
  * Why a pod is to go or may stay: from the pod as it was just read, the record of that uid, and the state of its node.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode, ObservedPod, Taint, TaintId } from "../../protocols/objects.ts";
+import type { ObservedNode, ObservedPod, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../runtime/api-time.ts";
 import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
-import { evictionOf, hasCompleted, noExecuteTaints, taintName } from "../runtime/toleration.ts";
+import {
+  type Eviction,
+  evictionOf,
+  hasCompleted,
+  noExecuteTaints,
+  type StandingTaint,
+  taintName,
+} from "../runtime/toleration.ts";
 import { type Grounds, presentNode } from "./explain.grounds.ts";
 import { requestSentences } from "./explain.request.policy.ts";
 import { say } from "./explain.sentences.ts";
@@ -17,6 +24,9 @@ import { listText, spanText } from "./words.ts";
 
 /** A pod that is there. */
 type PresentPod = Extract<PodRead, { kind: "present" }>;
+
+/** A pod that is bound to a node. */
+type BoundPod = NonNullable<PresentPod["bound"]>;
 
 /** What is said of a pod, and the node of which more is to be said; null without one. */
 export interface PodSaid {
@@ -43,10 +53,20 @@ function presentSaid(pod: string, read: PresentPod, record: PodFacts | undefined
     return { sentences: [terminating, ...oursSentences(record), ...stayingSentences(read, grounds)], node };
   }
   if (bound === null) return { sentences: [say("podUnbound", { pod })], node };
-  const isOver = hasCompleted(bound.pod) && grounds.profile.evictionMode === "taint";
-  const isScheduled = record !== undefined && record.order !== "done" && !isOver;
+  const isScheduled = record !== undefined && record.order !== "done" && !mayStay(bound, grounds);
   const scheduled = isScheduled ? recordSentences(pod, record, grounds) : [];
   return { sentences: scheduled.length > 0 ? scheduled : sparedSentences(pod, bound, grounds), node };
+}
+
+/**
+ * Whether the pod as it was read may stay, whatever was published of it before: it has completed, or tolerates all, or
+ * the drain of its node was called off.
+ */
+function mayStay({ node, pod }: BoundPod, grounds: Grounds): boolean {
+  const known = presentNode(node, grounds);
+  if (grounds.profile.evictionMode === "direct") return known?.judged?.eviction === "unmarked";
+  const observed = known?.observed ?? null;
+  return hasCompleted(pod) || (observed !== null && evictionFrom(observed, pod, grounds) === null);
 }
 
 /** That it was Vigil that deleted the pod of this record. */
@@ -138,17 +158,13 @@ function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): n
 }
 
 /** Why nothing requests the deletion of a pod now, and what is to come for it. */
-function sparedSentences(
-  pod: string,
-  { node, pod: observed }: NonNullable<PresentPod["bound"]>,
-  grounds: Grounds,
-): string[] {
+function sparedSentences(pod: string, { node, pod: observed }: BoundPod, grounds: Grounds): string[] {
   const known = presentNode(node, grounds);
   if (known?.observed == null) return [absentNodeSentence(node, grounds)];
   if (grounds.profile.evictionMode === "direct") return [undrainedSentence(pod, observed, known)];
   if (hasCompleted(observed)) return [say("podCompleted", { pod, phase: observed.phase })];
   const taints = noExecuteTaints(known.observed.taints);
-  if (taints.length > 0) return [taintedSentence(pod, observed, taints, grounds)];
+  if (taints.length > 0) return [taintedSentence(pod, observed, known.observed, grounds)];
   if (known.judged?.eviction !== "toBeEvicted") return [say("podSafe", { pod, node })];
   return [say("podWaits", { pod, node }), thenSentence(observed, turnTaint(known.judged), grounds)];
 }
@@ -160,24 +176,37 @@ function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, ju
   return judged?.eviction === "evicted" ? say("podDrained", { node }) : say("podUndrained", { pod, node });
 }
 
-function taintedSentence(pod: string, observed: ObservedPod, taints: readonly Taint[], grounds: Grounds): string {
-  const names = listText(taints.map(taintName));
-  const isForEver = evictionUnder(taints, observed, grounds) === null;
-  return isForEver ? say("podForEver", { pod, taints: names }) : say("podUnscheduled", { pod, taints: names });
+/** A ledger that began after a deadline was published, or lost that message, reckons it from what it sees. */
+function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, grounds: Grounds): string {
+  const taints = listText(noExecuteTaints(node.taints).map(taintName));
+  const eviction = evictionFrom(node, observed, grounds);
+  if (eviction === null) return say("podForEver", { pod, taints });
+  const taint = taintName(eviction.taint);
+  if (!Number.isFinite(eviction.at)) return say("podReckonedNow", { pod, taint });
+  return say("podReckoned", { pod, taint, at: apiTime(eviction.at) });
 }
 
 /** What the taint that its node's turn brings means for a pod. */
 function thenSentence(observed: ObservedPod, then: TaintId, grounds: Grounds): string {
   const taint = taintName(then);
-  const eviction = evictionUnder([then], observed, grounds);
+  const eviction = evictionUnder([{ taint: then, since: grounds.now }], observed, grounds);
   if (eviction === null) return say("podThenForEver", { taint });
   const { tolerationSeconds } = eviction;
   if (tolerationSeconds === null) return say("podThenNot", { taint });
   return say("podThenFor", { taint, seconds: String(tolerationSeconds) });
 }
 
-function evictionUnder(taints: readonly Taint[], observed: ObservedPod, { profile, now }: Grounds) {
-  const standing = taints.map((taint) => ({ taint, since: now }));
+/** When a pod has to leave its node by the taints that are seen there. */
+function evictionFrom(node: ObservedNode, observed: ObservedPod, grounds: Grounds): Eviction | null {
+  const standing = noExecuteTaints(node.taints).map((taint): StandingTaint => {
+    const since = taintStartAt(taint, node) ?? grounds.now;
+    const line = lineOf(taint, since, node);
+    return { taint, since, ...(line === null ? {} : { line }) };
+  });
+  return evictionUnder(standing, observed, grounds);
+}
+
+function evictionUnder(taints: readonly StandingTaint[], observed: ObservedPod, { profile }: Grounds): Eviction | null {
   const comparisonOperators = profile.tolerationComparisonOperators;
-  return evictionOf(standing, observed.tolerations, observed.boundAt, { comparisonOperators });
+  return evictionOf(taints, observed.tolerations, observed.boundAt, { comparisonOperators });
 }

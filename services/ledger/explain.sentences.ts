@@ -17,7 +17,7 @@ export const NODE_SENTENCES = {
     when: "the ledger has a history of the node, and cannot see yet whether it is there",
     text: "Node {node} has not been observed since this ledger began: {why}.",
   },
-  nodeUnjudged: { when: "no `judged.node` was heard", text: "Node {node} has not been judged yet." },
+  nodeUnjudged: { when: "no `judged.node` was heard", text: "This ledger has heard no judgement of node {node} yet." },
   nodeReady: { when: "readiness `ready`", text: "Node {node} is ready since {since} ({span})." },
   nodeNotReady: {
     when: "readiness `notReady`",
@@ -92,11 +92,11 @@ export const TURN_SENTENCES = {
   },
   turnPlace: {
     when: "waits in the queue",
-    text: "It is number {place} of {length} in the queue, at {pace}: its turn comes at {at} at the earliest, in {span}.",
+    text: "It is number {place} of {length} in the queue, at {pace}: as things stand its turn comes at {at}, in {span}.",
   },
   turnBehind: {
     when: "waits behind the nodes that the zone names",
-    text: "It is behind the first {count} of {length} in the queue, at {pace}: its turn comes after {at}, in {span}.",
+    text: "It is behind the first {count} of {length} in the queue, at {pace}: as things stand its turn comes after {at}, in {span}.",
   },
   turnTaints: {
     when: "waits (taint mode)",
@@ -194,9 +194,13 @@ export const POD_SENTENCES = {
   podDrained: { when: "direct mode", text: "Its node {node} is drained." },
   podUnrequested: { when: "due, and no request was heard", text: "Its deletion has not been requested yet." },
   podForEver: { when: "tolerates every taint of its node", text: "Pod {pod} stays: it tolerates {taints} for ever." },
-  podUnscheduled: {
-    when: "its node is tainted, and no schedule was heard",
-    text: "Pod {pod} does not tolerate {taints} for ever, and no deadline has been published for it yet.",
+  podReckoned: {
+    when: "its node is tainted, and this ledger heard no deadline of the pod",
+    text: "Pod {pod} has to leave by {at} because of {taint}, by its tolerations: this ledger has heard no deadline of it.",
+  },
+  podReckonedNow: {
+    when: "the same, and it does not tolerate the taint",
+    text: "Pod {pod} has to leave at once because of {taint}, by its tolerations: this ledger has heard no deadline of it.",
   },
   podSafe: {
     when: "its node has no NoExecute taint",

@@ -90,10 +90,15 @@ export class Facts {
     dispatch(this.#follow, message);
   }
 
-  /** Takes a node's whole state, of which `apply` keeps little, to learn which requests about it show. */
-  show(node: ObservedNode): void {
+  /**
+   * Takes a node's whole state, of which `apply` keeps little, to learn which requests about it show. Returns whether
+   * that node was judged.
+   */
+  show(node: ObservedNode): boolean {
     const known = this.nodes.get(node.node);
-    if (known?.uid === node.uid) known.requests.see(node);
+    if (known?.uid !== node.uid) return false;
+    known.requests.see(node);
+    return known.judged !== null;
   }
 
   /** Notes that Events told of a node's silence or its drain. */

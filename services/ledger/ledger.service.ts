@@ -24,6 +24,7 @@ import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
 import { RecalledPods } from "./recalled-pods.ts";
 import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
+import { Unjudged } from "./unjudged.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
@@ -77,6 +78,7 @@ class RunningLedger {
   readonly #history = new History();
   readonly #recalled = new RecalledPods(this.#facts);
   readonly #lostReplies = new LostReplies();
+  readonly #unjudged: Unjudged;
   readonly #ages = new HeartbeatAges();
   readonly #sight: ClusterSight;
   readonly #metrics: LedgerMetrics;
@@ -97,6 +99,7 @@ class RunningLedger {
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
     this.#resyncs = new Repetition(io.profile);
+    this.#unjudged = new Unjudged(io.profile);
     this.reader = ledgerReader({
       facts: this.#facts,
       history: this.#history,
@@ -165,14 +168,17 @@ class RunningLedger {
     if (message.type === "observed.node") {
       this.#recalled.see(message.body);
       this.#facts.apply({ ...message, body: this.#census.take(message.body) });
-      this.#facts.show(message.body);
+      const isJudged = this.#facts.show(message.body);
+      this.#unjudged.see(message.body.node, isJudged, this.#io.clock.monotonicMs());
       return;
     }
     if (message.type === "observed.gone") {
       this.#census.takeGone(message.body);
       this.#ages.forget(message.body.node);
       this.#recalled.lose(message.body.node);
+      this.#unjudged.lose(message.body.node);
     }
+    if (message.type === "judged.node") this.#unjudged.judged(message.body.node);
     if (message.type === "judged.pod") this.#recalled.confirm(message.body);
     this.#facts.apply(message);
   }
@@ -192,7 +198,7 @@ class RunningLedger {
     for (const { node, uid } of departed) {
       this.#hear({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
     }
-    const reason = resync ?? this.#reviewRecalled(message.body, now);
+    const reason = resync ?? this.#reviewRecalled(message.body, now) ?? this.#unjudged.resyncReason(message.body, now);
     if (reason !== null) this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason }, message.id);
   }
 

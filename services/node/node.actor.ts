@@ -263,7 +263,8 @@ export class NodeActor {
     if (judgement === this.#judgement) return;
     this.#judgement = judgement;
     const { bus, clock } = this.#around.io;
-    const heartbeatAt = this.#signs.isStatusKnown ? clock.wallMs() - (clock.monotonicMs() - this.#signs.lastMs) : null;
+    const { witnessedMs } = this.#signs;
+    const heartbeatAt = Number.isFinite(witnessedMs) ? clock.wallMs() - (clock.monotonicMs() - witnessedMs) : null;
     const where = { node, uid, resourceVersion, zone, counted, ...this.#drainFrom };
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }

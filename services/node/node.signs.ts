@@ -13,6 +13,7 @@ export class NodeSigns {
   #statusHeartbeatAt: number | null | undefined = undefined;
   #lastMs = Number.NEGATIVE_INFINITY;
   readonly #knownSinceMs: number;
+  #witnessedMs = Number.NEGATIVE_INFINITY;
   #isWitnessed = false;
   #cause: string | null = null;
 
@@ -27,6 +28,14 @@ export class NodeSigns {
   /** When the last sign was seen. */
   get lastMs(): number {
     return this.isStatusKnown ? this.#lastMs : Math.max(this.#lastMs, this.#knownSinceMs);
+  }
+
+  /**
+   * When the last sign was seen to come; minus infinity when none was. Neither one that was found at a start, which may
+   * be long past, nor a grace that is given again.
+   */
+  get witnessedMs(): number {
+    return this.#witnessedMs;
   }
 
   /** Id of the message that told the last sign: the cause of whatever its absence leads to. */
@@ -55,14 +64,12 @@ export class NodeSigns {
     const known = { leaseRenewedAt: this.#leaseRenewedAt, statusHeartbeatAt: this.#statusHeartbeatAt };
     if (!isFresh({ kind, renewedAt }, known)) return false;
     this.#lastMs = Math.max(this.#lastMs, seenMs);
+    const isWitnessed = (kind === "lease" ? this.#leaseRenewedAt : this.#statusHeartbeatAt) !== undefined;
+    if (isWitnessed) this.#witnessedMs = Math.max(this.#witnessedMs, seenMs);
+    this.#isWitnessed ||= isWitnessed;
     this.#cause = cause;
-    if (kind === "lease") {
-      this.#isWitnessed ||= this.#leaseRenewedAt !== undefined;
-      this.#leaseRenewedAt = renewedAt;
-    } else {
-      this.#isWitnessed ||= this.#statusHeartbeatAt !== undefined;
-      this.#statusHeartbeatAt = renewedAt;
-    }
+    if (kind === "lease") this.#leaseRenewedAt = renewedAt;
+    else this.#statusHeartbeatAt = renewedAt;
     return true;
   }
 

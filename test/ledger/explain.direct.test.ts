@@ -4,6 +4,7 @@
 import { expect, test } from "vitest";
 import { observedNode } from "../support/observed-objects.ts";
 import {
+  askedEviction,
   judgedNode,
   judgedZone,
   type LedgerWorld,
@@ -42,7 +43,7 @@ test("a node that waits to be drained is told its place and when its turn comes"
   world.tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
   world.tell("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
   const place =
-    "It is number 2 of 2 in the queue, at one node every 10 s: its turn comes at 2026-01-01T00:00:20Z at the earliest, in 20 s.";
+    "It is number 2 of 2 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:20Z, in 20 s.";
   expect(sentences(world)).toEqual(expect.arrayContaining([place, "When its turn comes, its pods are deleted."]));
   expect(podSentences(world)).toContain(place);
   expect(world.ledger.reader.nodes()).toMatchObject([{ queuePlace: 2 }]);
@@ -55,6 +56,16 @@ test("a drain leaves a DaemonSet's pods alone, and a node that is well is not to
   expect(podSentences(world)[0]).toBe("Pod default/web stays: a drain leaves the pods of DaemonSets alone.");
   world.clock.advance(1000);
   world.kube.pods.set("default/web", livePod());
+  world.tell("judged.node", judgedNode("n-1"), null);
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
+});
+
+test("a pod whose drain was called off is not said to be due any more", () => {
+  const world = directWorld();
+  const ask = { deadlineAt: START_AT, mode: "direct", taint: null } as const;
+  world.tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
+  world.tell("asked.eviction", askedEviction(ask), null);
+  expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due to be deleted at /);
   world.tell("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
 });

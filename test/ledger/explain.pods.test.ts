@@ -88,6 +88,10 @@ test("a pod that nobody spoke of is read and explained", () => {
   expect(saidOf({ spec: { tolerations: [{ operator: "Exists" }] } })).toBe(
     "Pod default/web stays: it tolerates node.kubernetes.io/unreachable:NoExecute for ever.",
   );
+  const tolerations = [{ operator: "Exists", tolerationSeconds: 300 }];
+  expect(saidOf({ spec: { tolerations } })).toBe(
+    "Pod default/web has to leave by 2026-01-01T00:05:00Z because of node.kubernetes.io/unreachable:NoExecute, by its tolerations: this ledger has heard no deadline of it.",
+  );
   expect(saidOf({ status: { phase: "Succeeded" } })).toBe(
     "Pod default/web has completed (Succeeded), and no taint evicts it.",
   );
@@ -95,7 +99,7 @@ test("a pod that nobody spoke of is read and explained", () => {
     "Pod default/web is bound to no node, so nothing requests its deletion.",
   );
   expect(saidOf({})).toBe(
-    "Pod default/web does not tolerate node.kubernetes.io/unreachable:NoExecute for ever, and no deadline has been published for it yet.",
+    "Pod default/web has to leave at once because of node.kubernetes.io/unreachable:NoExecute, by its tolerations: this ledger has heard no deadline of it.",
   );
 });
 
@@ -122,7 +126,7 @@ describe("a pod on a node that waits for its turn", () => {
       expect.stringMatching(/^Node n-1 is unknown since /),
       "It carries no NoExecute taint.",
       "Its zone a is Normal: 4 of 10 nodes not ready, 4 nodes in the queue.",
-      "It is number 3 of 4 in the queue, at one node every 10 s: its turn comes at 2026-01-01T00:00:25Z at the earliest, in 25 s.",
+      "It is number 3 of 4 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:25Z, in 25 s.",
       "When its turn comes, it is tainted node.kubernetes.io/unreachable:NoExecute, and each of its pods stays as long as it tolerates that.",
     ]);
   });
@@ -158,6 +162,14 @@ test("a pod that is not there and was never spoken of has no explanation, and on
     "Pod default/web is not there any more.",
     "Vigil deleted it at 2026-01-01T00:00:00Z.",
   ]);
+});
+
+test("a deadline does not hold of a pod that has come to tolerate every taint of its node", () => {
+  const world = ledgerWorld();
+  world.tell("observed.node", observedNode("n-1", { taints: STANDING }), null);
+  world.tell("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
+  world.kube.pods.set("default/web", livePod({ spec: { tolerations: [{ operator: "Exists" }] } }));
+  expect(podSentences(world)[0]).toMatch(/^Pod default\/web stays: it tolerates /);
 });
 
 test("a schedule whose taint has left its node is not said to hold", () => {

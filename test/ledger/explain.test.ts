@@ -122,10 +122,10 @@ describe("a node that fell silent", () => {
 
   test("that waits for its turn is told how long the limiter makes it wait", () => {
     expect(waiting({ queueLength: 4, tokens: 0.5, queue: ["n-7", "n-8", "n-1", "n-9"] })).toContain(
-      "It is number 3 of 4 in the queue, at one node every 10 s: its turn comes at 2026-01-01T00:00:25Z at the earliest, in 25 s.",
+      "It is number 3 of 4 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:25Z, in 25 s.",
     );
     expect(waiting({ queueLength: 40, tokens: 0, queue: ["n-7", "n-8"] })).toContain(
-      "It is behind the first 2 of 40 in the queue, at one node every 10 s: its turn comes after 2026-01-01T00:00:20Z, in 20 s.",
+      "It is behind the first 2 of 40 in the queue, at one node every 10 s: as things stand its turn comes after 2026-01-01T00:00:20Z, in 20 s.",
     );
   });
 

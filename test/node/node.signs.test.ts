@@ -29,3 +29,13 @@ test("a grace given anew outlives signs from before it", () => {
   signs.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
   expect(signs.lastMs).toBe(130_000);
 });
+
+test("a heartbeat is witnessed when its stamp changes, not when it is found or a grace is given again", () => {
+  const signs = new NodeSigns(KNOWN_SINCE_MS);
+  signs.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  signs.rebase(130_000);
+  expect(signs.witnessedMs).toBe(Number.NEGATIVE_INFINITY);
+  signs.take({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
+  signs.rebase(150_000);
+  expect(signs.witnessedMs).toBe(140_000);
+});

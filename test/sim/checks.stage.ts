@@ -21,6 +21,7 @@ export class Stage {
     isFree: true,
     lastStop: null,
     lastPause: null,
+    ledger: null,
     lastSilence: null,
   };
 

@@ -3,6 +3,7 @@ import type { ServiceName } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import type { Change } from "../../services/apiserver/stored.ts";
 import { Contests } from "./contests.ts";
+import { type Explaining, Explanations } from "./explanations.ts";
 import { Eyes, type Seeing } from "./eyes.ts";
 import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
@@ -14,7 +15,7 @@ import type { World } from "./world.ts";
 import { ZoneClaims } from "./zone-claims.ts";
 
 /** A process, as far as these checks need it. */
-export interface Serving extends Seeing {
+export interface Serving extends Seeing, Explaining {
   readonly services: readonly ServiceName[];
   /** Whether it runs and nothing is in its way to the API server. */
   readonly isFree: boolean;
@@ -36,6 +37,7 @@ export class Checks {
   readonly zoneClaims: ZoneClaims;
   readonly turns: Turns;
   readonly reports = new Reports();
+  readonly explanations: Explanations;
   readonly #run: CheckedRun;
   readonly #states = new NodeStates();
   readonly #silentNodes: SilentNodes;
@@ -51,6 +53,7 @@ export class Checks {
     this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
     this.zoneClaims = new ZoneClaims(world, states, this.eyes);
     this.turns = new Turns({ world, states, clockSpreadMs, isDrawn });
+    this.explanations = new Explanations({ world, processes, clockSpreadMs });
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
 
@@ -62,11 +65,14 @@ export class Checks {
     this.#states.note(after, isGone, wallMs);
     const is = this.#states.now(after.metadata.name);
     if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.turns.counted();
+    this.explanations.node(after, isGone);
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
   }
 
   /** Takes a change of a pod. */
-  pod({ now, before, type }: Change): void {
+  pod(change: Change): void {
+    const { now, before, type } = change;
+    this.explanations.pod(change);
     const { writer, clock, api } = this.#run.world;
     if (before === null || type === "DELETED") return;
     const [was, is] = [before, now].map(({ json }) => JSON.parse(json) as CheckedPod);
@@ -91,6 +97,7 @@ export class Checks {
     if (names !== this.#free) this.disturbed();
     this.#free = names;
     this.turns.look();
+    this.explanations.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SERVICE_NAMES.every(isRun));
   }

@@ -264,7 +264,7 @@ function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment): numb
 }
 
 /** For how many seconds a pod tolerates a taint; infinitely many for ever, null when it does not. */
-function secondsFor(pod: CheckedPod, taint: CheckedTaint): number | null {
+export function secondsFor(pod: CheckedPod, taint: CheckedTaint): number | null {
   const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
   return toleration === undefined ? null : (toleration.tolerationSeconds ?? Infinity);
 }

@@ -204,6 +204,12 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "      this.#announcements.delete(zone);\n",
     to: "",
   },
+  {
+    name: "explained by name",
+    file: "services/ledger/explain.pod.policy.ts",
+    from: "presentSaid(pod, read, grounds.facts.pods.get(read.uid), grounds)",
+    to: "presentSaid(pod, read, named, grounds)",
+  },
 ];
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Log, Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import type { LedgerReader } from "../../protocols/status.ts";
 import type { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import { PULSE_PROBLEMS } from "../../services/runtime/fleet.alarms.ts";
@@ -122,6 +123,11 @@ export class SimulatedProcess {
   /** Whether it runs and nothing is in its way to the API server. */
   get isFree(): boolean {
     return this.#life !== null && !this.#life.standstill.isStill && this.apiPath.cut === null;
+  }
+
+  /** What its ledger knows; null while it is dead, and where it runs none. */
+  get ledger(): LedgerReader | null {
+    return this.#life?.controller.ledger ?? null;
   }
 
   get running(): boolean {

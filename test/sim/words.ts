@@ -2,7 +2,7 @@
  * What must hold of what the services say to each other, checked as messages cross the network: a writer's live look
  * must not be the only thing between a wrong wish and the cluster. It shares no code with the services.
  */
-import type { Message, MessageType } from "../../protocols/messages.ts";
+import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Checks } from "./checks.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
@@ -92,6 +92,7 @@ export class Words {
   /** All is right: from now on each shard has one owner. */
   settled(): void {
     this.#isSettled = true;
+    this.#around.checks.explanations.settled();
   }
 
   /** What zones were told to be and are not, in words. */
@@ -160,6 +161,7 @@ export class Words {
       this.#checkSight(`${message.body.name} evicted`, shard, member);
       this.#checkEviction(message, member);
     }
+    this.#around.checks.explanations.hear(message as AnyMessage);
     if (is(message, "asked.taint")) this.#around.checks.turns.ask(message);
     if (is(message, "asked.drain")) this.#around.checks.turns.drain(message);
     if (is(message, "done.write")) this.#checkDone(message);

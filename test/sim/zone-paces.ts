@@ -63,7 +63,8 @@ interface Place {
   readonly ready: string | null;
 }
 
-function placeOf(node: CheckedNode): Place {
+/** Where a node counts, and as what. */
+export function placeOf(node: CheckedNode): Place {
   return { zone: zoneOf(node.metadata.labels), ready: conditionOf(node, "Ready")?.status ?? null };
 }
 

@@ -1,0 +1,216 @@
+/**
+ * What makes each sentence of explain true. A sentence is held against every state that the object was in since its
+ * process may have heard of it last; in the calm that is the present one. A new sentence has no place here before it
+ * has a rule.
+ */
+import type { SentenceName } from "../../services/ledger/explain.sentences.ts";
+import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
+import { type CheckedNode, conditionOf, secondsFor } from "./invariants.ts";
+import type { SaidSentence } from "./said-sentences.ts";
+import type { Pace, ZoneCount } from "./zone-paces.ts";
+
+/** What a sentence is held against. */
+export interface Claim extends SaidSentence {
+  /** The node that the explanation is about, or that its pod is bound to; "" for a pod without one. */
+  readonly node: string;
+  /** The pod that the explanation is about, without its namespace; "" for none. */
+  readonly pod: string;
+  readonly truth: ExplainedTruth;
+  /** Since when the node may have been as the explanation says, on the world's wall clock. */
+  readonly nodeSinceMs: number;
+  /** The same for the pod: since just before it was read. */
+  readonly podSinceMs: number;
+  /** Whether a node has been silent for its grace at some time since then. */
+  readonly isSilent: (node: string) => boolean;
+  /** Whether a node gave a heartbeat at about an instant, as far as clocks agree. */
+  readonly wasAlive: (node: string, atMs: number) => boolean;
+  /** The pace and the count of the node's zone now; null for a node that is not there. */
+  readonly zone: () => ZoneNow | null;
+  readonly isDirect: boolean;
+  /** Whether nothing fails any more, and everything has come right. */
+  readonly isCalm: boolean;
+}
+
+/** A zone as it is. */
+export interface ZoneNow extends ZoneCount {
+  readonly pace: Pace;
+}
+
+type Rule = (claim: Claim) => boolean;
+
+const always: Rule = () => true;
+/** Said of what has not come right yet. */
+const notInCalm: Rule = ({ isCalm }) => !isCalm;
+
+const nodes = ({ truth, node, nodeSinceMs }: Claim) => truth.nodes.since(node, nodeSinceMs);
+const someNode = (claim: Claim, is: (node: CheckedNode) => boolean) =>
+  nodes(claim).some((node) => node !== null && is(node));
+const somePod = ({ truth, pod, podSinceMs }: Claim, is: (pod: ExplainedPod) => boolean) =>
+  truth.pods.since(pod, podSinceMs).some((state) => state !== null && is(state));
+/** The pod is bound to the node that is spoken of. */
+const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
+const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
+
+const unknown: Rule = (claim) => claim.isSilent(claim.node) || someNode(claim, (node) => readyOf(node) === "Unknown");
+/** Unknown, and its kubelet gave its last heartbeat when that is said. */
+const unknownSince: Rule = (claim) =>
+  unknown(claim) && claim.wasAlive(claim.node, Date.parse(claim.values.heartbeat ?? ""));
+const untainted: Rule = (claim) => someNode(claim, (node) => noExecuteNames(node).length === 0);
+const waits: Rule = (claim) => someNode(claim, (node) => isDown(node)) || claim.isSilent(claim.node);
+/** A node that waits in a zone of such a pace; while things fail, zones change before that is known. */
+const waitsAt =
+  (pace: Pace): Rule =>
+  (claim) =>
+    waits(claim) && (!claim.isCalm || claim.zone()?.pace === pace);
+/** The zone has such a count. */
+const counted: Rule = ({ values, isCalm, zone }) => {
+  const now = zone();
+  return (
+    !isCalm ||
+    (now !== null && values.notReady === String(now.notReady) && values.size?.split(" ", 1)[0] === String(now.size))
+  );
+};
+/** An outcome as its writer published it, of the node or the pod that the explanation is about. */
+const outcome =
+  (name: string): Rule =>
+  ({ truth, node, pod }) =>
+    truth.outcomes.has(`${node} ${name}`) || truth.outcomes.has(`${pod} ${name}`);
+/** A taint that the node carries and the pod tolerates for so long. */
+const tolerated =
+  (isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
+  (claim) =>
+    isBound(claim) &&
+    someNode(claim, ({ spec }) =>
+      (spec?.taints ?? []).some(
+        (taint) =>
+          `${taint.key}:${taint.effect}` === claim.values.taint &&
+          somePod(claim, (pod) => isSo(secondsFor(pod, taint), claim)),
+      ),
+    );
+/** The same for the taint that a turn will bring. */
+const willTolerate =
+  (isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
+  (claim) => {
+    const [key = "", effect = ""] = (claim.values.taint ?? "").split(":");
+    return somePod(claim, (pod) => isSo(secondsFor(pod, { key, effect }), claim));
+  };
+const isForSeconds = (seconds: number | null, { values }: Claim) => String(seconds) === values.seconds;
+/** A pod that has to leave: its node carries a taint that it does not tolerate for ever, or is drained. */
+const due: Rule = (claim) =>
+  isBound(claim) &&
+  someNode(claim, (node) =>
+    claim.isDirect
+      ? isDown(node)
+      : (node.spec?.taints ?? []).some(
+          (taint) =>
+            taint.effect === "NoExecute" &&
+            somePod(claim, (pod) => secondsFor(pod, taint) !== Number.POSITIVE_INFINITY),
+        ),
+  );
+
+const RULES: Readonly<Record<SentenceName, Rule>> = {
+  nodeGone: (claim) => nodes(claim).includes(null),
+  nodeUnobserved: notInCalm,
+  nodeUnjudged: notInCalm,
+  nodeReady: (claim) => someNode(claim, (node) => readyOf(node) === "True"),
+  nodeNotReady: (claim) => someNode(claim, (node) => readyOf(node) === "False"),
+  nodeStarting: (claim) => someNode(claim, (node) => readyOf(node) === null),
+  nodeUnknown: unknownSince,
+  nodeUnknownByStatus: (claim) =>
+    someNode(claim, (node) => conditionOf(node, "Ready")?.lastHeartbeatTime === claim.values.heartbeat),
+  nodeNeverPosted: (claim) =>
+    someNode(claim, (node) => conditionOf(node, "Ready")?.reason === "NodeStatusNeverUpdated"),
+  nodeUnknownUnheard: unknown,
+  nodeUntainted: untainted,
+  nodeTainted: (claim) =>
+    someNode(claim, (node) => {
+      const names = noExecuteNames(node);
+      return names.length > 0 && names.every((name) => claim.values.taints?.includes(name));
+    }),
+  nodeExcluded: always,
+  nodeBlind: notInCalm,
+  zoneState: counted,
+  zoneQueue: counted,
+  zoneSilent: notInCalm,
+  turnHalted: waitsAt("halted"),
+  turnSmallZone: waitsAt("stopped"),
+  turnNever: waitsAt("stopped"),
+  turnUnforeseen: notInCalm,
+  turnUnshown: (claim) => someNode(claim, (node) => !isDown(node)),
+  turnUnqueued: notInCalm,
+  turnPlace: waitsAt("running"),
+  turnBehind: waitsAt("running"),
+  turnTaints: (claim) => !claim.isDirect && waits(claim),
+  turnDrains: (claim) => claim.isDirect && waits(claim),
+  drainFrom: (claim) => claim.isDirect && waits(claim),
+  drainOverdue: (claim) => claim.isDirect && !claim.isCalm,
+  requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
+  requestWritten: outcome("ok"),
+  requestDenied: outcome("denied"),
+  requestThrottled: outcome("throttled"),
+  requestFailed: outcome("failed"),
+  requestUnknown: outcome("unknown"),
+  requestConflict: outcome("conflict"),
+  requestRefused: outcome("refused"),
+  requestGone: outcome("gone"),
+  requestShadowed: () => false,
+  retryAt: always,
+  retrySoon: always,
+  retryRequested: always,
+  retryTurn: always,
+  podUnread: notInCalm,
+  podUnnamed: notInCalm,
+  podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
+  podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),
+  podOurs: ({ truth, pod }) => truth.deletedByVigil.has(pod),
+  podFinalizers: (claim) => somePod(claim, ({ metadata }) => (metadata.finalizers?.length ?? 0) > 0),
+  podNodeSilent: unknown,
+  podNodeGone: (claim) => nodes(claim).includes(null),
+  podEnding: (claim) => somePod(claim, (pod) => deletedAt(pod) !== null),
+  podUnbound: (claim) => somePod(claim, ({ spec }) => spec.nodeName === undefined),
+  podCompleted: (claim) => somePod(claim, ({ status }) => status?.phase === claim.values.phase),
+  podDue: due,
+  podDueNow: due,
+  podOverdue: due,
+  podTolerates: tolerated(isForSeconds),
+  podContinues: (claim) => due(claim) && somePod(claim, (pod) => isForSome(pod, claim)),
+  podUntolerated: tolerated((seconds) => seconds === null),
+  podUntoleratedNow: due,
+  podTainted: due,
+  podDrained: (claim) => claim.isDirect && waits(claim),
+  podUnrequested: notInCalm,
+  podForEver: (claim) =>
+    someNode(claim, ({ spec }) =>
+      (spec?.taints ?? []).some(
+        (taint) =>
+          taint.effect === "NoExecute" && somePod(claim, (pod) => secondsFor(pod, taint) === Number.POSITIVE_INFINITY),
+      ),
+    ),
+  podReckoned: due,
+  podReckonedNow: due,
+  podSafe: (claim) => isBound(claim) && untainted(claim),
+  podUndrained: (claim) => claim.isDirect && someNode(claim, (node) => readyOf(node) === "True" || !claim.isCalm),
+  podSpared: (claim) =>
+    somePod(claim, ({ metadata }) => metadata.ownerReferences?.some(({ kind }) => kind === "DaemonSet") === true),
+  podUnobserved: notInCalm,
+  podWaits: waits,
+  podThenFor: willTolerate(isForSeconds),
+  podThenNot: willTolerate((seconds) => seconds === null),
+  podThenForEver: willTolerate((seconds) => seconds === Number.POSITIVE_INFINITY),
+};
+
+/** What is wrong with a sentence, in words; null when it is so. */
+export function untruth(claim: Claim): string | null {
+  return RULES[claim.name](claim) ? null : `"${claim.text}" is not so (${claim.name})`;
+}
+
+/** When a pod's deletion was accepted, as the API writes instants; null while it is not terminating. */
+function deletedAt({ metadata }: ExplainedPod): string | null {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp === undefined) return null;
+  return `${new Date(Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+function isForSome({ spec }: ExplainedPod, { values }: Claim): boolean {
+  return (spec.tolerations ?? []).some(({ tolerationSeconds }) => String(tolerationSeconds) === values.seconds);
+}

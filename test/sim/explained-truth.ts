@@ -1,0 +1,63 @@
+/**
+ * What is true of the nodes and pods that an explanation is about, for as far back as its process may be behind. It
+ * shares no code with the services and judges no sentence.
+ */
+import { type CheckedNode, type CheckedPod, conditionOf, taintName } from "./invariants.ts";
+
+/** A pod with what explanations tell of it beyond the other checks. */
+export interface ExplainedPod extends CheckedPod {
+  readonly metadata: CheckedPod["metadata"] & {
+    readonly deletionGracePeriodSeconds?: number;
+    readonly finalizers?: readonly string[];
+  };
+}
+
+/** An object from some instant on; null while it is not there. */
+interface State<T> {
+  readonly fromMs: number;
+  readonly object: T | null;
+}
+
+/** No claim reaches further back than this. */
+const KEPT_MS = 400_000;
+
+/** The states of all objects of one kind; instants are on the world's wall clock. */
+class States<T> {
+  readonly #states = new Map<string, State<T>[]>();
+
+  note(name: string, fromMs: number, object: T | null): void {
+    const states = this.#states.get(name) ?? [{ fromMs: Number.NEGATIVE_INFINITY, object: null }];
+    states.push({ fromMs, object });
+    while ((states[1]?.fromMs ?? Number.POSITIVE_INFINITY) < fromMs - KEPT_MS) states.shift();
+    this.#states.set(name, states);
+  }
+
+  /** Every state since an instant, the one of that instant first. */
+  since(name: string, fromMs: number): readonly (T | null)[] {
+    const states = this.#states.get(name) ?? [{ fromMs: Number.NEGATIVE_INFINITY, object: null }];
+    const first = states.findLastIndex((state) => state.fromMs <= fromMs);
+    return states.slice(Math.max(0, first)).map(({ object }) => object);
+  }
+}
+
+/** Everything that explanations may be about. */
+export class ExplainedTruth {
+  readonly nodes = new States<CheckedNode>();
+  readonly pods = new States<ExplainedPod>();
+  /** The pods whose deletion Vigil brought about, by name. */
+  readonly deletedByVigil = new Set<string>();
+  /** The outcomes that writers published, as `name outcome`. */
+  readonly outcomes = new Set<string>();
+  /** The names of nodes and pods that anything was requested for. */
+  readonly requested = new Set<string>();
+}
+
+/** The NoExecute taints of a node by name. */
+export function noExecuteNames(node: CheckedNode): string[] {
+  return (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute").map(taintName);
+}
+
+/** The status of a node's Ready condition; null without one. */
+export function readyOf(node: CheckedNode): string | null {
+  return conditionOf(node, "Ready")?.status ?? null;
+}

@@ -1,0 +1,205 @@
+/**
+ * Has processes explain nodes and pods while a run goes on, and everything once all is right, and holds what they say
+ * to the cluster: what explain says now is so.
+ */
+import type { AnyMessage } from "../../protocols/messages.ts";
+import type { LedgerReader } from "../../protocols/status.ts";
+import type { Change } from "../../services/apiserver/stored.ts";
+import type { Interruption } from "./api-path.ts";
+import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
+import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
+import { type SaidSentence, saidSentence } from "./said-sentences.ts";
+import type { World } from "./world.ts";
+import { countsOf, pacesOf, placeOf } from "./zone-paces.ts";
+
+/** A process that may explain. */
+export interface Explaining {
+  readonly name: string;
+  /** Its ledger; null while it is dead, and where it runs none. */
+  readonly ledger: LedgerReader | null;
+  readonly isFree: boolean;
+  /** Its last stop; null before. */
+  readonly lastPause: Interruption | null;
+}
+
+/** What explanations need of a run. */
+export interface ExplanationsRun {
+  readonly world: World;
+  readonly processes: () => readonly Explaining[];
+  /** How far wall clocks of processes have been apart so far because they are wrong. */
+  readonly clockSpreadMs: () => number;
+}
+
+/** What was asked for, and when on the world's wall clock. */
+interface Asked {
+  readonly node: string;
+  /** "" where it was asked for the node. */
+  readonly pod: string;
+  readonly askedMs: number;
+}
+
+/** How often some process is asked while things fail. */
+const ASKED_MS = 30_000;
+/** How many pods it is asked for then. */
+const PODS_ASKED = 4;
+/** A process that is not blind may be this far behind while things fail: a watch may be stale for a minute. */
+const BEHIND_MS = 150_000;
+/** The same in the calm. */
+const CALM_BEHIND_MS = 30_000;
+/** A read serves for half a second, and its answer may be under way for as long as the API lets one wait. */
+const READ_MS = 1_500;
+/** How far from a heartbeat its process may say that it came: clocks drift, and a watch is behind. */
+const HEARTBEAT_SLACK_MS = 75_000;
+/** A process that stood still is asked again after this. */
+const RECOVERED_MS = 60_000;
+
+/** What is said by every process, checked. Instants are on the world's wall clock. */
+export class Explanations {
+  readonly #run: ExplanationsRun;
+  readonly #truth = new ExplainedTruth();
+  /** The first sentence that was not so. */
+  #problem: string | null = null;
+  #askedMs = 0;
+  #turns = 0;
+  #isCalm = false;
+
+  constructor(run: ExplanationsRun) {
+    this.#run = run;
+  }
+
+  /** Takes a change of a node. */
+  node(node: CheckedNode, isGone: boolean): void {
+    this.#truth.nodes.note(node.metadata.name, this.#nowMs, isGone ? null : node);
+  }
+
+  /** Takes a change of a pod. */
+  pod({ now, type }: Change): void {
+    const pod = JSON.parse(now.json) as ExplainedPod;
+    const isGone = type === "DELETED";
+    this.#truth.pods.note(now.name, this.#nowMs, isGone ? null : pod);
+    if ((isGone || now.terminating) && this.#run.world.writer !== "") this.#truth.deletedByVigil.add(now.name);
+  }
+
+  /** Takes a request or what came of one. */
+  hear({ type, body }: AnyMessage): void {
+    if (type === "done.write") this.#truth.outcomes.add(`${body.name} ${body.outcome}`);
+    else if ("namespace" in body) this.#truth.requested.add(body.name);
+    else if ("node" in body) this.#truth.requested.add(body.node);
+  }
+
+  /** Asks some process now and then. Throws for a sentence that was not so. */
+  look(): void {
+    if (this.#problem !== null) throw new BrokenInvariant(this.#problem);
+    const nowMs = this.#run.world.clock.monotonicMs();
+    if (this.#isCalm || nowMs - this.#askedMs < ASKED_MS) return;
+    this.#askedMs = nowMs;
+    const ready = this.#run.processes().filter((process) => this.#canExplain(process));
+    const process = ready[this.#turns++ % Math.max(1, ready.length)];
+    if (process === undefined) return;
+    const pods = this.#run.world.api.store.collection("pods").sorted("");
+    const picked = Array.from({ length: Math.min(PODS_ASKED, pods.length) }, (_, index) => {
+      return pods[(this.#turns * 7 + index * 13) % pods.length]?.name ?? "";
+    });
+    this.#ask(process, picked);
+  }
+
+  /** All is right: everything is asked of every process, and holds now. */
+  settled(): void {
+    this.#isCalm = true;
+    const pods = this.#run.world.api.store.collection("pods").sorted("");
+    for (const process of this.#run.processes()) {
+      if (process.isFree)
+        this.#ask(
+          process,
+          pods.map(({ name }) => name),
+        );
+    }
+  }
+
+  get #nowMs(): number {
+    return this.#run.world.clock.wallMs();
+  }
+
+  #canExplain({ ledger, isFree, lastPause }: Explaining): boolean {
+    const endedMs = lastPause?.endedMs ?? Number.NEGATIVE_INFINITY;
+    return ledger !== null && isFree && this.#run.world.clock.monotonicMs() - endedMs > RECOVERED_MS;
+  }
+
+  #ask({ name: process, ledger }: Explaining, pods: readonly string[]): void {
+    if (ledger === null) return;
+    for (const { metadata } of this.#run.world.objects<CheckedNode>("nodes")) {
+      const explained = ledger.explainNode(metadata.name);
+      this.#check(process, explained?.sentences ?? [], { node: metadata.name, pod: "", askedMs: this.#nowMs });
+    }
+    for (const pod of pods) {
+      const askedMs = this.#nowMs;
+      const stored = this.#run.world.api.store.collection("pods").get("default", pod);
+      const node = stored === undefined ? "" : ((JSON.parse(stored.json) as ExplainedPod).spec.nodeName ?? "");
+      ledger.explainPod("default", pod, (explained) =>
+        this.#check(process, explained?.sentences ?? [], { node, pod, askedMs }),
+      );
+    }
+  }
+
+  /** Checks an explanation; a sentence that names no node is about the one that was named before it. */
+  #check(process: string, sentences: readonly string[], asked: Asked): void {
+    const said = sentences.map((text) => ({ text, sentence: saidSentence(text) }));
+    // What is said without sight is of some earlier time, and says so.
+    if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
+    let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
+    for (const { text, sentence } of said) {
+      node = sentence?.values.node ?? node;
+      const wrong =
+        sentence === null ? `"${text}" is no sentence of explain` : untruth(this.#claim(sentence, { ...asked, node }));
+      if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
+    }
+  }
+
+  #claim(sentence: SaidSentence, { node, pod, askedMs }: Asked): Claim {
+    const nodeSinceMs = askedMs - (this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS);
+    return {
+      ...sentence,
+      node,
+      pod,
+      nodeSinceMs,
+      podSinceMs: askedMs - READ_MS,
+      truth: this.#truth,
+      isSilent: (name) => this.#isSilent(name, nodeSinceMs),
+      wasAlive: (name, atMs) => this.#wasAlive(name, atMs),
+      zone: () => this.#zoneOf(node),
+      isDirect: this.#run.world.swarm.profile.evictionMode === "direct",
+      isCalm: this.#isCalm,
+    };
+  }
+
+  /** Whether a node gave a heartbeat at about an instant on the clock of some process. */
+  #wasAlive(name: string, atMs: number): boolean {
+    const { signs } = this.#run.world;
+    const slackMs = HEARTBEAT_SLACK_MS + this.#run.clockSpreadMs();
+    return signs.lastBy(name, atMs + slackMs) >= atMs - slackMs;
+  }
+
+  #zoneOf(name: string): ZoneNow | null {
+    const { world } = this.#run;
+    const objects = world.objects<CheckedNode>("nodes");
+    const node = objects.find(({ metadata }) => metadata.name === name);
+    if (node === undefined) return null;
+    const { zone } = placeOf(node);
+    const count = countsOf(objects.map(placeOf)).get(zone);
+    return count === undefined ? null : { ...count, pace: pacesOf(objects, world.swarm).get(zone) ?? "running" };
+  }
+
+  /** Whether a node has been without a heartbeat for its grace at some time since an instant. */
+  #isSilent(name: string, sinceMs: number): boolean {
+    const { signs, swarm } = this.#run.world;
+    const { nodeMonitorGraceMs, nodeStartupGraceMs } = swarm.profile;
+    const graceMs = Math.min(nodeMonitorGraceMs, nodeStartupGraceMs);
+    const isPosted = this.#truth.nodes.since(name, sinceMs).some((node) => node && conditionOf(node, "Ready"));
+    if (!isPosted) return true;
+    for (let atMs = sinceMs; atMs <= this.#nowMs; atMs += 5_000) {
+      if (atMs - signs.lastBy(name, atMs) > graceMs * 0.9) return true;
+    }
+    return this.#nowMs - signs.lastBy(name, this.#nowMs) > graceMs * 0.9;
+  }
+}

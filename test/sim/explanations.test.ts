@@ -7,7 +7,7 @@ import { Explanations } from "./explanations.ts";
 import { saidSentence } from "./said-sentences.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { drawSwarm } from "./swarm.ts";
-import type { World } from "./world.ts";
+import { World } from "./world.ts";
 
 const NAMES = Object.keys(SENTENCES) as SentenceName[];
 
@@ -38,7 +38,7 @@ describe("a ledger", () => {
     const api = { store: { collection: () => ({ sorted: () => [] }) } };
     const processes = () => [{ name: "p1", ledger: reader as LedgerReader, isFree: true, lastPause: null }];
     const explanations = new Explanations({
-      world: { ...world, api } as unknown as World,
+      world: Object.assign(Object.create(World.prototype), world, { api }),
       processes,
       clockSpreadMs: () => 0,
     });

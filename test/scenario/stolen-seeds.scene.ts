@@ -1,0 +1,102 @@
+/** A process that has stolen the NATS seed of one role, on the bus of a cluster that is well. */
+import type { BodyOf } from "../../protocols/messages.ts";
+import type { Profile } from "../../protocols/profile.ts";
+import { EvictionWorld } from "../support/eviction-world.ts";
+
+const S = 1000;
+/** The node that the thief is after. */
+export const NODE = "a-0";
+
+/** A NoExecute taint with this key. */
+export const evicting = (key: string) => ({ key, effect: "NoExecute" });
+
+/** A healthy cluster of two zones with a pod on each node, and a thief on its bus. */
+export class Robbed extends EvictionWorld {
+  constructor(profile: Partial<Profile> = {}) {
+    super(profile);
+    for (const name of [...this.addZone("a", 8), ...this.addZone("b", 3)]) this.addTolerantPod(name, `pod-${name}`);
+    this.run();
+    this.advance(10 * S);
+  }
+
+  /** What an ask names of a node as it is. */
+  named(name = NODE): Pick<BodyOf<"asked.taint">, "node" | "uid" | "resourceVersion"> {
+    const { uid, resourceVersion } = this.node(name).metadata;
+    return { node: name, uid, resourceVersion };
+  }
+
+  /** Asks for a change of a node's taints: none, for a turn, where nothing else is given. */
+  askTaint(service: "zone" | "node", fields: Partial<BodyOf<"asked.taint">>, name = NODE): void {
+    const taints = this.node(name).spec.taints ?? [];
+    const asked = { ...this.named(name), taints, add: [], remove: [], ready: "True" as const, why: "turn" as const };
+    const ask: BodyOf<"asked.taint"> = { ...asked, ...fields };
+    this.busOf(service, "thief").publish("asked.taint", ask, null);
+    this.advance(S);
+  }
+
+  /** Asks for labels and annotations on the node. */
+  askLabel(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.label">>, waitMs = S): void {
+    const ask = { ...this.named(), labels: {}, ...fields };
+    this.busOf(service, "thief").publish("asked.label", ask, null);
+    this.advance(waitMs);
+  }
+
+  /** Asks for conditions on the node, on the basis of its heartbeats as the API shows them. */
+  askCondition(conditions: BodyOf<"asked.condition">["conditions"]): void {
+    const ready = this.node(NODE).status.conditions?.find(({ type }) => type === "Ready");
+    const lease = this.read({ kind: "Lease", namespace: "kube-node-lease", name: NODE });
+    const basis = {
+      leaseRenewedAt: Date.parse(String((lease?.spec as { renewTime?: string } | undefined)?.renewTime)),
+      statusHeartbeatAt: Date.parse(ready?.lastHeartbeatTime ?? ""),
+    };
+    this.busOf("node", "thief").publish("asked.condition", { ...this.named(), basis, conditions }, null);
+    this.advance(S);
+  }
+
+  /** Sets the node Unknown with the seed of node, although its kubelet lives. */
+  forceUnknown(): void {
+    const silent = { status: "Unknown", reason: "NodeStatusUnknown", heartbeatAt: null } as const;
+    this.askCondition([{ type: "Ready", ...silent, message: "Kubelet stopped posting node status." }]);
+  }
+
+  /** Asks for the eviction of a node's pod: by a taint, now, where nothing else is given. */
+  askEviction(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.eviction">>, node = NODE): void {
+    const name = `pod-${node}`;
+    const target = { namespace: "default", name, uid: this.uidOf(name), node };
+    const ask = { ...target, mode: "taint", deadlineAt: this.clock.wallMs(), taint: null, ...fields } as const;
+    this.busOf(service, "thief").publish("asked.eviction", ask, null);
+    this.advance(S);
+  }
+
+  /** Asks for a node's pod in its present version to be marked not ready. */
+  askUnready(node = NODE): void {
+    const name = `pod-${node}`;
+    const resourceVersion = this.read({ kind: "Pod", namespace: "default", name })?.metadata.resourceVersion ?? "";
+    const ask = { namespace: "default", name, uid: this.uidOf(name), node, resourceVersion };
+    this.busOf("node", "thief").publish("asked.unready", ask, null);
+    this.advance(S);
+  }
+
+  /** Posts the status of a node's pod as its kubelet does. */
+  postReady(node = NODE): void {
+    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    this.patch({ kind: "Pod", namespace: "default", name: `pod-${node}` }, { status }, "status");
+    this.advance(S);
+  }
+
+  /** The uid of a pod; empty when there is none. */
+  uidOf(pod: string): string {
+    return this.read({ kind: "Pod", namespace: "default", name: pod })?.metadata.uid ?? "";
+  }
+
+  /** The node without what its kubelet changes by itself. */
+  shown(name = NODE): unknown {
+    const metadata = this.read({ kind: "Node", namespace: "", name })?.metadata;
+    return {
+      labels: metadata?.labels,
+      annotations: metadata?.annotations,
+      taints: this.taints(name),
+      conditions: this.conditions(name),
+    };
+  }
+}

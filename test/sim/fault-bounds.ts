@@ -2,6 +2,7 @@
  * What follows from the faults of a run for how far clocks may be apart and how old a view may be. All bounds are in
  * milliseconds. It watches nothing itself.
  */
+import { isUnhindered } from "./promptness.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
 
 /** API stamps are cut to whole seconds, and one that is a second off is believed. */
@@ -66,6 +67,12 @@ const DOUBTFUL_SHARDS = 4;
  */
 export function unseenShardsMax({ faults }: Swarm): number {
   return [...LOSING, ...DELAYING].some((name) => faults.has(name)) ? DOUBTFUL_SHARDS : 0;
+}
+
+/** Whether messages are lost for all who would hear them and nothing slows down the others, a request or a clock. */
+export function isOnlyLossy(swarm: Swarm): boolean {
+  const others = [...swarm.faults].filter((name) => name !== "lostPulses");
+  return isUnhindered({ ...swarm, faults: new Set(others) });
 }
 
 /** How long a calm cluster may take beyond what the rates of its zones need. */

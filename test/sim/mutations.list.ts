@@ -183,7 +183,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "drain that is paid for twice",
     file: "services/zone/zone.service.ts",
-    from: "    if (this.#isOtherOwner(source)) this.#spend(zone, ask);\n",
+    from: "    if (isOtherOwner(source, this.#io.fleet.member)) this.#spend(zone, ask);\n",
     to: "    if (source !== zone) this.#spend(zone, ask);\n",
   },
   {

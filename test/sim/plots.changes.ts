@@ -10,6 +10,9 @@ import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.s
 /** How far watches lag behind at most, in milliseconds. */
 const LAG_MAX_MS = 8_000;
 
+/** What share of the news of nodes is lost when a taint leaves, and for how long, in milliseconds. */
+const LOST_SHARE = 0.7;
+const LOST_NEWS_MS = 12_000;
 /** How many nodes come and go in a turnover. */
 const GUESTS = 60;
 /** What the number of such a node, or of its zone, begins from. */
@@ -116,6 +119,47 @@ export const CHANGE_PLOTS = {
     },
   },
 
+  /** People take taints off shortly before pods would have to go, and the bus loses most of that news. */
+  lostNews: {
+    latest: "flakyApi",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 8, 12), swarm), zone(2, between(random, 3, 4), swarm)],
+      podsPerNode: 4,
+      toleration: "maintenance",
+      processes: [[...SERVICE_NAMES]],
+      profile: { ...swarm.profile, evictionMode: "taint" },
+      faults: new Set(["lostPulses"] as const),
+      safetyMs: between(random, 170, 220) * SECOND,
+    }),
+    play: (reach, random) => {
+      const { network, world } = reach;
+      const hear = (): void => {
+        network.muted = () => false;
+      };
+      const names = kubeletsOf(reach, 1).map(({ name }) => name);
+      const starts = [0, 50, 100].flatMap((from) => names.map((name) => ({ name, from })));
+      const rounds = starts.flatMap(({ name, from }) => {
+        const [onAt, dueSeconds] = [from + between(random, 1, 15), oneOf(random, [15, 30])];
+        const offAt = onAt + dueSeconds - between(random, 4, 14);
+        const off = (): void => {
+          network.muted = (subject) => isNews(subject) && random() < LOST_SHARE;
+          taint(reach, name, false, true);
+          world.clock.after(LOST_NEWS_MS, hear);
+        };
+        return [
+          later(reach, random, [onAt, onAt], () => taint(reach, name, true, true)),
+          later(reach, random, [offAt, offAt], off),
+        ];
+      });
+      return () => {
+        for (const hasten of rounds) hasten();
+        for (const name of names) taint(reach, name, false, true);
+        hear();
+      };
+    },
+  },
+
   /** The only process stands still again and again while pulses are on their way to it, and reads them much later. */
   latePulses: {
     latest: "flakyApi",
@@ -177,6 +221,11 @@ export const CHANGE_PLOTS = {
     },
   },
 } satisfies Record<string, Plot>;
+
+/** Whether a message tells a node's state, or asks for that. */
+function isNews(subject: string): boolean {
+  return /\.(observed\.node|asked\.resync)\./.test(subject);
+}
 
 function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean): void {
   const stamp = isStamped ? { timeAdded: apiTime(world.clock.wallMs()) } : {};

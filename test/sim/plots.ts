@@ -27,6 +27,7 @@ export const PLOT_NAMES = [
   "cutMember",
   "turnover",
   "latePulses",
+  "lostNews",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

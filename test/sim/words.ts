@@ -5,7 +5,8 @@
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Checks } from "./checks.ts";
-import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import { isOnlyLossy } from "./fault-bounds.ts";
+import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
 import type { World } from "./world.ts";
@@ -39,6 +40,8 @@ const BACK_MS = 30 * SECOND;
 const KNOWN_MS = 20 * SECOND;
 /** A pod condemned this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
+/** What an observer takes to tell what the API shows, where it is not slow. */
+const TELL_MS = 1_500;
 /** Drift of clocks and the way of a message. */
 const ROUNDING = 1.01;
 
@@ -159,6 +162,7 @@ export class Words {
     }
     if (is(message, "asked.eviction")) {
       this.#checkSight(`${message.body.name} evicted`, shard, member);
+      this.#checkMissed(message, shard, member);
       this.#checkEviction(message, member);
     }
     this.#around.checks.explanations.hear(message as AnyMessage);
@@ -202,6 +206,23 @@ export class Words {
     const { pulsePeriodMs, pulseTimeoutMs, watchBlindMs } = swarm.profile;
     if (blindMs <= Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs) * ROUNDING) return;
     throw new BrokenInvariant(`${member} wanted ${what} after ${blindMs} ms without a pulse`);
+  }
+
+  /**
+   * Where messages are lost and nothing else goes wrong, a process that has heard a pulse since the last NoExecute taint
+   * left a node knows that it missed something. It asks for no eviction until it has received the shard again.
+   */
+  #checkMissed({ body }: Message<"asked.eviction">, shard: string, member: string): void {
+    const { history, world } = this.#around;
+    if (body.mode !== "taint" || !isOnlyLossy(world.swarm) || this.#asked.has(`${member} ${body.uid}`)) return;
+    const { clock } = world;
+    const heardMs = clock.wallMs() - clock.monotonicMs() + (this.#pulsesMs.get(`${member} ${shard}`) ?? 0);
+    const untaintedMs = heardMs - history.evictableAt(body.node);
+    const node = world.objects<CheckedNode>("nodes").find(({ metadata }) => metadata.name === body.node);
+    if (node === undefined || isEvictable(node, world.swarm) || untaintedMs <= TELL_MS) return;
+    throw new BrokenInvariant(
+      `${member} heard a pulse ${untaintedMs} ms after ${body.node} lost its taints and wanted ${body.name} evicted`,
+    );
   }
 
   #checkEviction({ body }: Message<"asked.eviction">, member: string): void {

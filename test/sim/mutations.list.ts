@@ -129,7 +129,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "pod-writer without its deadline check",
     file: "services/pod-writer/pod-writer.policy.ts",
-    from: 'if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");',
+    from:
+      '  if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");\n' +
+      '  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return moot("refused", "its deadline has not come yet");\n',
     to: "",
   },
   {

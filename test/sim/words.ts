@@ -209,8 +209,8 @@ export class Words {
   }
 
   /**
-   * Where messages are lost and nothing else goes wrong, a process that has heard a pulse since the last NoExecute taint
-   * left a node knows that it missed something. It asks for no eviction until it has received the shard again.
+   * Where messages are lost and nothing else goes wrong, a process that has heard a pulse since the last taint left a
+   * node knows that it missed something. It asks for no eviction until it has received the shard again.
    */
   #checkMissed({ body }: Message<"asked.eviction">, shard: string, member: string): void {
     const { history, world } = this.#around;

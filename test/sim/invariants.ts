@@ -111,6 +111,8 @@ export interface Surroundings {
 export interface Standing {
   /** When it came onto its node. */
   readonly seenAt: number;
+  /** When it was put on last: later than `seenAt` where it was away for so short that nobody need have seen it. */
+  readonly putOnAt?: number;
   /** Whether its `timeAdded` says nothing, because clocks are wrong or others change it: then `seenAt` counts. */
   readonly isStampVoid?: boolean;
   /** From when it counts for an owner that began after others had stamped it; none has where it is absent. */

@@ -23,6 +23,8 @@ export class NodeHistory {
   readonly #swarm: Swarm;
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
+  /** When the taints that stand now were put on last, by node and taint, whether or not their absence was seen. */
+  readonly #putOnAt = new Map<string, ReadonlyMap<string, number>>();
   readonly #evictableAt = new Map<string, number>();
   /** When taints that stood once came, and when they went, by node and taint. */
   readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
@@ -60,6 +62,8 @@ export class NodeHistory {
       const left = this.#left.get(`${name} ${taint}`);
       return left !== undefined && wallMs - left.wentAt < this.#unseenMs ? left.cameAt : wallMs;
     };
+    const putOn = this.#putOnAt.get(name);
+    this.#putOnAt.set(name, new Map(taints.map((taint) => [taint, putOn?.get(taint) ?? wallMs])));
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
   }
 
@@ -72,8 +76,9 @@ export class NodeHistory {
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
     const line = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
+    const putOnAt = this.#putOnAt.get(node)?.get(taintName(taint)) ?? seenAt;
     const stampVoid = { isStampVoid: true, believedAt: this.#believed.earliestAt(node, taintName(taint)) };
-    return { seenAt, ...(this.#isStampVoid && stampVoid), ...(line && { line }) };
+    return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(line && { line }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

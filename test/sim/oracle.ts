@@ -111,7 +111,8 @@ function wrongPod(
   for (const taint of taints) {
     // Nobody here knows when a taint without timeAdded was first seen.
     if (taint.timeAdded === undefined) continue;
-    const stood = standing(node.metadata.name, taint);
+    const standingNow = standing(node.metadata.name, taint);
+    const stood = { ...standingNow, seenAt: standingNow.putOnAt ?? standingNow.seenAt };
     const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood));
     if (dueAt + slackMs < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
   }

@@ -8,17 +8,24 @@ import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, judgedZone, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "./ledger-world.ts";
 
 const SWEEP_MS = 60_000;
+const PULSE_MS = 1000;
 const ZONE = { zone: ":\u0000:a" };
 
-/** An observer tells that there is no node. */
-function seeNone({ tell }: LedgerWorld): void {
-  for (const shard of SHARDS) tell("observed.pulse", pulse(shard), "ask");
+/** An observer has told for two pulses that there is no node. The first one heard so late may have waited. */
+function seeNone(world: LedgerWorld): void {
+  pulsedTwice(world, (shard) => pulse(shard));
 }
 
-/** An observer tells that there is this node and no other. */
-function seeOne({ tell }: LedgerWorld, node: string): void {
+/** An observer has told for two pulses that there is this node and no other. */
+function seeOne(world: LedgerWorld, node: string): void {
   const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(`uid-${node}`, "1"));
-  for (const shard of SHARDS) tell("observed.pulse", pulse(shard, shard === shardOf(node) ? { nodes } : {}), "ask");
+  pulsedTwice(world, (shard) => pulse(shard, shard === shardOf(node) ? { nodes } : {}));
+}
+
+function pulsedTwice({ tell, clock }: LedgerWorld, pulseOf: (shard: number) => BodyOf<"observed.pulse">): void {
+  for (const shard of SHARDS) tell("observed.pulse", pulseOf(shard), "ask");
+  clock.advance(PULSE_MS);
+  for (const shard of SHARDS) tell("observed.pulse", pulseOf(shard), "ask");
 }
 
 describe("a node that was judged after it had left", () => {
@@ -45,7 +52,7 @@ describe("a node that was judged after it had left", () => {
 
   test("is not remembered: when it is told again it waits for a judgement", () => {
     const world = departed();
-    world.clock.advance(SWEEP_MS - 1);
+    world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     seeNone(world);
     world.clock.advance(1);
     world.tell("observed.node", observedNode("n-1"), null);
@@ -66,7 +73,7 @@ describe("a zone that lost its nodes while nobody minded it", () => {
 
   /** Time goes by, and at its end every shard is seen, whatever is held of it. */
   function sweep(world: LedgerWorld, see: (world: LedgerWorld) => void): LedgerWorld {
-    world.clock.advance(SWEEP_MS - 1);
+    world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     see(world);
     world.clock.advance(1);
     return world;

@@ -21,6 +21,7 @@ export class Stage {
     isFree: true,
     lastStop: null,
     lastPause: null,
+    lastDeathMs: Number.NEGATIVE_INFINITY,
     ledger: null,
     lastSilence: null,
   };

@@ -89,6 +89,23 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("it has had");
   });
 
+  it("of an owner that has just taken over may be what the dead one said last", () => {
+    const stage = new Stage();
+    stage.renew("a");
+    stage.show("a", "Unknown");
+    stage.pass(10 * S);
+    stage.renew("a");
+    stage.show("a", "True");
+    stage.pass(2 * S);
+    const claim = () => stage.checks.zoneClaims.check(stage.announce(1, 1));
+    expect(claim).toThrow("have not been ready");
+    Object.assign(stage.process, { lastDeathMs: stage.world.clock.monotonicMs() - 2 * S });
+    expect(claim).not.toThrow();
+    stage.pass(10 * S);
+    stage.renew("a");
+    expect(claim).toThrow("have not been ready");
+  });
+
   it("that is true passes, and so does one that a moment ago was", () => {
     expect(announced(2, 1)).not.toThrow();
     const stage = new Stage();

@@ -14,6 +14,8 @@ export interface Seeing {
   readonly lastStop: Interruption | null;
   /** Its last stop, whether its clock went on or not. */
   readonly lastPause: Interruption | null;
+  /** When it was killed last, on the world's monotonic clock. */
+  readonly lastDeathMs: number;
   /** The last time at which its watches brought nothing. */
   readonly lastSilence: Interruption | null;
 }
@@ -41,13 +43,18 @@ export class Eyes {
   }
 
   /**
-   * How old the view of a member may be that is `lagMs` behind at most while it runs, in milliseconds: one that has
-   * just gone on says what it knew before, and what it reads of the time between.
+   * How old the view of a member may be that is `lagMs` behind at most while it runs, in milliseconds. One that has
+   * just gone on says what it knew before, and what it reads of the time between. One that takes over from a process
+   * that was killed begins with what that one said last.
    */
   viewAgeMs(member: string, lagMs: number): number {
+    const nowMs = this.#world.clock.monotonicMs();
+    const { memberTimeoutMs, pulsePeriodMs } = this.#world.swarm.profile;
     const pause = this.#processOf(member)?.lastPause;
-    const awakeMs = this.#world.clock.monotonicMs() - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
-    return pause && awakeMs < lagMs ? lagMs + awakeMs + pause.lastedMs : lagMs;
+    const awakeMs = nowMs - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
+    const pausedMs = pause && awakeMs < lagMs ? awakeMs + pause.lastedMs : 0;
+    const ownerlessMs = nowMs - Math.max(...this.#processes().map(({ lastDeathMs }) => lastDeathMs));
+    return lagMs + Math.max(pausedMs, ownerlessMs < memberTimeoutMs + pulsePeriodMs ? ownerlessMs : 0);
   }
 
   /** A member has pulsed for a shard. */

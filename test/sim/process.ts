@@ -102,6 +102,8 @@ export class SimulatedProcess {
   lastStop: Interruption | null = null;
   /** Its last stop, whether its clock went on or not; null before. */
   lastPause: Interruption | null = null;
+  /** When it was killed last, on the world's monotonic clock. */
+  lastDeathMs = Number.NEGATIVE_INFINITY;
   #wireFaults: WireFaults = CALM_WIRE;
   /** How the wall clock of its machine is wrong. */
   wallError: WallError = NO_WALL_ERROR;
@@ -262,6 +264,7 @@ export class SimulatedProcess {
     const life = this.#life;
     if (life === null) return;
     this.#life = null;
+    this.lastDeathMs = this.#world.clock.monotonicMs();
     this.#suspendedBeforeMs += life.clock.suspendedMs;
     this.#world.disturbed("death");
     life.clock.kill();

@@ -27,7 +27,15 @@ class Stage {
     const swarm = { ...drawn, plot: null, zones: [], faults: new Set<never>(), profile: STANDARD_PROFILE };
     const world = new World(swarm);
     const clock = new ProcessClock(world.clock, { rate: 1, wallOffsetMs: 0 });
-    const standing = { services: [], isFree: true, lastStop: null, lastPause: null, ledger: null, lastSilence: null };
+    const standing = {
+      services: [],
+      isFree: true,
+      lastStop: null,
+      lastPause: null,
+      lastDeathMs: Number.NEGATIVE_INFINITY,
+      ledger: null,
+      lastSilence: null,
+    };
     const processes = () => [{ ...standing, name: MEMBER, ownMs: clock.monotonicMs() }];
     const clockSpreadMs = () => 0;
     const checks = new Checks({ world, processes, clockSpreadMs, isDrawn: true });

@@ -82,7 +82,9 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
   switch (readiness) {
     case "unknown": {
       // A process that began after the node fell silent has heard no heartbeat of it; others may have.
-      return heartbeatAt === null ? "judged unknown" : `judged unknown: silent for ${spanText(since - heartbeatAt)}`;
+      return heartbeatAt === null
+        ? "judged unknown: no heartbeat within its grace"
+        : `judged unknown: silent for ${spanText(since - heartbeatAt)}`;
     }
     case "notReady":
       return "judged not ready: its kubelet reports Ready=False";

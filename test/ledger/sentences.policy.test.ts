@@ -125,7 +125,7 @@ test("word of a node that another one of its name has replaced is not told of th
     [judgedNode("n", { ...late, uid: "old" }), judgedNode("n", { ...late, uid: "new" })],
     facts,
   );
-  expect(told).toEqual([null, "judged unknown"]);
+  expect(told).toEqual([null, "judged unknown: no heartbeat within its grace"]);
 });
 
 test.each([

@@ -103,6 +103,20 @@ describe("a deletion of a pod", () => {
 describe("a write to a node", () => {
   const foreign = noExecute("maintenance", { value: "yes" });
   const { nodeMonitorGraceMs, nodeStartupGraceMs } = STANDARD_PROFILE;
+  const ready = node("True");
+  const withMetadata = (more: Partial<CheckedNode["metadata"]>): CheckedNode => ({
+    ...ready,
+    metadata: { ...ready.metadata, ...more, labels: { ...ready.metadata.labels, ...more.labels } },
+  });
+  const withCondition = (type: string): CheckedNode => ({
+    ...ready,
+    status: {
+      conditions: [
+        { type: "Ready", status: "True" },
+        { type, status: "True" },
+      ],
+    },
+  });
 
   it.each([
     ["takes a foreign taint", node("True", [foreign]), node("True"), 0, "foreign taints"],
@@ -123,6 +137,9 @@ describe("a write to a node", () => {
       0,
       "both",
     ],
+    ["sets a label that is not ours", node("True"), withMetadata({ labels: { role: "x" } }), 0, "changed label"],
+    ["sets an annotation that is not ours", node("True"), withMetadata({ annotations: { a: "x" } }), 0, "annotation a"],
+    ["sets a condition that is not ours", node("True"), withCondition("Evil"), 0, "changed condition Evil"],
     ["makes a node Unknown in its grace", node("True"), node("Unknown"), nodeMonitorGraceMs - 2 * S, "of silence"],
     ["makes a new node Unknown in its grace", node(null), node("Unknown"), nodeStartupGraceMs - 2 * S, "of silence"],
   ])("that %s is caught", (_what, before, after, silentMs, problem) => {

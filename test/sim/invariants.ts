@@ -10,6 +10,7 @@ export interface CheckedNode {
     readonly name: string;
     readonly uid: string;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly spec?: { readonly taints?: readonly CheckedTaint[]; readonly unschedulable?: boolean };
   readonly status?: { readonly conditions?: readonly CheckedCondition[] };
@@ -145,10 +146,37 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
   if (foreign(before) !== foreign(after)) {
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
+  checkOwnFields(before, after);
   checkUnknown(before, after, around);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
   if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
   checkReason(before, after);
+}
+
+/** What we may set on a node beside taints: labels, annotations and types of conditions. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...["os", "arch"].map((what) => `label beta.kubernetes.io/${what}`),
+  ...["taints-seen", "taint-swap"].map((what) => `annotation vigil.v1/${what}`),
+  ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
+]);
+
+/** Labels, annotations and conditions of others are neither set nor changed by us. */
+function checkOwnFields(before: CheckedNode, after: CheckedNode): void {
+  const [was, is] = [before, after].map((node) => new Map(fieldsOf(node)));
+  const names = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
+  for (const name of names) {
+    if (was?.get(name) === is?.get(name) || OWN_FIELDS.has(name)) continue;
+    throw new BrokenInvariant(`${after.metadata.name}: we changed ${name}`);
+  }
+}
+
+function fieldsOf({ metadata, status }: CheckedNode): [string, string][] {
+  const { labels = {}, annotations = {} } = metadata;
+  return [
+    ...Object.entries(labels).map(([key, value]): [string, string] => [`label ${key}`, value]),
+    ...Object.entries(annotations).map(([key, value]): [string, string] => [`annotation ${key}`, value]),
+    ...(status?.conditions ?? []).map((each): [string, string] => [`condition ${each.type}`, each.status]),
+  ];
 }
 
 /** The NoExecute taint that a Ready status calls for. */

@@ -3,6 +3,7 @@ import type { Change } from "../../services/apiserver/stored.ts";
 import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { LYING_SITUATIONS } from "./faults/lying-members.ts";
+import { STOLEN_SEED_SITUATIONS } from "./faults/stolen-seeds.ts";
 import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invariants.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
@@ -34,6 +35,7 @@ export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string
   cacheSyncLag: ["watch lagged behind"],
   hostileNodes: HOSTILE_SITUATIONS,
   lyingMembers: LYING_SITUATIONS,
+  stolenSeeds: STOLEN_SEED_SITUATIONS,
   flakyApi: ["burst of API errors", "combined chaos"],
 };
 

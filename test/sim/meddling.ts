@@ -11,6 +11,7 @@ import { LYING_MEMBER_FAULTS } from "./faults/lying-members.ts";
 import { NODE_FAULTS } from "./faults/nodes.ts";
 import { PEOPLE_FAULTS } from "./faults/people.ts";
 import { PROCESS_FAULTS } from "./faults/processes.ts";
+import { STOLEN_SEED_FAULTS } from "./faults/stolen-seeds.ts";
 import { WRONG_CLOCK_FAULTS } from "./faults/wrong-clocks.ts";
 import type { Meddler, Reach } from "./meddler.ts";
 import { PLOTS } from "./plots.ts";
@@ -27,6 +28,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...JOINING_NODE_FAULTS,
   ...WRONG_CLOCK_FAULTS,
   ...LYING_MEMBER_FAULTS,
+  ...STOLEN_SEED_FAULTS,
   ...HOSTILE_NODE_FAULTS,
 };
 

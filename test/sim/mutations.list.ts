@@ -212,6 +212,24 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "presentSaid(pod, read, grounds.facts.pods.get(read.uid), grounds)",
     to: "presentSaid(pod, read, named, grounds)",
   },
+  {
+    name: "taints of any key",
+    file: "services/node-writer/allowed-changes.policy.ts",
+    from: "all.find((id) => !isOwnTaint(id))",
+    to: "all.find(() => false)",
+  },
+  {
+    name: "forced conditions of any type",
+    file: "services/node-writer/node-writer.service.ts",
+    from: "const foreign = foreignTo(ask, profile);",
+    to: 'const foreign = ask.type === "asked.condition" ? null : foreignTo(ask, profile);',
+  },
+  {
+    name: "evictions of either mode",
+    file: "services/pod-writer/pod-writer.policy.ts",
+    from: "return mode === evictionMode ? null :",
+    to: "return mode !== undefined || evictionMode !== undefined ? null :",
+  },
 ];
 
 /**

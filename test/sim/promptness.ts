@@ -17,7 +17,7 @@ const DELAYING: readonly FaultClass[] = [
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "staleWatches"] as const),
   ...(["apiOutages", "deniedDeletes", "clockSteps", "clockDrift"] as const),
   ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),
-  ...(["writeConflicts", "cacheSyncLag", "flakyApi", "lyingMembers"] as const),
+  ...(["writeConflicts", "cacheSyncLag", "flakyApi", "lyingMembers", "stolenSeeds"] as const),
 ];
 /** The way of a deadline to its deletion: an ask, three requests, and the second that the API's stamps leave out. */
 const WAY_MS = 2_000;

@@ -52,6 +52,7 @@ export const FAULT_CLASSES = [
   "flakyApi",
   "hostileNodes",
   "lyingMembers",
+  "stolenSeeds",
 ] as const;
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];

@@ -9,6 +9,7 @@ import { isOnlyLossy } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
 import type { Network } from "./network.ts";
 import type { NodeHistory } from "./node-history.ts";
+import { THIEF } from "./thief.ts";
 import type { World } from "./world.ts";
 import { pacesOf, rateOf, shareAgainst } from "./zone-paces.ts";
 
@@ -155,6 +156,9 @@ export class Words {
     const shard = tokens[SHARD_AT] ?? "";
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
+    this.#around.checks.explanations.hear(message as AnyMessage);
+    // What a thief asks is held to nothing. What comes of it is.
+    if (member === THIEF) return;
     // One without conditions takes a verdict back.
     if (is(message, "asked.condition") && message.body.conditions.length > 0) {
       this.#checkSight(`${message.body.node} Unknown`, shard, member);
@@ -165,7 +169,6 @@ export class Words {
       this.#checkMissed(message, shard, member);
       this.#checkEviction(message, member);
     }
-    this.#around.checks.explanations.hear(message as AnyMessage);
     if (is(message, "asked.taint")) this.#around.checks.turns.ask(message);
     if (is(message, "asked.drain")) this.#around.checks.turns.drain(message);
     if (is(message, "done.write")) this.#checkDone(message);

@@ -72,7 +72,7 @@ test("labels are reconciled though the taints of the node cannot be written (R4.
   world.api.faults.add({
     fault: { kind: "status", code: 403 },
     when: ({ verb, resource, body }) =>
-      verb === "patch" && resource.plural === "nodes" && body?.includes('"taints"') === true,
+      verb === "patch" && resource.plural === "nodes" && body?.includes('taints"') === true,
   });
   world.register("a-0", { "kubernetes.io/os": "linux" });
   world.run();

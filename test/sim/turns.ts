@@ -149,7 +149,9 @@ export class Turns {
   }
 
   #checkBacklog(zone: string, backlog: Backlog, nowMs: number): void {
-    const settledMs = Math.max(this.#disturbedMs + RECOVERY_MS, this.#haltedMs) + this.#dueMs;
+    const { pulseTimeoutMs } = this.#around.world.swarm.profile;
+    // An owner hears with the pulses of the others that their zones are no longer down.
+    const settledMs = Math.max(this.#disturbedMs + RECOVERY_MS, this.#haltedMs + pulseTimeoutMs) + this.#dueMs;
     if (settledMs > backlog.sinceMs) {
       this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, granted: 0 });
       return;

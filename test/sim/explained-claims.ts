@@ -178,7 +178,8 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podUntoleratedNow: due,
   podTainted: due,
   podDrained: (claim) => claim.isDirect && waits(claim),
-  podUnrequested: notInCalm,
+  // A request may have been lost on its way while things failed.
+  podUnrequested: ({ isCalm, truth, pod }) => !isCalm || !truth.requested.has(pod),
   podForEver: (claim) =>
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(

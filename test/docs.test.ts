@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { VERBS } from "../services/cli/verbs.ts";
-import { RUN_SETTINGS } from "../services/runtime/config.ts";
+import { RUN_SETTINGS } from "../services/platform/config/config.ts";
 import { filesBelow } from "./tidy/source.ts";
 
 const ROOT = join(import.meta.dirname, "..");

@@ -4,7 +4,7 @@
  */
 import type { Clock, Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { createKube, type KubeIo } from "../runtime/kube.ts";
+import { createKube, type KubeIo } from "../platform/kube/kube.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 
 /** No server is asked to answer sooner than this, however quick the heartbeats. */

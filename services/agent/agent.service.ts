@@ -4,8 +4,8 @@
  */
 import { EventSource } from "../../protocols/names.ts";
 import type { Clock, Kube, Log, Metrics, Random, Timer } from "../../protocols/ports.ts";
-import type { Occurrence } from "../runtime/event-correlator.ts";
-import { EventRecorder } from "../runtime/event-recorder.ts";
+import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
+import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import type { FiguresSource } from "./figures.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";

@@ -1,7 +1,7 @@
 /** What a node lease says, and how long one waits for it (9.12). Pure; lease.ts talks to the API. */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
-import { apiMicroTime } from "../runtime/api-time.ts";
+import { apiMicroTime } from "../domain/api-time.ts";
 
 /** A lease is renewed after this share of its duration. */
 const RENEW_FRACTION = 0.25;

@@ -1,7 +1,7 @@
 /** The command line: finds the verb, answers --help, and turns problems into one line and an exit code. */
-import { nearest } from "../runtime/config.suggest.ts";
-import { ConfigProblem } from "../runtime/config.value.ts";
-import { printable } from "../runtime/printable.ts";
+import { nearest } from "../platform/config/suggest.ts";
+import { ConfigProblem } from "../platform/config/value.ts";
+import { printable } from "../platform/process/printable.ts";
 import { ExitCode } from "./exit-code.ts";
 import { overview, verbHelp } from "./help.ts";
 import { Failure, type Host, type Verb } from "./verb.ts";

@@ -1,6 +1,6 @@
 /** Completion scripts for bash and zsh, written from the table of verbs. */
-import { dashed } from "../runtime/config.flags.ts";
-import type { Setting } from "../runtime/config.value.ts";
+import { dashed } from "../platform/config/flags.ts";
+import type { Setting } from "../platform/config/value.ts";
 import type { Verb } from "./verb.ts";
 
 /** The shells that completion is written for. */

@@ -2,8 +2,8 @@
 import http from "node:http";
 import https from "node:https";
 import { text as textIn } from "node:stream/consumers";
-import { ConfigProblem, type Setting, type ValuesOf } from "../runtime/config.value.ts";
-import { parsed } from "../runtime/kube.json.ts";
+import { ConfigProblem, type Setting, type ValuesOf } from "../platform/config/value.ts";
+import { parsed } from "../platform/structures/json.ts";
 import { certificateIn, tokenIn } from "./credential-files.ts";
 import { Failure, type Host } from "./verb.ts";
 

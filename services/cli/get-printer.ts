@@ -1,6 +1,6 @@
 /** Prints what `vigil get` was answered, in the form that was asked for. It decides nothing of what is told. */
 
-import { printableJson } from "../runtime/printable.ts";
+import { printableJson } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Columns } from "./table.ts";
 import type { Host } from "./verb.ts";

@@ -1,8 +1,8 @@
 /** The tables of `vigil get`, a topic each. Pure: the answers of a console and the time come in as arguments. */
 import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/status.ts";
-import { paceText, spanText } from "../ledger/words.ts";
-import { taintName } from "../runtime/toleration.ts";
-import { zoneTitleOf } from "../runtime/zone-key.ts";
+import { paceText, spanText } from "../domain/format.ts";
+import { taintName } from "../domain/toleration.ts";
+import { zoneTitleOf } from "../domain/zone-key.ts";
 
 /** How one kind of thing is shown in rows. */
 export interface Table<R> {

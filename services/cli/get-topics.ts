@@ -1,8 +1,8 @@
 /** What `vigil get` can show: where each topic is asked for, and in which rows it is told. */
 import type { Clock } from "../../protocols/ports.ts";
 import type { NodeReport, Overview, PendingEviction, SightReport } from "../../protocols/status.ts";
-import type { NATS_SETTINGS } from "../runtime/config.settings.ts";
-import type { ValuesOf } from "../runtime/config.value.ts";
+import type { NATS_SETTINGS } from "../platform/config/settings.ts";
+import type { ValuesOf } from "../platform/config/value.ts";
 import { askConsole, type ConsoleAddress } from "./console-client.ts";
 import { MEMBERS, openFleetEar, remarkOn } from "./fleet-roll.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";

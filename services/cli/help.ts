@@ -1,7 +1,7 @@
 /** The help texts, written from the table of verbs. */
-import { dashed } from "../runtime/config.flags.ts";
-import { exampleOf, type Setting, writeValue } from "../runtime/config.value.ts";
-import { filled } from "./fill.ts";
+import { dashed } from "../platform/config/flags.ts";
+import { exampleOf, type Setting, writeValue } from "../platform/config/value.ts";
+import { filled } from "../platform/process/fill.ts";
 import type { Verb } from "./verb.ts";
 
 const WIDTH_MIN = 60;

@@ -1,7 +1,7 @@
 /** Looks at the files that prove to NATS who we are, before anything is waited for. It connects to nothing. */
-import { authenticatorOf, type NatsCredentialFiles } from "../runtime/bus.nats.credentials.ts";
-import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../runtime/config.settings.ts";
-import { ConfigProblem, type ValuesOf } from "../runtime/config.value.ts";
+import { authenticatorOf, type NatsCredentialFiles } from "../platform/bus/nats.credentials.ts";
+import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
+import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
 import { certificateIn, checkPair, usableFile, warnIfExposed } from "./credential-files.ts";
 import type { Host } from "./verb.ts";
 

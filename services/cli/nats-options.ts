@@ -1,7 +1,7 @@
 /** The flags about NATS as the options of a connection. */
-import type { NatsOptions } from "../runtime/bus.nats.ts";
-import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../runtime/config.settings.ts";
-import type { ValuesOf } from "../runtime/config.value.ts";
+import type { NatsOptions } from "../platform/bus/nats.ts";
+import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
+import type { ValuesOf } from "../platform/config/value.ts";
 
 type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 

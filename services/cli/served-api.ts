@@ -1,9 +1,9 @@
 /** An embedded API put on a socket without access control, with the kubeconfig that kubectl needs for it. */
 import { join } from "node:path";
-import type { ApiServer } from "../apiserver/apiserver.ts";
-import { type HttpFront, listen } from "../apiserver/http-front.ts";
-import { listenProblem, parseAddress } from "../runtime/config.address.ts";
-import type { Setting, ValuesOf } from "../runtime/config.value.ts";
+import { listenProblem, parseAddress } from "../platform/config/address.ts";
+import type { Setting, ValuesOf } from "../platform/config/value.ts";
+import type { ApiServer } from "../sandbox/apiserver/apiserver.ts";
+import { type HttpFront, listen } from "../sandbox/apiserver/http/http-front.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
 import { yamlText } from "./yaml.ts";
 

@@ -1,6 +1,6 @@
 /** Tables as kubectl prints them: columns as wide as they need, three spaces between. */
 
-import { printable } from "../runtime/printable.ts";
+import { printable } from "../platform/process/printable.ts";
 
 /** The columns of a table that is printed bit by bit: they grow with their cells and never shrink. */
 export class Columns {

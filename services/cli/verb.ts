@@ -1,8 +1,8 @@
 /** What a verb of the command line is, and all that one may reach. The verbs themselves are in verbs/. */
 import type { Clock } from "../../protocols/ports.ts";
-import { type Alias, parseFlags } from "../runtime/config.flags.ts";
-import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../runtime/config.value.ts";
-import type { ProcessPort } from "../runtime/process.ts";
+import { type Alias, parseFlags } from "../platform/config/flags.ts";
+import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../platform/config/value.ts";
+import type { ProcessPort } from "../platform/process/process.ts";
 
 /** The world as a verb sees it: where it prints, what it may read, and when it should end. */
 export type Host = ProcessPort;

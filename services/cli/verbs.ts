@@ -1,5 +1,5 @@
 /** The table of verbs, from which the command line, the help and the completions are made. */
-import { realClock } from "../runtime/clock.real.ts";
+import { realClock } from "../platform/process/clock.real.ts";
 import type { Verb } from "./verb.ts";
 import { agentVerb } from "./verbs/agent.ts";
 import { apiserverVerb } from "./verbs/apiserver.ts";

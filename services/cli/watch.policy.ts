@@ -1,6 +1,6 @@
 /** What has changed between two answers of `vigil get --watch`. Pure: it neither asks nor prints. */
 import type { SightReport } from "../../protocols/status.ts";
-import { listText } from "../ledger/words.ts";
+import { listText } from "../domain/format.ts";
 import type { Table } from "./get-tables.ts";
 
 /** What a topic holds at one moment. */

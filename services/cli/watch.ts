@@ -1,6 +1,6 @@
 /** Asks again and again, and tells what has changed. It survives a source that cannot be asked for a while. */
 import type { Clock } from "../../protocols/ports.ts";
-import { printable } from "../runtime/printable.ts";
+import { printable } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Failure, type Host, pause } from "./verb.ts";
 import { type Answer, type Change, compared, type Rows } from "./watch.policy.ts";

@@ -1,6 +1,6 @@
 /** Documents in YAML as kubectl and its kin read them. */
 import { Document, Scalar, visit } from "yaml";
-import { isPrintable, printableJson } from "../runtime/printable.ts";
+import { isPrintable, printableJson } from "../platform/process/printable.ts";
 
 /**
  * A value as one document. Texts that older readers take for something else, such as `no` or `on`, are quoted. So are

@@ -1,6 +1,6 @@
 /** Whether this process is ready: decided from what it sees of the bus and the cluster. It hears nothing itself. */
 import type { SightReport, WatchName } from "../../protocols/status.ts";
-import type { ReachabilityReport } from "../runtime/kube.reachability.ts";
+import type { ReachabilityReport } from "../platform/kube/transport/reachability.ts";
 
 /** One line of a probe: what was checked, and what is wrong with it. */
 export interface Check {

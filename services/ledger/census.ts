@@ -2,7 +2,7 @@
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { ShardView, type ShardViewProfile } from "../runtime/shard-view.ts";
+import { ShardView, type ShardViewProfile } from "../platform/shard-view/shard-view.ts";
 import { essenceOf } from "./facts.ts";
 
 /** How long the other services' resyncs are waited for, before the ledger asks for one of its own. */

@@ -1,7 +1,7 @@
 /** Which Kubernetes Events a message is worth (section 12): decided from the message and what was known before it. */
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
-import type { InvolvedObject, Occurrence } from "../runtime/event-correlator.ts";
+import type { InvolvedObject, Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
 

@@ -1,7 +1,7 @@
 /** What happened to which object and what led to it, for as long as there is room. It holds sentences, not messages. */
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Decision, Subject } from "../../protocols/status.ts";
-import { BoundedMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
 
 /** Entries kept over all objects, some 600 bytes each; the object longest unmentioned is forgotten first. */
 const ENTRIES_MAX = 50_000;

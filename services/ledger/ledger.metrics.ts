@@ -6,7 +6,7 @@ import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { Metrics } from "../../protocols/ports.ts";
 import type { SightReport } from "../../protocols/status.ts";
-import { BoundedMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { Facts } from "./facts.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 

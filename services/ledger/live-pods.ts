@@ -4,12 +4,12 @@
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type ReadReply, Urgency } from "../../protocols/ports.ts";
-import { epochMsOf } from "../runtime/api-time.ts";
-import { Interner } from "../runtime/kube.interner.ts";
-import { listOf, textOf } from "../runtime/kube.json.ts";
-import { projectPod } from "../runtime/kube.projection.ts";
-import { SharedReads } from "../runtime/shared-reads.ts";
-import { spanText } from "./words.ts";
+import { epochMsOf } from "../domain/api-time.ts";
+import { spanText } from "../domain/format.ts";
+import { projectPod } from "../platform/kube/watch/projection.ts";
+import { SharedReads } from "../platform/requests/single-flight-reads.ts";
+import { Interner } from "../platform/structures/interner.ts";
+import { listOf, textOf } from "../platform/structures/json.ts";
 
 /** What a live read says of a pod. */
 export type PodRead =

@@ -6,9 +6,9 @@
 import type { AnyMessage, Message } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { BoundedMap } from "../runtime/bounded-map.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { taintName } from "../runtime/toleration.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { taintName } from "../domain/toleration.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 
 /** Writes remembered at once; beyond it the oldest stay unknown. */

@@ -1,7 +1,7 @@
 /** The pods somebody has judged or asked to delete, and how many of them still wait. It follows and never judges. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { BoundedMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { RequestOutcome } from "./requests.ts";
 
 /** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */

@@ -6,8 +6,8 @@
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { ShardPods } from "../runtime/shard-pods.ts";
-import { hasCompleted, noExecuteTaints } from "../runtime/toleration.ts";
+import { hasCompleted, noExecuteTaints } from "../domain/toleration.ts";
+import { ShardPods } from "../platform/shard-view/shard-pods.ts";
 import type { Facts } from "./facts.ts";
 
 /** Recalled pods by node, until they are confirmed. What is heard now always wins over what is recalled. */

@@ -5,9 +5,9 @@
 import type { Outcome } from "../../protocols/done.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { taintName } from "../runtime/toleration.ts";
-import { listText } from "./words.ts";
+import { listText } from "../domain/format.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { taintName } from "../domain/toleration.ts";
 
 /** Characters of a reason that are kept: a hundred thousand pods may be denied at once. */
 const DETAIL_CHARACTERS_MAX = 300;

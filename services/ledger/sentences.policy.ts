@@ -5,12 +5,12 @@
 import type { Outcome } from "../../protocols/done.ts";
 import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
 import type { Subject } from "../../protocols/status.ts";
-import { apiTime } from "../runtime/api-time.ts";
-import { taintName } from "../runtime/toleration.ts";
-import { zoneTitleOf } from "../runtime/zone-key.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { countText, listText, paceText, spanText } from "../domain/format.ts";
+import { taintName } from "../domain/toleration.ts";
+import { zoneTitleOf } from "../domain/zone-key.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { essenceOf, type Facts, type NodeFacts } from "./facts.ts";
-import { countText, listText, paceText, spanText } from "./words.ts";
 
 const SENTENCES: ByType<[before: Facts], string | null> = {
   "observed.node": ({ body }, before) => sightText(body, before.nodes.get(body.node)),

@@ -3,7 +3,7 @@
  * ledger that misses one has the shard resynced. Where no process judges nodes it waits for none.
  */
 import { shardOf } from "../../protocols/subjects.ts";
-import { Repetition, type RepetitionSettings } from "../runtime/repetition.ts";
+import { Repetition, type RepetitionSettings } from "../platform/requests/retry-schedule.ts";
 
 /** How long a judgement may take to follow the first sight of its node, in milliseconds. */
 export const JUDGED_WITHIN_MS = 3000;

@@ -15,8 +15,8 @@ import {
 } from "../../protocols/names.ts";
 import type { TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { isSwappable } from "../runtime/taint-swap.ts";
-import { taintName } from "../runtime/toleration.ts";
+import { isSwappable } from "../domain/taint-swap.ts";
+import { taintName } from "../domain/toleration.ts";
 
 /** The labels that Vigil sets: the old names that follow new ones (R4.27). */
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));

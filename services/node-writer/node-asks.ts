@@ -12,11 +12,11 @@ import {
   type ReadReply,
   Urgency,
 } from "../../protocols/ports.ts";
-import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../runtime/guarded-patch.ts";
-import { Interner } from "../runtime/kube.interner.ts";
-import { projectLease, projectNode } from "../runtime/kube.projection.ts";
-import type { TryResult } from "../runtime/write-jobs.ts";
-import { unread, unwritten, written } from "../runtime/write-result.ts";
+import { projectLease, projectNode } from "../platform/kube/watch/projection.ts";
+import { guardedPatch, type VersionedPatch, versionedTaintPatch } from "../platform/requests/guarded-patch.ts";
+import type { TryResult } from "../platform/requests/write-jobs.ts";
+import { unread, unwritten, written } from "../platform/requests/write-result.ts";
+import { Interner } from "../platform/structures/interner.ts";
 import {
   type Decision,
   decideConditions,

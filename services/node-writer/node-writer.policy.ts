@@ -2,12 +2,12 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import { apiTime } from "../runtime/api-time.ts";
-import type { VersionedPatch } from "../runtime/guarded-patch.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { recordedTaints } from "../runtime/kube.node-annotations.ts";
-import { evictingTaintOf, isSwappable, swapOf, taintSwapText } from "../runtime/taint-swap.ts";
-import { taintName } from "../runtime/toleration.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { evictingTaintOf, isSwappable, swapOf, taintSwapText } from "../domain/taint-swap.ts";
+import { taintName } from "../domain/toleration.ts";
+import { recordedTaints } from "../platform/kube/watch/node-annotations.ts";
+import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 
 /**
  * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.

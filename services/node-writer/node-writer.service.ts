@@ -3,9 +3,9 @@
  * policy.
  */
 import type { Service, Stop } from "../../protocols/ports.ts";
-import { Rehearsals } from "../runtime/rehearsals.ts";
-import { type TryResult, WriteJobs } from "../runtime/write-jobs.ts";
-import { foreignRefusal } from "../runtime/write-result.ts";
+import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
+import { type TryResult, WriteJobs } from "../platform/requests/write-jobs.ts";
+import { foreignRefusal } from "../platform/requests/write-result.ts";
 import { foreignTo } from "./allowed-changes.policy.ts";
 import { isRepeated, isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
 

@@ -5,7 +5,7 @@
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { NodeEvent } from "./node.machine.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
 import { carriesNoExecute } from "./taint.policy.ts";

@@ -3,7 +3,7 @@
  * seldom. It sends nothing.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
-import { pauseMs, type RepetitionSettings } from "../runtime/repetition.ts";
+import { pauseMs, type RepetitionSettings } from "../platform/requests/retry-schedule.ts";
 
 /** What a node may ask for, by the noun of the ask; its turn it asks for by its judgement. */
 export type AskNoun = "condition" | "taint" | "label" | "unready" | "eviction" | "turn";

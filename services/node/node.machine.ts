@@ -14,7 +14,7 @@
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
-import { machineMermaid } from "../runtime/machine-mermaid.ts";
+import { machineMermaid } from "../platform/structures/machine-mermaid.ts";
 
 /** What the API shows of the Ready condition. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;

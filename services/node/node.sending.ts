@@ -2,8 +2,8 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { taintsSeenOn } from "../runtime/taint-swap.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { taintsSeenOn } from "../domain/taint-swap.ts";
 import type { AskBook } from "./node.asks.ts";
 import type { Wishes } from "./wishes.policy.ts";
 

@@ -3,7 +3,7 @@
  * machine.
  */
 import type { Service } from "../../protocols/ports.ts";
-import { KeyedDeadlines } from "../runtime/deadlines.keyed.ts";
+import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
 import { nodeCounters } from "./node.counters.ts";
 import { NodeShard } from "./node.shard.ts";

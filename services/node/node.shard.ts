@@ -2,8 +2,8 @@
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
-import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
-import { translated } from "../runtime/shard-sight.ts";
+import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
+import { translated } from "../platform/shard-view/shard-sight.ts";
 import { NodeActor, type NodeSurroundings } from "./node.actor.ts";
 
 /** How many judgements are told again before other work gets its turn. */

@@ -4,7 +4,7 @@
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isFresh } from "./silence.policy.ts";
 
 /** Signs of life. Instants are on the monotonic clock, stamps are the kubelet's own. */

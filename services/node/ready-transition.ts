@@ -4,7 +4,7 @@
  */
 import type { Condition, ObservedNode } from "../../protocols/objects.ts";
 import type { Clock } from "../../protocols/ports.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import { foundTransitionMs } from "./eviction.policy.ts";
 
 /** The last transition of one node's Ready condition. */

@@ -5,7 +5,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { FORCED_CONDITIONS, SilentReason } from "../../protocols/names.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 
 /**
  * The stamps of a node's last signs of life, as its kubelet wrote them; undefined before the first of its kind was

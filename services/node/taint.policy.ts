@@ -6,7 +6,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Condition, ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 
 /** A change of a node's taints in one patch, and why. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;

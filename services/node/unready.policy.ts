@@ -3,7 +3,7 @@
  * so of its pods: they are marked until they show it. A kubelet that lives and reports Ready=False says it itself.
  */
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 
 /** What is remembered of the pods of a node while its kubelet reports Ready=False. */
 export interface BoundPods {

@@ -5,7 +5,7 @@ import type { EvictionStatus } from "../../protocols/judged.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import { podsToEvict } from "./eviction.policy.ts";
 import { conditionsToForce, type ForcedCondition } from "./silence.policy.ts";
 import { labelChangeOf, type TaintChange, taintChangeOf } from "./taint.policy.ts";

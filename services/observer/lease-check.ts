@@ -1,7 +1,7 @@
 /** Finds out whether a quiet lease watch is stale, by comparing it with live reads. It holds no lease. */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Io, KubeObject, Timer } from "../../protocols/ports.ts";
-import { epochMsOf } from "../runtime/api-time.ts";
+import { epochMsOf } from "../domain/api-time.ts";
 
 /** A read may be ahead of a healthy watch by as much as an event is under way. */
 const CATCH_UP_MS = 1_000;

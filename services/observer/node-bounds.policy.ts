@@ -4,7 +4,7 @@
  */
 import { CONDITION_TAINT_KEYS, TaintEffect } from "../../protocols/names.ts";
 import { type ObservedNode, TAINTS_MAX, type Taint } from "../../protocols/objects.ts";
-import { taintName } from "../runtime/toleration.ts";
+import { taintName } from "../domain/toleration.ts";
 
 /** Longest taint, as the API server validates it: a qualified name, a label value and an instant. */
 const KEY_CHARACTERS_MAX = 253 + 1 + 63;

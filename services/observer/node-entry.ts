@@ -4,7 +4,7 @@
  */
 import { nodeVersion } from "../../protocols/digest.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 
 /** When an earlier observer first saw this very stamp, on our monotonic clock; null when it did not. */
 export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;

@@ -7,7 +7,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
-import { isOfInterest } from "../runtime/interest.ts";
+import { isOfInterest } from "../domain/node-conditions.ts";
 import { boundedNode } from "./node-bounds.policy.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
 import { nodeChange, podChunks } from "./observer.policy.ts";

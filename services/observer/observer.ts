@@ -3,7 +3,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { WatchState } from "../../protocols/objects.ts";
 import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { pauseUntilPulseMs } from "../runtime/pulse.policy.ts";
+import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
 import type { HeldSign } from "./node-entry.ts";
 import { observerCounters } from "./observer.counters.ts";

@@ -6,7 +6,7 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { publisherOf, translated } from "../runtime/shard-sight.ts";
+import { publisherOf, translated } from "../platform/shard-view/shard-sight.ts";
 import type { HeldSign } from "./node-entry.ts";
 
 type WatchName = keyof BodyOf<"observed.pulse">["watches"];

@@ -9,13 +9,13 @@ import {
   Urgency,
   type WriteReply,
 } from "../../protocols/ports.ts";
-import { apiTime } from "../runtime/api-time.ts";
-import { guardedPatch, type PatchOperation } from "../runtime/guarded-patch.ts";
-import { Interner } from "../runtime/kube.interner.ts";
-import { projectNode, projectPod } from "../runtime/kube.projection.ts";
-import type { Look, SharedReads } from "../runtime/shared-reads.ts";
-import type { TryHistory, TryResult } from "../runtime/write-jobs.ts";
-import { unread, unwritten, written } from "../runtime/write-result.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { projectNode, projectPod } from "../platform/kube/watch/projection.ts";
+import { guardedPatch, type PatchOperation } from "../platform/requests/guarded-patch.ts";
+import type { Look, SharedReads } from "../platform/requests/single-flight-reads.ts";
+import type { TryHistory, TryResult } from "../platform/requests/write-jobs.ts";
+import { unread, unwritten, written } from "../platform/requests/write-result.ts";
+import { Interner } from "../platform/structures/interner.ts";
 import {
   deletePreconditions,
   disruptionTargetPatch,

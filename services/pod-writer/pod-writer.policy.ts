@@ -5,19 +5,19 @@ import { ConditionType } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { epochMsOf } from "../runtime/api-time.ts";
-import type { VersionedPatch } from "../runtime/guarded-patch.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { type JsonRecord, listOf, recordOf } from "../runtime/kube.json.ts";
-import { lineOf, taintStartAt } from "../runtime/taint-swap.ts";
+import { epochMsOf } from "../domain/api-time.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { lineOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
   evictionOf,
   hasCompleted,
   noExecuteTaints,
   type StandingTaint,
   type TolerationRules,
-} from "../runtime/toleration.ts";
-import type { TryHistory } from "../runtime/write-jobs.ts";
+} from "../domain/toleration.ts";
+import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
+import type { TryHistory } from "../platform/requests/write-jobs.ts";
+import { type JsonRecord, listOf, recordOf } from "../platform/structures/json.ts";
 
 /** An ask that came to an end without a write. */
 export interface Moot {

@@ -1,9 +1,9 @@
 /** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
 import type { Service, Stop } from "../../protocols/ports.ts";
-import { Rehearsals } from "../runtime/rehearsals.ts";
-import { SharedReads } from "../runtime/shared-reads.ts";
-import { WriteJobs } from "../runtime/write-jobs.ts";
-import { foreignRefusal } from "../runtime/write-result.ts";
+import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
+import { SharedReads } from "../platform/requests/single-flight-reads.ts";
+import { WriteJobs } from "../platform/requests/write-jobs.ts";
+import { foreignRefusal } from "../platform/requests/write-result.ts";
 import { latestInstant } from "./latest-instant.ts";
 import { isRepeated, NODE_READ_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
 import { foreignEviction } from "./pod-writer.policy.ts";

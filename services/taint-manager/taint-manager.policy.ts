@@ -1,7 +1,7 @@
 /** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
-import { apiMicroTime, epochMsOf } from "../runtime/api-time.ts";
-import { lineOf } from "../runtime/taint-swap.ts";
+import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
+import { lineOf } from "../domain/taint-swap.ts";
 import {
   type Eviction,
   hasCompleted,
@@ -9,7 +9,7 @@ import {
   type StandingTaint,
   type TaintLine,
   taintName,
-} from "../runtime/toleration.ts";
+} from "../domain/toleration.ts";
 
 /** One instant on both clocks of this process, in milliseconds. */
 export interface Now {

@@ -5,10 +5,10 @@ import { Annotation } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { Deadlines } from "../runtime/deadlines.ts";
-import { Repetition } from "../runtime/repetition.ts";
-import { feedShard, type ShardFeed } from "../runtime/shard-feed.ts";
-import { noExecuteTaints } from "../runtime/toleration.ts";
+import { noExecuteTaints } from "../domain/toleration.ts";
+import { Repetition } from "../platform/requests/retry-schedule.ts";
+import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
+import { Deadlines } from "../platform/structures/deadlines.ts";
 import { startsToWrite } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
 

@@ -3,9 +3,9 @@
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
-import { pauseMs } from "../runtime/repetition.ts";
-import { type Eviction, evictionOf, type StandingTaint } from "../runtime/toleration.ts";
+import { type Eviction, evictionOf, type StandingTaint } from "../domain/toleration.ts";
+import { pauseMs } from "../platform/requests/retry-schedule.ts";
+import type { Deadlines } from "../platform/structures/deadlines.ts";
 import {
   boundMsOf,
   isEvictable,

@@ -2,8 +2,8 @@
 import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
-import { pauseMs, Repetition } from "../runtime/repetition.ts";
-import { zoneTitleOf } from "../runtime/zone-key.ts";
+import { zoneTitleOf } from "../domain/zone-key.ts";
+import { pauseMs, Repetition } from "../platform/requests/retry-schedule.ts";
 import {
   atRate,
   type Bucket,

@@ -4,9 +4,9 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../runtime/taint-swap.ts";
-import { isCounted, zoneKeyOf } from "../runtime/zone-key.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
+import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
 type PaceSettings = Pick<

@@ -3,8 +3,8 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { readyConditionOf } from "../runtime/interest.ts";
-import { zoneKeyOf } from "../runtime/zone-key.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { zoneKeyOf } from "../domain/zone-key.ts";
 import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that has been observed and judged under one uid. */

@@ -5,7 +5,7 @@
  */
 import type { Metrics } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { ShardView } from "../runtime/shard-view.ts";
+import type { ShardView } from "../platform/shard-view/shard-view.ts";
 import type { Damage } from "./zone.policy.ts";
 import type { ZoneRoster } from "./zone.roster.ts";
 

@@ -11,7 +11,7 @@ import {
   osImageOf,
   pidHeadroom,
 } from "../../services/agent/host.parse.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
 
 describe("texts of Linux", () => {
   it("tell of memory: what is free, and file pages not used of late, can be had", () => {

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { NodeCondition, NodeObject } from "../../services/agent/node-object.ts";
 import { statusPatch } from "../../services/agent/status.patch.ts";
-import { mergeRulesOf } from "../../services/apiserver/patch.schema.ts";
-import { strategicMerge } from "../../services/apiserver/patch.strategic.ts";
+import { mergeRulesOf } from "../../services/sandbox/apiserver/patch/schema.ts";
+import { strategicMerge } from "../../services/sandbox/apiserver/patch/strategic.ts";
 import { conditionWith, NOW, nodeOf } from "./node-fixtures.ts";
 
 const withConditions = (...conditions: NodeCondition[]) => nodeOf({ status: { conditions } });

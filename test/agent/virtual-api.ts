@@ -4,9 +4,9 @@
 import type { HttpRequest, Kube, Wire } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { recordingLog } from "../support/recording-log.ts";

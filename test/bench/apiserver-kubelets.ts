@@ -3,16 +3,16 @@
  * thousand kubelets over HTTP would need more cores than the controller that is measured.
  */
 
-import { hollowPod } from "../../services/agent/hollow.pods.ts";
-import { type HollowSelector, select } from "../../services/agent/hollow.selection.ts";
-import { hollowNode, hollowStatus } from "../../services/agent/hollow.status.ts";
 import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { asNode } from "../../services/agent/node-object.ts";
-import type { ApiServer } from "../../services/apiserver/apiserver.ts";
-import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { storedAs } from "../../services/apiserver/resources.ts";
-import { apiMicroTime } from "../../services/runtime/api-time.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { apiMicroTime } from "../../services/domain/api-time.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import type { ApiObject } from "../../services/sandbox/apiserver/objects.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
+import { hollowPod } from "../../services/sandbox/hollow/pods.ts";
+import { type HollowSelector, select } from "../../services/sandbox/hollow/selection.ts";
+import { hollowNode, hollowStatus } from "../../services/sandbox/hollow/status.ts";
 import { type LoadOptions, specsOf } from "./load.ts";
 import { podsOf } from "./pod-template.ts";
 

@@ -1,8 +1,9 @@
 /** The embedded API in a process of its own, with a cluster and its kubelets in it, for the benchmark that forks it. */
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { listen } from "../../services/apiserver/http-front.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { ApiserverKubelets } from "./apiserver-kubelets.ts";
 import { type LoadOrder, loadOptions, tell } from "./load.ts";
 

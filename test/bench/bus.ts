@@ -1,11 +1,11 @@
 /** Measures what a message costs, from publish to handler, on memory and on NATS in the same run. */
 import type { ServiceName, Transport } from "../../protocols/ports.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { connectNats } from "../../services/runtime/bus.nats.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { connectNats } from "../../services/platform/bus/nats.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { findNatsServer } from "../support/nats-programs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { type HeartbeatSettings, heartbeatsOnMemory, heartbeatsOverNats } from "./bus.heartbeats.ts";

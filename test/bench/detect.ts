@@ -1,5 +1,5 @@
 /** Measures how late silence is found under Vigil: a tenth of the nodes is silent, a whole zone, half of everything. */
-import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
 import { startVigil } from "./controllers.ts";
 import { type BenchReport, type Figure, figure, quantiles } from "./figures.ts";
 import { firstNodes } from "./load.ts";

@@ -1,11 +1,11 @@
 /** Measures a foreign NoExecute taint on many nodes at once, end to end, until the last of their pods is deleted. */
 import { Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
 import { until } from "../support/until.ts";
 import { startVigil } from "./controllers.ts";
 import { type Figure, figure, quantiles } from "./figures.ts";

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { until } from "../support/until.ts";

@@ -5,11 +5,11 @@
 import { describe, expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";
 import { observerService } from "../../services/observer/observer.service.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { Deadlines } from "../../services/runtime/deadlines.ts";
-import { Interner } from "../../services/runtime/kube.interner.ts";
-import { scanLease } from "../../services/runtime/kube.lease-scan.ts";
-import { projectLease } from "../../services/runtime/kube.projection.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { scanLease } from "../../services/platform/kube/watch/lease-scan.ts";
+import { projectLease } from "../../services/platform/kube/watch/projection.ts";
+import { Deadlines } from "../../services/platform/structures/deadlines.ts";
+import { Interner } from "../../services/platform/structures/interner.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { quantile } from "./figures.ts";
 import { Heartbeats } from "./heartbeats.ts";

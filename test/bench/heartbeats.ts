@@ -11,10 +11,10 @@ import type {
   WatchSink,
 } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { aloneFleet } from "../../services/runtime/fleet.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 

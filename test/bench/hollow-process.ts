@@ -1,12 +1,12 @@
 /** Hollow nodes in a process of their own, against an API server that is there, for the benchmark that forks it. */
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { startHollowNodes } from "../../services/agent/hollow.service.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { loadKubeConfig } from "../../services/runtime/kube.config.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { createLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { createLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { type LoadOrder, loadOptions, specsOf, tell } from "./load.ts";
 
 const STATUS_REPORT_MS = 300_000;

@@ -1,8 +1,8 @@
 /** A process that plays the kubelets of a benchmark, and what it is told and tells. It measures nothing. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { HollowNodeSpec } from "../../services/agent/hollow.figures.ts";
-import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
+import type { HollowNodeSpec } from "../../services/sandbox/hollow/stats.ts";
 
 /** How large a cluster is. */
 export interface ClusterSize {

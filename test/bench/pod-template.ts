@@ -2,14 +2,15 @@
  * Pods by the million: one running pod as the embedded API stores it, and its text under other names. Making each one
  * through the registry would take longer than what is measured.
  */
-import { hollowPod } from "../../services/agent/hollow.pods.ts";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import type { ApiObject } from "../../services/apiserver/objects.ts";
-import { storedAs } from "../../services/apiserver/resources.ts";
-import { Stored } from "../../services/apiserver/stored.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+
+import { apiTime } from "../../services/domain/api-time.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import type { ApiObject } from "../../services/sandbox/apiserver/objects.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
+import { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
+import { hollowPod } from "../../services/sandbox/hollow/pods.ts";
 import type { ClusterSize } from "./load.ts";
 
 const NAMESPACE = "default";

@@ -1,7 +1,7 @@
 /** What follows when nodes of a world fall silent, as the API shows it. It knows no controller and starts none. */
 
-import type { HollowSelector } from "../../services/agent/hollow.selection.ts";
-import { epochMsOf } from "../../services/runtime/api-time.ts";
+import { epochMsOf } from "../../services/domain/api-time.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
 import { until } from "../support/until.ts";
 import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
 import type { World } from "./world.ts";

@@ -5,8 +5,8 @@ import { parse } from "yaml";
 import { STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
 import { AGENT_SETTINGS, agentSettings } from "../../services/cli/agent/agent-settings.ts";
 import { agentVerb } from "../../services/cli/verbs/agent.ts";
-import { parseFlags } from "../../services/runtime/config.flags.ts";
-import type { ValuesOf } from "../../services/runtime/config.value.ts";
+import { parseFlags } from "../../services/platform/config/flags.ts";
+import type { ValuesOf } from "../../services/platform/config/value.ts";
 import { fakeHost } from "./fake-host.ts";
 
 function settings(...argv: string[]) {

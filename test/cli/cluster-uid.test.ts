@@ -1,8 +1,8 @@
 /** How a process learns which Kubernetes cluster it minds, and that it starts all the same where it cannot. */
 import { describe, expect, test } from "vitest";
 import type { ReadReply } from "../../protocols/ports.ts";
-import type { Fault } from "../../services/apiserver/faults.ts";
 import { clusterUid, watchClusterUid } from "../../services/cli/run/cluster-uid.ts";
+import type { Fault } from "../../services/sandbox/apiserver/faults.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualWorld } from "../support/virtual-world.ts";

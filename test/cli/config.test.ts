@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
-import { parseRun, printConfig, RUN_SETTINGS } from "../../services/runtime/config.ts";
-import { ConfigProblem, exampleOf } from "../../services/runtime/config.value.ts";
+import { parseRun, printConfig, RUN_SETTINGS } from "../../services/platform/config/config.ts";
+import { ConfigProblem, exampleOf } from "../../services/platform/config/value.ts";
 
 const noFile = (path: string): string => {
   throw new Error(`${path} must not be read`);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Kube, ReadReply, WriteReply } from "../../protocols/ports.ts";
 import { Urgency } from "../../protocols/ports.ts";
-import { drainable } from "../../services/runtime/process.drain.ts";
+import { drainable } from "../../services/platform/process/drain.ts";
 
 const REF = { kind: "Node", namespace: "", name: "n1" } as const;
 const WRITE = { ref: REF, urgency: Urgency.taint, verb: "patch", patch: "merge", body: {} } as const;

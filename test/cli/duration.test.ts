@@ -1,7 +1,7 @@
 /** Shows that durations are read and written as Go's flags write them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatDuration, parseDuration } from "../../services/runtime/config.duration.ts";
+import { formatDuration, parseDuration } from "../../services/platform/config/duration.ts";
 
 describe("parseDuration", () => {
   test.each([

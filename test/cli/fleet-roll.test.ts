@@ -1,10 +1,10 @@
 /** The members of a fleet as they are heard on a memory bus, on virtual time. */
 import { expect, test } from "vitest";
 import { fleetOn, LISTEN_MS, remarkOn } from "../../services/cli/fleet-roll.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { fakeHost } from "./fake-host.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
 import type { Host } from "../../services/cli/verb.ts";
-import { thisProcess } from "../../services/runtime/process.ts";
+import { thisProcess } from "../../services/platform/process/process.ts";
 import { makeCertificates } from "../support/certificates.ts";
 import { fakeHost } from "./fake-host.ts";
 

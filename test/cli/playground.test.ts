@@ -1,12 +1,12 @@
 /** Plays the playground's story on virtual time and through the program itself, and looks at what is told. */
 import { describe, expect, test } from "vitest";
-import { NODES_PER_ZONE, nodesOf, ZONES } from "../../services/cli/playground/cluster.ts";
-import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground/playground.ts";
-import { play } from "../../services/cli/playground/stage.ts";
-import { type Scene, storyOf } from "../../services/cli/playground/story.ts";
-import { closingTable, LiveView, picture, storyLine } from "../../services/cli/playground/view.ts";
+import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground.ts";
 import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
-import { silentLog } from "../../services/runtime/log.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { NODES_PER_ZONE, nodesOf, ZONES } from "../../services/sandbox/playground/cluster.ts";
+import { play } from "../../services/sandbox/playground/stage.ts";
+import { type Scene, storyOf } from "../../services/sandbox/playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../../services/sandbox/playground/view.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { fakeHost } from "./fake-host.ts";

@@ -5,10 +5,10 @@ import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { type HttpFront, listen } from "../../services/apiserver/http-front.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import { type HttpFront, listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { freePort } from "../support/nats-server.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 

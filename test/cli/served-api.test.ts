@@ -2,11 +2,11 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
 import { serveApi } from "../../services/cli/served-api.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { thisProcess } from "../../services/runtime/process.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { thisProcess } from "../../services/platform/process/process.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { fakeHost } from "./fake-host.ts";
 
 test("without a path each run writes its kubeconfig where nobody else can enter or could have foreseen", async () => {

@@ -1,7 +1,7 @@
 /** Shows that a misspelt word is met with the one that was meant, and a strange one with none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { editsBetween, nearest } from "../../services/runtime/config.suggest.ts";
+import { editsBetween, nearest } from "../../services/platform/config/suggest.ts";
 
 const VERBS = ["run", "playground", "apiserver", "hollow", "agent", "machine", "get", "explain", "version"];
 

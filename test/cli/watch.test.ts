@@ -10,10 +10,10 @@ import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/c
 import { changePrinter } from "../../services/cli/get-printer.ts";
 import { getVerb } from "../../services/cli/verbs/get.ts";
 import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { cuttable } from "../support/cuttable-transport.ts";
 import { until } from "../support/until.ts";

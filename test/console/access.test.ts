@@ -9,7 +9,7 @@ import { runCommandLine } from "../../services/cli/command-line.ts";
 import { type ListenFiles, listenGuard } from "../../services/cli/run/listen-files.ts";
 import { carriesToken, isOwnHost } from "../../services/console/console.access.policy.ts";
 import { type FrontOptions, type RunningConsole, startConsole } from "../../services/console/console.http.ts";
-import { silentLog } from "../../services/runtime/log.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
 import { fakeHost } from "../cli/fake-host.ts";
 import { makeCertificates } from "../support/certificates.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";

@@ -11,7 +11,7 @@ import {
   startConsole,
 } from "../../services/console/console.http.ts";
 import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
 import {
   judgedNode,
   judgedPod,

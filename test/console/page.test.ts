@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
 import { SNAPSHOT_MS } from "../../services/console/console.stream.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
 import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
 import { observedNode } from "../support/observed-objects.ts";

@@ -1,9 +1,9 @@
 /** What every transport owes the typed bus, as one suite; run on each adapter. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Clock, Transport } from "../../protocols/ports.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
 
 /** A network on which transports meet. */

@@ -1,10 +1,10 @@
 /** Runs the transport contract on the memory bus and on a real nats-server. */
 import type { Transport } from "../../protocols/ports.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { connectNats, type NatsTransport } from "../../services/runtime/bus.nats.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { connectNats, type NatsTransport } from "../../services/platform/bus/nats.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { startNatsServer } from "../support/nats-server.ts";

@@ -2,8 +2,8 @@
 import { test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { busFleet } from "../../services/runtime/fleet.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { busFleet } from "../../services/platform/fleet/fleet.ts";
 import { atEnd, clock, link, serve } from "../support/nats-links.ts";
 import { describeWithEachNats } from "../support/nats-programs.ts";
 import { until } from "../support/until.ts";

@@ -5,11 +5,11 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";

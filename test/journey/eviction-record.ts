@@ -1,7 +1,7 @@
 /** What the API server of a journey showed of taints and pods, and when. It asserts nothing. */
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { Kube } from "../../protocols/ports.ts";
-import { epochMsOf } from "../../services/runtime/api-time.ts";
+import { epochMsOf } from "../../services/domain/api-time.ts";
 
 const isPaced = ({ key, effect }: Taint): boolean =>
   effect === "NoExecute" && (key.endsWith("/not-ready") || key.endsWith("/unreachable"));

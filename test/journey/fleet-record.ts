@@ -1,6 +1,6 @@
 /** What an embedded API saw happen to nodes, leases and pods, and when, for a test to check. It changes nothing. */
-import type { ApiServer } from "../../services/apiserver/apiserver.ts";
-import type { Stored } from "../../services/apiserver/stored.ts";
+import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 
 /** A node as the API shows it, as far as the record reads it. */
 interface ShownNode {

@@ -1,7 +1,7 @@
 /** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";

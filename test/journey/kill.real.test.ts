@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Taint } from "../../protocols/objects.ts";
 import type { Watch } from "../../protocols/ports.ts";
-import { epochMsOf } from "../../services/runtime/api-time.ts";
+import { epochMsOf } from "../../services/domain/api-time.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { Stage, vigilWith } from "../support/stage.ts";

@@ -1,14 +1,14 @@
 /** The worlds a journey is made in: an API server and a bus, embedded or real, each of which can be restarted. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock, Log, Metrics, Transport, Wire } from "../../protocols/ports.ts";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { listen } from "../../services/apiserver/http-front.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { connectNats } from "../../services/runtime/bus.nats.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { httpsWire } from "../../services/runtime/kube.https.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { connectNats } from "../../services/platform/bus/nats.ts";
+import { httpsWire } from "../../services/platform/kube/transport/https.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import { listen } from "../../services/sandbox/apiserver/http/http-front.ts";
 import { startKubeApiserver } from "../support/kube-apiserver.ts";
 import { freePort, startNatsServer } from "../support/nats-server.ts";
 import { seededRandom } from "../support/random.seeded.ts";

@@ -5,7 +5,7 @@ import {
   REQUEST_SENTENCES,
   type SentenceForm,
   TURN_SENTENCES,
-} from "../../services/ledger/explain.sentences.ts";
+} from "../../services/ledger/explain/sentences.ts";
 
 const OPENS = "<!-- sentences: written by npm run fix -->";
 const CLOSES = "<!-- end of sentences -->";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SENTENCES, say } from "../../services/ledger/explain.sentences.ts";
+import { SENTENCES, say } from "../../services/ledger/explain/sentences.ts";
 import { explainTables, withExplainTables } from "./explain-table.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/explain.md");

@@ -1,7 +1,7 @@
 /** Explanations: a whole story told through the bus, and what the ledger then answers in plain words. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedCondition,

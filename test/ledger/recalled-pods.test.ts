@@ -4,7 +4,7 @@ import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
 import { observedNode, observedPod } from "../support/observed-objects.ts";
 import {
   donePod,

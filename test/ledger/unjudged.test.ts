@@ -4,7 +4,7 @@ import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts
 import type { Message } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { JUDGED_WITHIN_MS } from "../../services/ledger/unjudged.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
 

@@ -1,10 +1,10 @@
 /** A node-writer on a virtual API and someone who asks. It asserts nothing. */
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { Call } from "../../services/apiserver/routes.ts";
 import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import type { TestKubelet } from "../support/test-kubelet.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";

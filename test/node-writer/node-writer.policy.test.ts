@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ConditionStatus as ReadyStatus, Taint } from "../../protocols/objects.ts";
+import { taintSwapText } from "../../services/domain/taint-swap.ts";
 import { decideConditions, decideTaints, refutesSilence } from "../../services/node-writer/node-writer.policy.ts";
-import { taintSwapText } from "../../services/runtime/taint-swap.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 0, 0, 5, 999);

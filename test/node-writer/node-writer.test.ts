@@ -1,7 +1,7 @@
 /** The node-writer on a virtual API: what it reads before it writes, what it writes, and what it tells of it. */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
 describe("before Unknown is written", () => {

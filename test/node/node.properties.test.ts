@@ -9,10 +9,10 @@ import {
   TaintKey,
 } from "../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import { readyConditionOf } from "../../services/domain/node-conditions.ts";
 import { conditionsToForce } from "../../services/node/silence.policy.ts";
 import { labelChangeOf, taintChangeOf } from "../../services/node/taint.policy.ts";
 import { decideTaints } from "../../services/node-writer/node-writer.policy.ts";
-import { readyConditionOf } from "../../services/runtime/interest.ts";
 import { SPINE } from "../scenario/spine.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { condition, nodeWith } from "./node-fixtures.ts";

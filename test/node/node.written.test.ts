@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { nodeService } from "../../services/node/node.service.ts";
 import { observerService } from "../../services/observer/observer.service.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 

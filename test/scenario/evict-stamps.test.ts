@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../protocols/ports.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import type { StartOptions, VirtualProcess } from "../support/virtual-cluster.ts";
 

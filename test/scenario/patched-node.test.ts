@@ -3,7 +3,7 @@
  * has not changed for that, so it is carried out all the same.
  */
 import { describe, expect, test } from "vitest";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 
 const S = 1000;

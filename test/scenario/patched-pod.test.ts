@@ -3,7 +3,7 @@
  * with its node all the same, because what that rests on has not changed.
  */
 import { describe, expect, test } from "vitest";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;

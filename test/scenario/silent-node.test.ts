@@ -1,9 +1,9 @@
 /** Scenarios on virtual time: a node falls silent and returns, with its status, with its lease alone, or never. */
 import { expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
-import type { Call } from "../../services/apiserver/routes.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, NODE, OBSERVER, SPINE } from "./spine.ts";

@@ -1,7 +1,7 @@
 /** Many writes at once on a server that answers slowly: each is sent while the reads it rests on are still good. */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;

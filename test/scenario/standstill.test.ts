@@ -3,7 +3,7 @@
  * nodes stay as they are, zones too, and dead nodes are found within a pulse and a grace of its going on.
  */
 import { describe, expect, test } from "vitest";
-import type { Call } from "../../services/apiserver/routes.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { type ClocksMeanwhile, StandstillWorld } from "../support/standstill-world.ts";
 

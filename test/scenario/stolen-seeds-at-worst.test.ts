@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { zoneKeyOf } from "../../services/runtime/zone-key.ts";
+import { zoneKeyOf } from "../../services/domain/zone-key.ts";
 import { UNREACHABLE } from "../support/eviction-world.ts";
 import { evicting, NODE, Robbed } from "./stolen-seeds.scene.ts";
 

@@ -3,7 +3,7 @@
  * holds up arrives later, in order, or never. It outlives the process, because a restart repairs no network.
  */
 import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
-import { isCall, readCall, type Verb } from "../../services/apiserver/routes.ts";
+import { isCall, readCall, type Verb } from "../../services/sandbox/apiserver/routes.ts";
 
 /** Something that was in the way for a while, and ended on the world's monotonic clock. */
 export interface Interruption {

@@ -1,7 +1,7 @@
 /** The checks of judgements and requests catch what they are for, and let pass what comes close to it. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { storedAs } from "../../services/apiserver/resources.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { S, Stage } from "./checks.stage.ts";
 import type { CheckedNode, CheckedPod } from "./invariants.ts";
 import { requestProblem } from "./requests.ts";

@@ -1,7 +1,7 @@
 /** Everything that is held against the truth while a run goes on, beside the writes themselves. */
 import type { ServiceName } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import type { Change } from "../../services/apiserver/stored.ts";
+import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
 import { Eyes, type Seeing } from "./eyes.ts";

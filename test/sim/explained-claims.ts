@@ -3,7 +3,7 @@
  * process may have heard of it last; in the calm that is the present one. A new sentence has no place here before it
  * has a rule.
  */
-import type { SentenceName } from "../../services/ledger/explain.sentences.ts";
+import type { SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
 import { type CheckedNode, conditionOf, secondsFor } from "./invariants.ts";
 import type { SaidSentence } from "./said-sentences.ts";

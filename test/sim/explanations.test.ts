@@ -1,7 +1,7 @@
 /** What the simulation makes of the sentences of explain: which one it is, and that one which is not so is found. */
 import { describe, expect, test } from "vitest";
 import type { Explanation, LedgerReader } from "../../protocols/status.ts";
-import { SENTENCES, type SentenceName } from "../../services/ledger/explain.sentences.ts";
+import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { Explanations } from "./explanations.ts";
 import { saidSentence } from "./said-sentences.ts";

@@ -4,7 +4,7 @@
  */
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
-import type { Change } from "../../services/apiserver/stored.ts";
+import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import type { Interruption } from "./api-path.ts";
 import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";

@@ -4,7 +4,8 @@
  */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
-import type { ApiServer } from "../../services/apiserver/apiserver.ts";
+import { apiMicroTime, apiTime } from "../../services/domain/api-time.ts";
+import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import {
   type ApiObject,
   childList,
@@ -12,9 +13,8 @@ import {
   isObject,
   type Json,
   type JsonObject,
-} from "../../services/apiserver/objects.ts";
-import { storedAs } from "../../services/apiserver/resources.ts";
-import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+} from "../../services/sandbox/apiserver/objects.ts";
+import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import type { SignKind } from "./signs-of-life.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 

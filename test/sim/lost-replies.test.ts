@@ -1,7 +1,7 @@
 /** Simulated fleets that lose replies of the API server: what the metrics count is what the API server carried out. */
 import { expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, type FaultClass } from "./swarm.ts";

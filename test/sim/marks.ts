@@ -1,5 +1,5 @@
 /** How often a run met the situations that it is for. A mark judges nothing. */
-import type { Change } from "../../services/apiserver/stored.ts";
+import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
 import { LYING_SITUATIONS } from "./faults/lying-members.ts";

@@ -14,7 +14,7 @@ export interface Mutation {
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: "conditions of any type",
-    file: "services/runtime/kube.projection.ts",
+    file: "services/platform/kube/watch/projection.ts",
     from: "if (!CONDITION_TYPES.includes(type)) return null;",
     to: "",
   },
@@ -26,7 +26,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "ignored pulse",
-    file: "services/runtime/shard-sight.ts",
+    file: "services/platform/shard-view/shard-sight.ts",
     from: 'if (nowMs - this.#heardAt >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
     to: "",
   },
@@ -64,7 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "lost resync",
-    file: "services/runtime/shard-feed.ts",
+    file: "services/platform/shard-view/shard-feed.ts",
     from: "if (reason !== null) bus.publish",
     to: 'if (reason === "") bus.publish',
   },
@@ -84,7 +84,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "conflict treated as success",
-    file: "services/runtime/write-result.ts",
+    file: "services/platform/requests/write-result.ts",
     from: "export function written(reply: WriteReply, change: string): TryResult {\n",
     to:
       "export function written(reply: WriteReply, change: string): TryResult {\n" +
@@ -92,7 +92,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "wrong shard owner",
-    file: "services/runtime/fleet.ts",
+    file: "services/platform/fleet/fleet.ts",
     from: "const lost = [...owned].filter((shard) => owners[shard] !== this.member);",
     to: "const lost: number[] = [];",
   },
@@ -110,13 +110,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "closed resync that sweeps nothing",
-    file: "services/runtime/shard-view.ts",
+    file: "services/platform/shard-view/shard-view.ts",
     from: "return this.#agrees ? [] : this.#sweep();",
     to: "return this.#agrees || this.#sweep.length === 0 ? [] : this.#sweep();",
   },
   {
     name: "judging before the view is whole",
-    file: "services/runtime/shard-view.ts",
+    file: "services/platform/shard-view/shard-view.ts",
     from: 'return this.sight.blindness(nowMs) ?? this.#doubt ?? (this.#agrees ? null : "messages are missing");',
     to: "return this.sight.blindness(nowMs);",
   },
@@ -178,7 +178,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "late pulse that counts as sight",
-    file: "services/runtime/shard-sight.ts",
+    file: "services/platform/shard-view/shard-sight.ts",
     from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
   },
@@ -190,7 +190,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "cut member that keeps its shards",
-    file: "services/runtime/fleet.offers.ts",
+    file: "services/platform/fleet/offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",
     to: "return offerAfter(offer, { isAble: isAble || !isAble, isFailing, othersOffer, othersAble }, nowMs);",
   },
@@ -208,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "explained by name",
-    file: "services/ledger/explain.pod.policy.ts",
+    file: "services/ledger/explain/pod.policy.ts",
     from: "presentSaid(pod, read, grounds.facts.pods.get(read.uid), grounds)",
     to: "presentSaid(pod, read, named, grounds)",
   },

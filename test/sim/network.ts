@@ -3,7 +3,7 @@
  * bytes.
  */
 import type { Clock, Random, Stop, Transport } from "../../protocols/ports.ts";
-import { SubjectTree } from "../../services/runtime/subject-tree.ts";
+import { SubjectTree } from "../../services/platform/structures/subject-tree.ts";
 
 /** How badly links behave now. Chances are 0 to 1 for each message and receiver. */
 export interface LinkFaults {

@@ -1,6 +1,6 @@
 /** What every write that Vigil requests must name, whether or not the API carries it out. */
-import { isObject, type Json } from "../../services/apiserver/objects.ts";
-import type { Call } from "../../services/apiserver/routes.ts";
+import { isObject, type Json } from "../../services/sandbox/apiserver/objects.ts";
+import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 
 const KINDS: ReadonlySet<string> = new Set(["nodes", "pods"]);
 const WRITES: ReadonlySet<string> = new Set(["patch", "update", "delete", "deletecollection"]);

@@ -1,6 +1,6 @@
 /** What one run of the simulation may be given beside its swarm. */
 import type { Stop } from "../../protocols/ports.ts";
-import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
+import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import type { Reach } from "./meddler.ts";
 import type { Crossing } from "./story.ts";
 

@@ -1,5 +1,5 @@
 /** Reads the sentences of explain back: which one it is, and what was filled into it. It judges nothing. */
-import { SENTENCES, type SentenceName } from "../../services/ledger/explain.sentences.ts";
+import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 
 /** A sentence as it was said. */
 export interface SaidSentence {

@@ -1,7 +1,7 @@
 /** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
 import { createHash } from "node:crypto";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
-import type { Change } from "../../services/apiserver/stored.ts";
+import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
 import { ClockErrors, setClocksWrong } from "./clock-errors.ts";

@@ -2,12 +2,12 @@
 
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import type { DeleteOptions } from "../../services/apiserver/deletion.ts";
-import { type ApiObject, childList, childObject, type JsonObject } from "../../services/apiserver/objects.ts";
-import { type StorageName, storedAs } from "../../services/apiserver/resources.ts";
-import type { Stored } from "../../services/apiserver/stored.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
+import { type ApiObject, childList, childObject, type JsonObject } from "../../services/sandbox/apiserver/objects.ts";
+import { type StorageName, storedAs } from "../../services/sandbox/apiserver/resources.ts";
+import type { DeleteOptions } from "../../services/sandbox/apiserver/store/deletion.ts";
+import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";

@@ -4,12 +4,12 @@
  */
 import { type Kube, type Random, Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { type HollowNodes, startHollowNodes } from "../../services/agent/hollow.service.ts";
-import { realClock } from "../../services/runtime/clock.real.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { silentLog } from "../../services/runtime/log.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
-import { systemRandom } from "../../services/runtime/random.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { realClock } from "../../services/platform/process/clock.real.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { systemRandom } from "../../services/platform/process/random.ts";
+import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
 import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
 import { type NatsServer, startNatsCluster } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 /** Time that stands still until a test or a simulation advances it. It never touches a real timer. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
-import { MinHeap } from "../../services/runtime/heap.ts";
+import { MinHeap } from "../../services/platform/structures/heap.ts";
 
 /** Callbacks run at one instant before the clock calls it a loop that never ends. */
 const CALLBACKS_PER_INSTANT_MAX = 10_000_000;

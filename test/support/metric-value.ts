@@ -1,5 +1,5 @@
 /** Reads one figure out of a registry of metrics, as a scrape would. */
-import type { ReadableMetrics } from "../../services/runtime/metrics.ts";
+import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 
 /**
  * The sum over all series of a metric whose labels include those given; 0 when there is none. Throws where nobody

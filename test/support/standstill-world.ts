@@ -1,9 +1,9 @@
 /** A cluster of two zones whose processes of Vigil can stand still, and what they then said. It asserts nothing. */
 import type { MessageType } from "../../protocols/messages.ts";
 import type { Fleet, ServiceName, Stop } from "../../protocols/ports.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { busFleet } from "../../services/runtime/fleet.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { busFleet } from "../../services/platform/fleet/fleet.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { ProcessClock } from "../sim/process-clock.ts";
 import { EVICTING, EvictionWorld } from "./eviction-world.ts";
 import { recordingLog } from "./recording-log.ts";

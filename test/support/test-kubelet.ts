@@ -10,7 +10,7 @@ import {
   Urgency,
   type WriteRequest,
 } from "../../protocols/ports.ts";
-import { apiMicroTime, apiTime } from "../../services/runtime/api-time.ts";
+import { apiMicroTime, apiTime } from "../../services/domain/api-time.ts";
 
 /** How a kubelet behaves; what is left out is kubelet's default, shortened to what tests need. */
 export interface KubeletOptions {

@@ -17,13 +17,13 @@ import type {
   Transport,
   Wire,
 } from "../../protocols/ports.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { aloneFleet } from "../../services/runtime/fleet.ts";
-import { ServerClock } from "../../services/runtime/kube.clock.ts";
-import { ApiReachability, type ReachabilityIo } from "../../services/runtime/kube.reachability.ts";
-import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
-import { supervise } from "../../services/runtime/supervisor.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
+import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
+import { supervise } from "../../services/platform/process/supervisor.ts";
 import { cuttable } from "./cuttable-transport.ts";
 import { recordingLog } from "./recording-log.ts";
 import type { Standstill } from "./standstill.ts";

@@ -12,12 +12,12 @@ import {
   type Transport,
 } from "../../protocols/ports.ts";
 import { startController } from "../../services/cli/controller.ts";
-import { memoryTransport } from "../../services/runtime/bus.memory.ts";
-import { typedBus } from "../../services/runtime/bus.ts";
-import { type BusFleet, busFleet } from "../../services/runtime/fleet.ts";
-import { ApiReachability } from "../../services/runtime/kube.reachability.ts";
-import { createKube } from "../../services/runtime/kube.ts";
-import { createMetrics, type ReadableMetrics } from "../../services/runtime/metrics.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { type BusFleet, busFleet } from "../../services/platform/fleet/fleet.ts";
+import { createKube } from "../../services/platform/kube/kube.ts";
+import { ApiReachability } from "../../services/platform/kube/transport/reachability.ts";
+import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import { ApiPath } from "../sim/api-path.ts";
 import { cuttable } from "./cuttable-transport.ts";
 import { recordingLog } from "./recording-log.ts";

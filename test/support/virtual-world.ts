@@ -11,10 +11,10 @@ import type {
 } from "../../protocols/ports.ts";
 import { Urgency } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
-import { ApiServer } from "../../services/apiserver/apiserver.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
-import { createKube, type KubeIo } from "../../services/runtime/kube.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
+import { createKube, type KubeIo } from "../../services/platform/kube/kube.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "./clock.virtual.ts";
 import { seededRandom } from "./random.seeded.ts";
 import { recordingLog } from "./recording-log.ts";

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
-import { apiTime } from "../../services/runtime/api-time.ts";
+import { apiTime } from "../../services/domain/api-time.ts";
 import { type KnownTaint, knownTaints, startsToWrite } from "../../services/taint-manager/taint-manager.policy.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode } from "../support/observed-objects.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../protocols/objects.ts";
-import { evictionOf, noExecuteTaints, tolerates } from "../../services/runtime/toleration.ts";
+import { evictionOf, noExecuteTaints, tolerates } from "../../services/domain/toleration.ts";
 import { noExecute } from "../support/observed-objects.ts";
 
 const PLAIN = { comparisonOperators: false };

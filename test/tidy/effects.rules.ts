@@ -1,10 +1,10 @@
 /** Tidy rules about hidden inputs and waiting: which globals a folder may touch, and that actors never wait. */
-import { isActor, layerOf } from "./imports.rules.ts";
+import { isActor, kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
 /** Globals through which time, chance and the machine get in, and what to use instead. */
 const HIDDEN_INPUTS = new Map([
-  ["Date", "take instants from the Clock, read and write stamps with services/runtime"],
+  ["Date", "take instants from the Clock, read and write stamps with services/domain/api-time.ts"],
   ["performance", "take the Clock"],
   ["setTimeout", "take the Clock"],
   ["setInterval", "take the Clock"],
@@ -17,10 +17,17 @@ const HIDDEN_INPUTS = new Map([
   ["globalThis", "take it as an argument"],
 ]);
 
+/** Rooms of the platform that compute with what they are given, as actors do. */
+const PURE_PLATFORM = /^services\/platform\/(structures|shard-view|requests|fleet)\//;
+/** The one file that reads and writes the API's stamps, for which it needs the calendar. */
+const CALENDAR = "services/domain/api-time.ts";
+
 /** What only the outermost folders may touch. */
 const hiddenInputs: Rule = {
   name: "time, chance and the machine come in as arguments",
-  applies: (path) => layerOf(path) === "protocols" || layerOf(path) === "service",
+  applies: (path) =>
+    path !== CALENDAR &&
+    (kindOf(path) === "protocols" || kindOf(path) === "service" || isActor(path) || PURE_PLATFORM.test(path)),
   check: (source) => {
     const breaches: Breach[] = [];
     walk(source.program, (node, ancestors) => {
@@ -31,10 +38,10 @@ const hiddenInputs: Rule = {
   },
 };
 
-/** What printing goes through: the cli has its own terminal, the runtime its log. */
+/** What printing goes through: the command line has its own terminal, the platform its log. */
 const printing: Rule = {
   name: "nothing prints through console",
-  applies: (path) => layerOf(path) === "top" || layerOf(path) === "runtime",
+  applies: (path) => kindOf(path) === "top" || kindOf(path) === "platform",
   check: (source) => {
     const breaches: Breach[] = [];
     walk(source.program, (node, ancestors) => {
@@ -48,7 +55,7 @@ const printing: Rule = {
 
 const waiting: Rule = {
   name: "an actor never waits",
-  applies: (path) => isActor(path) || layerOf(path) === "protocols",
+  applies: (path) => isActor(path) || kindOf(path) === "protocols",
   check: (source) => {
     const breaches: Breach[] = [];
     walk(source.program, (node, ancestors) => {

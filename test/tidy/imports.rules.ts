@@ -1,59 +1,83 @@
-/** Tidy rules about who may import whom and which package. */
+/** Architecture rules: which room of the house may import which, and which package belongs to which files. */
 import { posix } from "node:path";
 import { type Breach, lineAt, type Rule, type Source } from "./source.ts";
 
-/** From the bottom up: each layer may import itself and the layers below it. */
-const LAYERS = ["protocols", "runtime", "service", "top", "test"] as const;
-type Layer = (typeof LAYERS)[number];
+/** What the rooms are for: `edge` rooms touch the machine, `actor` rooms only what they are given. */
+type Kind = "protocols" | "domain" | "platform" | "service" | "sandbox" | "top" | "test";
+
+/** What the rooms of a platform folder may import, besides themselves and protocols/. */
+const PLATFORM: Readonly<Record<string, readonly string[]>> = {
+  structures: [],
+  process: [],
+  bus: ["platform/structures", "platform/process"],
+  kube: ["domain", "platform/structures", "platform/process"],
+  config: ["platform/bus", "platform/process"],
+  fleet: ["platform/structures", "platform/process", "platform/bus", "platform/kube"],
+  "shard-view": ["domain", "platform/structures", "platform/process"],
+  requests: ["domain", "platform/structures", "platform/process"],
+};
+/** What a demonstration may import: its nodes are real agents. */
+const SANDBOX: Readonly<Record<string, readonly string[]>> = {
+  apiserver: ["domain", "platform"],
+  hollow: ["agent", "domain", "platform"],
+  playground: ["sandbox/hollow", "domain", "platform"],
+};
 
 /** Packages that belong to few files, so that everything else can be read, tested and replaced without them. */
 const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; readonly where: string }[] = [
-  { name: /^zod$/, owner: /^(protocols|services\/runtime)\//, where: "protocols/ and services/runtime/" },
+  { name: /^zod$/, owner: /^(protocols|services\/platform)\//, where: "protocols/ and services/platform/" },
   { name: /^xstate$/, owner: /\.(machine|service)\.ts$/, where: "*.machine.ts and *.service.ts" },
   {
     name: /^@nats-io\//,
-    owner: /^services\/(runtime\/bus\.nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
-    where: "services/runtime/bus.nats*.ts and the ledger's store",
+    owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
+    where: "services/platform/bus/nats*.ts and the ledger's store",
   },
-  { name: /^@kubernetes\//, owner: /^services\/runtime\/kube[a-z.-]*\.ts$/, where: "services/runtime/kube*.ts" },
-  { name: /^pino$/, owner: /^services\/runtime\/log\.ts$/, where: "services/runtime/log.ts" },
-  { name: /^prom-client$/, owner: /^services\/runtime\/metrics\.ts$/, where: "services/runtime/metrics.ts" },
-  { name: /^yaml$/, owner: /^services\/(runtime|cli)\//, where: "services/runtime/ and services/cli/" },
+  { name: /^@kubernetes\//, owner: /^services\/platform\/kube\//, where: "services/platform/kube/" },
+  { name: /^pino$/, owner: /^services\/platform\/process\/log\.ts$/, where: "services/platform/process/log.ts" },
+  {
+    name: /^prom-client$/,
+    owner: /^services\/platform\/process\/metrics\.ts$/,
+    where: "services/platform/process/metrics.ts",
+  },
+  { name: /^yaml$/, owner: /^services\/(platform|cli)\//, where: "services/platform/ and services/cli/" },
 ];
 
 /** Files of a service that touch the machine: sockets, files, /proc. Everything else in a service is an actor. */
-const EDGES =
-  /^services\/(console\/|apiserver\/http-[a-z-]+\.ts|agent\/host[a-z.-]*\.ts|ledger\/[a-z.-]*store[a-z.-]*\.ts)/;
+const EDGES = [
+  /^services\/console\//,
+  /^services\/sandbox\/apiserver\/http\/http-[a-z-]+\.ts$/,
+  /^services\/agent\/host[a-z.-]*\.ts$/,
+  /^services\/ledger\/[a-z.-]*store[a-z.-]*\.ts$/,
+];
 
-/** The layer of a path; null for what is none of ours, such as a tool's configuration. */
-export function layerOf(path: string): Layer | null {
-  if (path.startsWith("protocols/")) return "protocols";
-  if (path.startsWith("services/runtime/")) return "runtime";
-  if (path === "services/main.ts" || path.startsWith("services/cli/")) return "top";
-  if (path.startsWith("services/")) return "service";
-  return path.startsWith("test/") ? "test" : null;
+/** What kind of room a path lies in; null for what is none of ours, such as a tool's configuration. */
+export function kindOf(path: string): Kind | null {
+  const [top, folder] = path.split("/");
+  if (top === "protocols" || top === "test") return top;
+  if (top !== "services") return null;
+  if (folder === "main.ts" || folder === "cli") return "top";
+  if (folder === "domain" || folder === "platform" || folder === "sandbox") return folder;
+  return "service";
 }
 
-/** Whether a file is an actor's: it may not wait, and may touch nothing but what it is given. */
+/** Whether a file may not wait, and may touch nothing but what it is given. */
 export function isActor(path: string): boolean {
-  return layerOf(path) === "service" && !EDGES.test(path);
+  const kind = kindOf(path);
+  return (kind === "service" || kind === "sandbox" || kind === "domain") && !EDGES.some((edge) => edge.test(path));
 }
 
 const direction: Rule = {
-  name: "imports go from test to services to runtime to protocols, and never from service to service",
-  applies: (path) => layerOf(path) !== null,
+  name: "a room imports only the rooms below it, and a service never a service",
+  applies: (path) => kindOf(path) !== null,
   check: (source) =>
-    relativeImports(source).flatMap(({ target, line }) => {
-      const from = layerOf(source.path);
-      const to = layerOf(target);
-      if (from === null || to === null || !forbidden(source.path, from, target, to)) return [];
-      return [{ path: source.path, line, problem: `may not import ${target}` }];
-    }),
+    relativeImports(source)
+      .filter(({ target }) => !mayImport(source.path, target))
+      .map(({ target, line }) => ({ path: source.path, line, problem: `may not import ${target}` })),
 };
 
 const packages: Rule = {
   name: "a package is imported only by the files that own it",
-  applies: (path) => layerOf(path) !== null && layerOf(path) !== "test",
+  applies: (path) => kindOf(path) !== null && kindOf(path) !== "test",
   check: (source) =>
     source.imports.flatMap(({ specifier, at }) => {
       const owned = OWNED_PACKAGES.find(({ name }) => name.test(specifier));
@@ -65,20 +89,20 @@ const packages: Rule = {
 };
 
 const builtins: Rule = {
-  name: "protocols and actors import nothing of Node's but its pure functions",
-  applies: (path) => layerOf(path) === "protocols" || isActor(path),
+  name: "protocols, domain rules and actors import nothing of Node's but its pure functions",
+  applies: (path) => kindOf(path) === "protocols" || isActor(path),
   check: (source) =>
     source.imports
       .filter(({ specifier }) => specifier.startsWith("node:") && specifier !== "node:util")
       .map(({ specifier, at }) => ({
         path: source.path,
         line: lineAt(source, at),
-        problem: `${specifier}: take it as a port from services/runtime instead`,
+        problem: `${specifier}: take it as a port from services/platform instead`,
       })),
 };
 
 const pure: Rule = {
-  name: "a policy or a machine imports no service and no shell of the runtime",
+  name: "a policy or a machine imports no service",
   applies: (path) => /\.(policy|machine)\.ts$/.test(path),
   check: (source) =>
     relativeImports(source)
@@ -98,18 +122,33 @@ function relativeImports(source: Source): { target: string; line: number }[] {
     }));
 }
 
-function forbidden(path: string, from: Layer, target: string, to: Layer): boolean {
-  if (LAYERS.indexOf(to) > LAYERS.indexOf(from)) return true;
-  return from === "service" && to === "service" && folderOf(path) !== folderOf(target);
+function mayImport(path: string, target: string): boolean {
+  const [from, to] = [kindOf(path), kindOf(target)];
+  if (from === null || to === null || from === "test" || roomOf(path) === roomOf(target)) return true;
+  if (from === "top") return to !== "test";
+  if (to === "protocols") return true;
+  return allowedFor(from, roomOf(path)).some((room) => `${roomOf(target)}/`.startsWith(`${room}/`));
 }
 
-function folderOf(path: string): string {
-  return path.split("/").slice(0, 2).join("/");
+/** The rooms, by their beginnings, that a room may import besides itself and protocols/. */
+function allowedFor(kind: Kind, room: string): readonly string[] {
+  const folder = room.split("/")[1] ?? "";
+  if (kind === "service") return ["domain", "platform"];
+  if (kind === "platform") return PLATFORM[folder] ?? [];
+  if (kind === "sandbox") return SANDBOX[folder] ?? [];
+  return kind === "domain" ? ["platform/structures"] : [];
+}
+
+/** The room of a path: `node`, `domain`, `platform/kube`. */
+function roomOf(path: string): string {
+  const [top = "", folder = "", inner = ""] = path.split("/");
+  if (top !== "services") return top;
+  return folder === "platform" || folder === "sandbox" ? `${folder}/${inner}` : folder;
 }
 
 /** Breaches of runtime dependencies that no shipped file imports; `dependencies` are the names in package.json. */
 export function unusedDependencies(sources: readonly Source[], dependencies: readonly string[]): Breach[] {
-  const shipped = sources.filter(({ path }) => layerOf(path) !== "test" && layerOf(path) !== null);
+  const shipped = sources.filter(({ path }) => kindOf(path) !== "test" && kindOf(path) !== null);
   const used = new Set(shipped.flatMap(({ imports }) => imports.map(({ specifier }) => packageOf(specifier))));
   return dependencies
     .filter((name) => !used.has(name))

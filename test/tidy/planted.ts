@@ -24,12 +24,31 @@ const nested = (depth: number): string => (depth === 0 ? "run();" : `if (ready) 
 /** The planted breaches; each must be caught once and by no second rule. */
 export const PLANTED: readonly Planted[] = [
   inNode("a service imports another service", 'import "../zone/zone.policy.ts";', "may not import services/zone"),
+  inNode("a service imports the sandbox", 'import "../sandbox/hollow/node.ts";', "may not import services/sandbox"),
+  {
+    what: "a domain rule imports the bus",
+    path: "services/domain/planted.ts",
+    text: `${HEAD}import "../platform/bus/bus.ts";`,
+    caught: "may not import services/platform/bus",
+  },
+  {
+    what: "a structure imports the Kubernetes client's room",
+    path: "services/platform/structures/planted.ts",
+    text: `${HEAD}import "../kube/kube.ts";`,
+    caught: "may not import services/platform/kube",
+  },
+  {
+    what: "a domain rule reads the clock",
+    path: "services/domain/planted.ts",
+    text: `${HEAD}start(Date);`,
+    caught: "Date: take instants",
+  },
   inNode("a service imports the command line", 'export * from "../cli/verb.ts";', "may not import services/cli"),
   inNode("a late import crosses services", 'void import("../zone/zone.policy.ts");', "may not import services/zone"),
   inProtocol(
-    "a protocol imports the runtime",
-    'import "../services/runtime/bus.ts";',
-    "may not import services/runtime",
+    "a protocol imports the platform",
+    'import "../services/platform/bus/bus.ts";',
+    "may not import services/platform",
   ),
   inProtocol("a protocol opens a file", 'import "node:fs";', "take it as a port"),
   inProtocol("a protocol reads the clock", "start(Date);", "Date: take instants"),

@@ -1,9 +1,9 @@
 /** Tidy rules about how a file reads: its docstrings, its sizes and its words. */
-import { layerOf } from "./imports.rules.ts";
+import { kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
 /** Lines of a function; in a test file, of what is its own and not an inner function's. */
-const FUNCTION_LINES_MAX = 60;
+const FUNCTION_LINES_MAX = { shipped: 50, test: 60 };
 /** Characters of a line, quoted text not counted. */
 export const LINE_CHARACTERS_MAX = 120;
 /** Branches and loops inside each other. */
@@ -34,7 +34,7 @@ const FORBIDDEN_WORDS: readonly [RegExp, string][] = [
   [/^\s*(\/\/|\*)\s*[-=#*]{4,}/, "banner: split the file or drop the line"],
 ];
 
-const everyFile = (path: string) => layerOf(path) !== null;
+const everyFile = (path: string) => kindOf(path) !== null;
 const isTest = (path: string) => path.endsWith(".test.ts");
 
 const opening: Rule = {
@@ -131,12 +131,14 @@ function lineSizes(source: Source): Breach[] {
 }
 
 function functionSizes(source: Source): Breach[] {
+  const isOfTests = kindOf(source.path) === "test";
+  const linesMax = isOfTests ? FUNCTION_LINES_MAX.test : FUNCTION_LINES_MAX.shipped;
   const breaches: Breach[] = [];
   walk(source.program, (node) => {
     if (!FUNCTIONS.has(node.type)) return;
-    const lines = layerOf(source.path) === "test" ? ownLines(source, node) : linesOf(source, node);
-    if (lines <= FUNCTION_LINES_MAX) return;
-    const problem = `function of ${lines} lines, at most ${FUNCTION_LINES_MAX}`;
+    const lines = isOfTests ? ownLines(source, node) : linesOf(source, node);
+    if (lines <= linesMax) return;
+    const problem = `function of ${lines} lines, at most ${linesMax}`;
     breaches.push({ path: source.path, line: lineAt(source, node.start), problem });
   });
   return breaches;

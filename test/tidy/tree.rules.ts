@@ -27,19 +27,23 @@ const TOP_LEVEL = new Set([
   "vitest.config.ts",
 ]);
 
-/** The folders under services/, one for each service and edge of the product. */
+/** The most files a folder holds flat: more have a subject that wants a folder of its own. */
+const FILES_MAX = 25;
+
+/** The folders under services/: one for each service, and the rooms that they share. */
 const SERVICE_FOLDERS = new Set([
   "agent",
-  "apiserver",
   "cli",
   "console",
+  "domain",
   "ledger",
   "main.ts",
   "node",
   "node-writer",
   "observer",
+  "platform",
   "pod-writer",
-  "runtime",
+  "sandbox",
   "taint-manager",
   "zone",
 ]);
@@ -48,7 +52,20 @@ const FILE_NAME = /^[a-z0-9]+(?:[.-][a-z0-9]+)*\.ts$/;
 
 /** Breaches of layout and naming among the repository's paths. */
 export function layoutBreaches(paths: readonly string[]): Breach[] {
-  return paths.flatMap((path) => problemsOf(path).map((problem) => ({ path, line: 1, problem })));
+  const ofPaths = paths.flatMap((path) => problemsOf(path).map((problem) => ({ path, line: 1, problem })));
+  return [...ofPaths, ...fullFolders(paths)];
+}
+
+function fullFolders(paths: readonly string[]): Breach[] {
+  const shipped = paths.filter((path) => path.startsWith("services/") || path.startsWith("protocols/"));
+  const folders = Map.groupBy(shipped, (path) => path.slice(0, path.lastIndexOf("/")));
+  return Array.from(folders)
+    .filter(([, files]) => files.length > FILES_MAX)
+    .map(([path, { length }]) => ({
+      path,
+      line: 1,
+      problem: `${length} files, at most ${FILES_MAX}: give them rooms`,
+    }));
 }
 
 function problemsOf(path: string): string[] {

@@ -1,7 +1,7 @@
 /** Which zones are seen well enough to decide about, shard by shard. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
-import { createMetrics } from "../../services/runtime/metrics.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { ZoneRoster } from "../../services/zone/zone.roster.ts";
 import { ZoneSight } from "../../services/zone/zone.sight.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";

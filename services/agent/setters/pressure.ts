@@ -1,6 +1,6 @@
 /** Setters 8 to 10: the three pressure conditions. Whether there is pressure is decided in ../pressure.policy.ts. */
 import { ConditionType } from "../../../protocols/names.ts";
-import { apiTime } from "../../runtime/api-time.ts";
+import { apiTime } from "../../domain/api-time.ts";
 import { conditionOf, type NodeCondition, withCondition } from "../node-object.ts";
 import { type Pressures, type Setter, statusEvent } from "./setter.ts";
 

@@ -1,6 +1,6 @@
 /** Setter 11: the Ready condition, the last of the conditions because it looks at the capacity set before it. */
 import { ConditionType } from "../../../protocols/names.ts";
-import { apiTime } from "../../runtime/api-time.ts";
+import { apiTime } from "../../domain/api-time.ts";
 import type { AgentSettings } from "../agent.settings.ts";
 import { conditionOf, type NodeObject, withCondition } from "../node-object.ts";
 import { type Health, type Setter, statusEvent } from "./setter.ts";

@@ -5,8 +5,12 @@ import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.t
 import type { ResourceList } from "../../agent/node-object.ts";
 import { parseThresholds } from "../../agent/pressure.policy.ts";
 import { amountOf } from "../../agent/quantity.ts";
-import { dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "../../apiserver/names.ts";
-import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
+import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
+import {
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "../../sandbox/apiserver/validation/names.ts";
 
 const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
   unit: "text",

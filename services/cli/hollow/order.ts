@@ -1,10 +1,10 @@
 /** The words and flags of `vigil hollow` as an order to the nodes that run elsewhere. Pure. */
 import { conditionStatus } from "../../../protocols/objects.ts";
-import { HOLLOW_ORDERS, type HollowOrder } from "../../agent/hollow.control.ts";
-import type { HollowSelector } from "../../agent/hollow.selection.ts";
-import { parseDuration } from "../../runtime/config.duration.ts";
-import { nearest } from "../../runtime/config.suggest.ts";
-import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
+import { parseDuration } from "../../platform/config/duration.ts";
+import { nearest } from "../../platform/config/suggest.ts";
+import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
+import { HOLLOW_ORDERS, type HollowOrder } from "../../sandbox/hollow/control.ts";
+import type { HollowSelector } from "../../sandbox/hollow/selection.ts";
 
 /** Which nodes an order is for, and with what. */
 export const ORDER_SETTINGS = {

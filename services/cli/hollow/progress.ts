@@ -1,5 +1,5 @@
 /** How far hollow nodes have come, as a line that can be drawn over itself. Pure. */
-import type { HollowSummary } from "../../agent/hollow.service.ts";
+import type { HollowSummary } from "../../sandbox/hollow/hollow.service.ts";
 
 const BAR_WIDTH = 30;
 

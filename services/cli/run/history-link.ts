@@ -3,9 +3,9 @@
  * one, made when it is first asked for. An edge: it may wait; the services never wait for it.
  */
 import type { Log } from "../../../protocols/ports.ts";
-import { connectNats, type NatsTransport } from "../../runtime/bus.nats.ts";
-import type { ProcessSettings } from "../../runtime/config.settings.ts";
-import { createMetrics } from "../../runtime/metrics.ts";
+import { connectNats, type NatsTransport } from "../../platform/bus/nats.ts";
+import type { ProcessSettings } from "../../platform/config/settings.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
 import { historyOptionsOf } from "../nats-options.ts";
 import type { BusIo } from "./open-bus.ts";
 

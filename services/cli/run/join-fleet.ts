@@ -1,5 +1,5 @@
 /** Joins the fleet before anything is started that could speak, so that who is refused has said nothing. */
-import { type BusFleet, busFleet } from "../../runtime/fleet.ts";
+import { type BusFleet, busFleet } from "../../platform/fleet/fleet.ts";
 import { busOf, type ControllerParts } from "../controller.ts";
 import { Failure } from "../verb.ts";
 

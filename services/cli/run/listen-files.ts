@@ -1,7 +1,7 @@
 /** The files that guard a console: its certificate and its token. They are read again, because both are renewed. */
 import type { Clock } from "../../../protocols/ports.ts";
 import type { ListenTls } from "../../console/console.http.ts";
-import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkPair, tokenIn, warnIfExposed } from "../credential-files.ts";
 import type { Host } from "../verb.ts";
 

@@ -1,10 +1,10 @@
 /** Chooses the bus of a process: memory when it is alone, NATS when servers are named. */
 import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
-import { memoryTransport } from "../../runtime/bus.memory.ts";
-import { readNatsAddresses } from "../../runtime/bus.nats.address.ts";
-import { connectNats } from "../../runtime/bus.nats.ts";
-import type { ProcessSettings } from "../../runtime/config.settings.ts";
+import { memoryTransport } from "../../platform/bus/memory.ts";
+import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
+import { connectNats } from "../../platform/bus/nats.ts";
+import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { natsOptionsOf } from "../nats-options.ts";
 import { Failure } from "../verb.ts";
 import { historyLink } from "./history-link.ts";

@@ -3,9 +3,9 @@
  * one that refuses us.
  */
 import type { Clock, Log } from "../../../protocols/ports.ts";
-import type { ProcessSettings } from "../../runtime/config.settings.ts";
-import { checkServer, type FirstLook } from "../../runtime/kube.check.ts";
-import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../runtime/kube.config.ts";
+import type { ProcessSettings } from "../../platform/config/settings.ts";
+import { checkServer, type FirstLook } from "../../platform/kube/auth/access-check.ts";
+import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;

@@ -1,7 +1,8 @@
 /** `vigil apiserver`: the embedded Kubernetes API alone, for trying things and for tests. */
-import { ApiServer } from "../../apiserver/apiserver.ts";
-import { realClock } from "../../runtime/clock.real.ts";
-import { systemRandom } from "../../runtime/random.ts";
+
+import { realClock } from "../../platform/process/clock.real.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, untilStopped, type Verb } from "../verb.ts";
 

@@ -1,5 +1,5 @@
 /** `vigil completion`: a shell's completion script. */
-import { ConfigProblem } from "../../runtime/config.value.ts";
+import { ConfigProblem } from "../../platform/config/value.ts";
 import { completionScript, SHELLS } from "../completion.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

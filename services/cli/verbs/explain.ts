@@ -1,9 +1,9 @@
 /** `vigil explain`: why a node or a pod is as it is, and what led there. */
 import type { Explanation, Subject } from "../../../protocols/status.ts";
-import { apiTime } from "../../runtime/api-time.ts";
-import { ConfigProblem } from "../../runtime/config.value.ts";
-import { printable } from "../../runtime/printable.ts";
-import { zoneTitleOf } from "../../runtime/zone-key.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
+import { ConfigProblem } from "../../platform/config/value.ts";
+import { printable } from "../../platform/process/printable.ts";
 import { askConsole, CONSOLE_SETTINGS } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

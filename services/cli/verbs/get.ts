@@ -1,11 +1,11 @@
 /** `vigil get`: what a running fleet knows of zones, nodes, countdowns and of itself. */
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
-import { shownNatsAddress } from "../../runtime/bus.nats.address.ts";
-import { formatDuration } from "../../runtime/config.duration.ts";
-import { NATS_SETTINGS } from "../../runtime/config.settings.ts";
-import { nearest } from "../../runtime/config.suggest.ts";
-import { ConfigProblem, type Setting, type ValuesOf } from "../../runtime/config.value.ts";
+import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
+import { formatDuration } from "../../platform/config/duration.ts";
+import { NATS_SETTINGS } from "../../platform/config/settings.ts";
+import { nearest } from "../../platform/config/suggest.ts";
+import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
 import { ANY, LIMIT_MAX, TOPICS } from "../get-topics.ts";

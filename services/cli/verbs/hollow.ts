@@ -1,11 +1,11 @@
 /** `vigil hollow`: nodes without machines by the thousand, and orders to those that run already. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../agent/hollow.control.ts";
-import { dnsSubdomainProblems } from "../../apiserver/names.ts";
-import { KUBE_SETTINGS, LOG_SETTINGS } from "../../runtime/config.settings.ts";
-import { ConfigProblem, type Setting } from "../../runtime/config.value.ts";
-import { askLine } from "../../runtime/line-socket.ts";
+import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
+import { ConfigProblem, type Setting } from "../../platform/config/value.ts";
+import { askLine } from "../../platform/process/line-socket.ts";
+import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/names.ts";
+import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
 import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
 import { summaryLine } from "../hollow/progress.ts";

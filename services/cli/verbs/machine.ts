@@ -1,8 +1,8 @@
 /** `vigil machine`: the life of a node or a zone as a Mermaid diagram, drawn from the machine that runs. */
 
 import { nodeMachine } from "../../node/node.machine.ts";
-import { ConfigProblem } from "../../runtime/config.value.ts";
-import { type DrawnState, machineMermaid } from "../../runtime/machine-mermaid.ts";
+import { ConfigProblem } from "../../platform/config/value.ts";
+import { type DrawnState, machineMermaid } from "../../platform/structures/machine-mermaid.ts";
 import { zoneMachine } from "../../zone/zone.machine.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 

@@ -1,14 +1,14 @@
 /** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a story told as it happens. */
 import type { Clock } from "../../../protocols/ports.ts";
-import { realClock } from "../../runtime/clock.real.ts";
-import { parseAddress } from "../../runtime/config.address.ts";
-import type { Setting, ValuesOf } from "../../runtime/config.value.ts";
-import { createLog } from "../../runtime/log.ts";
-import { systemRandom } from "../../runtime/random.ts";
-import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground/playground.ts";
-import { play } from "../playground/stage.ts";
-import { storyOf } from "../playground/story.ts";
-import { closingTable, LiveView, picture, storyLine } from "../playground/view.ts";
+import { parseAddress } from "../../platform/config/address.ts";
+import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { play } from "../../sandbox/playground/stage.ts";
+import { storyOf } from "../../sandbox/playground/story.ts";
+import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
+import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";

@@ -1,5 +1,5 @@
 /** `vigil run`: the controller against a real cluster, every service in this process or a part of them. */
-import { parseRun, printConfig, RUN_ALIASES, RUN_SECTIONS } from "../../runtime/config.ts";
+import { parseRun, printConfig, RUN_ALIASES, RUN_SECTIONS } from "../../platform/config/config.ts";
 import { runProcess } from "../run/run-process.ts";
 import { readNamedFile, type Verb } from "../verb.ts";
 

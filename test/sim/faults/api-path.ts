@@ -1,5 +1,5 @@
 /** Faults of the network between one process and the API server, and of a server that is slow for long. */
-import { isCall, readCall, type Verb } from "../../../services/apiserver/routes.ts";
+import { isCall, readCall, type Verb } from "../../../services/sandbox/apiserver/routes.ts";
 import { API_CUTS, LATENCY_MAX_MS, type Latencies, type StaleReplica } from "../api-path.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, later, type Meddler, type Reach } from "../meddler.ts";

@@ -4,9 +4,9 @@
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { Random } from "../../../protocols/ports.ts";
-import { childObject, type JsonObject } from "../../../services/apiserver/objects.ts";
-import { storedAs } from "../../../services/apiserver/resources.ts";
-import { apiMicroTime } from "../../../services/runtime/api-time.ts";
+import { apiMicroTime } from "../../../services/domain/api-time.ts";
+import { childObject, type JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { between, oneOf } from "../chance.ts";
 import type { SimulatedKubelet } from "../kubelet.ts";
 import type { Meddler, Reach } from "../meddler.ts";

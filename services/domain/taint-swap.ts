@@ -1,0 +1,98 @@
+/**
+ * From when a node's NoExecute taints count, as the API server shows it, and what a node's annotation records when one
+ * of our two takes the other's place. It decides on no eviction.
+ */
+import { TaintEffect, TaintKey } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
+import { parsed, recordOf } from "../platform/structures/json.ts";
+import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
+import { type TaintLine, taintName } from "./toleration.ts";
+
+/** What a node's annotations record about when its taints began to count. */
+type RecordedStarts = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
+
+/** The two taints that take each other's place as the node's Ready status changes between False and Unknown (4.7). */
+const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].map((key) => ({
+  key,
+  effect: TaintEffect.noExecute,
+}));
+
+/** Whether a taint is one of the two. */
+export function isSwappable({ key, effect }: TaintId): boolean {
+  return OPPOSITES.some((opposite) => opposite.key === key && opposite.effect === effect);
+}
+
+/** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */
+export function evictingTaintOf(ready: ConditionStatus | null): TaintId | null {
+  if (ready === "False") return { key: TaintKey.notReady, effect: TaintEffect.noExecute };
+  if (ready === "Unknown") return { key: TaintKey.unreachable, effect: TaintEffect.noExecute };
+  return null;
+}
+
+/** What an ask about a node's taints says of those it has. */
+export function taintsSeenOn(
+  node: ObservedNode,
+): Pick<ObservedNode, "taints" | "taintsOmitted" | "taintSwap" | "taintsSeenAt"> {
+  const { taints, taintsOmitted, taintSwap } = node;
+  const ours = new Set(OPPOSITES.map(taintName));
+  const seen = Object.entries(node.taintsSeenAt ?? {}).filter(([name]) => ours.has(name));
+  return {
+    taints,
+    ...(taintsOmitted === undefined ? {} : { taintsOmitted }),
+    ...(taintSwap === undefined ? {} : { taintSwap }),
+    ...(seen.length === 0 ? {} : { taintsSeenAt: Object.fromEntries(seen) }),
+  };
+}
+
+/**
+ * The instant a taint on a node counts from, as the API server has it, in epoch milliseconds: what
+ * Annotation.taintsSeen records of it, else its `timeAdded`; null when there is neither.
+ */
+export function taintStartAt(taint: Taint, { taintsSeenAt }: Pick<ObservedNode, "taintsSeenAt">): number | null {
+  return taintsSeenAt?.[taintName(taint)] ?? epochMsOf(taint.timeAdded);
+}
+
+/**
+ * What to record when a taint takes the place of `replaced` at `at`, in epoch milliseconds; null when it is not known
+ * since when that one counted.
+ */
+export function swapOf(replaced: Taint, node: RecordedStarts, at: number): TaintSwap | null {
+  const startAt = taintStartAt(replaced, node);
+  const line = lineOf(replaced, startAt, node);
+  const firstAt = line?.since ?? startAt;
+  if (firstAt === null) return null;
+  const stampAt = epochMsOf(apiTime(at)) ?? at;
+  return { at: stampAt, firstKey: line?.first.key ?? replaced.key, firstAt, secondAt: line?.secondSince ?? stampAt };
+}
+
+/** The annotation that tells of a swap (Annotation.taintSwap). */
+export function taintSwapText({ at, firstKey, firstAt, secondAt }: TaintSwap): string {
+  const [first, second] = [firstAt, secondAt].map(apiMicroTime);
+  return JSON.stringify({ timeAdded: apiTime(at), first: { key: firstKey, since: first }, second: { since: second } });
+}
+
+/** Reads that annotation; null when it makes no sense. */
+export function readTaintSwap(text: string): TaintSwap | null {
+  const { timeAdded, first, second } = recordOf(parsed(text));
+  const { key } = recordOf(first);
+  const [at, firstAt, secondAt] = [timeAdded, recordOf(first).since, recordOf(second).since].map((time) =>
+    typeof time === "string" ? epochMsOf(time) : null,
+  );
+  if (at == null || firstAt == null || secondAt == null) return null;
+  return OPPOSITES.some((taint) => taint.key === key) ? { at, firstKey: String(key), firstAt, secondAt } : null;
+}
+
+/**
+ * The line that a taint on a node continues, which counts from `startAt`; null when it took no other's place. The
+ * record counts only for the taint with the stamp it names, also after somebody has changed that stamp: one that was
+ * added later starts a countdown of its own.
+ */
+export function lineOf(taint: Taint, startAt: number | null, { taintSwap }: RecordedStarts): TaintLine | null {
+  if (taintSwap === undefined || startAt === null || !isSwappable(taint)) return null;
+  const { at, firstKey, firstAt, secondAt } = taintSwap;
+  if (epochMsOf(taint.timeAdded) !== at && startAt !== at) return null;
+  const [first, second] = firstKey === TaintKey.notReady ? OPPOSITES : OPPOSITES.toReversed();
+  if (first === undefined || second === undefined) return null;
+  // After one swap the second taint is this one. The writer's stamp of it may be wrong: it counts from its start.
+  return { first, second, since: firstAt, secondSince: secondAt === at ? startAt : secondAt };
+}

@@ -1,0 +1,163 @@
+/** When a pod with these tolerations has to leave a node with these NoExecute taints. It reads no clock. */
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ObservedPod, Taint, TaintId, Toleration } from "../../protocols/objects.ts";
+
+/** A NoExecute taint and the instant from which it counts, in milliseconds on whatever clock the caller keeps. */
+export interface StandingTaint {
+  readonly taint: Taint;
+  readonly since: number;
+  /** The line of taints that this one continues; absent when it took no other's place. */
+  readonly line?: TaintLine;
+}
+
+/** Two taints that took each other's place, once or more often, and when each of them first stood there. */
+export interface TaintLine {
+  readonly first: TaintId;
+  readonly second: TaintId;
+  readonly since: number;
+  readonly secondSince: number;
+}
+
+/** What tolerations are read with. */
+export interface TolerationRules {
+  /** Whether the operators Lt and Gt are understood (profile.tolerationComparisonOperators). */
+  readonly comparisonOperators: boolean;
+}
+
+/** When a pod has to leave because of a taint. */
+export interface Eviction {
+  /** On the clock of the taints' `since`; negative infinity when it has to leave at once. */
+  readonly at: number;
+  /** The taint that decides. */
+  readonly taint: Taint;
+  /** Seconds of the toleration that decides; null when none matches. */
+  readonly tolerationSeconds: number | null;
+}
+
+/** A taint's identity in one word, as kubectl and Annotation.taintsSeen write it: `key:effect`. */
+export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
+  return `${key}:${effect}`;
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * Instants beyond this are never reached: the year 9000, which on any clock lies before the last instant that a message
+ * may carry. tolerationSeconds is an int64, whose product with 1000 leaves the safe integers but not the doubles, so
+ * that no sum here overflows or turns negative.
+ */
+const NEVER_MS = 221_845_392_000_000;
+
+/** A canonical decimal integer, as Lt and Gt demand of both values (R8.33). */
+const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** The taints of a node that evict pods, in order (R8.10). */
+export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
+  return taints.filter(({ effect }) => effect === TaintEffect.noExecute);
+}
+
+/** Phases in which a pod has nothing left to run (upstream issue 96363: evicting it only loses its record). */
+const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
+
+/** Whether a pod has completed: taints do not evict it any more. */
+export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
+  return COMPLETED_PHASES.includes(phase);
+}
+
+/**
+ * When a pod must leave, or null when it may stay for ever. Each taint counts from its own `since`, but not before the
+ * pod was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides.
+ * A taint without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends. A
+ * countdown that was running when a taint took its opposite's place runs on (R8.18).
+ */
+export function evictionOf(
+  taints: readonly StandingTaint[],
+  tolerations: readonly Toleration[],
+  boundAt: number,
+  rules: TolerationRules,
+): Eviction | null {
+  let earliest: Eviction | null = null;
+  for (const standing of taints) {
+    const eviction = evictionBy(standing, tolerations, boundAt, rules);
+    if (eviction !== null && (earliest === null || eviction.at < earliest.at)) earliest = eviction;
+  }
+  return earliest;
+}
+
+function evictionBy(
+  standing: StandingTaint,
+  tolerations: readonly Toleration[],
+  boundAt: number,
+  rules: TolerationRules,
+): Eviction | null {
+  const { taint, since } = standing;
+  const own = secondsFor(taint, tolerations, rules);
+  if (own === Number.POSITIVE_INFINITY) return null;
+  if (own === null) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: null };
+  const running = runningBy(standing, tolerations, boundAt, rules);
+  if (running === null && own <= 0) return { at: Number.NEGATIVE_INFINITY, taint, tolerationSeconds: own };
+  const { at, seconds } = running ?? { at: Math.max(since, boundAt) + own * SECOND_MS, seconds: own };
+  return at < NEVER_MS ? { at, taint, tolerationSeconds: seconds } : null;
+}
+
+/**
+ * The countdown that began with an earlier taint of a line and runs on, whatever the present one is tolerated for; null
+ * when there can be none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
+ */
+function runningBy(
+  { line, since }: StandingTaint,
+  tolerations: readonly Toleration[],
+  boundAt: number,
+  rules: TolerationRules,
+): { readonly at: number; readonly seconds: number } | null {
+  if (line === undefined) return null;
+  const first = secondsFor(line.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
+  // Stamps of a clock that was set back tell of no order: the last of them is the one that can be trusted.
+  const isOrdered = !isBefore(line.secondSince, line.since) && !isBefore(since, line.secondSince);
+  if (isOrdered && isBefore(since, boundAt)) return null;
+  // With which of the two it began, for a pod that came between two swaps or in the second of one, nobody knows any
+  // more: in doubt later.
+  const seconds = isOrdered && isBefore(boundAt, line.secondSince) ? first : Math.max(first, second);
+  return { at: Math.max(isOrdered ? line.since : since, boundAt) + seconds * SECOND_MS, seconds };
+}
+
+/**
+ * Whether one instant lies before another as the API stamps them, in whole seconds. On the caller's clock equal stamps
+ * may lie a little apart, because that clock was slewed, or rounded, between the readings of the one and the other.
+ */
+function isBefore(left: number, right: number): boolean {
+  return left < right - SECOND_MS / 2;
+}
+
+/** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */
+function secondsFor(taint: Taint, tolerations: readonly Toleration[], rules: TolerationRules): number | null {
+  const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
+  return first === undefined ? null : (first.tolerationSeconds ?? Number.POSITIVE_INFINITY);
+}
+
+/** Whether a toleration matches a taint (R8.33). An effect or a key left empty matches every one. */
+export function tolerates(toleration: Toleration, taint: Taint, rules: TolerationRules): boolean {
+  const { key = "", effect = "", operator = "", value = "" } = toleration;
+  if (effect !== "" && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  if (operator === "Exists") return true;
+  const taintValue = taint.value ?? "";
+  if (operator === "" || operator === "Equal") return value === taintValue;
+  if (!rules.comparisonOperators || (operator !== "Lt" && operator !== "Gt")) return false;
+  return isBeyond(operator, integerOf(taintValue), integerOf(value));
+}
+
+function isBeyond(operator: "Lt" | "Gt", taintValue: bigint | null, bound: bigint | null): boolean {
+  if (taintValue === null || bound === null) return false;
+  return operator === "Lt" ? taintValue < bound : taintValue > bound;
+}
+
+function integerOf(text: string): bigint | null {
+  if (!DECIMAL.test(text)) return null;
+  const integer = BigInt(text);
+  return integer >= INT64_MIN && integer <= INT64_MAX ? integer : null;
+}

@@ -1,0 +1,73 @@
+/** What is said of the last request about a node or a pod: by its outcome, as the API server gave the reason. */
+import type { Outcome } from "../../../protocols/done.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { spanText } from "../../domain/format.ts";
+import type { NodeRequest, RequestOutcome } from "../requests.ts";
+import type { Grounds } from "./grounds.ts";
+import { type SentenceName, say } from "./sentences.ts";
+
+/** A request, as far as a sentence needs it. */
+export interface SaidRequest {
+  /** `Ready=Unknown`, `its deletion`. */
+  readonly what: string;
+  readonly askedAt: number;
+  readonly last: RequestOutcome | null;
+  /** Whether only the zone repeats it. */
+  readonly isTurn: boolean;
+}
+
+type OutcomeSentence = Extract<SentenceName, `request${string}`>;
+
+const BY_OUTCOME: Readonly<Record<Outcome, Exclude<OutcomeSentence, "requestOpen">>> = {
+  ok: "requestWritten",
+  conflict: "requestConflict",
+  gone: "requestGone",
+  refused: "requestRefused",
+  throttled: "requestThrottled",
+  denied: "requestDenied",
+  failed: "requestFailed",
+  unknown: "requestUnknown",
+  shadowed: "requestShadowed",
+};
+
+/** Outcomes after which nothing is left to try, or only what changes can make it be tried. */
+const SETTLED: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone", "shadowed"]);
+
+/** Whether the last try of a request came to nothing. */
+export function hasFailed({ last }: Pick<SaidRequest, "last">): boolean {
+  return last !== null && !SETTLED.has(last.outcome);
+}
+
+/**
+ * The sentences about the requests of a node that stand. One that neither its writer nor its asker has spoken of for
+ * two of the longest pauses is not wanted any more.
+ */
+export function nodeRequestSentences(requests: readonly NodeRequest[], grounds: Grounds): string[] {
+  const { profile, now } = grounds;
+  return requests
+    .filter(({ askedAt, last }) => now - Math.max(askedAt, last?.at ?? askedAt) < 2 * profile.askRetryMaxMs)
+    .flatMap(({ what, ask, askedAt, last }) =>
+      requestSentences({ what, askedAt, last, isTurn: ask?.why === "turn" }, grounds),
+    );
+}
+
+/** The sentences about a request: its last outcome and its next try. */
+export function requestSentences(request: SaidRequest, grounds: Grounds): string[] {
+  const { what, askedAt, last } = request;
+  if (last === null) return [say("requestOpen", { what, at: apiTime(askedAt) })];
+  const detail = sentenceEnd(last.detail);
+  const said = say(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
+  return SETTLED.has(last.outcome) ? [said] : [said, nextTry(request, last, grounds)];
+}
+
+function nextTry({ isTurn }: SaidRequest, { retryAt, retrying }: RequestOutcome, { profile, now }: Grounds): string {
+  if (retrying && retryAt !== null)
+    return retryAt > now ? say("retryAt", { at: apiTime(retryAt) }) : say("retrySoon", {});
+  if (retrying) return say("retrySoon", {});
+  return isTurn ? say("retryTurn", {}) : say("retryRequested", { span: spanText(profile.askRetryMaxMs) });
+}
+
+/** A reason without its last full stop; an API server that gives none is quoted so. */
+function sentenceEnd(detail: string): string {
+  return detail === "" ? "no reason was given" : detail.replace(/\.$/, "");
+}

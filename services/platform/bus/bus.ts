@@ -1,0 +1,207 @@
+/**
+ * The typed message bus of one service, over any transport. It keeps order and counts what it drops; what a message
+ * means it never decides.
+ */
+import { frameId } from "../../../protocols/frame.ts";
+import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../../protocols/messages.ts";
+import type { Bus, Clock, Latest, Log, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
+import { patternOf } from "../../../protocols/subjects.ts";
+import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
+import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
+import { admitOnce, awaitHearer } from "./admission.once.ts";
+import { type BusCounters, busCounters } from "./counters.ts";
+import { latestOf } from "./latest.ts";
+import { Mailbox } from "./mailbox.ts";
+import { StreamTracker } from "./stream-tracker.ts";
+
+/** How many messages are handled before sockets and timers get their turn. */
+const MESSAGES_PER_TURN = 128;
+
+/** Shortest pause between two lines about messages that were dropped, in milliseconds. */
+const WARNING_PAUSE_MS = 1000;
+
+/** What a typed bus is made of. Its messages carry `service@member` as their source. */
+export interface TypedBusOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly cluster: string;
+  readonly service: string;
+  readonly member: string;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
+  readonly mailboxMessagesMax: number;
+  /** Whether who sent a message, `service@member`, minds another Kubernetes cluster: only its pulses are heard. */
+  readonly isStranger?: (source: string) => boolean;
+  /** Told what a handler threw; standard is a line in the log. The next message is handled in any case. */
+  readonly failed?: (error: unknown) => void;
+}
+
+/**
+ * A typed bus. Nothing is handled within `publish`: every message waits in the mailbox until its actor is free.
+ */
+export function typedBus(options: TypedBusOptions): Bus {
+  return new ServiceBus(options);
+}
+
+interface Subscription {
+  readonly type: MessageType;
+  /** Opens the bytes and, when they are a message to act on, gives it to the handler. */
+  readonly open: (payload: Uint8Array, subject: string) => void;
+  active: boolean;
+}
+
+interface Letter {
+  readonly subscription: Subscription;
+  readonly payload: Uint8Array;
+  readonly subject: string;
+}
+
+class ServiceBus implements Bus {
+  readonly #options: TypedBusOptions;
+  readonly #source: string;
+  readonly #epoch: number;
+  readonly #counters: BusCounters;
+  readonly #warn: LimitedWarn;
+  /** The last sequence of each stream published, by `type.shard`. */
+  readonly #sequences = new Map<string, number>();
+  readonly #gapListeners = new Set<(type: MessageType, shard: number) => void>();
+  readonly #mailbox: Mailbox<Letter>;
+  #turnAsked = false;
+
+  constructor(options: TypedBusOptions) {
+    this.#options = options;
+    this.#source = `${options.service}@${options.member}`;
+    this.#epoch = Math.floor(options.clock.wallMs());
+    this.#counters = busCounters(options.metrics, options.service);
+    this.#warn = limitedWarn(options.log, options.clock, WARNING_PAUSE_MS);
+    this.#mailbox = new Mailbox(options.mailboxMessagesMax);
+  }
+
+  publish<T extends MessageType>(type: T, body: BodyOf<T>, cause: string | null): string | null {
+    const { transport, clock, cluster } = this.#options;
+    const shard = definitionOf(type).shard(body);
+    const stream = `${type}.${shard}`;
+    const sequence = (this.#sequences.get(stream) ?? 0) + 1;
+    const id = frameId(this.#source, this.#epoch, type, shard, sequence);
+    const payload = this.#encode({ type, id, source: this.#source, at: clock.wallMs(), cause, body });
+    if (payload === null) return null;
+    // A message that cannot leave is counted in its stream all the same, so that readers see the gap once we are back.
+    this.#sequences.set(stream, sequence);
+    if (transport.connected()) {
+      transport.publish(subjectFor(cluster, type, body), payload);
+      this.#counters.sent(type);
+    } else {
+      this.#counters.dropped(type, "unsent");
+    }
+    return id;
+  }
+
+  subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop {
+    const { transport, cluster } = this.#options;
+    // What a member says of itself is put in order by the fleet: anybody's seed may claim a later place in its stream.
+    const tracker = definitionOf(type).speaker === undefined ? new StreamTracker() : null;
+    const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
+    const open = (payload: Uint8Array, subject: string) => this.#open(type, tracker, { payload, subject }, receive);
+    const subscription: Subscription = { type, open, active: true };
+    const stop = transport.subscribe(pattern, (payload, subject) => this.#put({ subscription, payload, subject }));
+    return () => {
+      subscription.active = false;
+      stop();
+    };
+  }
+
+  latest<T extends MessageType>(type: T): Latest<T> {
+    const pattern = patternOf(this.#options.cluster, type, "all", MESSAGES[type].keyNames.length);
+    return latestOf(this.#options, pattern, type);
+  }
+
+  onGap(lost: (type: MessageType, shard: number) => void): Stop {
+    this.#gapListeners.add(lost);
+    return () => this.#gapListeners.delete(lost);
+  }
+
+  connected(): boolean {
+    return this.#options.transport.connected();
+  }
+
+  #encode<T extends MessageType>(message: Message<T>): Uint8Array | null {
+    try {
+      return encode(message);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#counters.dropped(message.type, "oversize");
+      this.#warn(`message not sent: ${error.message}`, { type: message.type, id: message.id });
+      return null;
+    }
+  }
+
+  #put(letter: Letter): void {
+    const { type } = letter.subscription;
+    awaitHearer(letter.payload);
+    if (!this.#mailbox.put(letter, type === "observed.lease")) this.#counters.dropped(type, "mailbox");
+    this.#askTurn();
+  }
+
+  #askTurn(): void {
+    if (this.#turnAsked) return;
+    this.#turnAsked = true;
+    this.#options.clock.soon(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#turnAsked = false;
+    for (let handled = 0; handled < MESSAGES_PER_TURN; handled++) {
+      const letter = this.#mailbox.take();
+      if (letter === null) return;
+      if (letter.subscription.active) letter.subscription.open(letter.payload, letter.subject);
+    }
+    if (this.#mailbox.size > 0) this.#askTurn();
+  }
+
+  #open<T extends MessageType>(
+    type: T,
+    tracker: StreamTracker | null,
+    { payload, subject }: Pick<Letter, "payload" | "subject">,
+    receive: (message: Message<T>) => void,
+  ): void {
+    const { clock, cluster } = this.#options;
+    const admission = admitOnce(payload, type, { subject, cluster, wallMs: clock.wallMs() });
+    if ("reason" in admission) {
+      this.#counters.dropped(type, admission.reason);
+      this.#warn(`message dropped: ${admission.problem}`, { type, reason: admission.reason });
+      return;
+    }
+    const { message, position } = admission;
+    if (type !== "pulse.member" && this.#options.isStranger?.(message.source) === true) {
+      this.#counters.dropped(type, "stranger");
+      return;
+    }
+    const arrival = tracker?.arrive(position, clock.monotonicMs()) ?? "next";
+    if (arrival === "doubled" || arrival === "overtaken") {
+      this.#counters.dropped(type, arrival);
+      return;
+    }
+    this.#guard(() => {
+      if (arrival === "gap") this.#tellGap(type, definitionOf(type).shard(message.body));
+      this.#counters.received(type);
+      receive(message);
+    });
+  }
+
+  #tellGap(type: MessageType, shard: number): void {
+    this.#counters.gap(type);
+    for (const lost of this.#gapListeners) lost(type, shard);
+  }
+
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#counters.failure();
+      const { log, service, failed } = this.#options;
+      if (failed === undefined) log.error(`${service} failed on a message`, { error });
+      else failed(error);
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The transport over NATS: bytes on subjects between processes. It keeps nothing for later: what cannot leave now is
+ * lost.
+ */
+import {
+  type ConnectionOptions,
+  connect,
+  errors,
+  type NatsConnection,
+  type Status,
+  type Subscription,
+} from "@nats-io/transport-node";
+import type { Clock, Log, Metrics, Stop, Transport } from "../../../protocols/ports.ts";
+import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
+import { readNatsAddresses } from "./nats.address.ts";
+import { authenticatorOf, type NatsCredentialFiles, type NatsTlsFiles, tlsOf } from "./nats.credentials.ts";
+
+/** Two pings without an answer, this many milliseconds apart, and a silent server is left for another. */
+const PING_INTERVAL_MS = 5000;
+/** How long a server may take to greet. */
+const GREETING_TIMEOUT_MS = 5000;
+/**
+ * Pause before the same server is dialled again, and how much chance adds so that processes do not come all at once.
+ */
+const REDIAL_MS = 500;
+const REDIAL_JITTER_MS = 500;
+/** Pause between two tries of the first connection. */
+const FIRST_REDIAL_MS = 1000;
+/** A subscription that was forbidden is tried again after this, because permissions can be granted while we run. */
+const FORBIDDEN_RETRY_MS = 30_000;
+/** How long the last messages may take to leave when we close. */
+const DRAIN_TIMEOUT_MS = 2000;
+/** Shortest pause between two lines about errors that the server reports. */
+const WARNING_PAUSE_MS = 1000;
+
+/** How to reach NATS and as whom. */
+export interface NatsOptions extends NatsCredentialFiles {
+  /** `nats://host:4222`, `tls://…`; an address may carry `user:password@` or `token@`. */
+  readonly servers: readonly string[];
+  /** How servers name this connection in what they show. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Whether to wait for a server that cannot be reached yet; wrong credentials never wait. */
+  readonly waitOnFirstConnect?: boolean;
+  readonly user?: string;
+  readonly password?: string;
+  readonly token?: string;
+  readonly tls?: NatsTlsFiles;
+  /** By default 5000; tests shorten it. */
+  readonly pingIntervalMs?: number;
+}
+
+/** A transport over NATS. */
+export interface NatsTransport extends Transport {
+  /** The connection beneath, for JetStream. */
+  readonly connection: NatsConnection;
+  /** Resolves when the connection has ended for good: without a value after `close`, else with why. */
+  readonly closed: Promise<Error | undefined>;
+  /** Resolves when the server has taken everything published so far; rejects when the connection is lost. */
+  flush(): Promise<void>;
+  /** Sends what was published, then ends the connection; takes two seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Connects to NATS. Rejects with an Error of one line that names the address and what to do. */
+export async function connectNats(options: NatsOptions): Promise<NatsTransport> {
+  const settings = settingsOf(options);
+  const { clock, log } = options;
+  for (;;) {
+    try {
+      return new NatsLink(await connect(settings), options);
+    } catch (error) {
+      const problem = connectProblem(error, settings.servers);
+      if (options.waitOnFirstConnect !== true || isFinal(error)) throw new Error(problem, { cause: error });
+      log.warn(`${problem}; trying again`);
+      await new Promise<void>((resolve) => clock.after(FIRST_REDIAL_MS, resolve));
+    }
+  }
+}
+
+function settingsOf(options: NatsOptions): ConnectionOptions {
+  const { servers, tls, ...credentials } = readNatsAddresses(options.servers);
+  const { user = credentials.user, password = credentials.password, token = credentials.token } = options;
+  const wantsTls = tls || options.tls !== undefined;
+  const authenticator = authenticatorOf(options);
+  return {
+    servers: [...servers],
+    name: options.name,
+    pingInterval: options.pingIntervalMs ?? PING_INTERVAL_MS,
+    maxPingOut: 2,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: REDIAL_MS,
+    reconnectJitter: REDIAL_JITTER_MS,
+    reconnectJitterTLS: REDIAL_JITTER_MS,
+    timeout: GREETING_TIMEOUT_MS,
+    ignoreAuthErrorAbort: true,
+    ...(wantsTls ? { tls: tlsOf(options.tls ?? {}) } : {}),
+    ...(authenticator === null ? {} : { authenticator }),
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { pass: password }),
+    ...(token === undefined ? {} : { token }),
+  };
+}
+
+/** Whether trying again cannot help. */
+function isFinal(error: unknown): boolean {
+  return error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
+}
+
+function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): string {
+  const at = `NATS at ${String(servers)}`;
+  if (error instanceof errors.AuthorizationError) return `${at} refuses our credentials: ${error.message}`;
+  return `${at} cannot be reached: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+type Receive = (payload: Uint8Array, subject: string) => void;
+
+/** One subscription at the server for all receivers of this process, which so get the very same bytes. */
+interface Listener {
+  readonly pattern: string;
+  readonly receivers: Set<{ readonly receive: Receive }>;
+  subscription: Subscription | null;
+}
+
+class NatsLink implements NatsTransport {
+  readonly connection: NatsConnection;
+  readonly closed: Promise<Error | undefined>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #warn: LimitedWarn;
+  readonly #figures: ReturnType<typeof figuresOf>;
+  readonly #watchers = new Set<(connected: boolean) => void>();
+  readonly #listeners = new Map<string, Listener>();
+  #connected = true;
+
+  constructor(connection: NatsConnection, { clock, log, metrics }: NatsOptions) {
+    this.connection = connection;
+    this.#clock = clock;
+    this.#log = log;
+    this.#warn = limitedWarn(log, clock, WARNING_PAUSE_MS);
+    this.#figures = figuresOf(metrics);
+    this.#figures.connected.set(1);
+    this.closed = connection.closed().then((error) => error ?? undefined);
+    log.info("connected to NATS", { server: connection.getServer(), version: connection.info?.version });
+    void this.#followStatus();
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    if (!this.connected()) return;
+    try {
+      this.connection.publish(subject, payload);
+    } catch (error) {
+      // Such as a message over what this server allows; the sender must not fail for it.
+      this.#noteError(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  subscribe(pattern: string, receive: Receive): Stop {
+    const listener = this.#listeners.get(pattern) ?? this.#newListener(pattern);
+    const receiver = { receive };
+    listener.receivers.add(receiver);
+    return () => {
+      if (listener.receivers.delete(receiver) && listener.receivers.size === 0) this.#end(listener);
+    };
+  }
+
+  connected(): boolean {
+    return this.#connected && !this.connection.isClosed() && !this.connection.isDraining();
+  }
+
+  onConnection(changed: (connected: boolean) => void): Stop {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  flush(): Promise<void> {
+    return this.connection.flush();
+  }
+
+  async close(): Promise<void> {
+    if (this.connected()) {
+      const late = new Promise<void>((resolve) => this.#clock.after(DRAIN_TIMEOUT_MS, resolve));
+      await Promise.race([this.connection.drain(), late]).catch((error) => this.#warn(String(error), {}));
+    }
+    await this.connection.close();
+    this.#becomes(false);
+  }
+
+  #newListener(pattern: string): Listener {
+    const listener: Listener = { pattern, receivers: new Set(), subscription: null };
+    this.#listeners.set(pattern, listener);
+    this.#listen(listener);
+    return listener;
+  }
+
+  #end(listener: Listener): void {
+    this.#listeners.delete(listener.pattern);
+    if (!this.connection.isClosed()) listener.subscription?.unsubscribe();
+    listener.subscription = null;
+  }
+
+  #listen(listener: Listener): void {
+    if (this.connection.isClosed() || this.connection.isDraining()) return;
+    listener.subscription = this.connection.subscribe(listener.pattern, {
+      callback: (error, message) => {
+        if (error !== null) this.#clock.after(FORBIDDEN_RETRY_MS, () => this.#listenAgain(listener));
+        else for (const { receive } of listener.receivers) this.#deliver(receive, message.data, message.subject);
+      },
+    });
+  }
+
+  #listenAgain(listener: Listener): void {
+    if (listener.receivers.size > 0) this.#listen(listener);
+  }
+
+  /** What a receiver throws must not reach the client: it would stop reading its socket. */
+  #deliver(receive: Receive, payload: Uint8Array, subject: string): void {
+    try {
+      receive(payload, subject);
+    } catch (error) {
+      this.#log.error("a receiver of NATS messages failed", { subject, error });
+    }
+  }
+
+  async #followStatus(): Promise<void> {
+    for await (const status of this.connection.status()) this.#note(status);
+  }
+
+  #note(status: Status): void {
+    const { type } = status;
+    if (type === "disconnect" || type === "close") this.#becomes(false);
+    else if (type === "reconnect") this.#becomes(true);
+    else if (type === "error") this.#noteError(status.error);
+    else if (type === "ldm") this.#log.info("NATS server is about to stop", { server: status.server });
+    else if (type === "staleConnection") this.#warn("NATS server no longer answers pings", {});
+  }
+
+  #becomes(connected: boolean): void {
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    this.#figures.connected.set(connected ? 1 : 0);
+    if (connected) this.#figures.reconnects.add(1);
+    const server = this.connection.isClosed() ? "none" : this.connection.getServer();
+    if (connected) this.#log.info("NATS connection is back", { server });
+    else if (!this.connection.isClosed()) this.#log.warn("NATS connection is lost", { server });
+    for (const changed of this.#watchers) changed(connected);
+  }
+
+  #noteError(error: Error): void {
+    if (error instanceof errors.PermissionViolationError) {
+      const { operation, subject } = error;
+      this.#figures.violations.add(1, operation);
+      this.#warn(`NATS forbids our role the ${operation} on ${subject}`, { operation, subject });
+      return;
+    }
+    this.#figures.errors.add(1, error.name);
+    this.#warn(`NATS reports an error: ${error.message}`, { error: error.name });
+  }
+}
+
+function figuresOf(metrics: Metrics) {
+  const labelled = (name: string, help: string, label: string) => metrics.counter({ name, help, labels: [label] });
+  return {
+    connected: metrics.gauge({ name: "vigil_nats_connected", help: "1 while the connection to NATS stands." }),
+    reconnects: metrics.counter({ name: "vigil_nats_reconnects_total", help: "Times the connection came back." }),
+    violations: labelled("vigil_nats_permission_violations_total", "What NATS forbade us, by operation.", "operation"),
+    errors: labelled("vigil_nats_errors_total", "Other errors that NATS reported.", "error"),
+  };
+}

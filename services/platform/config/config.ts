@@ -1,0 +1,218 @@
+/** The configuration of `vigil run`: flags over file over defaults. Reading files is left to the caller. */
+import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
+import { fieldOf, parseConfigFile } from "./file.ts";
+import { type Alias, parseFlags } from "./flags.ts";
+import { FEATURE_GATES, readFeatureGates } from "./gates.ts";
+import {
+  HISTORY_SETTINGS,
+  KUBE_SETTINGS,
+  LOG_SETTINGS,
+  NATS_SETTINGS,
+  OWN_SETTINGS,
+  PROCESS_SETTINGS,
+  type ProcessSettings,
+} from "./settings.ts";
+import { ConfigProblem, type Setting, type SettingTable, type SettingValue, writeValue } from "./value.ts";
+
+/** Everything a process can be told. */
+export interface Config {
+  readonly process: ProcessSettings;
+  readonly profile: Profile;
+}
+
+/** What `vigil run` was asked for: to run, to print its configuration, or to help. */
+export interface RunRequest {
+  readonly config: Config;
+  readonly printConfig: boolean;
+  readonly help: boolean;
+  /** Lines about what was asked for and has no effect. */
+  readonly remarks: readonly string[];
+}
+
+/** Settings of a file and of the command line alike. */
+const FILE_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...TUNABLES };
+
+/** Settings of the command line alone. */
+const META_SETTINGS = {
+  configFile: {
+    unit: "text",
+    flag: "config",
+    standard: "",
+    meaning: "YAML file with any of these settings, named as in --print-config; flags win over it.",
+    example: "vigil.yaml",
+  } as Setting<string>,
+  printConfig: {
+    unit: "switch",
+    flag: "print-config",
+    standard: false,
+    meaning: "Print the resulting configuration as a file that --config reads, and exit.",
+  } as Setting<boolean>,
+} as const;
+
+/** Flags of kube-controller-manager that are no settings of Vigil's. */
+const FOREIGN_SETTINGS: SettingTable = { featureGates: FEATURE_GATES };
+
+/** Every flag of `vigil run`. */
+export const RUN_SETTINGS: SettingTable = {
+  ...PROCESS_SETTINGS,
+  ...META_SETTINGS,
+  ...FOREIGN_SETTINGS,
+  ...TUNABLES,
+};
+
+/** The same in the groups in which help shows them. */
+export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
+  { title: "Flags of kube-controller-manager", settings: { ...tunablesWhere(true), ...FOREIGN_SETTINGS } },
+  { title: "Which cluster", settings: KUBE_SETTINGS },
+  { title: "NATS, for more than one process", settings: { ...NATS_SETTINGS, ...HISTORY_SETTINGS } },
+  { title: "This process", settings: { ...OWN_SETTINGS, ...LOG_SETTINGS, ...META_SETTINGS } },
+  { title: "Flags of Vigil's own", settings: tunablesWhere(false) },
+];
+
+/** kube-controller-manager's spellings of what is a setting of ours under another name (section 1.1). */
+export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
+  [
+    "enable-taint-manager",
+    {
+      flag: "eviction-mode",
+      meaning: "true is --eviction-mode=taint, false is --eviction-mode=direct.",
+      example: "true or false",
+      bare: "true",
+      rewrite: (value) => ({ true: "taint", false: "direct" })[value] ?? null,
+    },
+  ],
+  [
+    "controllers",
+    {
+      flag: "services",
+      meaning: "Which controllers to run, as --services; others than Vigil's two are passed over.",
+      example: "*,-taint-eviction-controller",
+      rewrite: servicesOfControllers,
+    },
+  ],
+]);
+
+/** Pairs where the second must be longer, or the first never has its effect. */
+const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES])[] = [
+  ["pulsePeriodMs", "pulseTimeoutMs"],
+  ["memberPulseMs", "memberTimeoutMs"],
+];
+
+/** Pairs where the second must not be shorter, or the first is never kept to. */
+const BOUNDED: typeof ORDERED = [["askRetryMs", "askRetryMaxMs"]];
+
+/** Settings that say how to reach NATS, and nothing without it. */
+const NATS_FILES = [
+  "natsCreds",
+  "natsNkey",
+  "natsTlsCa",
+  "natsTlsCert",
+  "natsTlsKey",
+  "natsHistoryCreds",
+  "natsHistoryNkey",
+] as const;
+
+/** Reads a command line; `readFile` gives the text of the --config file. Throws a ConfigProblem. */
+export function parseRun(argv: readonly string[], readFile: (path: string) => string): RunRequest {
+  const { given, words, help } = parseFlags(argv, RUN_SETTINGS, RUN_ALIASES);
+  if (words[0] !== undefined) throw new ConfigProblem(`${words[0]}: vigil run takes flags only`);
+  const file = given.get("configFile");
+  const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
+  const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
+  const config = configOf(new Map([...filed, ...gates.set, ...given]));
+  if (!help) checkTogether(config);
+  return { config, printConfig: given.get("printConfig") === true, help, remarks: gates.remarks };
+}
+
+/**
+ * The configuration as a file that --config reads, each field under its meaning. Credentials in addresses are hidden;
+ * a file with such an address is refused until they are filled in.
+ */
+export function printConfig({ process, profile }: Config): string {
+  const shown = { ...process, nats: process.nats.map(shownNatsAddress) };
+  const values: Readonly<Record<string, SettingValue>> = { ...shown, ...profile };
+  return Object.entries(FILE_SETTINGS)
+    .map(([name, setting]) => `# ${setting.meaning}\n${fieldOf(setting.flag)}: ${yamlOf(setting, values[name])}\n`)
+    .join("");
+}
+
+function textsOf(value: SettingValue | undefined): readonly string[] {
+  return typeof value === "object" ? value : [];
+}
+
+function tunablesWhere(upstream: boolean): SettingTable {
+  return Object.fromEntries(Object.entries(TUNABLES).filter(([, tunable]) => tunable.upstream === upstream));
+}
+
+function configOf(values: ReadonlyMap<string, SettingValue>): Config {
+  const pick = <T extends SettingTable>(table: T) =>
+    Object.fromEntries(Object.entries(table).map(([name, { standard }]) => [name, values.get(name) ?? standard]));
+  return {
+    process: pick(PROCESS_SETTINGS) as ProcessSettings,
+    profile: { ...STANDARD_PROFILE, ...pick(TUNABLES) },
+  };
+}
+
+function checkTogether({ process, profile }: Config): void {
+  const shown = (name: keyof typeof TUNABLES): string =>
+    `--${TUNABLES[name].flag}=${writeValue(TUNABLES[name], profile[name])}`;
+  for (const [shorter, longer] of ORDERED) {
+    if (profile[shorter] < profile[longer]) continue;
+    throw new ConfigProblem(`${shown(longer)}: must be longer than ${shown(shorter)}`);
+  }
+  for (const [pause, longest] of BOUNDED) {
+    if (profile[pause] <= profile[longest]) continue;
+    throw new ConfigProblem(`${shown(pause)}: must not be longer than ${shown(longest)}`);
+  }
+  const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
+  if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
+  checkNats(process.nats);
+  checkListen(process);
+  if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
+  if (process.nats.length === 0 && !process.services.includes("observer")) {
+    throw new ConfigProblem(`--services=${process.services.join()}: without --nats the observer must be among them`);
+  }
+}
+
+function checkListen(process: ProcessSettings): void {
+  const { listen, listenTlsCert, listenTlsKey } = process;
+  for (const name of ["listenTlsCert", "listenTlsKey", "listenTokenFile", "listenHosts"] as const) {
+    if (process[name].length === 0 || listen !== "") continue;
+    throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: has a meaning only with --listen`);
+  }
+  if ((listenTlsCert === "") === (listenTlsKey === "")) return;
+  const [given, missing] = listenTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
+  const where = `--listen-tls-${given}=${listenTlsCert || listenTlsKey}`;
+  throw new ConfigProblem(`${where}: is of no use alone; name the other with --listen-tls-${missing}`);
+}
+
+/** Now, and not when the API server has answered. */
+function checkNats(servers: readonly string[]): void {
+  try {
+    readNatsAddresses(servers);
+  } catch (problem) {
+    const why = problem instanceof Error ? problem.message : String(problem);
+    throw new ConfigProblem(`--${PROCESS_SETTINGS.nats.flag}: ${why}`);
+  }
+}
+
+function yamlOf(setting: Setting, value: SettingValue | undefined): string {
+  const text = writeValue(setting, value ?? setting.standard);
+  if (setting.unit === "list") return JSON.stringify(value);
+  return setting.unit === "text" ? JSON.stringify(text) : text;
+}
+
+function servicesOfControllers(list: string): string {
+  const names = list.split(",").map((name) => name.trim());
+  const runs = (...spellings: string[]) =>
+    !spellings.some((name) => names.includes(`-${name}`)) && ["*", ...spellings].some((name) => names.includes(name));
+  const [judges, evicts] = [runs("node-lifecycle-controller", "nodelifecycle"), runs("taint-eviction-controller")];
+  if (!judges && !evicts) {
+    // What kube-controller-manager is told beside Vigil is easily given to Vigil too.
+    const fix = "name node-lifecycle-controller or taint-eviction-controller, or leave the flag out";
+    throw new ConfigProblem(`--controllers=${list}: leaves Vigil nothing to decide; ${fix}`);
+  }
+  const stopped = [...(judges ? [] : ["node", "zone", "node-writer"]), ...(evicts ? [] : ["taint-manager"])];
+  return PROCESS_SETTINGS.services.standard.filter((name) => !stopped.includes(name)).join(",");
+}

@@ -1,0 +1,67 @@
+/** A configuration file read strictly: a field that does not exist, or has a value of another type, names itself. */
+import { parseDocument } from "yaml";
+import { nearest } from "./suggest.ts";
+import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, type SettingValue } from "./value.ts";
+
+/** The field of a flag: `node-monitor-grace-period` is `nodeMonitorGracePeriod`. */
+export function fieldOf(flag: string): string {
+  return flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Values by setting name from a YAML or JSON text; `file` names it in problems. Throws a ConfigProblem. */
+export function parseConfigFile(file: string, text: string, table: SettingTable): Map<string, SettingValue> {
+  const document = parseDocument(text);
+  const fault = document.errors[0];
+  if (fault !== undefined)
+    throw new ConfigProblem(`${file}: not YAML: ${fault.message.split("\n")[0]?.replace(/:$/, "")}`);
+  const content: unknown = document.toJS();
+  if (content === null) return new Map();
+  if (typeof content !== "object" || Array.isArray(content)) {
+    throw new ConfigProblem(`${file}: must hold fields, such as shadow: true`);
+  }
+  const byField = new Map(Object.entries(table).map(([name, setting]) => [fieldOf(setting.flag), { name, setting }]));
+  return new Map(
+    Object.entries(content).map(([field, value]) => {
+      const known = byField.get(field);
+      if (known === undefined) throw unknownField(`${file}: ${field}`, field, [...byField.keys()]);
+      const where = `${file}: ${field}: ${JSON.stringify(value)}`;
+      return [known.name, readValue(known.setting, textOf(known.setting, value, where), where)];
+    }),
+  );
+}
+
+function unknownField(where: string, field: string, fields: readonly string[]): ConfigProblem {
+  const meant = nearest(field, fields);
+  return new ConfigProblem(`${where}: no such field${meant === null ? "" : `; did you mean ${meant}?`}`);
+}
+
+function textOf(setting: Setting, value: unknown, where: string): string {
+  const { unit } = setting;
+  if (unit === "list" && Array.isArray(value) && value.every((item) => typeof item === "string"))
+    return value.join(",");
+  if (unit === "switch" && typeof value === "boolean") return String(value);
+  if (isNumeric(setting) && typeof value === "number") return String(value);
+  if (!isNumeric(setting) && unit !== "switch" && unit !== "list" && typeof value === "string") return value;
+  throw new ConfigProblem(`${where}: not a ${TYPES[unit]}; write it as ${written(setting)}`);
+}
+
+const TYPES: Readonly<Record<Setting["unit"], string>> = {
+  duration: "duration",
+  perSecond: "number",
+  fraction: "number",
+  count: "number",
+  switch: "switch",
+  choice: "text",
+  text: "text",
+  list: "list of texts",
+};
+
+function isNumeric({ unit }: Setting): boolean {
+  return unit === "perSecond" || unit === "fraction" || unit === "count";
+}
+
+function written(setting: Setting): string {
+  const example = exampleOf(setting);
+  if (setting.unit === "list") return `[${example}]`;
+  return setting.unit === "text" ? JSON.stringify(example) : example;
+}

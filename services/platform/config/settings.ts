@@ -1,0 +1,136 @@
+/** The settings of a process besides the profile: which cluster, which bus, which services, how it speaks. */
+import { SERVICE_NAMES, type ServiceName } from "../../../protocols/ports.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../process/log.ts";
+import type { Setting, ValuesOf } from "./value.ts";
+
+const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
+  unit: "text",
+  flag,
+  standard,
+  meaning,
+  example,
+});
+
+/** How to reach the Kubernetes API. */
+export const KUBE_SETTINGS = {
+  kubeconfig: text(
+    "kubeconfig",
+    "~/.kube/config",
+    "Kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config.",
+  ),
+  context: text("context", "kind-dev", "Context of the kubeconfig; without it the current one."),
+  allowTokenOverHttp: {
+    unit: "switch",
+    flag: "allow-token-over-http",
+    standard: false,
+    meaning: "Send the token or password of the kubeconfig to an http:// server too, where it can be read on the way.",
+  } as Setting<boolean>,
+} as const;
+
+/** How to reach NATS. */
+export const NATS_SETTINGS = {
+  nats: {
+    unit: "list",
+    flag: "nats",
+    standard: [],
+    meaning: "NATS servers, over which the processes of a fleet talk; a process without them runs alone, in memory.",
+    example: "nats://127.0.0.1:4222",
+  } as Setting<readonly string[]>,
+  natsCreds: text("nats-creds", "vigil.creds", "NATS credentials file (JWT and seed)."),
+  natsNkey: text("nats-nkey", "vigil.nk", "File with an NKey seed for NATS."),
+  natsTlsCa: text("nats-tls-ca", "ca.pem", "Certificate authority that NATS servers are checked against."),
+  natsTlsCert: text("nats-tls-cert", "vigil.pem", "Client certificate for NATS."),
+  natsTlsKey: text("nats-tls-key", "vigil.key", "Key of the client certificate for NATS."),
+  cluster: text(
+    "cluster",
+    "prod-eu",
+    "Name of the Kubernetes cluster; installs that share a NATS need different ones.",
+    "default",
+  ),
+} as const;
+
+/** As whom the ledger reaches its history, where NATS keeps it in an account of its own, as the deployed roles do. */
+export const HISTORY_SETTINGS = {
+  natsHistoryCreds: text(
+    "nats-history-creds",
+    "history.creds",
+    "NATS credentials file of the account that keeps the ledger's history; without it that of --nats-creds.",
+  ),
+  natsHistoryNkey: text(
+    "nats-history-nkey",
+    "history.nk",
+    "File with an NKey seed of the account that keeps the ledger's history; without it that of --nats-nkey.",
+  ),
+} as const;
+
+/** How a process speaks. */
+export const LOG_SETTINGS = {
+  logLevel: {
+    unit: "choice",
+    flag: "log-level",
+    standard: "info",
+    choices: LOG_LEVELS,
+    meaning: "The least important lines to log.",
+  } as Setting<LogLevel>,
+  logFormat: {
+    unit: "choice",
+    flag: "log-format",
+    standard: "auto",
+    choices: LOG_FORMATS,
+    meaning: "How lines are logged; auto is text on a terminal and json elsewhere.",
+  } as Setting<LogFormat>,
+} as const;
+
+/** What this process does. */
+export const OWN_SETTINGS = {
+  shadow: {
+    unit: "switch",
+    flag: "shadow",
+    standard: false,
+    meaning: "Write nothing: record what would have been written. Needs read-only access alone.",
+  } as Setting<boolean>,
+  services: {
+    unit: "list",
+    flag: "services",
+    standard: SERVICE_NAMES,
+    choices: SERVICE_NAMES,
+    meaning: "The services this process runs; without all of them it needs --nats to reach the others.",
+    example: "node,zone",
+  } as Setting<readonly ServiceName[]>,
+  member: text("member", "vigil-0", "Name of this process in the fleet; without it the host name and process id."),
+  listen: text(
+    "listen",
+    ":8080",
+    "Address for /livez, /readyz, /metrics and the dashboard; without it none is served.",
+  ),
+  listenTlsCert: text(
+    "listen-tls-cert",
+    "tls.crt",
+    "Certificate with which --listen speaks TLS; renewed ones are seen.",
+  ),
+  listenTlsKey: text("listen-tls-key", "tls.key", "Key of the certificate for --listen."),
+  listenTokenFile: text(
+    "listen-token-file",
+    "console.token",
+    "File with the token that requests to --listen must carry, as bearer token or password; probes need none.",
+  ),
+  listenHosts: {
+    unit: "list",
+    flag: "listen-hosts",
+    standard: [],
+    meaning: "Public host names under which --listen may be asked; addresses and names of the cluster always may.",
+    example: "vigil.example.com",
+  } as Setting<readonly string[]>,
+} as const;
+
+/** The settings of `vigil run` that are not tunables. */
+export const PROCESS_SETTINGS = {
+  ...KUBE_SETTINGS,
+  ...NATS_SETTINGS,
+  ...HISTORY_SETTINGS,
+  ...OWN_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
+
+/** A value for each setting that is not a tunable. */
+export type ProcessSettings = Readonly<ValuesOf<typeof PROCESS_SETTINGS>>;

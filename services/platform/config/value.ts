@@ -1,0 +1,96 @@
+/** Reading and writing one setting: its text on a command line and in a file. It knows units, not settings. */
+import { formatDuration, parseDuration } from "./duration.ts";
+import { nearest } from "./suggest.ts";
+
+/** How a setting is written. */
+export type SettingUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice" | "text" | "list";
+
+/** What a setting can hold; a duration is a number of milliseconds. */
+export type SettingValue = number | boolean | string | readonly string[];
+
+/** One setting: its flag without dashes, its default and what it means. A tunable of the profile is one. */
+export interface Setting<V extends SettingValue = SettingValue> {
+  readonly unit: SettingUnit;
+  readonly flag: string;
+  readonly standard: V;
+  readonly meaning: string;
+  /** Allowed values of a choice, allowed items of a list. */
+  readonly choices?: readonly string[];
+  /** Smallest allowed value of a number; 0 when not given. */
+  readonly least?: number;
+  /** What a value looks like, for help and errors; by default an example of the unit. */
+  readonly example?: string;
+}
+
+/** Settings by the name they have in code. */
+export type SettingTable = Readonly<Record<string, Setting>>;
+
+/** A value for every setting of a table. */
+export type ValuesOf<T extends SettingTable> = { -readonly [N in keyof T]: T[N] extends Setting<infer V> ? V : never };
+
+/** A setting that cannot be used: one line that names it, the value and the fix. */
+export class ConfigProblem extends Error {}
+
+/** Examples of the units whose default would not show how they are written. */
+const EXAMPLES: Partial<Record<SettingUnit, string>> = {
+  duration: "50s or 1m30s",
+  switch: "true or false",
+  text: "text",
+  list: "a,b",
+};
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** What a value of this setting looks like. */
+export function exampleOf(setting: Setting): string {
+  if (setting.unit === "choice") return (setting.choices ?? []).filter((choice) => choice !== "").join("|");
+  return setting.example ?? EXAMPLES[setting.unit] ?? writeValue(setting, setting.standard);
+}
+
+/** A value from its text; `where` names the place, such as `--flag=4x`. Throws a ConfigProblem. */
+export function readValue(setting: Setting, text: string, where: string): SettingValue {
+  switch (setting.unit) {
+    case "duration":
+      return inRange(setting, parseDuration(text) ?? refuse(where, "not a duration", setting), where);
+    case "perSecond":
+    case "fraction":
+    case "count":
+      return inRange(setting, NUMBER.test(text) ? Number(text) : refuse(where, "not a number", setting), where);
+    case "switch":
+      if (text !== "true" && text !== "false") refuse(where, "not a switch", setting);
+      return text === "true";
+    case "choice":
+      return chosen(setting, text, where);
+    case "text":
+      return text;
+    case "list":
+      return text === "" ? [] : text.split(",").map((item) => chosen(setting, item.trim(), where));
+  }
+}
+
+/** A value as text that `readValue` reads back. */
+export function writeValue(setting: Setting, value: SettingValue): string {
+  if (setting.unit === "duration" && typeof value === "number") return formatDuration(value);
+  return typeof value === "object" ? value.join(",") : String(value);
+}
+
+function inRange(setting: Setting, value: number, where: string): number {
+  const least = setting.least ?? 0;
+  if (!Number.isFinite(value)) refuse(where, "too large", setting);
+  if (value < least) throw new ConfigProblem(`${where}: must be at least ${writeValue(setting, least)}`);
+  if (setting.unit === "fraction" && value > 1) throw new ConfigProblem(`${where}: must be between 0 and 1`);
+  if (setting.unit === "count" && !Number.isSafeInteger(value)) refuse(where, "not a whole number", setting);
+  return value;
+}
+
+function chosen(setting: Setting, text: string, where: string): string {
+  const { choices } = setting;
+  if (choices === undefined || choices.includes(text)) return text;
+  const meant = nearest(text, choices);
+  const hint = meant === null ? "" : `; did you mean ${meant}?`;
+  const shown = choices.map((choice) => choice || '""').join(", ");
+  throw new ConfigProblem(`${where}: ${JSON.stringify(text)} is none of ${shown}${hint}`);
+}
+
+function refuse(where: string, fault: string, setting: Setting): never {
+  throw new ConfigProblem(`${where}: ${fault}; write it as ${exampleOf(setting)}`);
+}

@@ -1,0 +1,85 @@
+/**
+ * The members of another Kubernetes cluster that speak under this one's name. It tells them from ours and counts them;
+ * what is to follow is decided by who hears them.
+ */
+
+import { memberOf } from "../../../protocols/frame.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { Clock, Metrics } from "../../../protocols/ports.ts";
+import { HeardMembers, type Hearing, type NumberedPulse, type PulseProfile } from "./members.ts";
+
+/** What strangers are told by. */
+export interface StrangersOptions {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly profile: PulseProfile;
+  /** Name of the Kubernetes cluster in subjects. */
+  readonly cluster: string;
+  /** The uid of namespace kube-system at our API server. */
+  readonly clusterUid: string;
+}
+
+/** A stranger's pulse: what it changes in what is known of its sender, and the fault in one line. */
+export interface StrangerPulse {
+  readonly hearing: Hearing;
+  readonly problem: string;
+}
+
+/** A pulse, with the Kubernetes cluster that it names. */
+export type ClusterPulse = NumberedPulse & Pick<BodyOf<"pulse.member">, "clusterUid">;
+
+/**
+ * The members that have pulsed for another Kubernetes cluster within the time-out, at most as many as a fleet may have.
+ * A member that names no cluster is no stranger, nor is one of ours under whose name somebody names another cluster:
+ * otherwise one forged pulse would silence it.
+ */
+export class Strangers {
+  readonly clusterUid: string;
+  readonly #cluster: string;
+  readonly #members: HeardMembers;
+  readonly #count: ReturnType<Metrics["gauge"]>;
+
+  constructor({ clock, metrics, profile, cluster, clusterUid }: StrangersOptions) {
+    this.clusterUid = clusterUid;
+    this.#cluster = cluster;
+    const help = "Processes of another Kubernetes cluster heard under the same --cluster.";
+    this.#count = metrics.gauge({ name: "vigil_fleet_strangers", help });
+    this.#count.set(0);
+    this.#members = new HeardMembers({ clock, profile, silent: () => this.#tell() });
+  }
+
+  /**
+   * Takes a pulse; null when it names no other cluster than ours, and its sender is a stranger no longer. A stranger
+   * that leaves is one until the time-out, because it may still finish writes. `isOurs` says that its name is that of a
+   * member of ours.
+   */
+  hear(pulse: ClusterPulse, isOurs: boolean): StrangerPulse | null {
+    const { member, clusterUid, leaving } = pulse;
+    if (clusterUid === undefined || clusterUid === this.clusterUid) {
+      if (!leaving && this.#members.forget(member)) this.#tell();
+      return null;
+    }
+    const problem = this.#problemWith(member, clusterUid);
+    if (leaving) return { hearing: "left", problem };
+    if (isOurs) return { hearing: "impostor", problem };
+    const hearing = this.#members.hear(pulse);
+    this.#tell();
+    return { hearing, problem };
+  }
+
+  /** Whether a message's source, `service@member`, is one of them. */
+  sent(source: string): boolean {
+    return this.#members.size > 0 && this.#members.has(memberOf(source));
+  }
+
+  #tell(): void {
+    this.#count.set(this.#members.size);
+  }
+
+  #problemWith(member: string, clusterUid: string): string {
+    return (
+      `--cluster=${this.#cluster}: ${member} on this NATS minds another Kubernetes cluster under the same name (its ` +
+      `kube-system has uid ${clusterUid}, ours ${this.clusterUid}): give one of them another --cluster or NATS account`
+    );
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The services that this member offers to the fleet at present, kept up to date with how it stands to the API server
+ * and with what the others offer. When one is withdrawn or offered again is decided in fleet.offer.policy.ts.
+ */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { Clock, Log, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
+import type { ApiReachability, ReachabilityReport } from "../kube/transport/reachability.ts";
+import type { HeardMembers } from "./members.ts";
+import { OFFERED, type Offer, offerAfter, offerDueMs, servicesOfApi } from "./offer.policy.ts";
+
+/** What offers are made of. */
+export interface OffersOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly member: string;
+  /** What this process runs. */
+  readonly services: readonly ServiceName[];
+  readonly members: Pick<HeardMembers, "running" | "able">;
+  /** How this process stands to the API server; null when it is not measured. */
+  readonly reachability: Pick<ApiReachability, "report" | "follow"> | null;
+  /** Called when the offers are to be reviewed although no pulse came. */
+  readonly due: () => void;
+}
+
+/** What a pulse says of a member's services. */
+export type OfferedServices = Pick<BodyOf<"pulse.member">, "services" | "unable" | "withheld">;
+
+const REACHABLE: ReachabilityReport = { able: true, isFailing: false, failingForMs: 0, problem: "" };
+
+/** The offers of one member. A member that does not measure its way to the API server offers all it runs, always. */
+export class Offers {
+  readonly #options: OffersOptions;
+  readonly #offers: Map<ServiceName, Offer>;
+  readonly #stopFollowing: Stop;
+  #timer: Timer | null = null;
+  /** How things stood at the last review. */
+  #before = { withheld: "", able: true };
+
+  constructor(options: OffersOptions) {
+    this.#options = options;
+    const { services, reachability, due } = options;
+    this.#offers = new Map(servicesOfApi(services).map((service) => [service, OFFERED]));
+    this.#stopFollowing = reachability?.follow(due) ?? (() => {});
+  }
+
+  /** Whether a service is offered that this process runs. */
+  has(service: ServiceName): boolean {
+    return this.#offers.get(service)?.isOffered !== false;
+  }
+
+  /** For the next pulse. */
+  said(): OfferedServices {
+    const { services, clock } = this.#options;
+    const { able, failingForMs } = this.#report();
+    const withheld = services.filter((service) => !this.has(service));
+    const unable = { services: [...this.#offers.keys()], since: Math.round(clock.wallMs() - failingForMs) };
+    return {
+      services: services.filter((service) => this.has(service)),
+      ...(able || unable.services.length === 0 ? {} : { unable }),
+      ...(withheld.length === 0 ? {} : { withheld }),
+    };
+  }
+
+  /** Reviews what is offered; true when that has changed, or whether it can be done. */
+  review(): boolean {
+    const { clock, log, services } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const [service, offer] of this.#offers) this.#offers.set(service, this.#reviewed(service, offer, nowMs));
+    this.#armReview(nowMs);
+    const withheld = services.filter((service) => !this.has(service)).join();
+    const { able } = this.#report();
+    const before = this.#before;
+    this.#before = { withheld, able };
+    if (withheld !== before.withheld) {
+      log.info(withheld === "" ? "offers every service again" : "leaves to other members what it cannot do", {
+        withheld,
+      });
+    }
+    return withheld !== before.withheld || able !== before.able;
+  }
+
+  stop(): void {
+    this.#stopFollowing();
+    this.#timer?.cancel();
+  }
+
+  #report(): ReachabilityReport {
+    return this.#options.reachability?.report() ?? REACHABLE;
+  }
+
+  #reviewed(service: ServiceName, offer: Offer, nowMs: number): Offer {
+    const { members, member } = this.#options;
+    const { able: isAble, isFailing } = this.#report();
+    const othersOffer = members.running(service).some((other) => other !== member);
+    const othersAble = members.able(service).some((other) => other !== member);
+    return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);
+  }
+
+  #armReview(nowMs: number): void {
+    const { clock, due } = this.#options;
+    this.#timer?.cancel();
+    const dues = [...this.#offers.values()].map(offerDueMs).filter((dueMs) => dueMs !== null && dueMs > nowMs);
+    this.#timer = dues.length === 0 ? null : clock.after(Math.min(...(dues as number[])) - nowMs, due);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Folds repeated Events together as client-go's recorder does (R12.2): similar ones into one, equal ones into a count,
+ * too many of one object into nothing. It holds state but no clock and no port; whoever writes is told what to write.
+ */
+import { apiTime } from "../../../domain/api-time.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
+
+/**
+ * Events of one source about one object that may be written at once. Source: client-go tools/record, defaultSpamBurst.
+ */
+export const SPAM_BURST = 25;
+/** How long one more Event of that source and object takes to become allowed. Source: defaultSpamQPS. */
+export const SPAM_REFILL_MS = 300_000;
+/** Different messages of one kind from which they are told as one. Source: defaultAggregateMaxEvents. */
+export const SIMILAR_MAX = 10;
+/** Similar Events further apart than this are not added up. Source: defaultAggregateIntervalInSeconds. */
+export const SIMILAR_WITHIN_MS = 600_000;
+/** Objects and kinds of Event remembered. Source: maxLruCacheEntries. */
+const REMEMBERED_MAX = 4096;
+const NANOSECONDS_PER_MS = 1_000_000n;
+
+/** The object an Event is about. */
+export interface InvolvedObject {
+  readonly apiVersion: "v1";
+  readonly kind: "Node" | "Pod";
+  /** Empty for a node; its Events are kept in namespace `default` (section 12). */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+}
+
+/** Something worth an Event, before it is folded with others. */
+export interface Occurrence {
+  readonly involvedObject: InvolvedObject;
+  readonly reason: string;
+  readonly type: "Normal" | "Warning";
+  readonly message: string;
+  /** The source component dashboards select on. */
+  readonly component: string;
+  /** The host that the source runs on, where it matters. */
+  readonly host?: string;
+}
+
+/**
+ * An Event to be written: a patch of the one there when it is a repetition, else, or when that one is gone, the whole.
+ */
+export interface EventWrite {
+  readonly namespace: string;
+  readonly name: string;
+  readonly whole: Readonly<Record<string, unknown>>;
+  readonly patch: Readonly<Record<string, unknown>> | null;
+}
+
+interface Similar {
+  readonly messages: Set<string>;
+  lastAt: number;
+}
+
+interface Series {
+  readonly name: string;
+  readonly firstAt: number;
+  count: number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** The memory of what was told, bounded in size. */
+export class EventCorrelator {
+  readonly #similar = new BoundedMap<string, Similar>(REMEMBERED_MAX);
+  readonly #series = new BoundedMap<string, Series>(REMEMBERED_MAX);
+  readonly #buckets = new BoundedMap<string, Bucket>(REMEMBERED_MAX);
+  #names = 0n;
+
+  /** What to write for an occurrence at an instant in epoch milliseconds; null when its object has had too many. */
+  correlate(occurrence: Occurrence, at: number): EventWrite | null {
+    const { component, involvedObject, type, reason } = occurrence;
+    const object = Object.values({ component, ...involvedObject, resourceVersion: "" }).join("\n");
+    const kind = `${object}\n${type}\n${reason}`;
+    const combined = this.#isOneOfMany(kind, occurrence.message, at);
+    const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
+    const series = this.#count(combined ? kind : `${kind}\n${message}`, involvedObject.name, at);
+    return this.#spend(object, at) ? eventOf({ ...occurrence, message }, series, at) : null;
+  }
+
+  #isOneOfMany(kind: string, message: string, at: number): boolean {
+    const known = this.#similar.get(kind);
+    const similar =
+      known === undefined || at - known.lastAt > SIMILAR_WITHIN_MS
+        ? { messages: new Set<string>(), lastAt: at }
+        : known;
+    similar.messages.add(message);
+    similar.lastAt = at;
+    this.#similar.set(kind, similar);
+    if (similar.messages.size < SIMILAR_MAX) return false;
+    similar.messages.delete(message);
+    return true;
+  }
+
+  #count(key: string, objectName: string, at: number): Series {
+    const series = this.#series.get(key) ?? { name: this.#nameFor(objectName, at), firstAt: at, count: 0 };
+    series.count++;
+    this.#series.set(key, series);
+    return series;
+  }
+
+  /** `<object>.<nanoseconds in hex>` (R12.1); a running number stands for the nanoseconds a millisecond clock lacks. */
+  #nameFor(objectName: string, at: number): string {
+    this.#names = (this.#names + 1n) % NANOSECONDS_PER_MS;
+    return `${objectName}.${(BigInt(Math.floor(at)) * NANOSECONDS_PER_MS + this.#names).toString(16)}`;
+  }
+
+  #spend(object: string, at: number): boolean {
+    const bucket = this.#buckets.get(object) ?? { tokens: SPAM_BURST, filledAt: at };
+    bucket.tokens = Math.min(SPAM_BURST, bucket.tokens + Math.max(0, at - bucket.filledAt) / SPAM_REFILL_MS);
+    bucket.filledAt = at;
+    this.#buckets.set(object, bucket);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens--;
+    return true;
+  }
+}
+
+function eventOf(occurrence: Occurrence, { name, firstAt, count }: Series, at: number): EventWrite {
+  const { involvedObject, reason, type, message, component, host } = occurrence;
+  const namespace = involvedObject.namespace || "default";
+  const lastTimestamp = apiTime(at);
+  const whole = {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace },
+    involvedObject: Object.fromEntries(Object.entries(involvedObject).filter(([, value]) => value !== "")),
+    reason,
+    message,
+    source: { component, ...(host !== undefined && { host }) },
+    firstTimestamp: apiTime(firstAt),
+    lastTimestamp,
+    count,
+    type,
+    reportingComponent: component,
+    reportingInstance: host ?? "",
+  };
+  return { namespace, name, whole, patch: count === 1 ? null : { count, lastTimestamp, message } };
+}

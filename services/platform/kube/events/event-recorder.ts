@@ -1,0 +1,152 @@
+/**
+ * Writes Events to the API beside everything else: few at a time, never waited for, dropped when there are too many.
+ */
+import type { Clock, Kube, Log, Metrics, Stop, WriteReply } from "../../../../protocols/ports.ts";
+import { Urgency } from "../../../../protocols/ports.ts";
+import { EventCorrelator, type EventWrite, type Occurrence } from "./event-correlator.ts";
+
+/** Events that may wait, as in upstream's broadcaster (R12.2); further ones are dropped. */
+export const WAITING_MAX = 1000;
+/** Event writes asked for at once; each waits behind every more urgent write, and beside others they go one by one. */
+const UNDER_WAY_MAX = 8;
+/** Tries of one Event (R12.2). */
+export const TRIES_MAX = 12;
+/** Pause between two tries (R12.2). */
+export const RETRY_MS = 10_000;
+
+interface Waiting {
+  readonly event: EventWrite;
+  tries: number;
+  /** Whether it is created; else the one that is there is patched, and created again should it be gone. */
+  readonly whole: boolean;
+}
+
+/** What the recorder reaches. */
+export interface RecorderPorts {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Records occurrences as Events until it is stopped. */
+export class EventRecorder {
+  readonly #ports: RecorderPorts;
+  readonly #correlator = new EventCorrelator();
+  readonly #count: (result: string) => void;
+  #queue: Waiting[] = [];
+  #underWay = 0;
+  /** Events that wait for their next try; they hold their place among WAITING_MAX. */
+  readonly #pauses = new Set<Stop>();
+  #stopped = false;
+
+  constructor(ports: RecorderPorts) {
+    this.#ports = ports;
+    const counter = ports.metrics.counter({
+      name: "vigil_events_total",
+      help: "Kubernetes Events by what became of them; suppressed: too many about one object, dropped: too many waiting.",
+      labels: ["result"],
+    });
+    this.#count = (result) => counter.add(1, result);
+  }
+
+  /** Takes an occurrence; what becomes of it is only counted. */
+  record(occurrence: Occurrence): void {
+    if (this.#stopped) return;
+    const event = this.#correlator.correlate(occurrence, this.#ports.clock.wallMs());
+    if (event === null) {
+      this.#count("suppressed");
+    } else if (this.#queue.length + this.#underWay + this.#pauses.size >= WAITING_MAX) {
+      this.#count("dropped");
+    } else {
+      this.#queue.push({ event, tries: 0, whole: event.patch === null });
+      this.#writeNext();
+    }
+  }
+
+  /** Forgets what waits and takes no more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#queue = [];
+    for (const cancel of this.#pauses) cancel();
+    this.#pauses.clear();
+  }
+
+  #writeNext(): void {
+    while (this.#underWay < UNDER_WAY_MAX) {
+      const waiting = this.#queue.shift();
+      if (waiting === undefined) return;
+      this.#underWay++;
+      this.#write(waiting);
+    }
+  }
+
+  #write(waiting: Waiting): void {
+    const { event, whole } = waiting;
+    const ref = { kind: "Event", namespace: event.namespace, name: event.name } as const;
+    const what = whole
+      ? ({ verb: "create", body: event.whole } as const)
+      : ({ verb: "patch", patch: "strategic", body: event.patch } as const);
+    waiting.tries++;
+    this.#ports.kube.write({ ref, urgency: Urgency.event, ...what }, (reply) => {
+      this.#underWay--;
+      if (this.#stopped) return;
+      this.#settle(waiting, reply);
+      this.#writeNext();
+    });
+  }
+
+  #settle(waiting: Waiting, reply: WriteReply): void {
+    const next = nextOf(waiting, reply);
+    if ("result" in next) {
+      this.#count(next.result);
+      if (next.result === "rejected") this.#tellRejected(waiting, reply);
+    } else if ("whole" in next) {
+      this.#queue.unshift({ ...waiting, whole: true });
+    } else {
+      this.#pause(waiting, next.retryAfterMs);
+    }
+  }
+
+  #pause(waiting: Waiting, delayMs: number): void {
+    const timer = this.#ports.clock.after(delayMs, () => {
+      this.#pauses.delete(cancel);
+      this.#queue.push(waiting);
+      this.#writeNext();
+    });
+    const cancel = () => timer.cancel();
+    this.#pauses.add(cancel);
+  }
+
+  #tellRejected({ event }: Waiting, reply: WriteReply): void {
+    const detail = "detail" in reply ? reply.detail : "";
+    this.#ports.log.debug("an Event was not written", { event: `${event.namespace}/${event.name}`, detail });
+  }
+}
+
+type Next = { readonly result: string } | { readonly retryAfterMs: number } | { readonly whole: true };
+
+/**
+ * What to do after a reply; an Event that cannot be written now is tried again a few times, as upstream's sink does
+ * (R12.2).
+ */
+function nextOf({ tries, whole }: Waiting, reply: WriteReply): Next {
+  switch (reply.outcome) {
+    case "ok":
+    case "exists":
+      return { result: "written" };
+    case "shadowed":
+      return { result: "shadowed" };
+    case "gone":
+      return whole ? { result: "rejected" } : { whole: true };
+    case "conflict":
+    case "denied":
+      return { result: "rejected" };
+    case "throttled":
+    case "failed":
+    case "unknown": {
+      if (tries >= TRIES_MAX) return { result: "rejected" };
+      return { retryAfterMs: reply.outcome === "throttled" ? reply.retryAfterMs : RETRY_MS };
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The Kubernetes port on any wire: readers and one writer under one roof. What flows through it is decided elsewhere.
+ */
+import type { Clock, Kube, Log, Metrics, Random, Watched, WatchSink, Wire } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { limitedWarn } from "../process/log.limited.ts";
+import { Interner } from "../structures/interner.ts";
+import type { ApiReachability } from "./transport/reachability.ts";
+import { Reader } from "./watch/watch-reader.ts";
+import { WATCHED } from "./watch/watched.ts";
+import { type Observed, Writer } from "./write/writer.ts";
+
+/** What the Kubernetes port is made of. */
+export interface KubeIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  /** The machine's own wall clock; absent where that of `clock` is it. */
+  readonly machineWallMs?: () => number;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly profile: Pick<
+    Profile,
+    "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
+  >;
+  /** How this process stands to the API server; absent when it is not measured. Its own wire is the one to give. */
+  readonly reachability?: ApiReachability;
+  /** No write or live read is waited for longer than this; absent where the usual deadlines are enough. */
+  readonly patienceMs?: number;
+}
+
+const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** Who writes what cannot be read writes it again with every heartbeat. */
+const UNREADABLE_PAUSE_MS = 60_000;
+
+/** A client of one API server. Nothing is sent before the first call. */
+export function createKube(io: KubeIo): Kube {
+  const { wire, clock, random, log, metrics, profile, patienceMs, reachability = null } = io;
+  const interner = new Interner();
+  const counts = readerMetrics(metrics);
+  const warn = limitedWarn(log, clock, UNREADABLE_PAUSE_MS);
+  const observe = writerMetrics(metrics);
+  const writer = new Writer({
+    wire,
+    clock,
+    machineWallMs: io.machineWallMs ?? (() => clock.wallMs()),
+    inFlightMax: profile.writesInFlightMax,
+    perSecondMax: profile.kubeApiQps,
+    burst: profile.kubeApiBurst,
+    graceMs: profile.nodeMonitorGraceMs,
+    patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
+    reachability,
+    observe: (request) => observe(request, writer.load()),
+  });
+  return {
+    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>) {
+      return new Reader<Watched[K]>(what, WATCHED[what], sink, {
+        wire,
+        clock,
+        random,
+        log,
+        watchBlindMs: profile.watchBlindMs,
+        reachability,
+        projection: {
+          interner,
+          problem(field, line) {
+            counts.problems.add(1, what, field);
+            if (line !== undefined) warn(line, {});
+          },
+        },
+        count: {
+          list: (reason) => counts.lists.add(1, what, reason),
+          line: () => counts.lines.add(1, what),
+        },
+      });
+    },
+    read: (ref, done, place) => writer.read(ref, done, place),
+    write: (request, done) => writer.write(request, done),
+  };
+}
+
+function readerMetrics(metrics: Metrics) {
+  return {
+    lists: metrics.counter({
+      name: "vigil_kube_lists_total",
+      help: "Lists begun, by resource and reason.",
+      labels: ["resource", "reason"],
+    }),
+    lines: metrics.counter({
+      name: "vigil_kube_watch_lines_total",
+      help: "Lines received from watches: events and bookmarks.",
+      labels: ["resource"],
+    }),
+    problems: metrics.counter({
+      name: "vigil_kube_unreadable_total",
+      help: "Fields of API objects that were dropped or replaced by a neutral value, because they were missing or absurd.",
+      labels: ["resource", "field"],
+    }),
+  };
+}
+
+function writerMetrics(metrics: Metrics) {
+  const requests = metrics.counter({
+    name: "vigil_kube_requests_total",
+    help: "Writes and live reads, by verb, kind and outcome.",
+    labels: ["verb", "kind", "outcome"],
+  });
+  const seconds = metrics.histogram({
+    name: "vigil_kube_request_duration_seconds",
+    help: "How long writes and live reads were under way.",
+    labels: ["verb"],
+    buckets: LATENCY_BUCKETS_S,
+  });
+  const waiting = metrics.gauge({
+    name: "vigil_kube_requests_waiting",
+    help: "Writes and live reads that wait for their turn.",
+  });
+  const underWay = metrics.gauge({ name: "vigil_kube_requests_in_flight", help: "Writes and live reads under way." });
+  const limit = metrics.gauge({
+    name: "vigil_kube_requests_in_flight_limit",
+    help: "How many writes and live reads may be under way at once; follows what the API server bears.",
+  });
+  return ({ verb, kind, outcome, latencyMs }: Observed, load: ReturnType<Writer["load"]>): void => {
+    requests.add(1, verb, kind, outcome);
+    seconds.observe(latencyMs / 1000, verb);
+    waiting.set(load.waiting);
+    underWay.set(load.underWay);
+    limit.set(load.limit);
+  };
+}

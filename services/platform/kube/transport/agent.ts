@@ -1,0 +1,55 @@
+/** The one keep-alive agent of a wire: how connections are made and kept. It sends nothing. */
+import http from "node:http";
+import https from "node:https";
+import { RESTING_SOCKET } from "./bursts.ts";
+
+/** What proves who we and the server are on TLS; PEM texts. */
+export interface TlsMaterial {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+  /** False trusts any server. */
+  readonly rejectUnauthorized?: boolean;
+}
+
+/** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
+export const KEEP_ALIVE_MS = 5_000;
+/** All connections of an agent lead to one server and prove the same, so any may serve any request. */
+const CONNECTION_NAME = "server";
+
+/**
+ * Keeps the one agent; another one only when the TLS material has changed, because an agent's connections prove the old
+ * one.
+ */
+export class AgentKeeper {
+  readonly #secure: boolean;
+  readonly #proxy: string | null;
+  #agent: http.Agent | null = null;
+  #tls: TlsMaterial | null = null;
+
+  constructor(secure: boolean, proxy: string | null) {
+    this.#secure = secure;
+    this.#proxy = proxy;
+  }
+
+  agentFor(tls: TlsMaterial): http.Agent {
+    const known = tls === this.#tls || JSON.stringify(tls) === JSON.stringify(this.#tls);
+    this.#tls = tls;
+    if (this.#agent !== null && known) return this.#agent;
+    const proxyEnv = this.#proxy === null ? {} : { HTTP_PROXY: this.#proxy, HTTPS_PROXY: this.#proxy };
+    const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
+    const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
+    // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
+    const agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
+    // Node tells connections apart by a name that holds all TLS material, made anew several times for each request.
+    agent.getName = () => CONNECTION_NAME;
+    this.#agent = agent;
+    return agent;
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+    this.#agent = null;
+  }
+}

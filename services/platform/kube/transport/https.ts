@@ -1,0 +1,209 @@
+/**
+ * The wire to an API server over sockets: streamed answers on one keep-alive agent, with credentials from a hook. It
+ * retries only for fresh credentials and for reads on a connection that had died idle.
+ */
+import http from "node:http";
+import https from "node:https";
+import type { Socket } from "node:net";
+import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
+import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./agent.ts";
+import { readInBursts } from "./bursts.ts";
+
+/** What is added to every request, and how connections are made. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly tls: TlsMaterial;
+}
+
+/**
+ * Gives the credentials for the next request; `renew` after the server refused the last ones. Rejects with a one-line
+ * message.
+ */
+export type Authorize = (renew: boolean) => Promise<Credentials>;
+
+/** How to reach a server. */
+export interface HttpsWireOptions {
+  /** `https://host:port`, with a path when the API lies beneath one. */
+  readonly server: string;
+  readonly authorize: Authorize;
+  /** The address of the proxy that leads there; absent or null when none does. */
+  readonly proxy?: string | null;
+}
+
+/** A wire that holds connections. */
+export type SocketWire = Wire & { close(): void };
+
+/** What stands before the slash is the manager in managedFields. */
+const USER_AGENT = `vigil/v1 (${process.platform}/${process.arch})`;
+/** The other side was not heard any more, as opposed to having told us that it is gone. */
+const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
+
+/** A wire to one server. */
+export function httpsWire({ server, authorize, proxy = null }: HttpsWireOptions): SocketWire {
+  const base = new URL(server);
+  const agents = new AgentKeeper(base.protocol === "https:", proxy);
+  const connection: Connection = { base, prefix: base.pathname.replace(/\/$/, ""), agents, authorize };
+  return {
+    send: (request, exchange) => {
+      const sending = new Sending(connection, request, exchange);
+      void sending.start();
+      return { abort: () => sending.abort() };
+    },
+    close: () => agents.close(),
+  };
+}
+
+interface Connection {
+  readonly base: URL;
+  readonly prefix: string;
+  readonly agents: AgentKeeper;
+  readonly authorize: Authorize;
+}
+
+/** One request on its way. */
+class Sending {
+  readonly #connection: Connection;
+  readonly #wanted: HttpRequest;
+  readonly #exchange: HttpExchange;
+  #open = true;
+  #sent = false;
+  #renewed = false;
+  #repeated = false;
+  #answered = false;
+  #current: http.ClientRequest | null = null;
+
+  constructor(connection: Connection, request: HttpRequest, exchange: HttpExchange) {
+    this.#connection = connection;
+    this.#wanted = request;
+    this.#exchange = exchange;
+  }
+
+  async start(): Promise<void> {
+    const credentials = await this.#credentials(false);
+    if (credentials !== null && this.#open) this.#send(credentials);
+  }
+
+  abort(): void {
+    this.#open = false;
+    this.#current?.destroy();
+  }
+
+  async #credentials(renew: boolean): Promise<Credentials | null> {
+    try {
+      return await this.#connection.authorize(renew);
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    }
+  }
+
+  #send(credentials: Credentials): void {
+    try {
+      this.#request(credentials);
+    } catch (error) {
+      // A token or path that no header or request line can carry.
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #request(credentials: Credentials): void {
+    const { base, prefix, agents } = this.#connection;
+    const { method, path, headers, body } = this.#wanted;
+    const length = body === null ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const request = (base.protocol === "https:" ? https : http).request({
+      agent: agents.agentFor(credentials.tls),
+      host: base.hostname.replace(/^\[|\]$/g, ""),
+      port: base.port,
+      method,
+      path: `${prefix}${path}`,
+      headers: { "user-agent": USER_AGENT, ...headers, ...length, ...credentials.headers },
+    });
+    this.#current = request;
+    this.#sent = false;
+    request.on("socket", (socket) => this.#connected(socket));
+    request.on("response", (response) => void this.#respond(response, credentials));
+    request.on("error", (error) => this.#broken(error, request, credentials));
+    request.end(body ?? undefined);
+  }
+
+  /** The request leaves when the connection stands: from then on the server may have seen it. */
+  #connected(socket: Socket): void {
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    const standing = this.#connection.base.protocol === "https:" ? "secureConnect" : "connect";
+    const sent = (): void => {
+      this.#sent = true;
+    };
+    if (socket.connecting) socket.once(standing, sent);
+    else sent();
+  }
+
+  async #respond(response: http.IncomingMessage, used: Credentials): Promise<void> {
+    this.#answered = true;
+    if (response.statusCode === 401 && !this.#renewed) {
+      this.#renewed = true;
+      this.#sent = false;
+      const fresh = await this.#credentials(true);
+      if (fresh === null || !this.#open) return void response.destroy();
+      if (JSON.stringify(fresh) !== JSON.stringify(used)) {
+        response.resume();
+        return this.#send(fresh);
+      }
+    }
+    if (!this.#open) return;
+    this.#exchange.response(response.statusCode ?? 0, plainHeaders(response.headers));
+    const { gatherMs = 0 } = this.#wanted;
+    if (gatherMs > 0) readInBursts(response, gatherMs);
+    response.on("data", (chunk: Uint8Array) => {
+      if (this.#open) this.#exchange.data(chunk);
+    });
+    response.on("end", () => this.#end());
+    response.on("error", (error) => this.#fail(error));
+  }
+
+  #broken(error: Error, request: http.ClientRequest, credentials: Credentials): void {
+    if (!this.#open || this.#current !== request) return;
+    // The server had closed the idle connection just before we used it; asking again changes nothing there.
+    const repeatable = this.#wanted.method === "GET" && request.reusedSocket && !this.#answered;
+    if (repeatable && !this.#repeated && codeOf(error) === "ECONNRESET") {
+      this.#repeated = true;
+      this.#send(credentials);
+      return;
+    }
+    this.#fail(error);
+  }
+
+  #end(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    // A tick later the connection is free again, for the request that this end may lead to.
+    process.nextTick(() => this.#exchange.end());
+  }
+
+  #fail(error: Error): void {
+    if (!this.#open) return;
+    this.#open = false;
+    const code = codeOf(error);
+    const message = `${this.#connection.base.origin}: ${lineOf(error)}`;
+    this.#exchange.failed({ message, sent: this.#sent, timedOut: SILENT_CODES.has(code) });
+  }
+}
+
+function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) plain[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return plain;
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/**
+ * An error in one line; connecting to a name with several addresses fails with an empty message and the errors inside.
+ */
+function lineOf(error: Error): string {
+  const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
+  return (inner.message || codeOf(inner) || inner.name).split("\n", 1).join("");
+}

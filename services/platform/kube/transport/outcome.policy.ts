@@ -1,0 +1,130 @@
+/** Decides what an API server's answer means for a write or a read. It sends and retries nothing. */
+import type { KubeObject, ObjectRef, ReadReply, WriteReply } from "../../../../protocols/ports.ts";
+import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
+import type { Answer } from "./call.ts";
+
+/** What the body of a refusal says (metav1.Status), with neutral values where it is silent. */
+export interface Refusal {
+  readonly status: number;
+  /** Whether the body was a Status object at all, so that it is the API speaking and not something before it. */
+  readonly isStatus: boolean;
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+  /** The fields of the object that an Invalid names as its causes. */
+  readonly fields: readonly unknown[];
+}
+
+type Whole = Extract<Answer, { kind: "answer" }>;
+type Throttled = { outcome: "throttled"; detail: string; retryAfterMs: number };
+
+/** How long to wait after a 429 or 503 that does not say; client-go waits a second too. */
+const RETRY_AFTER_DEFAULT_MS = 1000;
+/** No server is believed that wants us silent for longer. */
+const RETRY_AFTER_MAX_MS = 60_000;
+const DETAIL_LENGTH_MAX = 500;
+/**
+ * How admission says that a webhook refused; such a refusal carries any code the webhook likes (apiserver ToStatusErr).
+ */
+const WEBHOOK_DENIAL = /admission webhook ".*" denied the request/;
+
+/** Reads a refusal out of an answer. */
+export function refusalOf(answer: Whole): Refusal {
+  const body = recordOf(parsed(answer.text));
+  const details = recordOf(body.details);
+  const isStatus = body.kind === "Status";
+  const message = isStatus ? textOf(body.message) : null;
+  return {
+    status: answer.status,
+    isStatus,
+    reason: (isStatus ? textOf(body.reason) : null) ?? "",
+    message: `${answer.status}: ${message ?? (answer.text.trim() || "no message")}`.slice(0, DETAIL_LENGTH_MAX),
+    retryAfterMs: retryAfterMs(answer.headers["retry-after"], details.retryAfterSeconds),
+    fields: listOf(details.causes).map((cause) => recordOf(cause).field),
+  };
+}
+
+function retryAfterMs(header: string | undefined, seconds: unknown): number | null {
+  const asked = header === undefined || header.trim() === "" ? seconds : Number(header);
+  if (typeof asked !== "number" || !(asked >= 0)) return null;
+  return Math.min(asked * 1000, RETRY_AFTER_MAX_MS);
+}
+
+/** Whether an answer says that the resourceVersion or continue token asked for is no longer kept. */
+export function isExpired(refusal: Refusal): boolean {
+  return refusal.status === 410 || refusal.reason === "Expired" || refusal.reason === "Gone";
+}
+
+/** What came of a write. A JSON patch that does not apply to the object as it is now has met a conflict. */
+export function writeReplyOf(answer: Answer, ref: ObjectRef, isJsonPatch = false): WriteReply {
+  if (answer.kind === "lost") {
+    const late = answer.isLate === true ? { isLate: true } : {};
+    return { outcome: answer.sent ? "unknown" : "failed", detail: answer.message, ...late };
+  }
+  if (isSuccess(answer)) return writtenObject(answer, ref);
+  const refusal = refusalOf(answer);
+  const detail = refusal.message;
+  const throttled = throttledBy(refusal);
+  if (throttled !== null) return throttled;
+  if (WEBHOOK_DENIAL.test(detail)) return { outcome: "denied", detail };
+  // An object that is not valid is told by its fields.
+  const isInapplicable = isJsonPatch && refusal.status === 422 && refusal.fields.length === 0;
+  if (isInapplicable) return { outcome: "conflict", detail };
+  return { outcome: refusedWrite(refusal), detail };
+}
+
+function refusedWrite({
+  status,
+  isStatus,
+  reason,
+  fields,
+}: Refusal): "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" {
+  if (status === 409) return reason === "AlreadyExists" ? "exists" : "conflict";
+  // A patch that names another uid is to the server an attempt to change an immutable field.
+  if (status === 422 && fields.includes("metadata.uid")) return "conflict";
+  if (status === 404 && isStatus) return "gone";
+  if (status === 401 || status === 403 || status === 422) return "denied";
+  // A gateway gave up waiting: the write may still have happened.
+  return status === 502 || status === 504 ? "unknown" : "failed";
+}
+
+function throttledBy(refusal: Refusal): Throttled | null {
+  if (refusal.status !== 429 && refusal.status !== 503) return null;
+  return {
+    outcome: "throttled",
+    detail: refusal.message,
+    retryAfterMs: refusal.retryAfterMs ?? RETRY_AFTER_DEFAULT_MS,
+  };
+}
+
+function writtenObject(answer: Whole, ref: ObjectRef): WriteReply {
+  const body = parsed(answer.text);
+  if (body === undefined) return { outcome: "unknown", detail: `${answer.status}: the answer is not JSON` };
+  // Deleting for good answers with a Status, which has no name.
+  const object = isKubeObject(body) ? body : { metadata: { name: ref.name, namespace: ref.namespace } };
+  return { outcome: "ok", object };
+}
+
+/** What came of a live read. */
+export function readReplyOf(answer: Answer): ReadReply {
+  if (answer.kind === "lost") return { outcome: "failed", detail: answer.message };
+  if (isSuccess(answer)) {
+    const object = parsed(answer.text);
+    if (isKubeObject(object)) return { outcome: "ok", object };
+    return { outcome: "failed", detail: `${answer.status}: the answer is no object` };
+  }
+  const refusal = refusalOf(answer);
+  const throttled = throttledBy(refusal);
+  if (throttled !== null) return throttled;
+  const detail = refusal.message;
+  if (refusal.status === 404 && refusal.isStatus) return { outcome: "gone", detail };
+  return { outcome: refusal.status === 401 || refusal.status === 403 ? "denied" : "failed", detail };
+}
+
+function isSuccess(answer: Whole): boolean {
+  return answer.status >= 200 && answer.status < 300;
+}
+
+function isKubeObject(value: unknown): value is KubeObject {
+  return textOf(recordOf(recordOf(value).metadata).name) !== null;
+}

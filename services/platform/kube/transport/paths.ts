@@ -1,0 +1,32 @@
+/** Where each kind of object lives in the API: paths for collections and objects. It sends nothing. */
+import type { ObjectRef } from "../../../../protocols/ports.ts";
+
+interface Place {
+  readonly root: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+const CORE = "/api/v1";
+
+const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
+  Node: { root: CORE, plural: "nodes", namespaced: false },
+  Pod: { root: CORE, plural: "pods", namespaced: true },
+  Lease: { root: "/apis/coordination.k8s.io/v1", plural: "leases", namespaced: true },
+  Event: { root: CORE, plural: "events", namespaced: true },
+  DaemonSet: { root: "/apis/apps/v1", plural: "daemonsets", namespaced: true },
+  Namespace: { root: CORE, plural: "namespaces", namespaced: false },
+};
+
+/** The path of a kind's collection in one namespace; in all namespaces when it is empty. */
+export function collectionPath(kind: ObjectRef["kind"], namespace: string): string {
+  const { root, plural, namespaced } = PLACES[kind];
+  return namespaced && namespace !== ""
+    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    : `${root}/${plural}`;
+}
+
+/** The path of one object. */
+export function objectPath(ref: ObjectRef): string {
+  return `${collectionPath(ref.kind, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+}

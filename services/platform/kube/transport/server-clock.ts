@@ -1,0 +1,110 @@
+/**
+ * The clock of a process that talks to an API server. Its wall clock is the machine's own, as long as the `Date`
+ * headers of the server's answers bear it out; where they do not, the server's time counts. So processes on machines
+ * whose clocks differ write and read instants on one time line, that of creationTimestamp.
+ *
+ * An answer shows that the server's clock had the second of its `Date` at some moment between request and answer. That
+ * bounds how far the server's wall clock is ahead of our monotonic one; several answers narrow the bounds.
+ */
+import type { Clock, Log, Timer, Wire } from "../../../../protocols/ports.ts";
+
+/** `Date` is cut to whole seconds (RFC 9110, section 5.6.7). */
+const DATE_RESOLUTION_MS = 1000;
+/** By what share of the time that passes two clocks part; NTP slews by at most this much. */
+const DRIFT_SHARE = 0.0005;
+/** A clock that is off by more than this is reported, in milliseconds. */
+const REPORTED_MS = 2000;
+
+/** Between which limits the server's wall clock was ahead of our monotonic one at an instant of the latter. */
+interface Bounds {
+  readonly lowMs: number;
+  readonly highMs: number;
+  readonly atMs: number;
+}
+
+/** The machine's clock, held against an API server. Before its first answer it is the machine's alone. */
+export class ServerClock implements Clock {
+  readonly #own: Clock;
+  readonly #log: Log;
+  #bounds: Bounds | null = null;
+  #isOff = false;
+
+  constructor(own: Clock, log: Log) {
+    this.#own = own;
+    this.#log = log;
+  }
+
+  monotonicMs(): number {
+    return this.#own.monotonicMs();
+  }
+
+  wallMs(): number {
+    const [ownMs, nowMs] = [this.#own.wallMs(), this.monotonicMs()];
+    if (this.#bounds === null) return ownMs;
+    const { lowMs, highMs } = boundsAt(this.#bounds, nowMs);
+    return Math.min(Math.max(ownMs, nowMs + lowMs), nowMs + highMs);
+  }
+
+  /** The machine's wall clock, which shows when the machine was suspended. */
+  machineWallMs(): number {
+    return this.#own.wallMs();
+  }
+
+  after(delayMs: number, fire: () => void): Timer {
+    return this.#own.after(delayMs, fire);
+  }
+
+  soon(run: () => void): void {
+    this.#own.soon(run);
+  }
+
+  /** The given wire to the server; the time is taken from each answer on it. */
+  over(wire: Wire): Wire {
+    return {
+      send: (request, exchange) => {
+        const sentMs = this.monotonicMs();
+        return wire.send(request, {
+          response: (status, headers) => {
+            this.#take(headers.date, sentMs);
+            exchange.response(status, headers);
+          },
+          data: (chunk) => exchange.data(chunk),
+          end: () => exchange.end(),
+          failed: (problem) => exchange.failed(problem),
+        });
+      },
+    };
+  }
+
+  #take(date: string | undefined, sentMs: number): void {
+    const dateMs = Date.parse(date ?? "");
+    if (Number.isNaN(dateMs)) return;
+    const atMs = this.monotonicMs();
+    const seen = { lowMs: dateMs - atMs, highMs: dateMs + DATE_RESOLUTION_MS - sentMs, atMs };
+    this.#bounds = this.#bounds === null ? seen : narrowed(boundsAt(this.#bounds, atMs), seen);
+    this.#report();
+  }
+
+  #report(): void {
+    const aheadMs = Math.round(this.#own.wallMs() - this.wallMs());
+    const isOff = Math.abs(aheadMs) > REPORTED_MS;
+    if (isOff && !this.#isOff) {
+      this.#log.warn("this machine's clock differs from the API server's, whose time counts: set it by NTP", {
+        aheadMs,
+      });
+    }
+    this.#isOff = isOff;
+  }
+}
+
+function boundsAt({ lowMs, highMs, atMs }: Bounds, nowMs: number): Bounds {
+  const driftMs = (nowMs - atMs) * DRIFT_SHARE;
+  return { lowMs: lowMs - driftMs, highMs: highMs + driftMs, atMs: nowMs };
+}
+
+/** Bounds that contradict each other come from a clock that was set, or from another server: the newest count. */
+function narrowed(before: Bounds, seen: Bounds): Bounds {
+  const lowMs = Math.max(before.lowMs, seen.lowMs);
+  const highMs = Math.min(before.highMs, seen.highMs);
+  return lowMs > highMs ? seen : { lowMs, highMs, atMs: seen.atMs };
+}

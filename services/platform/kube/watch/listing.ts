@@ -1,0 +1,104 @@
+/**
+ * One list, page by page: gives each item while the answer arrives and tells how it ended. Trying again is the reader's
+ * work.
+ */
+import type { Clock, Wire } from "../../../../protocols/ports.ts";
+import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
+import { ProtobufList } from "../protobuf/list.ts";
+import { MalformedProtobuf, type Shape } from "../protobuf/protobuf.ts";
+import { ListScanner } from "./list-scan.ts";
+import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
+
+/** How a list ended. */
+export type ListEnd =
+  | { readonly kind: "listed"; readonly resourceVersion: string }
+  /** Its protobuf could not be read. */
+  | { readonly kind: "malformed"; readonly message: string }
+  | Exclude<StreamEnd, { readonly kind: "complete" }>;
+
+/** What to list. */
+export interface ListOptions {
+  readonly path: string;
+  /** The form that is asked for, and what is read of an item that comes in protobuf. */
+  readonly form: StreamForm;
+  readonly shape: Shape;
+  /** Whether any state that the server has in its cache will do; otherwise it is the newest. */
+  readonly fromCache: boolean;
+  /** Items per page; null for everything at once. */
+  readonly limit: number | null;
+}
+
+/** Where a list tells what comes. */
+export interface ListSink {
+  item(raw: unknown): void;
+  /** Called once, last. */
+  closed(end: ListEnd): void;
+}
+
+/** A large first page may take the server half a minute to put together. */
+const PATIENCE: StreamPatience = { openMs: 60_000, silenceMs: 30_000 };
+
+/** Starts a list. */
+export function startListing(
+  io: { readonly wire: Wire; readonly clock: Clock },
+  options: ListOptions,
+  sink: ListSink,
+): { abort(): void } {
+  let stream: Stream;
+  const page = (continueToken: string | null): void => {
+    let body: ListBody = listBody("json", options.shape, sink);
+    const request = { path: pathOf(options, continueToken), form: options.form };
+    stream = new Stream(io, request, PATIENCE, {
+      opened: (form) => {
+        body = listBody(form, options.shape, sink);
+      },
+      data: (chunk) => reading(() => body.push(chunk)),
+      closed: (end) => {
+        if (end.kind === "complete") reading(() => pageEnded(body.metadata()));
+        else sink.closed(end);
+      },
+    });
+  };
+  const pageEnded = (metadata: JsonRecord): void => {
+    const resourceVersion = textOf(metadata.resourceVersion);
+    const continueToken = textOf(metadata.continue);
+    if (continueToken !== null) page(continueToken);
+    else if (resourceVersion !== null) sink.closed({ kind: "listed", resourceVersion });
+    else sink.closed({ kind: "failed", message: "the list has no metadata.resourceVersion", timedOut: false });
+  };
+  const reading = (read: () => void): void => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof MalformedProtobuf)) throw error;
+      stream.abort();
+      sink.closed({ kind: "malformed", message: `a list in protobuf cannot be read: ${error.message}` });
+    }
+  };
+  page(null);
+  return { abort: () => stream.abort() };
+}
+
+/** One page while it arrives. */
+interface ListBody {
+  push(chunk: Uint8Array): void;
+  /** Asked once, when all has come. */
+  metadata(): JsonRecord;
+}
+
+function listBody(form: StreamForm, shape: Shape, sink: ListSink): ListBody {
+  if (form === "protobuf") return new ProtobufList(shape, (raw) => sink.item(raw));
+  const scanner = new ListScanner((json) => sink.item(parsed(json)));
+  return {
+    push: (chunk) => scanner.push(chunk),
+    metadata: () => recordOf(recordOf(parsed(scanner.rest())).metadata),
+  };
+}
+
+function pathOf({ path, limit, fromCache }: ListOptions, continueToken: string | null): string {
+  const query = new URLSearchParams();
+  if (limit !== null) query.set("limit", String(limit));
+  if (continueToken !== null) query.set("continue", continueToken);
+  else if (fromCache) query.set("resourceVersion", "0");
+  return `${path}?${query.toString()}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Reads our own annotations of a node. A kubelet may write whatever it likes into them, so that only what concerns the
+ * taints that stand is kept, and nothing of an absurd length is parsed.
+ */
+import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
+import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
+import { epochMsOf } from "../../../domain/api-time.ts";
+import { readTaintSwap } from "../../../domain/taint-swap.ts";
+import { taintName } from "../../../domain/toleration.ts";
+import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
+
+/**
+ * Longest annotation that is read, in characters. The instants of TAINTS_MAX taints with the longest names take 23,000
+ * of them.
+ */
+const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
+
+/** Called with the name of a field that had to be ignored. */
+type Problem = (field: string) => void;
+
+/** What a node's annotations record about its taints. */
+export function recordedTaints(
+  annotations: JsonRecord,
+  taints: readonly Taint[],
+  problem: Problem,
+): Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale" | "taintSwap"> {
+  return { ...taintsSeen(annotations, taints, problem), ...taintSwap(annotations, problem) };
+}
+
+/**
+ * From when the NoExecute taints that stand count, as far as it is recorded, and whether more is recorded than that.
+ */
+function taintsSeen(
+  annotations: JsonRecord,
+  taints: readonly Taint[],
+  problem: Problem,
+): Pick<ObservedNode, "taintsSeenAt" | "taintsSeenStale"> {
+  const text = textOf(annotations[Annotation.taintsSeen]);
+  if (text === null) return {};
+  const entries = recordOf(text.length > ANNOTATION_CHARACTERS_MAX ? undefined : parsed(text));
+  const read = taints.flatMap((taint) => {
+    if (taint.effect !== TaintEffect.noExecute) return [];
+    const name = taintName(taint);
+    const time = Object.hasOwn(entries, name) ? entries[name] : undefined;
+    const at = typeof time === "string" ? epochMsOf(time) : null;
+    return at === null ? [] : [[name, at] as const];
+  });
+  const names = Object.keys(entries);
+  if (names.length === 0 || names.some((name) => !isInstant(entries[name]))) {
+    problem(`metadata.annotations.${Annotation.taintsSeen}`);
+  }
+  const stale = read.length === 0 || read.length !== names.length;
+  return { taintsSeenAt: Object.fromEntries(read), ...(stale ? { taintsSeenStale: true } : {}) };
+}
+
+function isInstant(time: unknown): boolean {
+  return typeof time === "string" && epochMsOf(time) !== null;
+}
+
+/** What is recorded about a taint that took another's place; what cannot be read is as good as nothing. */
+function taintSwap(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "taintSwap"> {
+  const text = textOf(annotations[Annotation.taintSwap]);
+  if (text === null) return {};
+  const recorded = text.length > ANNOTATION_CHARACTERS_MAX ? null : readTaintSwap(text);
+  if (recorded === null) problem(`metadata.annotations.${Annotation.taintSwap}`);
+  return recorded === null ? {} : { taintSwap: recorded };
+}

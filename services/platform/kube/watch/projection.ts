@@ -1,0 +1,262 @@
+/**
+ * Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided
+ * elsewhere.
+ */
+import { NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
+import { ConditionType, OBSERVED_LABELS } from "../../../../protocols/names.ts";
+import type {
+  Condition,
+  ConditionStatus,
+  ObservedNode,
+  ObservedPod,
+  Taint,
+  Toleration,
+} from "../../../../protocols/objects.ts";
+import type { BoundPod, ObservedLease } from "../../../../protocols/ports.ts";
+import { epochMsOf } from "../../../domain/api-time.ts";
+import { reducedTolerations } from "../../../domain/toleration.reduced.ts";
+import type { Interner } from "../../structures/interner.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
+import { recordedTaints } from "./node-annotations.ts";
+
+/** What a projection needs besides the object. */
+export interface ProjectionIo {
+  readonly interner: Interner;
+  /**
+   * Told the name of each field that had to be dropped or replaced by a neutral value, with a line for the log where
+   * somebody should look at the object.
+   */
+  readonly problem: (field: string, line?: string) => void;
+}
+
+/** The condition types that decide something; a node has at most one of each. */
+const CONDITION_TYPES: readonly string[] = Object.values(ConditionType);
+const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
+/** How much of a value that cannot be read is shown. */
+const SHOWN_CHARACTERS_MAX = 40;
+/** Longest name, uid or version of an object, in characters: a name is a DNS subdomain, and nothing else is as long. */
+const IDENTITY_CHARACTERS_MAX = 253;
+/** Longest value of a label, in characters, as the API server validates it. */
+const LABEL_CHARACTERS_MAX = 63;
+/** Longest reason of a condition that is kept, in characters; of the reasons only our own decide anything. */
+const REASON_CHARACTERS_MAX = 256;
+/** A toleration that cannot be read tolerates everything: in doubt no pod is evicted. */
+const TOLERATES_ALL: Toleration = { operator: "Exists" };
+/** Neutral for an instant that decides nothing by being early: every rule takes the latest of several instants. */
+const LONG_AGO = 0;
+
+/** A node; null when it has no name, uid or resourceVersion. */
+export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null {
+  const { metadata, spec, status } = partsOf(raw);
+  const identity = identityOf(metadata, io);
+  if (identity === null) return null;
+  const taints = projected(spec.taints, (taint) => projectTaint(taint, io));
+  return {
+    node: identity.name,
+    uid: identity.uid,
+    resourceVersion: identity.resourceVersion,
+    createdAt: instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO,
+    labels: observedLabels(recordOf(metadata.labels)),
+    unschedulable: spec.unschedulable === true,
+    taints,
+    conditions: projectConditions(status.conditions, metadata, io),
+    ...recordedTaints(recordOf(metadata.annotations), taints, (field) => io.problem(field)),
+  };
+}
+
+/** A node's lease; null when it has no name. A lease without renewTime is kept: it says that there is none. */
+export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | null {
+  const { metadata, spec } = partsOf(raw);
+  const name = identityText(metadata.name);
+  if (name === null) return dropped("metadata.name", io);
+  return { node: io.interner.text(name), renewedAt: instantIn(spec, "renewTime", io) };
+}
+
+/** A pod that is bound to a node; null when it is not, or has no name, uid or resourceVersion. */
+export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
+  const { metadata, spec, status } = partsOf(raw);
+  const node = textOf(spec.nodeName);
+  if (node === null) return null;
+  const identity = identityOf(metadata, io);
+  if (identity === null) return null;
+  const createdAt = instantIn(metadata, "creationTimestamp", io) ?? LONG_AGO;
+  const conditions = listOf(status.conditions).map(recordOf);
+  const pod: ObservedPod = {
+    namespace: io.interner.text(textOf(metadata.namespace) ?? ""),
+    name: identity.name,
+    uid: identity.uid,
+    phase: io.interner.text((textOf(status.phase) ?? "").slice(0, WORD_CHARACTERS_MAX)),
+    ready: readyStatus(conditions, metadata, io),
+    tolerations: io.interner.tolerations(spec.tolerations, (list) => projectTolerations(list, io)),
+    owner: controllerKind(metadata, io),
+    createdAt,
+    boundAt: boundAt(conditions, status, io) ?? createdAt,
+    deletionAt: deletionAt(metadata, io),
+  };
+  return { node: io.interner.text(node), resourceVersion: identity.resourceVersion, pod };
+}
+
+function partsOf(raw: unknown): { metadata: JsonRecord; spec: JsonRecord; status: JsonRecord } {
+  const object = recordOf(raw);
+  return { metadata: recordOf(object.metadata), spec: recordOf(object.spec), status: recordOf(object.status) };
+}
+
+function identityOf(
+  metadata: JsonRecord,
+  io: ProjectionIo,
+): { name: string; uid: string; resourceVersion: string } | null {
+  const name = identityText(metadata.name);
+  const uid = identityText(metadata.uid);
+  const resourceVersion = identityText(metadata.resourceVersion);
+  if (name === null) return dropped("metadata.name", io);
+  if (uid === null) return dropped("metadata.uid", io);
+  if (resourceVersion === null) return dropped("metadata.resourceVersion", io);
+  return { name, uid, resourceVersion };
+}
+
+function identityText(value: unknown): string | null {
+  const text = textOf(value);
+  return text === null || text.length > IDENTITY_CHARACTERS_MAX ? null : text;
+}
+
+function dropped(field: string, io: ProjectionIo): null {
+  io.problem(field);
+  return null;
+}
+
+function instantIn(record: JsonRecord, field: string, io: ProjectionIo): number | null {
+  const value = record[field];
+  if (value === undefined || value === null) return null;
+  const instant = typeof value === "string" ? epochMsOf(value) : null;
+  if (instant === null) io.problem(field);
+  return instant;
+}
+
+function projected<T>(value: unknown, project: (item: JsonRecord) => T | null): T[] {
+  const kept: T[] = [];
+  for (const item of listOf(value)) {
+    const result = project(recordOf(item));
+    if (result !== null) kept.push(result);
+  }
+  return kept;
+}
+
+function observedLabels(labels: JsonRecord): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const label of OBSERVED_LABELS) {
+    const value = labels[label];
+    if (typeof value === "string" && value.length <= LABEL_CHARACTERS_MAX) kept[label] = value;
+  }
+  return kept;
+}
+
+function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
+  const { key, value, effect, timeAdded } = raw;
+  if (typeof key !== "string" || typeof effect !== "string") return dropped("spec.taints", io);
+  return {
+    key,
+    effect,
+    ...(typeof value === "string" ? { value } : {}),
+    ...(typeof timeAdded === "string" ? { timeAdded } : {}),
+  };
+}
+
+/** The conditions that decide something, the first of each type (R2.31). */
+function projectConditions(raw: unknown, metadata: JsonRecord, io: ProjectionIo): Condition[] {
+  const kept = new Map<string, Condition>();
+  for (const item of listOf(raw)) {
+    const condition = projectCondition(recordOf(item), metadata, io);
+    if (condition !== null && !kept.has(condition.type)) kept.set(condition.type, condition);
+  }
+  return [...kept.values()];
+}
+
+function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionIo): Condition | null {
+  const type = textOf(raw.type);
+  if (type === null) return dropped("status.conditions", io);
+  if (!CONDITION_TYPES.includes(type)) return null;
+  const status = statusOf(raw, metadata, io);
+  if (status === null) return null;
+  const reason = textOf(raw.reason);
+  const isKept = reason !== null && reason.length <= REASON_CHARACTERS_MAX;
+  return {
+    type: io.interner.text(type),
+    status,
+    ...(isKept ? { reason: io.interner.text(reason) } : {}),
+    heartbeatAt: instantIn(raw, "lastHeartbeatTime", io),
+    transitionAt: instantIn(raw, "lastTransitionTime", io),
+  };
+}
+
+/**
+ * Null for a status that is no word of Kubernetes: its condition is as good as missing. Read as Unknown it would be a
+ * verdict that nobody passed.
+ */
+function statusOf({ type, status }: JsonRecord, metadata: JsonRecord, io: ProjectionIo): ConditionStatus | null {
+  if (typeof status === "string" && CONDITION_STATUSES.includes(status)) return status as ConditionStatus;
+  const [kind, name, namespace] = [textOf(type), textOf(metadata.name), textOf(metadata.namespace)];
+  const object = namespace === null ? `node ${name}` : `pod ${namespace}/${name}`;
+  const shown = (JSON.stringify(status) ?? "missing").slice(0, SHOWN_CHARACTERS_MAX);
+  const words = CONDITION_STATUSES.join(", ");
+  io.problem(
+    "status.conditions.status",
+    `${object}: status.conditions: ${kind} is ${shown}, which is none of ${words}: taken as not posted`,
+  );
+  return null;
+}
+
+function readyStatus(
+  conditions: readonly JsonRecord[],
+  metadata: JsonRecord,
+  io: ProjectionIo,
+): ConditionStatus | null {
+  const ready = conditions.find((condition) => condition.type === "Ready");
+  return ready === undefined ? null : statusOf(ready, metadata, io);
+}
+
+function boundAt(conditions: readonly JsonRecord[], status: JsonRecord, io: ProjectionIo): number | null {
+  const scheduled = conditions.find((condition) => condition.type === "PodScheduled" && condition.status === "True");
+  const at = scheduled === undefined ? null : instantIn(scheduled, "lastTransitionTime", io);
+  return at ?? instantIn(status, "startTime", io);
+}
+
+function deletionAt(metadata: JsonRecord, io: ProjectionIo): number | null {
+  const given = metadata.deletionTimestamp;
+  if (given === undefined || given === null) return null;
+  // Unreadable, but there: the pod is terminating all the same.
+  return instantIn(metadata, "deletionTimestamp", io) ?? LONG_AGO;
+}
+
+function controllerKind(metadata: JsonRecord, io: ProjectionIo): string | null {
+  for (const reference of listOf(metadata.ownerReferences)) {
+    const { controller, kind } = recordOf(reference);
+    if (controller === true && typeof kind === "string") return io.interner.text(kind.slice(0, NAME_CHARACTERS_MAX));
+  }
+  return null;
+}
+
+function projectTolerations(list: readonly unknown[], io: ProjectionIo): Toleration[] {
+  return reducedTolerations(list.map((item) => projectToleration(item, io)));
+}
+
+function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
+  const { key, operator, value, effect, tolerationSeconds } = recordOf(raw);
+  const texts = [key, operator, value, effect];
+  if (!isPlainObject(raw) || texts.some((text) => text !== undefined && typeof text !== "string")) {
+    io.problem("spec.tolerations");
+    return TOLERATES_ALL;
+  }
+  const seconds = tolerationSeconds ?? null;
+  if (seconds !== null && typeof seconds !== "number") io.problem("spec.tolerations.tolerationSeconds");
+  return {
+    ...(typeof key === "string" ? { key } : {}),
+    ...(typeof operator === "string" ? { operator } : {}),
+    ...(typeof value === "string" ? { value } : {}),
+    ...(typeof effect === "string" ? { effect } : {}),
+    ...(typeof seconds === "number" ? { tolerationSeconds: seconds } : {}),
+  };
+}
+
+function isPlainObject(raw: unknown): boolean {
+  return typeof raw === "object" && raw !== null && !Array.isArray(raw);
+}

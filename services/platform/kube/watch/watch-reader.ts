@@ -1,0 +1,287 @@
+/**
+ * The reflector: lists a resource, watches it, and keeps at it for ever, as callbacks on a clock and a wire. What the
+ * objects mean is decided elsewhere.
+ */
+import type { WatchState } from "../../../../protocols/objects.ts";
+import type { Clock, Log, Random, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
+import { fullJitterMs } from "../../structures/backoff.policy.ts";
+import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
+import type { ApiReachability } from "../transport/reachability.ts";
+import { LineSplitter } from "./lines.ts";
+import { type ListEnd, startListing } from "./listing.ts";
+import type { ProjectionIo } from "./projection.ts";
+import { type Sight, sightLost, sightRegained, UNSEEN } from "./sight.policy.ts";
+import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
+import { Intake } from "./watch-store.ts";
+import type { WatchedResource } from "./watched.ts";
+
+/**
+ * Why a list began: the first one, one after a list that failed, one after the server forgot what a watch needed, or
+ * one that the caller asked for because it doubts the watch.
+ */
+export type ListReason = "start" | "retry" | "expired" | "doubted";
+
+/** What a reader needs besides its resource and its listener. */
+export interface ReaderIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly projection: ProjectionIo;
+  /** A loss of sight longer than this starts it anew. */
+  readonly watchBlindMs: number;
+  /** How this process stands to the API server; null when it is not measured. */
+  readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
+  /** Told of each list with its reason, and of each line of a watch. */
+  readonly count: { list(reason: ListReason): void; line(): void };
+}
+
+/** Items per page of a list, as client-go's pager. */
+const PAGE_ITEMS = 500;
+/** A server answers a watch at once and sends a bookmark about every minute: half a minute later it is in doubt. */
+const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
+/**
+ * A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector).
+ */
+const WATCH_SECONDS_MIN = 300;
+/** A watch that ends sooner counts as a failure: a server that ends each at once would otherwise make us spin. */
+const STEADY_MS = 5_000;
+/** After a break, missed events arrive right behind the answer; only then is the sight whole again. */
+const SETTLE_MS = 500;
+/** Longer pauses would make us blind by themselves (watchBlindMs). */
+const BACKOFF = { baseMs: 200, maxMs: 5_000 };
+/** Refusals after which the same watch may be asked for again; after any other, what was missed must be listed. */
+const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
+
+type End = ListEnd | StreamEnd;
+
+/** Keeps one resource in sight. */
+export class Reader<T> implements Watch {
+  readonly #name: string;
+  readonly #resource: WatchedResource<T>;
+  readonly #io: ReaderIo;
+  readonly #intake: Intake<T>;
+  #sight: Sight = UNSEEN;
+  /** Whether the present loss was found out some time after it began. */
+  #wasLostLate = false;
+  #resourceVersion: string | null = null;
+  #confirmedAtMs: number | null = null;
+  #openedAtMs: number | null = null;
+  #failures = 0;
+  #pageItems: number | null = PAGE_ITEMS;
+  /** JSON for good, once a list in protobuf has come that could not be read. */
+  #listForm: StreamForm = "protobuf";
+  /** Whether a list is under way or comes after the present pause: nobody needs to ask for one, or may hurry it. */
+  #listing = false;
+  #trouble = "";
+  /** Ends whatever is under way: a list, a watch or a pause. */
+  #cease: () => void = () => {};
+  #settling: () => void = () => {};
+  readonly #stopFollowing: Stop;
+
+  constructor(name: string, resource: WatchedResource<T>, sink: WatchSink<T>, io: ReaderIo) {
+    this.#name = name;
+    this.#resource = resource;
+    this.#io = io;
+    this.#intake = new Intake(resource, sink, io.projection, io.log);
+    this.#stopFollowing = io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {});
+    this.#list("start");
+  }
+
+  state(): WatchState {
+    const { synced, sinceMs, lostAtMs } = this.#sight;
+    const lost = this.#wasLostLate && lostAtMs !== null ? { lostAt: this.#wallMsOf(lostAtMs) } : {};
+    return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null, ...lost };
+  }
+
+  confirmedAt(): number | null {
+    return this.#confirmedAtMs === null ? null : this.#wallMsOf(this.#confirmedAtMs);
+  }
+
+  relist(reason: string): void {
+    if (this.#listing) return;
+    this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `asked to list again: ${reason}`);
+    this.#list("doubted");
+  }
+
+  stop(): void {
+    this.#stopFollowing();
+    this.#intake.close();
+    this.#cease();
+    this.#settling();
+  }
+
+  #list(reason: ListReason): void {
+    this.#cease();
+    this.#settling();
+    this.#openedAtMs = null;
+    this.#listing = true;
+    this.#io.count.list(reason);
+    this.#intake.listBegins();
+    const { path, shape } = this.#resource;
+    // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the
+    // newest.
+    const fromCache = this.#resourceVersion === null;
+    const options = { path, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
+    const listing = startListing(this.#io, options, {
+      item: (raw) => this.#intake.listItem(raw),
+      closed: (end) => this.#listClosed(end),
+    });
+    this.#cease = () => listing.abort();
+  }
+
+  #listClosed(end: ListEnd): void {
+    if (end.kind !== "listed") {
+      // Pages outlived the server's history: then all at once.
+      if (end.kind === "refused" && isExpired(end.refusal)) this.#pageItems = null;
+      if (end.kind === "malformed") {
+        this.#io.projection.problem("list");
+        this.#listForm = "json";
+      }
+      this.#pause(end, () => this.#list("retry"));
+      return;
+    }
+    this.#listing = false;
+    this.#pageItems = PAGE_ITEMS;
+    this.#resourceVersion = end.resourceVersion;
+    this.#intake.listEnds();
+    this.#confirmed();
+    this.#regained();
+    this.#watch();
+  }
+
+  #watch(): void {
+    this.#openedAtMs = null;
+    const lines = new LineSplitter();
+    const request = { path: this.#watchPath(), form: "json", gatherMs: this.#resource.gatherMs } as const;
+    const stream = new Stream(this.#io, request, WATCH_PATIENCE, {
+      opened: () => this.#opened(),
+      data: (chunk) => lines.push(chunk, (line) => this.#line(line)),
+      closed: (end) => this.#watchClosed(end),
+    });
+    this.#cease = () => stream.abort();
+  }
+
+  #watchPath(): string {
+    const query = new URLSearchParams(this.#resource.selectors);
+    query.set("watch", "true");
+    query.set("allowWatchBookmarks", "true");
+    query.set("resourceVersion", this.#resourceVersion ?? "");
+    query.set("timeoutSeconds", String(Math.floor(WATCH_SECONDS_MIN * (1 + this.#io.random()))));
+    return `${this.#resource.path}?${query.toString()}`;
+  }
+
+  #opened(): void {
+    this.#openedAtMs = this.#nowMs();
+    if (this.#sight.synced) return;
+    const timer = this.#io.clock.after(SETTLE_MS, () => this.#regained());
+    this.#settling = () => timer.cancel();
+  }
+
+  #line(bytes: Uint8Array): void {
+    if (this.#openedAtMs === null || bytes.length === 0) return;
+    this.#io.count.line();
+    const meaning = this.#intake.line(bytes);
+    if (meaning.kind === "malformed") this.#expire("a line of the watch could not be read");
+    else if (meaning.kind === "error") this.#refuse(meaning.refusal);
+    else {
+      this.#confirmed();
+      const before = this.#resourceVersion;
+      this.#resourceVersion = meaning.resourceVersion ?? before;
+      if (meaning.kind === "bookmark" && wentBack(before, meaning.resourceVersion)) {
+        this.#expire(`the server went back from ${before} to ${meaning.resourceVersion}`);
+      }
+    }
+  }
+
+  /**
+   * A watch that is still open on a link that carries no request may have missed anything since the last answer. It is
+   * opened again instead of waiting for its next bookmark.
+   */
+  #distrustIfCutOff(): void {
+    const { reachability } = this.#io;
+    if (reachability === null || !reachability.isCutOff || this.#openedAtMs === null) return;
+    this.#cease();
+    this.#settling();
+    this.#openedAtMs = null;
+    const message = "the API server answers no request";
+    this.#lost(Math.max(this.#confirmedAtMs ?? 0, reachability.answeredMs), message);
+    this.#pause({ kind: "failed", message, timedOut: false }, () => this.#watch());
+  }
+
+  #refuse(refusal: Refusal): void {
+    this.#cease();
+    this.#watchClosed({ kind: "refused", refusal });
+  }
+
+  #expire(message: string): void {
+    this.#refuse({ status: 410, isStatus: true, reason: "Expired", message, retryAfterMs: null, fields: [] });
+  }
+
+  #watchClosed(end: StreamEnd): void {
+    this.#settling();
+    const steady = this.#openedAtMs !== null && this.#nowMs() - this.#openedAtMs >= STEADY_MS;
+    this.#openedAtMs = null;
+    if (steady) this.#failures = 0;
+    const relist = end.kind === "refused" && !RESUMABLE.has(end.refusal.status);
+    this.#listing = relist;
+    if (relist) this.#pause(end, () => this.#list("expired"));
+    else if (steady && (end.kind === "complete" || end.kind === "silent")) this.#watch();
+    else this.#pause(end, () => this.#watch());
+  }
+
+  /** After a failure: waits with full jitter, longer when the server asks for it, then goes on. */
+  #pause(end: End, resume: () => void): void {
+    const silent = end.kind === "silent" || (end.kind === "failed" && end.timedOut);
+    const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();
+    this.#lost(lostAtMs, troubleOf(end));
+    this.#failures++;
+    const jitterMs = fullJitterMs(this.#failures, BACKOFF, this.#io.random);
+    const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
+    const timer = this.#io.clock.after(Math.max(jitterMs, askedMs), resume);
+    this.#cease = () => timer.cancel();
+  }
+
+  #lost(lostAtMs: number, trouble: string): void {
+    const wasSynced = this.#sight.synced;
+    this.#sight = sightLost(this.#sight, lostAtMs);
+    this.#wasLostLate ||= lostAtMs < this.#nowMs();
+    if (this.#trouble !== trouble) this.#io.log.warn(`the watch of ${this.#name} is broken: ${trouble}`);
+    this.#trouble = trouble;
+    if (wasSynced) this.#intake.tellState(this.state());
+  }
+
+  #regained(): void {
+    const { synced, lostAtMs } = this.#sight;
+    this.#wasLostLate = false;
+    this.#sight = sightRegained(this.#sight, this.#nowMs(), this.#io.watchBlindMs);
+    if (this.#trouble !== "") {
+      const blindMs = lostAtMs === null ? null : Math.round(this.#nowMs() - lostAtMs);
+      this.#io.log.info(`the watch of ${this.#name} is whole again`, { blindMs });
+      this.#trouble = "";
+    }
+    if (!synced) this.#intake.tellState(this.state());
+  }
+
+  #confirmed(): void {
+    this.#confirmedAtMs = this.#nowMs();
+  }
+
+  #nowMs(): number {
+    return this.#io.clock.monotonicMs();
+  }
+
+  /** Translated when it is asked for, so that a step of the wall clock moves no instant of the past. */
+  #wallMsOf(monotonicMs: number): number {
+    return this.#io.clock.wallMs() - (this.#nowMs() - monotonicMs);
+  }
+}
+
+function wentBack(before: string | null, now: string | null): boolean {
+  return before !== null && now !== null && Number(now) < Number(before);
+}
+
+function troubleOf(end: End): string {
+  if (end.kind === "refused") return end.refusal.message;
+  return end.kind === "complete" || end.kind === "listed" ? "the server closed the watch at once" : end.message;
+}

@@ -1,0 +1,148 @@
+/** Takes in what a reader receives: projects it, keeps what is known, and tells what changed. It requests nothing. */
+import type { WatchState } from "../../../../protocols/objects.ts";
+import type { Log, WatchSink } from "../../../../protocols/ports.ts";
+import { parsed, recordOf, textOf } from "../../structures/json.ts";
+import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
+import { keyOf, ObjectIndex } from "./object-index.ts";
+import type { ProjectionIo } from "./projection.ts";
+import type { WatchedResource } from "./watched.ts";
+
+/** What a line of a watch was. `malformed`: an event was lost, so the whole must be listed again. */
+export type LineMeaning =
+  | { readonly kind: "event" | "bookmark"; readonly resourceVersion: string | null }
+  | { readonly kind: "error"; readonly refusal: Refusal }
+  | { readonly kind: "malformed" };
+
+/** What is known of one resource. */
+export class Intake<T> {
+  readonly #resource: WatchedResource<T>;
+  readonly #io: ProjectionIo;
+  readonly #sink: WatchSink<T>;
+  readonly #log: Log;
+  #known = new ObjectIndex<T>();
+  #listed = new ObjectIndex<T>();
+  #open = true;
+
+  constructor(resource: WatchedResource<T>, sink: WatchSink<T>, io: ProjectionIo, log: Log) {
+    this.#log = log;
+    this.#resource = resource;
+    this.#io = io;
+    this.#sink = sink;
+  }
+
+  /** A list begins. */
+  listBegins(): void {
+    this.#listed = new ObjectIndex();
+  }
+
+  /** An item of the list; told at once, so that a list never stands in memory whole. */
+  listItem(raw: unknown): void {
+    const object = this.#resource.project(raw, this.#io);
+    if (object === null) return;
+    this.#listed.set(this.#resource.namespace(object), this.#resource.name(object), object);
+    this.#changed(object);
+  }
+
+  /** The list is whole: what it did not mention is gone. */
+  listEnds(): void {
+    const listed = this.#listed;
+    this.#known.forEach((namespace, name, last) => {
+      if (listed.get(namespace, name) === undefined) this.#tellGone(namespace, name, last);
+    });
+    this.#known = listed;
+    this.#listed = new ObjectIndex();
+  }
+
+  /** One line of a watch. */
+  line(bytes: Uint8Array): LineMeaning {
+    const scanned = this.#resource.scan(bytes);
+    if (scanned !== null) {
+      this.#changed(scanned.object);
+      return { kind: "event", resourceVersion: scanned.resourceVersion };
+    }
+    const event = recordOf(parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")));
+    const object = recordOf(event.object);
+    const resourceVersion = textOf(recordOf(object.metadata).resourceVersion);
+    switch (event.type) {
+      case "ADDED":
+      case "MODIFIED":
+        this.#take(object, (projection) => this.#changed(projection));
+        return { kind: "event", resourceVersion };
+      case "DELETED":
+        this.#take(object, (projection) => this.#deleted(projection));
+        return { kind: "event", resourceVersion };
+      case "BOOKMARK":
+        return { kind: "bookmark", resourceVersion };
+      case "ERROR":
+        return { kind: "error", refusal: errorOf(object) };
+      default:
+        this.#io.problem("watch line");
+        return { kind: "malformed" };
+    }
+  }
+
+  /** Tells the state of the watch. */
+  tellState(state: WatchState): void {
+    if (!this.#open) return;
+    try {
+      this.#sink.state(state);
+    } catch (error) {
+      this.#thrown(error);
+    }
+  }
+
+  /** Nothing is told any more. */
+  close(): void {
+    this.#open = false;
+  }
+
+  #take(raw: unknown, use: (projection: T) => void): void {
+    const projection = this.#resource.project(raw, this.#io);
+    if (projection !== null) use(projection);
+  }
+
+  #changed(object: T): void {
+    const namespace = this.#resource.namespace(object);
+    const name = this.#resource.name(object);
+    const known = this.#known.get(namespace, name);
+    // Another object under the same name: the old one has gone unseen.
+    if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) {
+      this.#tellGone(namespace, name, known);
+    }
+    this.#known.set(namespace, name, object);
+    if (!this.#open) return;
+    try {
+      this.#sink.changed(object);
+    } catch (error) {
+      this.#thrown(error);
+    }
+  }
+
+  #deleted(object: T): void {
+    const namespace = this.#resource.namespace(object);
+    const name = this.#resource.name(object);
+    this.#known.delete(namespace, name);
+    this.#tellGone(namespace, name, object);
+  }
+
+  #tellGone(namespace: string, name: string, last: T): void {
+    if (!this.#open) return;
+    try {
+      this.#sink.gone(keyOf(namespace, name), last);
+    } catch (error) {
+      this.#thrown(error);
+    }
+  }
+
+  /** A listener that throws must not stop the watch. */
+  #thrown(error: unknown): void {
+    this.#io.problem("listener");
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#log.error("a listener of a watch threw", { detail });
+  }
+}
+
+function errorOf(status: Readonly<Record<string, unknown>>): Refusal {
+  const code = typeof status.code === "number" ? status.code : 500;
+  return refusalOf({ kind: "answer", status: code, headers: {}, text: JSON.stringify(status) });
+}

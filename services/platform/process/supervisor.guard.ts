@@ -1,0 +1,120 @@
+/**
+ * The ports of one life of a service, guarded: what it throws is caught, and once it has ended nothing reaches it any
+ * more.
+ */
+import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch } from "../../../protocols/ports.ts";
+
+/** One life of a service, from its start until it stops or fails. */
+export class ServiceLife {
+  readonly #failed: (error: unknown) => void;
+  readonly #held = new Set<Stop>();
+  #alive = true;
+  #depth = 0;
+
+  /** `failed` is told once, of the exception that ended this life. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  /** Ends this life and lets go of all it held at its ports. */
+  end(): void {
+    this.#alive = false;
+    for (const release of this.#held) release();
+    this.#held.clear();
+  }
+
+  /** Runs a piece of the service. An exception within another piece unwinds that one too, and then ends this life. */
+  run(work: () => void): void {
+    if (!this.#alive) return;
+    this.#depth++;
+    try {
+      work();
+    } catch (error) {
+      if (this.#depth > 1) throw error;
+      this.end();
+      this.#failed(error);
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  /** A callback of the service as it may be given away. */
+  guard<A extends unknown[]>(callback: (...parts: A) => void): (...parts: A) => void {
+    return (...parts) => this.run(() => callback(...parts));
+  }
+
+  /** Remembers how to let go of something; what it returns lets go of it now. */
+  hold(release: Stop): Stop {
+    this.#held.add(release);
+    return () => {
+      if (this.#held.delete(release)) release();
+    };
+  }
+}
+
+/** The same ports, as one life of a service may use them. */
+export function guardedIo(io: Io, life: ServiceLife): Io {
+  const { clock, bus, kube, fleet } = io;
+  return {
+    ...io,
+    clock: guardedClock(clock, life),
+    bus: guardedBus(bus, life),
+    kube: guardedKube(kube, life),
+    fleet: guardedFleet(fleet, life),
+  };
+}
+
+function guardedClock(clock: Clock, life: ServiceLife): Clock {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    wallMs: () => clock.wallMs(),
+    after: (delayMs, fire) => clock.after(delayMs, life.guard(fire)),
+    soon: (run) => clock.soon(life.guard(run)),
+  };
+}
+
+function guardedBus(bus: Bus, life: ServiceLife): Bus {
+  return {
+    publish: (type, body, cause) => bus.publish(type, body, cause),
+    subscribe: (type, shard, receive) => life.hold(bus.subscribe(type, shard, life.guard(receive))),
+    latest: (type) => {
+      const latest = bus.latest(type);
+      return { take: () => latest.take(), stop: life.hold(latest.stop) };
+    },
+    onGap: (lost) => life.hold(bus.onGap(life.guard(lost))),
+    connected: () => bus.connected(),
+  };
+}
+
+function guardedKube(kube: Kube, life: ServiceLife): Kube {
+  return {
+    watch(what, sink): Watch {
+      const watch = kube.watch(what, {
+        changed: life.guard((object) => sink.changed(object)),
+        gone: life.guard((key, last) => sink.gone(key, last)),
+        state: life.guard((now) => sink.state(now)),
+      });
+      const stop = life.hold(() => watch.stop());
+      return {
+        state: () => watch.state(),
+        confirmedAt: () => watch.confirmedAt(),
+        relist: (reason) => watch.relist(reason),
+        stop,
+      };
+    },
+    read: (ref, done, place) => kube.read(ref, life.guard(done), place),
+    write: (request, done) => kube.write(request, life.guard(done)),
+  };
+}
+
+function guardedFleet(fleet: Fleet, life: ServiceLife): Fleet {
+  return {
+    member: fleet.member,
+    owns: (service, shard) => fleet.owns(service, shard),
+    follow(service, follower) {
+      const gained = life.guard((shard: number) => follower.gained(shard));
+      const lost = life.guard((shard: number) => follower.lost(shard));
+      return life.hold(fleet.follow(service, { gained, lost }));
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * Puts the chunks of `observed.pods` together and keeps the last whole version of each node. Which nodes count is the
+ * view's matter.
+ */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedPod } from "../../../protocols/objects.ts";
+import { PODS_CHUNKS_MAX } from "../../../protocols/observed.ts";
+
+/** The pods of one node in one version. */
+export interface PodsOfNode {
+  readonly version: string;
+  readonly pods: readonly ObservedPod[];
+}
+
+interface Assembly {
+  readonly version: string;
+  readonly parts: (readonly ObservedPod[] | undefined)[];
+  missing: number;
+}
+
+/** The pods of the nodes of one shard, as far as they have been told completely. */
+export class ShardPods {
+  readonly #whole = new Map<string, PodsOfNode>();
+  readonly #assemblies = new Map<string, Assembly>();
+
+  /** The last whole version of a node's pods; null when there is none. */
+  of(node: string): PodsOfNode | null {
+    return this.#whole.get(node) ?? null;
+  }
+
+  /** Takes one chunk. Returns the new version when this chunk completed it, else null. */
+  take(body: BodyOf<"observed.pods">): PodsOfNode | null {
+    const { chunk, chunks } = body;
+    if (!Number.isInteger(chunk) || !Number.isInteger(chunks) || chunk < 0 || chunk >= chunks) return null;
+    if (chunks > PODS_CHUNKS_MAX) return null;
+    const assembly = this.#assemblyOf(body);
+    if (assembly.parts[chunk] === undefined) assembly.missing -= 1;
+    assembly.parts[chunk] = body.pods;
+    if (assembly.missing > 0) return null;
+    this.#assemblies.delete(body.node);
+    const whole = { version: body.version, pods: assembly.parts.flatMap((part) => part ?? []) };
+    this.#whole.set(body.node, whole);
+    return whole;
+  }
+
+  /** Drops what is held of a node; its last whole version, or null. */
+  drop(node: string): PodsOfNode | null {
+    const held = this.of(node);
+    this.#whole.delete(node);
+    this.#assemblies.delete(node);
+    return held;
+  }
+
+  #assemblyOf(body: BodyOf<"observed.pods">): Assembly {
+    const begun = this.#assemblies.get(body.node);
+    if (begun !== undefined && begun.version === body.version && begun.parts.length === body.chunks) return begun;
+    const parts = Array.from<readonly ObservedPod[] | undefined>({ length: body.chunks });
+    const assembly = { version: body.version, parts, missing: body.chunks };
+    this.#assemblies.set(body.node, assembly);
+    return assembly;
+  }
+}

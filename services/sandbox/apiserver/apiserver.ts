@@ -1,0 +1,138 @@
+/**
+ * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. It runs on
+ * any clock; sockets are served by http-front.ts.
+ */
+import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
+import { type Access, authorize, identify } from "./access.ts";
+import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
+import { type Fault, Faults, refusalOf } from "./faults.ts";
+import { discover } from "./http/discovery.ts";
+import { carryOut, type VerbParts } from "./http/verbs.ts";
+import type { WatchStream } from "./http/watch.ts";
+import type { ApiObject } from "./objects.ts";
+import { storedAs } from "./resources.ts";
+import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
+import { ApiFailure } from "./status.ts";
+import { Lists } from "./store/list.ts";
+import { Registry } from "./store/registry.ts";
+import { Store } from "./store/store.ts";
+import { type Serve, wireTo } from "./wire.ts";
+
+/** What an embedded API needs. */
+export interface ApiServerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  /** Changes kept for each resource before older watches get 410. */
+  readonly changesMax?: number;
+  readonly bookmarkPeriodMs?: number;
+}
+
+const CHANGES_MAX = 65_536;
+const BOOKMARK_PERIOD_MS = 60_000;
+
+/** Namespaces of a new cluster. */
+const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/** One embedded API server. */
+export class ApiServer {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly faults: Faults;
+  readonly wire: Wire;
+  readonly #clock: Clock;
+  readonly #log: Log | undefined;
+  readonly #parts: VerbParts;
+
+  constructor({ clock, random, log, changesMax, bookmarkPeriodMs }: ApiServerOptions) {
+    this.#clock = clock;
+    this.#log = log;
+    this.store = new Store({ changesMax: changesMax ?? CHANGES_MAX });
+    this.registry = new Registry({ store: this.store, clock, random });
+    const lists = new Lists(this.store);
+    const watches = new Set<WatchStream>();
+    const compact = (): void => {
+      this.store.compact();
+      lists.compact();
+    };
+    this.wire = wireTo(this.serving(null), clock);
+    this.faults = new Faults(random, { watches: () => watches, compact });
+    this.#parts = {
+      store: this.store,
+      registry: this.registry,
+      lists,
+      clock,
+      random,
+      watches,
+      isSilent: (storage) => this.faults.isSilent(storage),
+      bookmarkPeriodMs: bookmarkPeriodMs ?? BOOKMARK_PERIOD_MS,
+    };
+    for (const name of FIRST_NAMESPACES) {
+      const namespace: ApiObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+      this.registry.create(storedAs("namespaces"), "", namespace);
+    }
+  }
+
+  /** The way in for those whom `access` admits; whoever holds `wire` needs no token. */
+  serving(access: Access): Serve {
+    return (request, receiver) => this.#clock.soon(() => this.#receive(request, access, receiver));
+  }
+
+  #receive(request: HttpRequest, access: Access, receiver: Receiver): void {
+    if (this.faults.refusing) {
+      receiver.broken("connect ECONNREFUSED", false);
+      return;
+    }
+    const call = readCall(request);
+    const faults = isCall(call) ? this.faults.meet(call) : [];
+    const { requestMs } = latencyOf(faults);
+    const work = (): void => this.#workThrough(() => this.#carryOut(call, access), faults, receiver);
+    if (requestMs > 0) this.#clock.after(requestMs, work);
+    else work();
+  }
+
+  #workThrough(work: () => Answer, faults: readonly Fault[], receiver: Receiver): void {
+    if (faults.some((fault) => fault.kind === "stall")) return;
+    if (faults.some((fault) => fault.kind === "lostRequest")) {
+      receiver.broken("read ECONNRESET", true);
+      return;
+    }
+    const refusal = faults.find((fault) => fault.kind === "status");
+    const answer = refusal === undefined ? this.#attempt(work) : failureAnswer(refusalOf(refusal));
+    const deliver = (): void => {
+      if (faults.some((fault) => fault.kind === "lostReply")) receiver.broken("read ECONNRESET", true);
+      else receiver.answer(answer);
+    };
+    const { answerMs } = latencyOf(faults);
+    if (answerMs > 0) this.#clock.after(answerMs, deliver);
+    else deliver();
+  }
+
+  #carryOut(call: Call | OtherCall, access: Access): Answer {
+    const identity = identify(access, isCall(call) ? "" : call.path, call.headers);
+    if (!isCall(call)) return discover(call);
+    authorize(identity, call);
+    return carryOut(this.#parts, call);
+  }
+
+  #attempt(work: () => Answer): Answer {
+    try {
+      return work();
+    } catch (problem) {
+      if (problem instanceof ApiFailure) return failureAnswer(problem);
+      this.#log?.error("request failed", { problem: String(problem) });
+      const message = `Internal error occurred: ${String(problem)}`;
+      return failureAnswer(new ApiFailure({ code: 500, reason: "InternalError", message }));
+    }
+  }
+}
+
+function latencyOf(faults: readonly Fault[]): { requestMs: number; answerMs: number } {
+  let [requestMs, answerMs] = [0, 0];
+  for (const fault of faults) {
+    if (fault.kind !== "latency") continue;
+    requestMs += fault.requestMs ?? 0;
+    answerMs += fault.answerMs ?? 0;
+  }
+  return { requestMs, answerMs };
+}

@@ -1,0 +1,159 @@
+/** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
+
+import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../objects.ts";
+import { apiVersionOf, type Resource } from "../resources.ts";
+import type { Call } from "../routes.ts";
+import { badRequest, invalidOptions, unsupportedMediaType } from "../status.ts";
+import { type DeleteOptions, PROPAGATIONS } from "../store/deletion.ts";
+import { unsupported, wrong } from "../validation/problems.ts";
+import { canonical, UnreadableField } from "../views/canonical.ts";
+import { SHAPES } from "../views/shapes.ts";
+import { viewOf } from "../views/views.ts";
+
+/** The JSON value in a body; `complain` words the 400 for what is none. */
+export function jsonIn(body: string | null, complain: (problem: string) => string): Json {
+  try {
+    return JSON.parse(body ?? "");
+  } catch (problem) {
+    throw badRequest(complain(problem instanceof Error ? problem.message : "unreadable"));
+  }
+}
+
+/** The JSON object in a body. Throws a 400. */
+export function objectBody(body: string | null, kind: string): JsonObject {
+  const complain = (problem: string): string =>
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${problem}`;
+  const value = jsonIn(body, complain);
+  if (!isObject(value)) throw badRequest(complain("it is not an object"));
+  return value;
+}
+
+/** The object in the body of a create or an update, in the stored version and its canonical form. */
+export function objectIn(call: Call): ApiObject {
+  const { resource, body } = call;
+  checkReadable(call);
+  try {
+    return storedForm(call, ofKind(resource, objectBody(body, resource.kind)));
+  } catch (problem) {
+    if (!(problem instanceof UnreadableField)) throw problem;
+    throw badRequest(`${unusable(resource.kind, resource)}: ${problem.message}`);
+  }
+}
+
+const BODY_TYPES = ["application/json", "application/apply-patch+yaml"];
+
+function checkReadable({ headers }: Call): void {
+  const type = contentTypeOf(headers);
+  if (type !== "" && !BODY_TYPES.includes(type)) throw unsupportedMediaType(BODY_TYPES.slice(0, 1));
+}
+
+/** The media type of a body, without its parameters. */
+export function contentTypeOf(headers: Call["headers"]): string {
+  return (headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+}
+
+/**
+ * The stored form of an object as a client sends it; changes its argument. Throws a 400 for an object of another place
+ * than the request's, and an UnreadableField.
+ */
+export function storedForm(call: Call, shown: JsonObject): ApiObject {
+  const { resource } = call;
+  const { metadata = {} } = shown;
+  if (!isObject(metadata)) throw new UnreadableField("metadata: expected object");
+  if (typeof (metadata.name ?? "") !== "string") throw new UnreadableField("name: expected text");
+  const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
+  // A patch cannot change an object's kind; what it says about that is passed over.
+  const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
+  checkPlace(call, typed);
+  // What belongs to the whole cluster is in no namespace, whatever it says.
+  if (!resource.namespaced) delete typed.metadata.namespace;
+  return canonical(viewOf(resource).store(typed), SHAPES[resource.storage]) as ApiObject;
+}
+
+/** Null says "not there" in the API, and is not kept. */
+function withoutNulls<T extends Json>(value: T): T {
+  if (Array.isArray(value)) for (const item of value) withoutNulls(item);
+  else if (isObject(value)) {
+    for (const [field, child] of Object.entries(value)) {
+      if (child === null) delete value[field];
+      else if (typeof child === "object") withoutNulls(child);
+    }
+  }
+  return value;
+}
+
+function unusable(kind: string, resource: Resource): string {
+  return `${kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`;
+}
+
+/** The object, if it is of the resource's kind or does not say. Throws a 400. */
+function ofKind(resource: Resource, object: JsonObject): JsonObject {
+  const { kind = resource.kind, apiVersion = apiVersionOf(resource) } = object;
+  if (kind !== resource.kind) {
+    throw badRequest(
+      `${unusable(String(kind as string), resource)}: converting (${String(kind as string)}) to (${resource.kind})`,
+    );
+  }
+  if (apiVersion !== apiVersionOf(resource)) {
+    const given = `the API version in the data (${String(apiVersion as string)})`;
+    throw badRequest(`${given} does not match the expected API version (${apiVersionOf(resource)})`);
+  }
+  return object;
+}
+
+function checkPlace(call: Call, { metadata }: ApiObject): void {
+  const { namespace = "", name } = metadata;
+  if (call.resource.namespaced && namespace !== "" && namespace !== call.namespace) {
+    throw badRequest(
+      call.verb === "create"
+        ? "the namespace of the provided object does not match the namespace sent on the request"
+        : `the namespace of the object (${namespace}) does not match the namespace on the request (${call.namespace})`,
+    );
+  }
+  if (call.verb === "update" && name === "") {
+    throw badRequest(`the name of the object (${call.name} based on URL) was undeterminable: name must be provided`);
+  }
+  if (call.name !== "" && name !== "" && name !== call.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${call.name})`);
+  }
+}
+
+/** The options of a delete, from its body or its query. */
+export function deleteOptionsIn(call: Call): DeleteOptions {
+  const options = call.body === null || call.body === "" ? {} : objectBody(call.body, "DeleteOptions");
+  const { query } = call;
+  const asked = query.get("gracePeriodSeconds");
+  const propagation = query.get("propagationPolicy");
+  const orphan = query.get("orphanDependents");
+  return deleteOptionsOf({
+    ...(asked !== null && { gracePeriodSeconds: Number(asked) }),
+    ...(propagation !== null && { propagationPolicy: propagation }),
+    ...(orphan !== null && { orphanDependents: orphan !== "false" && orphan !== "0" }),
+    ...options,
+  });
+}
+
+/** The options of a delete, from the object that carries them. */
+export function deleteOptionsOf(options: JsonObject): DeleteOptions {
+  const { uid, resourceVersion } = childObject(options, "preconditions");
+  const { gracePeriodSeconds } = options;
+  return {
+    uid: typeof uid === "string" ? uid : null,
+    resourceVersion: typeof resourceVersion === "string" ? resourceVersion : null,
+    gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : null,
+    ...propagationOf(options),
+  };
+}
+
+function propagationOf({ propagationPolicy, orphanDependents }: JsonObject): Pick<DeleteOptions, "propagation"> {
+  const field = "propagationPolicy";
+  const orphans = typeof orphanDependents === "boolean";
+  if (typeof propagationPolicy !== "string") {
+    return orphans ? { propagation: orphanDependents ? "Orphan" : "Background" } : {};
+  }
+  const propagation = PROPAGATIONS.find((known) => known === propagationPolicy);
+  const both = "orphanDependents and deletionPropagation cannot be both set";
+  if (orphans) throw invalidOptions("DeleteOptions", [wrong(field, propagationPolicy, both)]);
+  if (propagation !== undefined) return { propagation };
+  throw invalidOptions("DeleteOptions", [unsupported(field, propagationPolicy, [...PROPAGATIONS, "nil"])]);
+}

@@ -1,0 +1,42 @@
+/** Whether a write is only tried, as its query or its options say. It tries nothing. */
+import { isObject, type Json } from "../objects.ts";
+import type { Call, Verb } from "../routes.ts";
+import { invalidOptions } from "../status.ts";
+
+/** What holds the options of a write. */
+const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
+  create: "CreateOptions",
+  update: "UpdateOptions",
+  patch: "PatchOptions",
+  delete: "DeleteOptions",
+  deletecollection: "DeleteOptions",
+};
+
+/** Whether a call only tries a write. Throws a 422 for a `dryRun` with any value but `All`. */
+export function isDryRun({ verb, query, body }: Call): boolean {
+  const options = OPTIONS_OF[verb];
+  if (options === undefined) return false;
+  // The options of a delete may come as its body, and are then heard alone.
+  const isDelete = options === "DeleteOptions" && body !== null && body !== "";
+  return saysDryRun(isDelete ? dryRunIn(body) : query.getAll("dryRun"), options);
+}
+
+/** Whether the `dryRun` of some options says that nothing is to be written. Throws a 422. */
+export function saysDryRun(asked: Json | undefined, options: string): boolean {
+  if (!Array.isArray(asked) || asked.length === 0) return false;
+  if (asked.every((word) => word === "All")) return true;
+  const shown = `[]string{${asked.map((word) => JSON.stringify(word)).join(", ")}}`;
+  const message = `Unsupported value: ${shown}: supported values: "All"`;
+  throw invalidOptions(options, [{ type: "FieldValueNotSupported", field: "dryRun", message }]);
+}
+
+/** A body that holds no options is refused later, where all of them are read. */
+function dryRunIn(body: string): Json | undefined {
+  if (!body.includes('"dryRun"')) return undefined;
+  try {
+    const options: unknown = JSON.parse(body);
+    return isObject(options) ? options.dryRun : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The embedded API on a socket: bridges node:http to the server that others reach by a function call. An edge: it may
+ * wait.
+ */
+import { once } from "node:events";
+import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { HttpRequest } from "../../../../protocols/ports.ts";
+import type { Access, Identity } from "../access.ts";
+import type { Answer, Receiver } from "../answer.ts";
+import type { ApiServer } from "../apiserver.ts";
+import type { Serve } from "../wire.ts";
+import { objectInProtobuf } from "./protobuf.ts";
+
+/** Where to listen, and for whom. */
+export interface ListenOptions {
+  /** 0 for a free one. */
+  readonly port: number;
+  /** The address to bind; the loopback when absent. */
+  readonly host?: string;
+  /**
+   * The bearer token of someone who may do everything; without any token everyone may. Kubernetes' own clients send a
+   * token over TLS alone.
+   */
+  readonly token?: string;
+  /** The bearer token of someone who may only read. */
+  readonly readOnlyToken?: string;
+  /** A certificate and its key in PEM, to serve https; plain http when absent. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** A listening server. */
+export interface HttpFront {
+  /** Such as `http://127.0.0.1:40000`. */
+  readonly url: string;
+  /** Breaks every connection and frees the port. */
+  close(): Promise<void>;
+}
+
+/** A watcher for whom more bytes wait is too slow and is cut off, as by the real server. */
+const BACKLOG_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Longer than clients keep an idle connection, so that they close it, and never we while a request is on its way. */
+const KEEP_ALIVE_MS = 120_000;
+
+/** Serves the embedded API over HTTP. Rejects when the port cannot be had. */
+export async function listen(apiserver: ApiServer, options: ListenOptions): Promise<HttpFront> {
+  const { host = "127.0.0.1", port, tls } = options;
+  const serve = apiserver.serving(accessOf(options));
+  const received = (request: IncomingMessage, response: ServerResponse): void => receive(serve, request, response);
+  const server = tls === undefined ? createPlainServer(received) : createTlsServer(tls, received);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.requestTimeout = 0;
+  server.listen(port, host);
+  await once(server, "listening");
+  const { port: bound } = server.address() as AddressInfo;
+  const scheme = tls === undefined ? "http" : "https";
+  return { url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${bound}`, close: () => close(server) };
+}
+
+async function close(server: Server | TlsServer): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+function accessOf({ token, readOnlyToken }: ListenOptions): Access {
+  const identities = new Map<string, Identity>();
+  if (token !== undefined) identities.set(token, { user: "admin", readOnly: false });
+  if (readOnlyToken !== undefined) identities.set(readOnlyToken, { user: "viewer", readOnly: true });
+  return identities.size === 0 ? null : identities;
+}
+
+function receive(serve: Serve, incoming: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => serve(requestOf(incoming, Buffer.concat(chunks)), new HttpReceiver(response)));
+  incoming.on("error", () => response.destroy());
+}
+
+/** A request as the server reads it: what little arrives as protobuf becomes JSON here. */
+function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = headersOf(incoming);
+  const isProtobuf = headers["content-type"]?.startsWith("application/vnd.kubernetes.protobuf") === true;
+  const object = isProtobuf ? objectInProtobuf(body) : null;
+  if (object === null) return { method, path: url, headers, body: body.length === 0 ? null : body.toString() };
+  return {
+    method,
+    path: url,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(object),
+  };
+}
+
+function headersOf(incoming: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return headers;
+}
+
+/** Writes one answer into a response, no faster than the client reads where the answer can wait. */
+class HttpReceiver implements Receiver {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  broken(): void {
+    this.#response.destroy();
+  }
+
+  answer({ status, headers, body }: Answer): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    if (typeof body === "string") {
+      response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
+      return;
+    }
+    response.writeHead(status, headers);
+    if ("open" in body) this.#stream(body);
+    else this.#pieces(body[Symbol.iterator]());
+  }
+
+  #pieces(pieces: Iterator<string>): void {
+    const response = this.#response;
+    for (let next = pieces.next(); !response.destroyed; next = pieces.next()) {
+      if (next.done === true) {
+        response.end();
+        return;
+      }
+      if (!response.write(next.value)) {
+        response.once("drain", () => this.#pieces(pieces));
+        return;
+      }
+    }
+  }
+
+  #stream(body: Extract<Answer["body"], { open: unknown }>): void {
+    const response = this.#response;
+    response.flushHeaders();
+    const stream = body.open({
+      data: (chunk) => {
+        response.write(chunk);
+        if (response.writableLength > BACKLOG_BYTES_MAX) response.destroy();
+      },
+      end: () => response.end(),
+      broken: () => response.destroy(),
+    });
+    response.on("close", () => stream.abort());
+    stream.start();
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * As much OpenAPI as kubectl looks for before it applies an object: which requests know fieldValidation. There are no
+ * schemas.
+ */
+import { type Answer, objectAnswer } from "../answer.ts";
+import type { JsonObject } from "../objects.ts";
+import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
+
+const ROOT = "/openapi/v3";
+const INFO = { title: "Vigil's embedded Kubernetes API", version: "unversioned" };
+
+/** The answer under a path of OpenAPI; null when there is none. */
+export function openApi(path: string, accept: string): Answer | null {
+  if (path === "/openapi/v2") return emptyVersion2(accept);
+  if (path === ROOT) return objectAnswer(200, index());
+  const version = VERSIONS.find((apiVersion) => path === `${ROOT}${prefixOf(apiVersion)}`);
+  return version === undefined ? null : objectAnswer(200, documentOf(version));
+}
+
+const VERSION_2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
+/** A document without a single schema: kubectl reads it before it applies a list, and then checks nothing itself. */
+function emptyVersion2(accept: string): Answer {
+  if (!accept.includes(VERSION_2_PROTOBUF)) return objectAnswer(200, { swagger: "2.0", info: INFO, paths: {} });
+  const text = (number: number, value: string): string => String.fromCharCode(number * 8 + 2, value.length) + value;
+  const body = text(1, "2.0") + text(2, text(1, INFO.title) + text(2, INFO.version));
+  return { status: 200, headers: { "content-type": "application/octet-stream" }, body };
+}
+
+const VERSIONS = [...new Set(RESOURCES.map(apiVersionOf))];
+
+function prefixOf(apiVersion: string): string {
+  return apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
+}
+
+function index(): JsonObject {
+  const paths = VERSIONS.map((version) => {
+    const prefix = prefixOf(version);
+    return [prefix.slice(1), { serverRelativeURL: ROOT + prefix }] as const;
+  });
+  return { paths: Object.fromEntries(paths) };
+}
+
+function documentOf(apiVersion: string): JsonObject {
+  const resources = RESOURCES.filter((resource) => apiVersionOf(resource) === apiVersion);
+  return {
+    openapi: "3.0.0",
+    info: INFO,
+    paths: Object.fromEntries(resources.map((resource) => [pathOf(resource), { patch: patchOf(resource) }])),
+    components: {},
+  };
+}
+
+function pathOf(resource: Resource): string {
+  const scope = resource.namespaced ? "/namespaces/{namespace}" : "";
+  return `${prefixOf(apiVersionOf(resource))}${scope}/${resource.plural}/{name}`;
+}
+
+function patchOf({ group, version, kind }: Resource): JsonObject {
+  const parameter = { name: "fieldValidation", in: "query", schema: { type: "string", uniqueItems: true } };
+  return {
+    parameters: [parameter],
+    responses: { "200": { description: "OK" } },
+    "x-kubernetes-action": "patch",
+    "x-kubernetes-group-version-kind": { group, version, kind },
+  };
+}

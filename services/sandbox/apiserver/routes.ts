@@ -1,0 +1,118 @@
+/** Reads a request line into what it asks for: which resource, which verb, which object. It answers nothing. */
+import type { HttpRequest } from "../../../protocols/ports.ts";
+import { type Resource, resourceAt } from "./resources.ts";
+
+/** What a request wants of a resource. */
+export type Verb =
+  | "get"
+  | "list"
+  | "watch"
+  | "create"
+  | "update"
+  | "patch"
+  | "delete"
+  | "deletecollection"
+  | "unsupported";
+
+/** A request for a resource, read. */
+export interface Call {
+  readonly verb: Verb;
+  readonly resource: Resource;
+  /** "" for cluster-scoped kinds and for all namespaces. */
+  readonly namespace: string;
+  /** "" for the whole collection. */
+  readonly name: string;
+  /** `status`, `binding`, `eviction`, or "". */
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** A request for something else than a resource, such as discovery; or for a path that leads nowhere. */
+export interface OtherCall {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const NO_QUERY = new URLSearchParams();
+
+/** Reads a request. */
+export function readCall(request: HttpRequest): Call | OtherCall {
+  const mark = request.path.indexOf("?");
+  const path = mark < 0 ? request.path : request.path.slice(0, mark);
+  const other = { path, headers: request.headers };
+  const segments = path.split("/").filter((segment) => segment !== "");
+  const place = readPlace(segments.map(decode));
+  if (place === null) return other;
+  const query = mark < 0 ? NO_QUERY : new URLSearchParams(request.path.slice(mark + 1));
+  const asked = { headers: request.headers, body: request.body };
+  const { watching, ...where } = place;
+  if (!watching) return { ...where, verb: verbOf(request.method, place.name, query), query, ...asked };
+  const verb = request.method === "GET" ? "watch" : "unsupported";
+  return { ...where, name: "", verb, query: selecting(place.name, query), ...asked };
+}
+
+/** Whether a request is for a resource. */
+export function isCall(call: Call | OtherCall): call is Call {
+  return "resource" in call;
+}
+
+interface Place extends Pick<Call, "resource" | "namespace" | "name" | "subresource"> {
+  /** Whether the path is one of the old ones that stand for watches: `/api/v1/watch/nodes/x`. */
+  readonly watching: boolean;
+}
+
+/** The query that selects the object of this name besides; of any when it is "". */
+function selecting(name: string, query: URLSearchParams): URLSearchParams {
+  if (name === "") return query;
+  const selected = new URLSearchParams(query);
+  const others = query.get("fieldSelector") ?? "";
+  selected.set("fieldSelector", `${others === "" ? "" : `${others},`}metadata.name=${name}`);
+  return selected;
+}
+
+function readPlace(segments: readonly string[]): Place | null {
+  const isCore = segments[0] === "api";
+  if (!isCore && segments[0] !== "apis") return null;
+  const apiVersion = isCore ? segments[1] : `${segments[1]}/${segments[2]}`;
+  const root = isCore ? 2 : 3;
+  const watching = segments[root] === "watch";
+  const rest = segments.slice(watching ? root + 1 : root);
+  if (apiVersion === undefined || rest.length === 0) return null;
+  // `namespaces/x` is the namespace itself, `namespaces/x/pods` the pods in it; `namespaces/x/status` is neither.
+  const inNamespace = rest[0] === "namespaces" && rest.length > 2 && resourceAt(apiVersion, rest[2] ?? "") !== null;
+  const [plural = "", name = "", subresource = "", ...more] = inNamespace ? rest.slice(2) : rest;
+  const resource = resourceAt(apiVersion, plural);
+  if (resource === null || more.length > 0 || (inNamespace && !resource.namespaced)) return null;
+  if ((name !== "" && resource.namespaced && !inNamespace) || (watching && subresource !== "")) return null;
+  return { watching, resource, namespace: inNamespace ? (rest[1] ?? "") : "", name, subresource };
+}
+
+function decode(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function verbOf(method: string, name: string, query: URLSearchParams): Verb {
+  switch (method) {
+    case "GET":
+      // A single object cannot be watched by its path, only by a selector.
+      if (name !== "") return "get";
+      return query.size > 0 && ["true", "1"].includes(query.get("watch") ?? "") ? "watch" : "list";
+    case "POST":
+      return "create";
+    case "PUT":
+      return name === "" ? "unsupported" : "update";
+    case "PATCH":
+      return name === "" ? "unsupported" : "patch";
+    case "DELETE":
+      return name === "" ? "deletecollection" : "delete";
+    default:
+      return "unsupported";
+  }
+}

@@ -1,0 +1,62 @@
+/** Which fields of each kind a fieldSelector may name, and their values in an object. */
+import { type ApiObject, textAt } from "../objects.ts";
+import type { Resource, StorageName } from "../resources.ts";
+import { badRequest } from "../status.ts";
+import type { Selector, Values } from "./selectors.ts";
+
+const EVERY_KIND = ["metadata.name", "metadata.namespace"];
+
+const OF_KIND: Readonly<Record<StorageName, readonly string[]>> = {
+  nodes: ["spec.unschedulable"],
+  pods: [
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+  ],
+  leases: [],
+  daemonsets: [],
+  namespaces: ["status.phase", "name"],
+  events: [
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+  ],
+  serviceaccounts: [],
+};
+
+/** Fields that are only names of others, or not texts in the object. */
+const DERIVED: Readonly<Record<string, (object: ApiObject) => string>> = {
+  name: (object) => object.metadata.name,
+  source: (object) => textAt(object, "source.component") || textAt(object, "reportingComponent"),
+  "spec.unschedulable": (object) =>
+    String((object.spec as { unschedulable?: boolean } | undefined)?.unschedulable === true),
+};
+
+/** The selectable fields of a stored object. */
+export function fieldsOf(storage: StorageName, object: ApiObject): Values {
+  const values: Record<string, string> = {
+    "metadata.name": object.metadata.name,
+    "metadata.namespace": object.metadata.namespace ?? "",
+  };
+  for (const field of OF_KIND[storage]) values[field] = DERIVED[field]?.(object) ?? textAt(object, field);
+  return values;
+}
+
+/** Refuses a selector that names a field the kind does not offer, with a 400. */
+export function checkFields(resource: Resource, selector: Selector): void {
+  const known = [...EVERY_KIND, ...OF_KIND[resource.storage]];
+  const unknown = selector.find((requirement) => !known.includes(requirement.key));
+  if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.key}`);
+}

@@ -1,0 +1,63 @@
+/** What the server fills into a pod's spec and status where the client was silent. */
+import { childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../objects.ts";
+
+/** Fills in the defaults of a pod's spec, or of a template's; changes its argument. */
+export function fillPodSpec(spec: JsonObject): void {
+  spec.restartPolicy ??= "Always";
+  spec.terminationGracePeriodSeconds ??= 30;
+  spec.dnsPolicy ??= "ClusterFirst";
+  spec.securityContext ??= {};
+  spec.schedulerName ??= "default-scheduler";
+  for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
+    fillContainer(container);
+  }
+}
+
+function fillContainer(container: JsonObject): void {
+  container.terminationMessagePath ??= "/dev/termination-log";
+  container.terminationMessagePolicy ??= "File";
+  container.imagePullPolicy ??= isTagged(textOf(container, "image")) ? "IfNotPresent" : "Always";
+  container.resources ??= {};
+  for (const port of childList(container, "ports")) port.protocol ??= "TCP";
+  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
+    const asked = container[probe];
+    if (isObject(asked)) fillProbe(asked);
+  }
+}
+
+function fillProbe(probe: JsonObject): void {
+  probe.timeoutSeconds ??= 1;
+  probe.periodSeconds ??= 10;
+  probe.successThreshold ??= 1;
+  probe.failureThreshold ??= 3;
+  const { httpGet } = probe;
+  if (isObject(httpGet)) httpGet.scheme ??= "HTTP";
+}
+
+/** Whether an image names a tag or a digest of its own; `latest` and none at all mean that it may change. */
+function isTagged(image: string): boolean {
+  const tag = /[:@]([^/]+)$/.exec(image)?.[1];
+  return tag !== undefined && tag !== "latest";
+}
+
+/** A pod asks for what it limits where it does not say; changes its argument. Only pods do so, templates do not. */
+export function requestLimits(spec: JsonObject): void {
+  for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
+    const resources = childObject(container, "resources");
+    if (isObject(resources.limits)) resources.requests = { ...resources.limits, ...childObject(resources, "requests") };
+  }
+}
+
+/** Guaranteed when every container's limits equal its requests, BestEffort when none names any, else Burstable. */
+export function qosClass(spec: JsonObject): "Guaranteed" | "Burstable" | "BestEffort" {
+  const amounts = childList(spec, "containers").map((container) => {
+    const resources = childObject(container, "resources");
+    return { limits: childObject(resources, "limits"), requests: childObject(resources, "requests") };
+  });
+  const isEmpty = (amount: JsonObject): boolean => Object.keys(amount).length === 0;
+  if (amounts.every(({ limits, requests }) => isEmpty(limits) && isEmpty(requests))) return "BestEffort";
+  const guaranteed = amounts.every(
+    ({ limits, requests }) => "cpu" in limits && "memory" in limits && sameJson(limits, requests),
+  );
+  return guaranteed ? "Guaranteed" : "Burstable";
+}

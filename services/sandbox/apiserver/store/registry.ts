@@ -1,0 +1,184 @@
+/** The writing verbs: create, update and delete, with preconditions, admission and validation. It reads no request. */
+import type { Clock, Random } from "../../../../protocols/ports.ts";
+import { type ApiObject, isObject, sameJson, textOf } from "../objects.ts";
+import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
+import { ApiFailure, alreadyExists, forbidden, notFound } from "../status.ts";
+import { canonical } from "../views/canonical.ts";
+import { METADATA } from "../views/shapes.ts";
+import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
+import { identify, keepIdentity } from "./metadata.ts";
+import {
+  checkDeletion,
+  checkName,
+  checkNewEvent,
+  checkPreconditions,
+  checkValid,
+  checkVersion,
+  type UpdateVerb,
+} from "./refusals.ts";
+import type { Store } from "./store.ts";
+import { Stored } from "./stored.ts";
+import { type Part, STRATEGIES } from "./strategy.ts";
+
+/** Where an object lives. */
+export interface Place {
+  readonly resource: Resource;
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a delete came to. */
+export interface Deletion {
+  readonly stored: Stored;
+  /** False while the object waits for its grace period or its finalizers. */
+  readonly gone: boolean;
+}
+
+/** Namespaces that cannot be deleted. */
+const LASTING_NAMESPACES = ["default", "kube-system", "kube-public"];
+
+/** What the registry needs of a store. */
+type Shelves = Pick<Store, "collection" | "nextRevision" | "revision" | "put" | "remove">;
+
+/** The writing verbs on one store. */
+export class Registry {
+  readonly #store: Shelves;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor({ store, clock, random }: { store: Shelves; clock: Clock; random: Random }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** The same verbs without their effects: what they answer is what they would. */
+  dry(): Registry {
+    const store: Shelves = {
+      collection: (name) => this.#store.collection(name),
+      nextRevision: () => this.#store.revision,
+      revision: this.#store.revision,
+      put: () => undefined,
+      remove: () => undefined,
+    };
+    return new Registry({ store, clock: this.#clock, random: this.#random });
+  }
+
+  /** The object at a place; throws a 404. */
+  find({ resource, namespace, name }: Place): Stored {
+    const stored = this.#store.collection(resource.storage).get(namespace, name);
+    if (stored === undefined) throw notFound(resource, name);
+    return stored;
+  }
+
+  /** Creates an object; `object` is in the stored version and becomes the registry's own. */
+  create(resource: Resource, namespace: string, object: ApiObject): Stored {
+    const strategy = STRATEGIES[resource.storage];
+    if (object.metadata.resourceVersion) {
+      throw new ApiFailure({
+        code: 500,
+        reason: "",
+        message: "resourceVersion should not be set on objects to be created",
+      });
+    }
+    identify(object, namespace, { wallMs: this.#clock.wallMs(), random: this.#random });
+    this.#checkNamespace(resource, namespace, object.metadata.name);
+    strategy.prepareCreate(object);
+    if (strategy.countsGenerations) object.metadata.generation = 1;
+    checkValid(resource, object, null);
+    checkNewEvent(resource, object);
+    const present = this.#store.collection(resource.storage).get(namespace, object.metadata.name);
+    if (present !== undefined) throw alreadyExists(resource, object.metadata.name, present.terminating);
+    return this.#commit(resource, object);
+  }
+
+  /** Updates an object to what `change` makes of a copy of it, in the stored version; see replace. */
+  update(place: Place, part: Part, change: (before: ApiObject) => ApiObject, verb: UpdateVerb = "update"): Stored {
+    return this.replace(place, part, change(this.find(place).object()), verb);
+  }
+
+  /**
+   * Puts `object` in the place of the one there; it becomes the registry's own. A resourceVersion in it must be the
+   * present one and a uid that of the object there. One that says the same as before is not written.
+   */
+  replace(place: Place, part: Part, object: ApiObject, verb: UpdateVerb = "update"): Stored {
+    const { resource } = place;
+    const strategy = STRATEGIES[resource.storage];
+    const stored = this.find(place);
+    const before = stored.object();
+    checkVersion(place, stored, object.metadata, verb);
+    checkName(place, object);
+    checkDeletion(place, object, before);
+    keepIdentity(object, before);
+    strategy.prepareUpdate(object, before, part);
+    if (strategy.countsGenerations && part === "main" && !sameJson(object.spec, before.spec)) {
+      object.metadata.generation = (before.metadata.generation ?? 0) + 1;
+    }
+    object.metadata.resourceVersion = String(stored.revision);
+    if (part !== "binding") checkValid(resource, object, before);
+    if (sameJson(object, before)) return stored;
+    if (!stored.terminating || !mayGo(object)) return this.#commit(resource, object);
+    // What took the last hold off is answered, but never told to anyone: the object goes as it was.
+    this.#remove(resource, stored);
+    return storedOf(resource, object, stored.revision);
+  }
+
+  /** Deletes an object: at once, or by a mark that waits for its grace period or its finalizers. */
+  delete(place: Place, options: DeleteOptions): Deletion {
+    const { resource, name } = place;
+    const stored = this.find(place);
+    checkPreconditions(place, stored, options);
+    if (resource.storage === "namespaces" && LASTING_NAMESPACES.includes(name)) {
+      throw forbidden(resource, name, "this namespace may not be deleted");
+    }
+    const object = stored.object();
+    const marking = markForDeletion(resource.storage, object, options, this.#clock.wallMs());
+    if (marking === "unchanged") return { stored, gone: false };
+    const marked = marking === "marked" ? this.#commit(resource, object) : stored;
+    if (marking === "marked" && !mayGo(object)) return { stored: marked, gone: false };
+    return { stored: this.#remove(resource, marked), gone: true };
+  }
+
+  #checkNamespace(resource: Resource, namespace: string, name: string): void {
+    if (namespace === "") return;
+    const found = this.#store.collection("namespaces").get("", namespace);
+    if (found === undefined) throw notFound(storedAs("namespaces"), namespace);
+    if (found.terminating) {
+      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+      const message = `namespace ${namespace} is being terminated`;
+      throw forbidden(resource, name, why, [{ reason: "NamespaceTerminating", message, field: "metadata.namespace" }]);
+    }
+  }
+
+  #commit(resource: Resource, object: ApiObject): Stored {
+    const stored = storedOf(resource, object, this.#store.nextRevision());
+    this.#store.put(resource.storage, stored);
+    return stored;
+  }
+
+  #remove(resource: Resource, stored: Stored): Stored {
+    const last = storedOf(resource, stored.object(), this.#store.nextRevision());
+    this.#store.remove(resource.storage, last);
+    return last;
+  }
+}
+
+/** A version of an object under a revision, as JSON that begins with kind and apiVersion. */
+function storedOf(resource: Resource, object: ApiObject, revision: number): Stored {
+  const stored = storedAs(resource.storage);
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
+  metadata.resourceVersion = String(revision);
+  const head = { kind: stored.kind, apiVersion: apiVersionOf(stored), metadata: canonical(metadata, METADATA) };
+  const isPod = resource.storage === "pods";
+  return new Stored({
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    revision,
+    json: JSON.stringify({ ...head, ...rest }),
+    node: isPod && isObject(object.spec) ? textOf(object.spec, "nodeName") : "",
+    phase: isPod && isObject(object.status) ? textOf(object.status, "phase") : "",
+    terminating: metadata.deletionTimestamp !== undefined,
+  });
+}

@@ -1,0 +1,97 @@
+/** Which objects a list or a watch is about, and whether one is among them. Only what a selector looks at is parsed. */
+
+import type { ApiObject } from "../objects.ts";
+import type { Resource } from "../resources.ts";
+import { storedField } from "../views/views.ts";
+import { checkFields, fieldsOf } from "./fields.ts";
+import {
+  demanded,
+  fieldSelector,
+  labelSelector,
+  type Requirement,
+  type Selector,
+  satisfies,
+  selects,
+  type Values,
+} from "./selectors.ts";
+import type { Collection } from "./store.ts";
+import type { Stored } from "./stored.ts";
+
+/** Which objects a list or a watch is about. */
+export interface Selection {
+  readonly resource: Resource;
+  /** "" for all namespaces. */
+  readonly namespace: string;
+  readonly labels: Selector;
+  /** Terms about what the store keeps beside the JSON. */
+  readonly kept: readonly { readonly term: Requirement; readonly read: (stored: Stored) => string }[];
+  /** Terms about fields that are in the JSON alone. */
+  readonly fields: Selector;
+}
+
+type Kept = Readonly<Record<string, (stored: Stored) => string>>;
+
+/** Fields that the store keeps beside the JSON. */
+const KEPT: Kept = {
+  "metadata.name": (stored) => stored.name,
+  "metadata.namespace": (stored) => stored.namespace,
+};
+const KEPT_OF_PODS: Kept = {
+  ...KEPT,
+  "spec.nodeName": (stored) => stored.node,
+  "status.phase": (stored) => stored.phase,
+};
+
+/** Reads the selectors of a query; throws a 400 for what is none. */
+export function selectionOf(resource: Resource, namespace: string, query: URLSearchParams): Selection {
+  const asked = fieldSelector(query.get("fieldSelector") ?? "");
+  const fields = asked.map((term) => ({ ...term, key: storedField(resource, term.key) }));
+  checkFields(resource, fields);
+  const table = resource.storage === "pods" ? KEPT_OF_PODS : KEPT;
+  const kept = fields.flatMap((term) => {
+    const read = table[term.key];
+    return read === undefined ? [] : [{ term, read }];
+  });
+  return {
+    resource,
+    namespace,
+    labels: labelSelector(query.get("labelSelector") ?? ""),
+    kept,
+    fields: fields.filter((term) => table[term.key] === undefined),
+  };
+}
+
+/** Whether the selection takes everything of its namespaces. */
+export function isOpen({ labels, kept, fields }: Selection): boolean {
+  return labels.length === 0 && kept.length === 0 && fields.length === 0;
+}
+
+/** Whether a version of an object is selected. */
+export function isSelected(selection: Selection, stored: Stored): boolean {
+  const { namespace, labels, kept, fields } = selection;
+  if (namespace !== "" && stored.namespace !== namespace) return false;
+  for (const { term, read } of kept) if (!satisfies(term, read(stored))) return false;
+  if (labels.length === 0 && fields.length === 0) return true;
+  const object = stored.object();
+  return selects(labels, labelsOf(object)) && selects(fields, fieldsOf(selection.resource.storage, object));
+}
+
+function labelsOf(object: ApiObject): Values {
+  return (object.metadata.labels ?? {}) as Values;
+}
+
+/** All selected objects in order, found by the narrowest index there is. */
+export function selected(collection: Collection, selection: Selection): Stored[] {
+  const all = candidates(collection, selection);
+  return isOpen(selection) ? all : all.filter((stored) => isSelected(selection, stored));
+}
+
+function candidates(collection: Collection, { resource, namespace, kept }: Selection): Stored[] {
+  const terms = kept.map(({ term }) => term);
+  const node = demanded(terms, "spec.nodeName");
+  if (node !== null && node !== "") return collection.onNode(node);
+  const name = demanded(terms, "metadata.name");
+  if (name === null || (resource.namespaced && namespace === "")) return collection.sorted(namespace);
+  const one = collection.get(namespace, name);
+  return one === undefined ? [] : [one];
+}

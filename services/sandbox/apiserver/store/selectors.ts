@@ -1,0 +1,111 @@
+/**
+ * Label and field selectors: from the text of a query to a test on an object. Which fields a kind offers is in
+ * fields.ts.
+ */
+import { badRequest } from "../status.ts";
+
+/** The values that a selector looks at, by label or field name. */
+export type Values = Readonly<Record<string, string>>;
+
+/** One term of a selector. */
+export interface Requirement {
+  readonly key: string;
+  readonly operator: "in" | "notIn" | "exists" | "absent" | "above" | "below";
+  readonly values: readonly string[];
+}
+
+/** All terms of a selector; an empty list selects everything. */
+export type Selector = readonly Requirement[];
+
+/** Whether values satisfy every term. A key that is not there satisfies `!=` and `notin`, as upstream. */
+export function selects(selector: Selector, values: Values): boolean {
+  return selector.every((requirement) => satisfies(requirement, values[requirement.key]));
+}
+
+/** Whether a value, or none, satisfies a term. */
+export function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
+  switch (operator) {
+    case "in":
+      return value !== undefined && values.includes(value);
+    case "notIn":
+      return value === undefined || !values.includes(value);
+    case "exists":
+      return value !== undefined;
+    case "absent":
+      return value === undefined;
+    case "above":
+      return value !== undefined && Number(value) > Number(values[0]);
+    case "below":
+      return value !== undefined && Number(value) < Number(values[0]);
+  }
+}
+
+const SET_TERM = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/;
+const COMPARED_TERM = /^([^\s=!<>]+)\s*(==|=|!=|<|>)\s*([^\s=!<>,]*)$/;
+const KEY = /^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?\/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/;
+
+/** Reads a labelSelector such as `a=b,c!=d,e in (f,g),!h`. Throws a 400 for what is none. */
+export function labelSelector(text: string): Selector {
+  return terms(text).map((term) => labelRequirement(term, text));
+}
+
+function labelRequirement(term: string, whole: string): Requirement {
+  const set = SET_TERM.exec(term);
+  if (set !== null) {
+    const [, key = "", word = "", list = ""] = set;
+    const values = list.split(",").map((value) => value.trim());
+    return checked({ key, operator: word === "in" ? "in" : "notIn", values }, whole);
+  }
+  const compared = COMPARED_TERM.exec(term);
+  if (compared !== null) {
+    const [, key = "", sign = "", value = ""] = compared;
+    return checked({ key, operator: LABEL_SIGNS[sign] ?? "in", values: [value] }, whole);
+  }
+  if (term.startsWith("!")) return checked({ key: term.slice(1).trim(), operator: "absent", values: [] }, whole);
+  return checked({ key: term, operator: "exists", values: [] }, whole);
+}
+
+const LABEL_SIGNS: Readonly<Record<string, Requirement["operator"]>> = {
+  "=": "in",
+  "==": "in",
+  "!=": "notIn",
+  ">": "above",
+  "<": "below",
+};
+
+function checked(requirement: Requirement, whole: string): Requirement {
+  if (!KEY.test(requirement.key)) {
+    throw badRequest(`unable to parse requirement: ${JSON.stringify(requirement.key)} in ${JSON.stringify(whole)}`);
+  }
+  return requirement;
+}
+
+/** Splits at the commas that are not between parentheses. */
+function terms(text: string): string[] {
+  return text
+    .split(/,(?![^(]*\))/)
+    .map((term) => term.trim())
+    .filter((term) => term !== "");
+}
+
+/** Reads a fieldSelector such as `spec.nodeName=n,status.phase!=Failed`. Throws a 400 for what is none. */
+export function fieldSelector(text: string): Selector {
+  return terms(text).map((term) => {
+    const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
+    if (match === null) {
+      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    }
+    const [, key = "", sign = "", value = ""] = match;
+    return { key, operator: sign === "!=" ? "notIn" : "in", values: [unescaped(value)] };
+  });
+}
+
+function unescaped(value: string): string {
+  return value.replace(/\\([\\,=])/g, "$1");
+}
+
+/** The one value that a selector demands of a key; null when it leaves a choice. */
+export function demanded(selector: Selector, key: string): string | null {
+  const term = selector.find((requirement) => requirement.key === key && requirement.operator === "in");
+  return term?.values.length === 1 ? (term.values[0] ?? null) : null;
+}

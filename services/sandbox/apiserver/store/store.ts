@@ -1,0 +1,164 @@
+/**
+ * The objects of the embedded API with one revision counter for all of them. It checks nothing: verbs and admission
+ * stand before it.
+ */
+
+import type { StorageName } from "../resources.ts";
+import { History } from "./change-history.ts";
+import { NamespaceBucket } from "./namespace-bucket.ts";
+import { Change, type Stored } from "./stored.ts";
+
+/** Told of every change of a collection within the write; it must not write itself. */
+export type ChangeListener = (change: Change) => void;
+
+/** The objects of one resource. */
+export class Collection {
+  readonly name: StorageName;
+  readonly history: History;
+  readonly #namespaces = new Map<string, NamespaceBucket>();
+  readonly #byNode = new Map<string, Set<Stored>>();
+  readonly #listeners = new Set<ChangeListener>();
+  #size = 0;
+
+  constructor(name: StorageName, changesMax: number) {
+    this.name = name;
+    this.history = new History(changesMax);
+  }
+
+  /** How many objects there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many watches listen. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  get(namespace: string, name: string): Stored | undefined {
+    return this.#namespaces.get(namespace)?.get(name);
+  }
+
+  /** Objects in the order of namespace and name; of one namespace when it is not "". */
+  sorted(namespace: string): Stored[] {
+    const found: Stored[] = [];
+    const names = namespace === "" ? [...this.#namespaces.keys()].sort(byPathSegment) : [namespace];
+    for (const name of names) this.#namespaces.get(name)?.collect(found);
+    return found;
+  }
+
+  /** The pods bound to a node, in the order of namespace and name. */
+  onNode(node: string): Stored[] {
+    return [...(this.#byNode.get(node) ?? [])].sort(
+      (left, right) => byPathSegment(left.namespace, right.namespace) || (left.name < right.name ? -1 : 1),
+    );
+  }
+
+  /** Calls `listener` on every change from now on. */
+  listen(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Puts one change in force and tells the listeners. */
+  apply(change: Change): void {
+    const { now, before } = change;
+    if (before !== null && before.node !== "") this.#leaveNode(before);
+    if (change.type === "DELETED") this.#remove(now);
+    else this.#put(now);
+    this.history.add(change);
+    for (const listener of this.#listeners) listener(change);
+    change.forgetLines();
+  }
+
+  #put(stored: Stored): void {
+    let bucket = this.#namespaces.get(stored.namespace);
+    if (bucket === undefined) {
+      bucket = new NamespaceBucket();
+      this.#namespaces.set(stored.namespace, bucket);
+    }
+    this.#size -= bucket.size;
+    bucket.set(stored.name, stored);
+    this.#size += bucket.size;
+    if (stored.node === "") return;
+    const here = this.#byNode.get(stored.node);
+    if (here === undefined) this.#byNode.set(stored.node, new Set([stored]));
+    else here.add(stored);
+  }
+
+  #remove(stored: Stored): void {
+    const bucket = this.#namespaces.get(stored.namespace);
+    if (bucket === undefined) return;
+    bucket.delete(stored.name);
+    this.#size -= 1;
+    if (bucket.size === 0) this.#namespaces.delete(stored.namespace);
+  }
+
+  #leaveNode(stored: Stored): void {
+    const here = this.#byNode.get(stored.node);
+    here?.delete(stored);
+    if (here?.size === 0) this.#byNode.delete(stored.node);
+  }
+}
+
+/** Namespaces sort as segments of a path, in which `/` comes before every letter but after `-` and `.`. */
+function byPathSegment(left: string, right: string): number {
+  if (left === right) return 0;
+  return `${left}/` < `${right}/` ? -1 : 1;
+}
+
+/** How much the store remembers. */
+export interface StoreOptions {
+  /** Changes kept for each resource before the oldest are compacted away. */
+  readonly changesMax: number;
+}
+
+/** All collections and the revision they share. */
+export class Store {
+  readonly #collections = new Map<StorageName, Collection>();
+  readonly #changesMax: number;
+  #revision = 1;
+
+  constructor({ changesMax }: StoreOptions) {
+    this.#changesMax = changesMax;
+  }
+
+  /** The revision of the last change of any object. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Counts the revision up for a change that is about to be made. */
+  nextRevision(): number {
+    this.#revision += 1;
+    return this.#revision;
+  }
+
+  collection(name: StorageName): Collection {
+    let collection = this.#collections.get(name);
+    if (collection === undefined) {
+      collection = new Collection(name, this.#changesMax);
+      this.#collections.set(name, collection);
+    }
+    return collection;
+  }
+
+  /** Forgets the changes of every collection up to now: watches that resume from before get 410. */
+  compact(): void {
+    for (const collection of this.#collections.values()) collection.history.compact(this.#revision);
+  }
+
+  /** Writes a version of an object: creates it, or replaces the one that is there. */
+  put(storage: StorageName, stored: Stored): void {
+    const collection = this.collection(storage);
+    const before = collection.get(stored.namespace, stored.name) ?? null;
+    collection.apply(new Change(before === null ? "ADDED" : "MODIFIED", stored, before));
+  }
+
+  /** Removes an object; `last` is its last state under the revision of the deletion. */
+  remove(storage: StorageName, last: Stored): void {
+    const collection = this.collection(storage);
+    const before = collection.get(last.namespace, last.name) ?? null;
+    if (before !== null) collection.apply(new Change("DELETED", last, before));
+  }
+}

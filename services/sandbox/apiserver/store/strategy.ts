@@ -1,0 +1,169 @@
+/**
+ * How objects of each kind are created, updated and deleted: what the server sets, keeps and defaults. It neither
+ * validates nor stores.
+ */
+
+import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../objects.ts";
+import type { StorageName } from "../resources.ts";
+import { defaultTolerations, notReadyTaint } from "./admission.ts";
+import { fillPodSpec, qosClass, requestLimits } from "./pod-defaults.ts";
+
+/** The part of an object that a request writes; a binding writes what the scheduler may, and is not validated. */
+export type Part = "main" | "status" | "binding";
+
+/** What is particular to a kind. */
+export interface Strategy {
+  /** Whether a PUT to a name that does not exist creates the object. */
+  readonly createsOnUpdate: boolean;
+  /** Whether a PUT may come without a resourceVersion. */
+  readonly updatesUnconditionally: boolean;
+  /** Whether a DELETE is answered with the object that was deleted rather than with a Status. */
+  readonly returnsDeleted: boolean;
+  /** Whether metadata.generation counts the changes of the spec. */
+  readonly countsGenerations: boolean;
+  /** Sets what the kind wants in a new object; changes its argument. */
+  prepareCreate(object: ApiObject): void;
+  /** Takes back from `before` what this part of the request may not write; changes `object`. */
+  prepareUpdate(object: ApiObject, before: ApiObject, part: Part): void;
+  /** Seconds that a deletion waits for the object to go by itself; null when this kind is deleted at once. */
+  graceSeconds(object: ApiObject, asked: number | null): number | null;
+}
+
+const plain: Strategy = {
+  createsOnUpdate: false,
+  updatesUnconditionally: true,
+  returnsDeleted: false,
+  countsGenerations: false,
+  prepareCreate: () => undefined,
+  prepareUpdate: () => undefined,
+  graceSeconds: () => null,
+};
+
+/** The status of a kind with a status subresource can only be written there, and all else only at the main resource. */
+function keepOtherPart(object: ApiObject, before: ApiObject, part: Part): void {
+  if (part === "binding") return;
+  for (const field of new Set([...Object.keys(object), ...Object.keys(before)])) {
+    const kept = part === "main" ? field === "status" : field !== "status" && field !== "metadata";
+    if (!kept) continue;
+    const value = before[field];
+    if (value === undefined) delete object[field];
+    else object[field] = value;
+  }
+}
+
+const withStatus: Strategy = { ...plain, prepareUpdate: keepOtherPart };
+
+/** The object under a field of `parent`, made when it is missing. */
+function ownChild(parent: JsonObject, field: string): JsonObject {
+  const present = parent[field];
+  if (isObject(present)) return present;
+  const made: JsonObject = {};
+  parent[field] = made;
+  return made;
+}
+
+function nodeDefaults(object: ApiObject): void {
+  const spec = ownChild(object, "spec");
+  if (textOf(spec, "podCIDR") !== "") spec.podCIDRs ??= [textOf(spec, "podCIDR")];
+  const status = ownChild(object, "status");
+  if (status.capacity !== undefined) status.allocatable ??= status.capacity;
+}
+
+const node: Strategy = {
+  ...withStatus,
+  prepareCreate(object) {
+    nodeDefaults(object);
+    const spec = ownChild(object, "spec");
+    spec.taints = notReadyTaint(childList(spec, "taints"));
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    nodeDefaults(object);
+  },
+};
+
+const pod: Strategy = {
+  ...withStatus,
+  returnsDeleted: true,
+  prepareCreate(object) {
+    const spec = ownChild(object, "spec");
+    fillPodSpec(spec);
+    requestLimits(spec);
+    spec.enableServiceLinks ??= true;
+    spec.preemptionPolicy ??= "PreemptLowerPriority";
+    spec.priority ??= 0;
+    spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
+    object.status = { phase: "Pending", qosClass: qosClass(spec) };
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    if (part === "binding") return;
+    if (part === "main") {
+      const spec = ownChild(object, "spec");
+      spec.tolerations = defaultTolerations(childList(spec, "tolerations"));
+      return;
+    }
+    const status = ownChild(object, "status");
+    if (textOf(status, "podIP") !== "") status.podIPs ??= [{ ip: textOf(status, "podIP") }];
+    const owners = before.metadata.ownerReferences;
+    if (owners === undefined) delete object.metadata.ownerReferences;
+    else object.metadata.ownerReferences = owners;
+  },
+  graceSeconds(object, asked) {
+    const spec = childObject(object, "spec");
+    const own = spec.terminationGracePeriodSeconds;
+    const phase = textOf(childObject(object, "status"), "phase");
+    if (textOf(spec, "nodeName") === "" || phase === "Failed" || phase === "Succeeded") return 0;
+    return asked ?? (typeof own === "number" ? own : 0);
+  },
+};
+
+/** The annotation under which the generation of a template lives on from an API version that is gone. */
+const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+function setTemplateGeneration(object: ApiObject, generation: number): void {
+  object.metadata.annotations = {
+    ...childObject(object.metadata, "annotations"),
+    [TEMPLATE_GENERATION]: String(generation),
+  };
+}
+
+const daemonSet: Strategy = {
+  ...withStatus,
+  countsGenerations: true,
+  prepareCreate(object) {
+    const spec = ownChild(object, "spec");
+    spec.updateStrategy ??= { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1 } };
+    spec.revisionHistoryLimit ??= 10;
+    fillPodSpec(ownChild(ownChild(spec, "template"), "spec"));
+    object.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+    setTemplateGeneration(object, 1);
+  },
+  prepareUpdate(object, before, part) {
+    keepOtherPart(object, before, part);
+    const generation = Number(textOf(childObject(before.metadata, "annotations"), TEMPLATE_GENERATION)) || 1;
+    const [is, was] = [object, before].map((one) => childObject(one, "spec").template);
+    setTemplateGeneration(object, sameJson(is, was) ? generation : generation + 1);
+  },
+};
+
+const namespace: Strategy = {
+  ...withStatus,
+  prepareCreate(object) {
+    object.spec = { finalizers: ["kubernetes"] };
+    object.status = { phase: "Active" };
+  },
+};
+
+const lease: Strategy = { ...plain, createsOnUpdate: true, updatesUnconditionally: false };
+
+/** The strategy of each collection. */
+export const STRATEGIES: Readonly<Record<StorageName, Strategy>> = {
+  nodes: node,
+  pods: pod,
+  leases: lease,
+  daemonsets: daemonSet,
+  namespaces: namespace,
+  events: { ...plain, createsOnUpdate: true },
+  serviceaccounts: { ...plain, returnsDeleted: true },
+};

@@ -1,0 +1,106 @@
+/** What makes an object unacceptable, as causes of a 422 in the real server's words. It changes nothing. */
+
+import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../objects.ts";
+import type { StorageName } from "../resources.ts";
+import { eventProblems } from "./event.ts";
+import { metadataProblems } from "./metadata.ts";
+import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./names.ts";
+import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
+import { resourceProblems } from "./resources.ts";
+import { TAINT_EFFECTS, tolerationProblems } from "./toleration.ts";
+import { updateProblems } from "./update.ts";
+
+function nodeProblems(object: ApiObject): FieldProblem[] {
+  const taints = childList(childObject(object, "spec"), "taints");
+  // Upstream names taints as if they were metadata.
+  return taints.flatMap((taint, index) => taintProblems(taint, `metadata.taints[${index}]`, taints.slice(0, index)));
+}
+
+function taintProblems(taint: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
+  const [key, value, effect] = [textOf(taint, "key"), textOf(taint, "value"), textOf(taint, "effect")];
+  const ofKey = qualifiedNameProblems(key).map((why) => wrong(`${at}.key`, key, why));
+  const ofValue = labelValueProblems(value).map((why) => wrong(`${at}.value`, value, why));
+  if (effect === "") return [...ofKey, ...ofValue, required(`${at}.effect`)];
+  if (!TAINT_EFFECTS.includes(effect)) {
+    return [...ofKey, ...ofValue, unsupported(`${at}.effect`, effect, TAINT_EFFECTS)];
+  }
+  if (!earlier.some((other) => other.key === taint.key && other.effect === effect)) return [...ofKey, ...ofValue];
+  const shown = `core.Taint{Key:${JSON.stringify(key)}, Value:${JSON.stringify(value)}, Effect:"${effect}", TimeAdded:<nil>}`;
+  const message = `Duplicate value: ${shown}: taints must be unique by key and effect pair`;
+  return [...ofKey, ...ofValue, { type: "FieldValueDuplicate", field: at, message }];
+}
+
+function podSpecProblems(spec: JsonObject, at: string): FieldProblem[] {
+  const containers = childList(spec, "containers");
+  if (containers.length === 0) return [required(`${at}.containers`)];
+  const restart = textOf(spec, "restartPolicy");
+  const ofRestart = RESTART_POLICIES.includes(restart)
+    ? []
+    : [unsupported(`${at}.restartPolicy`, restart, RESTART_POLICIES)];
+  const node = textOf(spec, "nodeName");
+  const ofNode = node === "" ? [] : dnsSubdomainProblems(node).map((why) => wrong(`${at}.nodeName`, node, why));
+  const tolerations = childList(spec, "tolerations");
+  return [
+    ...containers.flatMap((one, index) =>
+      containerProblems(one, `${at}.containers[${index}]`, containers.slice(0, index)),
+    ),
+    ...ofRestart,
+    ...ofNode,
+    ...tolerations.flatMap((one, index) => tolerationProblems(one, `${at}.tolerations[${index}]`)),
+  ];
+}
+
+const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
+
+function containerProblems(container: JsonObject, at: string, earlier: readonly JsonObject[]): FieldProblem[] {
+  const name = textOf(container, "name");
+  const ofName =
+    name === "" ? [required(`${at}.name`)] : dnsLabelProblems(name).map((why) => wrong(`${at}.name`, name, why));
+  const twice = earlier.some((other) => other.name === name);
+  const message = `Duplicate value: ${JSON.stringify(name)}`;
+  return [
+    ...ofName,
+    ...(twice ? [{ type: "FieldValueDuplicate", field: `${at}.name`, message } as const] : []),
+    ...(textOf(container, "image") === "" ? [required(`${at}.image`)] : []),
+    ...resourceProblems(container, at),
+  ];
+}
+
+function daemonSetProblems(object: ApiObject): FieldProblem[] {
+  const spec = childObject(object, "spec");
+  const template = childObject(spec, "template");
+  const { matchLabels } = childObject(spec, "selector");
+  const labels = childObject(childObject(template, "metadata"), "labels");
+  const wanted = isObject(matchLabels) ? Object.entries(matchLabels) : [];
+  const fits = wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+  const why = "`selector` does not match template `labels`";
+  const strays = fits ? [] : [wrong("spec.template.metadata.labels", labels, why)];
+  return [...strays, ...podSpecProblems(childObject(template, "spec"), "spec.template.spec")];
+}
+
+function leaseProblems(object: ApiObject): FieldProblem[] {
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = childObject(object, "spec");
+  const short = typeof seconds === "number" && seconds <= 0;
+  const negative = typeof transitions === "number" && transitions < 0;
+  return [
+    ...(short ? [wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
+    ...(negative ? [wrong("spec.leaseTransitions", transitions, "must to greater or equal than 0")] : []),
+  ];
+}
+
+const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => FieldProblem[]>>> = {
+  nodes: nodeProblems,
+  pods: (object) => podSpecProblems(childObject(object, "spec"), "spec"),
+  daemonsets: daemonSetProblems,
+  leases: leaseProblems,
+  events: eventProblems,
+};
+
+/** Everything that is wrong with an object, and with the change from `before` when there is one. */
+export function problemsOf(storage: StorageName, object: ApiObject, before: ApiObject | null): FieldProblem[] {
+  return [
+    ...metadataProblems(storage, object),
+    ...(before === null ? [] : updateProblems(storage, object, before)),
+    ...(OF_KIND[storage]?.(object) ?? []),
+  ];
+}

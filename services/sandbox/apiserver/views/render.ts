@@ -1,0 +1,63 @@
+/** How objects leave the server: as stored, in another version's view, or as rows of a table. It selects nothing. */
+
+import type { ApiObject, JsonObject } from "../objects.ts";
+import { apiVersionOf, type Resource } from "../resources.ts";
+import type { Page } from "../store/list.ts";
+import type { Change, ChangeType, Stored } from "../store/stored.ts";
+import { showsAsStored, viewOf } from "./views.ts";
+
+/** Items of a list that are joined into one piece of text. */
+const ITEMS_PER_PIECE = 256;
+
+/** One way of showing the objects of a resource. */
+export interface Renderer {
+  one(stored: Stored): string;
+  /** The pieces of a list's body, made as they are asked for: a list may be larger than any text. */
+  list(page: Page): Iterable<string>;
+  /** One line of a watch. */
+  line(type: ChangeType, change: Change): Uint8Array;
+  bookmark(revision: number): Uint8Array;
+}
+
+/** The object as this resource's version shows it. */
+function shown(resource: Resource, stored: Stored): ApiObject {
+  return viewOf(resource).show(stored.object());
+}
+
+/** Metadata of a list's page. */
+export function listMeta(page: Page): JsonObject {
+  const meta: JsonObject = { resourceVersion: String(page.revision) };
+  if (page.next === "") return meta;
+  return { ...meta, continue: page.next, remainingItemCount: page.remaining };
+}
+
+function bookmarkLine(object: JsonObject): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
+}
+
+/** Shows objects as they are. Items of a list come without kind and apiVersion, as from the real server. */
+export function objectRenderer(resource: Resource): Renderer {
+  const { kind } = resource;
+  const apiVersion = apiVersionOf(resource);
+  const asStored = showsAsStored(resource);
+  const headLength = `{"kind":"${kind}","apiVersion":"${apiVersion}",`.length;
+  const one = (stored: Stored): string => (asStored ? stored.json : JSON.stringify(shown(resource, stored)));
+  return {
+    one,
+    *list(page) {
+      yield `{"kind":"${kind}List","apiVersion":"${apiVersion}","metadata":${JSON.stringify(listMeta(page))},"items":[`;
+      for (let from = 0; from < page.items.length; from += ITEMS_PER_PIECE) {
+        const items = page.items
+          .slice(from, from + ITEMS_PER_PIECE)
+          .map((stored) => `{${one(stored).slice(headLength)}`);
+        yield (from === 0 ? "" : ",") + items.join(",");
+      }
+      yield "]}\n";
+    },
+    line(type, change) {
+      return asStored ? change.line(type) : Buffer.from(`{"type":"${type}","object":${one(change.now)}}\n`);
+    },
+    bookmark: (revision) =>
+      bookmarkLine({ kind, apiVersion, metadata: { resourceVersion: String(revision), creationTimestamp: null } }),
+  };
+}

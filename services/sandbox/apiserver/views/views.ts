@@ -1,0 +1,64 @@
+/**
+ * Resources of another API version than the stored one: how their objects are shown, and how a written one is stored.
+ */
+import type { ApiObject, JsonObject } from "../objects.ts";
+import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
+
+/** Two forms of the same object. */
+export interface View {
+  show(stored: ApiObject): ApiObject;
+  store(shown: ApiObject): ApiObject;
+}
+
+const same: View = { show: (object) => object, store: (object) => object };
+
+/** Fields of a core event under their names in events.k8s.io/v1. */
+const EVENT_FIELDS: readonly (readonly [stored: string, shown: string])[] = [
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
+  ["reportingComponent", "reportingController"],
+];
+
+function renamed(object: ApiObject, names: readonly (readonly [from: string, to: string])[]): ApiObject {
+  const fields = new Map(names);
+  const result: JsonObject = {};
+  for (const [field, value] of Object.entries(object)) result[fields.get(field) ?? field] = value;
+  return result as ApiObject;
+}
+
+const events: View = {
+  show: (stored) => {
+    const shown = renamed(stored, EVENT_FIELDS);
+    for (const field of ["reportingController", "reportingInstance"]) if (shown[field] === "") delete shown[field];
+    return { ...shown, apiVersion: "events.k8s.io/v1" };
+  },
+  store: (shown) => ({
+    ...renamed(
+      shown,
+      EVENT_FIELDS.map(([stored, name]) => [name, stored] as const),
+    ),
+    apiVersion: "v1",
+  }),
+};
+
+/** The view of a resource on the stored objects. */
+export function viewOf(resource: Resource): View {
+  return showsAsStored(resource) ? same : events;
+}
+
+/** Whether a resource shows objects in the version they are stored in. */
+export function showsAsStored(resource: Resource): boolean {
+  return apiVersionOf(storedAs(resource.storage)) === apiVersionOf(resource);
+}
+
+/** The name under which a stored object has a field that a selector names in the resource's own version. */
+export function storedField(resource: Resource, field: string): string {
+  if (showsAsStored(resource)) return field;
+  const [root = "", ...path] = field.split(".");
+  const stored = EVENT_FIELDS.find(([, shown]) => shown === root)?.[0] ?? root;
+  return [stored, ...path].join(".");
+}

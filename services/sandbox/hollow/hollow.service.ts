@@ -1,0 +1,243 @@
+/** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods for all. */
+import type { ConditionStatus } from "../../../protocols/objects.ts";
+import { type Clock, type Kube, type Log, type Random, type Timer, Urgency } from "../../../protocols/ports.ts";
+import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
+import { HollowNode, type HollowTimes } from "./node.ts";
+import { HollowPods, hollowPod } from "./pods.ts";
+import { type HollowSelector, select } from "./selection.ts";
+import type { HollowNodeSpec } from "./stats.ts";
+
+/** What hollow nodes need. */
+export interface HollowOptions {
+  readonly clock: Clock;
+  readonly kube: Kube;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: readonly HollowNodeSpec[];
+  /** kubelet's defaults when not given: a lease of 40 s renewed each 10 s, a status each 5 min. */
+  readonly times?: HollowTimes;
+}
+
+/** How far hollow nodes have come. */
+export interface HollowSummary {
+  readonly nodes: number;
+  readonly registered: number;
+  readonly stopped: number;
+  readonly pods: number;
+  readonly podsCreated: number;
+}
+
+/** Orders to hollow nodes; each answers how many nodes it reached. */
+export interface HollowNodes {
+  /** Falls silent: no lease, no status, no pod finalised. */
+  stop(selector: HollowSelector): number;
+  /** Comes back with a heartbeat at once. */
+  resume(selector: HollowSelector): number;
+  /** Shows a condition from now on; `Ready`, the pressures, or any other type. */
+  set(selector: HollowSelector, type: string, status: ConditionStatus): number;
+  /** Lengthens the pause between two heartbeats; 0 ends it. */
+  lag(selector: HollowSelector, lagMs: number): number;
+  /** Stops and resumes in turn, each for `halfPeriodMs`; 0 ends it with a resume. */
+  flap(selector: HollowSelector, halfPeriodMs: number): number;
+  /** Deletes nodes and leases; they are no more. */
+  remove(selector: HollowSelector): number;
+  /** Calls `done` once no removal is under way any more. */
+  whenRemoved(done: () => void): void;
+  summary(): HollowSummary;
+  /** Ends all timers and watches; the nodes fall silent and stay at the API. */
+  shutdown(): void;
+}
+
+const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
+/** How many nodes register at the same time. */
+const REGISTERING_MAX = 32;
+
+/**
+ * Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at
+ * once.
+ */
+export function startHollowNodes(options: HollowOptions): HollowNodes {
+  return new HollowCluster(options);
+}
+
+class HollowCluster implements HollowNodes {
+  readonly #options: HollowOptions;
+  readonly #nodes: Map<string, HollowNode>;
+  readonly #pods: HollowPods;
+  readonly #beats: KeyedDeadlines<HollowNode>;
+  readonly #flapping = new Map<HollowNode, Timer>();
+  readonly #stopWatches: readonly (() => void)[];
+  readonly #waiting: Iterator<HollowNode>;
+  /** Nodes whose pods were created, or are about to be. */
+  readonly #furnished = new WeakSet<HollowNode>();
+  /** Nodes whose removal is under way, and who waits for its end. */
+  #leaving = 0;
+  readonly #awaiting: (() => void)[] = [];
+  #podsCreated = 0;
+  #ended = false;
+
+  constructor(options: HollowOptions) {
+    const { clock, kube, random, log, nodes, times = STANDARD_TIMES } = options;
+    this.#options = options;
+    this.#pods = new HollowPods(kube, log);
+    this.#beats = new KeyedDeadlines({ clock, fire: (node) => this.#beat(node) });
+    const wake = (node: HollowNode, delayMs: number | null) => this.#wake(node, delayMs);
+    const registered = (node: HollowNode) => this.#createPods(node);
+    const shared = { clock, kube, random, log, times, wake, registered };
+    this.#nodes = new Map(nodes.map((spec) => [spec.name, new HollowNode(spec, shared)]));
+    this.#waiting = [...this.#nodes.values()].values();
+    this.#stopWatches = [this.#watchNodes(), this.#watchPods()];
+    for (let count = 0; count < REGISTERING_MAX; count++) this.#registerNext();
+  }
+
+  stop(selector: HollowSelector): number {
+    return this.#each(selector, (node) => node.stop());
+  }
+
+  resume(selector: HollowSelector): number {
+    return this.#each(selector, (node) => this.#resume(node));
+  }
+
+  set(selector: HollowSelector, type: string, status: ConditionStatus): number {
+    return this.#each(selector, (node) => node.order(type, status));
+  }
+
+  lag(selector: HollowSelector, lagMs: number): number {
+    return this.#each(selector, (node) => node.lag(lagMs));
+  }
+
+  flap(selector: HollowSelector, halfPeriodMs: number): number {
+    return this.#each(selector, (node) => {
+      this.#flapping.get(node)?.cancel();
+      this.#flapping.delete(node);
+      if (halfPeriodMs > 0) this.#flapTo(node, true, halfPeriodMs);
+      else this.#resume(node);
+    });
+  }
+
+  remove(selector: HollowSelector): number {
+    return this.#each(selector, (node) => {
+      this.#flapping.get(node)?.cancel();
+      this.#flapping.delete(node);
+      this.#nodes.delete(node.spec.name);
+      this.#leaving++;
+      node.remove(() => {
+        this.#leaving--;
+        this.#tellRemoved();
+      });
+    });
+  }
+
+  whenRemoved(done: () => void): void {
+    this.#awaiting.push(done);
+    this.#tellRemoved();
+  }
+
+  summary(): HollowSummary {
+    const nodes = [...this.#nodes.values()];
+    return {
+      nodes: nodes.length,
+      registered: nodes.filter((node) => node.registered).length,
+      stopped: nodes.filter((node) => node.stopped).length,
+      pods: nodes.reduce((sum, node) => sum + (node.spec.pods ?? 0), 0),
+      podsCreated: this.#podsCreated,
+    };
+  }
+
+  shutdown(): void {
+    this.#ended = true;
+    for (const timer of this.#flapping.values()) timer.cancel();
+    this.#flapping.clear();
+    for (const node of this.#nodes.values()) node.stop();
+    this.#beats.clear();
+    for (const stop of this.#stopWatches) stop();
+  }
+
+  #each(selector: HollowSelector, act: (node: HollowNode) => void): number {
+    const selected = select(this.#nodes.values(), selector, this.#options.random);
+    for (const node of selected) act(node);
+    return selected.length;
+  }
+
+  #tellRemoved(): void {
+    if (this.#leaving > 0) return;
+    for (const done of this.#awaiting.splice(0)) done();
+  }
+
+  #wake(node: HollowNode, delayMs: number | null): void {
+    if (delayMs === null) this.#beats.cancel(node);
+    else this.#beats.schedule(node, this.#options.clock.monotonicMs() + delayMs);
+  }
+
+  #beat(node: HollowNode): void {
+    node.beat();
+    this.#tendPods(node);
+  }
+
+  #resume(node: HollowNode): void {
+    node.resume();
+    this.#tendPods(node);
+  }
+
+  #tendPods(node: HollowNode): void {
+    if (node.lives) this.#pods.tendAll(node.spec.name, this.#options.clock.wallMs(), !node.orderedNotReady);
+  }
+
+  #flapTo(node: HollowNode, down: boolean, halfPeriodMs: number): void {
+    if (down) node.stop();
+    else this.#resume(node);
+    const timer = this.#options.clock.after(halfPeriodMs, () => this.#flapTo(node, !down, halfPeriodMs));
+    this.#flapping.set(node, timer);
+  }
+
+  /** Lets the next node register that is still wanted, and then another one. */
+  #registerNext(): void {
+    for (let next = this.#waiting.next(); next.done !== true && !this.#ended; next = this.#waiting.next()) {
+      const node = next.value;
+      if (node.stopped || !this.#nodes.has(node.spec.name)) continue;
+      node.start(() => this.#options.clock.soon(() => this.#registerNext()));
+      return;
+    }
+  }
+
+  /** Creates a node's pods once, one after the other; a pod that is there already counts as created. */
+  #createPods(node: HollowNode): void {
+    if (this.#furnished.has(node)) return;
+    this.#furnished.add(node);
+    this.#createPod(node, 0);
+  }
+
+  #createPod(node: HollowNode, index: number): void {
+    if (this.#ended || index >= (node.spec.pods ?? 0)) return;
+    const { ref, body } = hollowPod(node.spec.name, index);
+    this.#options.kube.write({ ref, urgency: Urgency.readiness, verb: "create", body }, (reply) => {
+      if (reply.outcome === "ok" || reply.outcome === "exists") this.#podsCreated++;
+      else this.#options.log.warn("hollow pod not created", { pod: ref.name, detail: reply.detail });
+      this.#createPod(node, index + 1);
+    });
+  }
+
+  #watchNodes(): () => void {
+    const watch = this.#options.kube.watch("nodes", {
+      changed: (observed) => this.#nodes.get(observed.node)?.observe(observed),
+      gone: (name, last) => this.#nodes.get(name)?.deleted(last?.uid ?? null),
+      state: () => {},
+    });
+    return () => watch.stop();
+  }
+
+  #watchPods(): () => void {
+    const watch = this.#options.kube.watch("pods", {
+      changed: (bound) => {
+        const node = this.#nodes.get(bound.node);
+        if (node === undefined || !this.#pods.observe(bound) || !node.lives) return;
+        this.#pods.tend(bound, this.#options.clock.wallMs(), !node.orderedNotReady);
+      },
+      gone: (_key, bound) => {
+        if (bound !== null) this.#pods.gone(bound);
+      },
+      state: () => {},
+    });
+    return () => watch.stop();
+  }
+}

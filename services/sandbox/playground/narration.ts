@@ -1,0 +1,79 @@
+/** What the playground has heard on the bus, in the figures that its story waits for and tells. It decides nothing. */
+import type { Outcome } from "../../../protocols/done.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { Bus, Stop } from "../../../protocols/ports.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
+
+/** A node as last judged. */
+export type JudgedNode = BodyOf<"judged.node">;
+/** A zone as last judged. */
+export type JudgedZone = BodyOf<"judged.zone">;
+
+/** Figures that grow over the whole story. */
+export interface Totals {
+  verdicts: number;
+  /** How late the latest verdict came, past the node's grace, in milliseconds. */
+  latestMs: number;
+  recoveries: number;
+  evictions: number;
+  writes: number;
+  failedWrites: number;
+}
+
+const HARMLESS: ReadonlySet<Outcome> = new Set(["ok", "gone", "refused", "conflict", "shadowed"]);
+
+/** Listens to conclusions and outcomes. */
+export class Facts {
+  readonly nodes = new Map<string, JudgedNode>();
+  readonly zones = new Map<string, JudgedZone>();
+  /** Names of pods whose deletion the API server has accepted. */
+  readonly evicted = new Set<string>();
+  readonly totals: Totals = { verdicts: 0, latestMs: 0, recoveries: 0, evictions: 0, writes: 0, failedWrites: 0 };
+  readonly #graceMs: number;
+
+  constructor(graceMs: number) {
+    this.#graceMs = graceMs;
+  }
+
+  /** Hears everything on a bus until stopped. */
+  listen(bus: Bus): Stop {
+    const stops = [
+      bus.subscribe("judged.node", "all", ({ body }) => this.#judged(body)),
+      bus.subscribe("judged.zone", "all", ({ body }) => this.zones.set(zoneTitleOf(body.zone), body)),
+      bus.subscribe("done.write", "all", ({ body }) => this.#done(body)),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** How many of these nodes are judged so; of all nodes when none are named. */
+  count(readiness: JudgedNode["readiness"], names: Iterable<string> = this.nodes.keys()): number {
+    return [...names].filter((name) => this.nodes.get(name)?.readiness === readiness).length;
+  }
+
+  /** The disruption state of a zone. */
+  stateOf(zone: string): JudgedZone["state"] {
+    return this.zones.get(zone)?.state ?? "Initial";
+  }
+
+  #judged(body: JudgedNode): void {
+    const before = this.nodes.get(body.node)?.readiness;
+    this.nodes.set(body.node, body);
+    if (before === body.readiness || before === undefined) return;
+    if (body.readiness === "unknown") {
+      this.totals.verdicts++;
+      const lateMs = body.since - (body.heartbeatAt ?? body.since) - this.#graceMs;
+      this.totals.latestMs = Math.max(this.totals.latestMs, lateMs);
+    }
+    if (before === "unknown" && body.readiness === "ready") this.totals.recoveries++;
+  }
+
+  #done({ ask, outcome, name }: BodyOf<"done.write">): void {
+    this.totals.writes++;
+    if (!HARMLESS.has(outcome)) this.totals.failedWrites++;
+    if (ask !== "asked.eviction" || outcome !== "ok") return;
+    this.totals.evictions++;
+    this.evicted.add(name);
+  }
+}

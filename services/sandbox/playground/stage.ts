@@ -1,0 +1,50 @@
+/** Plays scenes on a clock, one after the other. It knows how to wait, not what the story is about. */
+import type { Clock, Stop } from "../../../protocols/ports.ts";
+import type { HollowNodes } from "../hollow/hollow.service.ts";
+import type { Facts } from "./narration.ts";
+import type { Scene } from "./story.ts";
+
+/** What playing needs. */
+export interface StageIo {
+  readonly clock: Clock;
+  readonly scenes: readonly Scene[];
+  readonly facts: Facts;
+  readonly nodes: HollowNodes;
+  /** Pause between two scenes, so that they can be read. */
+  readonly pauseMs: number;
+  readonly say: (line: string) => void;
+}
+
+const LOOK_MS = 100;
+/** After this without what a scene awaits, the story has failed. */
+const SCENE_MS_MAX = 60_000;
+
+/**
+ * Plays the scenes; `ended` is told null at a good end, else what did not happen. What it returns breaks the story off.
+ */
+export function play(io: StageIo, ended: (missing: string | null) => void): Stop {
+  const { clock, scenes, facts, nodes, pauseMs, say } = io;
+  let timer = clock.after(0, () => begin(0));
+  const begin = (index: number): void => {
+    const scene = scenes[index];
+    if (scene === undefined) {
+      ended(null);
+      return;
+    }
+    say(scene.begins);
+    scene.act?.(nodes);
+    look(index, scene, clock.monotonicMs());
+  };
+  const look = (index: number, scene: Scene, begunMs: number): void => {
+    const lastedMs = clock.monotonicMs() - begunMs;
+    if (lastedMs >= (scene.leastMs ?? 0) && scene.until(facts)) {
+      say(scene.ends(facts));
+      timer = clock.after(pauseMs, () => begin(index + 1));
+    } else if (lastedMs > SCENE_MS_MAX) {
+      ended(scene.awaits);
+    } else {
+      timer = clock.after(LOOK_MS, () => look(index, scene, begunMs));
+    }
+  };
+  return () => timer.cancel();
+}

@@ -1,0 +1,50 @@
+/** Reduced tolerations decide every eviction as the whole list does. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Toleration } from "../../protocols/objects.ts";
+import { reducedTolerations } from "../../services/domain/toleration.reduced.ts";
+import { evictionOf } from "../../services/domain/toleration.ts";
+
+const key = fc.constantFrom("", "a", "b", "c");
+const value = fc.constantFrom("", "1", "2", "x");
+const anyToleration = fc.record(
+  {
+    key,
+    operator: fc.constantFrom("", "Exists", "Equal", "Lt", "Gt", "In"),
+    value,
+    effect: fc.constantFrom("", "NoExecute", "NoSchedule", "PreferNoSchedule"),
+    tolerationSeconds: fc.constantFrom(-1, 0, 30, 300),
+  },
+  { requiredKeys: [] },
+);
+const anyTaint = fc.record({ key: fc.constantFrom("a", "b", "d"), value, effect: fc.constant("NoExecute") });
+
+test("for any NoExecute taints, on any line of swaps, with or without comparisons", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyToleration, { maxLength: 12 }),
+      fc.array(anyTaint, { maxLength: 3 }),
+      fc.boolean(),
+      (tolerations, taints, comparisonOperators) => {
+        const [first = { key: "a", effect: "NoExecute" }, second = { key: "b", effect: "NoExecute" }] = taints;
+        const line = { first, second, since: 0, secondSince: 1000 };
+        const standing = taints.map((taint, index) => ({ taint, since: 2000, ...(index === 0 ? { line } : {}) }));
+        const decide = (list: readonly Toleration[]) => evictionOf(standing, list, 500, { comparisonOperators });
+        const reduced = reducedTolerations(tolerations);
+        expect(decide(reduced)).toEqual(decide(tolerations));
+        expect(reducedTolerations(reduced)).toEqual(reduced);
+        expect(tolerations.filter((each) => reduced.includes(each))).toEqual(reduced);
+      },
+    ),
+    { numRuns: 5000 },
+  );
+});
+
+test("of ten thousand that repeat each other, or are about scheduling, the few that decide are left", () => {
+  const many = Array.from({ length: 10_000 }, (_, index): Toleration[] => [
+    { key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: index },
+    { key: `k-${index}`, operator: "Exists", effect: "NoSchedule" },
+    { key: "b", value: "x", effect: "" },
+  ]).flat();
+  expect(reducedTolerations(many)).toEqual([many[0], many[2]]);
+});

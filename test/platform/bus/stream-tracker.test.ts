@@ -1,0 +1,97 @@
+/** The judgement on a message's place in its stream. */
+import { describe, expect, test } from "vitest";
+import {
+  EPOCH_QUIET_MS,
+  STREAM_FORGET_MS,
+  STREAMS_MAX,
+  StreamTracker,
+} from "../../../services/platform/bus/stream-tracker.ts";
+
+const at = (epoch: number, sequence: number, stream = "s") => ({ stream, epoch, sequence });
+
+describe("a stream", () => {
+  test.each([
+    ["starts anywhere", [[1, 7]], ["next"]],
+    [
+      "goes on by one",
+      [
+        [1, 1],
+        [1, 2],
+        [1, 3],
+      ],
+      ["next", "next", "next"],
+    ],
+    [
+      "has a gap, and what comes late after it is overtaken",
+      [
+        [1, 1],
+        [1, 3],
+        [1, 2],
+        [1, 4],
+      ],
+      ["next", "gap", "overtaken", "next"],
+    ],
+    [
+      "is heard once",
+      [
+        [1, 5],
+        [1, 5],
+      ],
+      ["next", "doubled"],
+    ],
+    [
+      "begins anew with its publisher, and the old life is overtaken",
+      [
+        [1, 9],
+        [2, 1],
+        [1, 10],
+        [2, 2],
+      ],
+      ["next", "next", "overtaken", "next"],
+    ],
+    [
+      "has a gap when the publisher's new life was not heard from its start",
+      [
+        [1, 9],
+        [2, 4],
+      ],
+      ["next", "gap"],
+    ],
+  ] as const)("%s", (_name, positions, arrivals) => {
+    const tracker = new StreamTracker();
+    expect(positions.map(([epoch, sequence]) => tracker.arrive(at(epoch, sequence), 0))).toEqual(arrivals);
+  });
+
+  test("whose publisher came back with its wall clock set back is heard again once the later life is silent", () => {
+    const tracker = new StreamTracker();
+    tracker.arrive(at(2000, 5), 0);
+    expect(tracker.arrive(at(1000, 1), EPOCH_QUIET_MS - 1)).toBe("overtaken");
+    expect(tracker.arrive(at(1000, 2), EPOCH_QUIET_MS)).toBe("gap");
+    expect(tracker.arrive(at(1000, 3), EPOCH_QUIET_MS)).toBe("next");
+  });
+
+  test("does not mix with another", () => {
+    const tracker = new StreamTracker();
+    expect(tracker.arrive(at(1, 1, "a"), 0)).toBe("next");
+    expect(tracker.arrive(at(1, 1, "b"), 0)).toBe("next");
+  });
+});
+
+test("streams of publishers that are gone are forgotten", () => {
+  const tracker = new StreamTracker();
+  for (let index = 0; index < 3000; index++) tracker.arrive(at(1, 1, `gone ${index}`), 0);
+  for (let index = 0; index < 6000; index++) tracker.arrive(at(1, 1, `here ${index}`), STREAM_FORGET_MS + 1);
+  expect(tracker.size).toBe(6000);
+});
+
+test("streams that a sender invents do not pile up, and those that are heard stay known", () => {
+  const tracker = new StreamTracker();
+  let largest = 0;
+  for (let index = 0; index < 5 * STREAMS_MAX; index++) {
+    if (index % 100 === 0) tracker.arrive(at(1, 1 + index, "heard"), index);
+    tracker.arrive(at(1, 1, `invented-${index}`), index);
+    largest = Math.max(largest, tracker.size);
+  }
+  expect(largest).toBeLessThanOrEqual(STREAMS_MAX);
+  expect(tracker.arrive(at(1, 1, "heard"), 5 * STREAMS_MAX)).toBe("overtaken");
+});

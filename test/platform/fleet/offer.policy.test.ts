@@ -1,0 +1,160 @@
+/** Which services a member offers while it does not reach the API server, and that nobody is left without an owner. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SERVICE_NAMES } from "../../../protocols/ports.ts";
+import {
+  MOVE_PAUSE_MS,
+  OFFERED,
+  type Offer,
+  type OfferContext,
+  offerAfter,
+  offerDueMs,
+  REST_MAX_MS,
+  SETTLE_MS,
+  servicesOfApi,
+} from "../../../services/platform/fleet/offer.policy.ts";
+
+const WELL: OfferContext = { isAble: true, isFailing: false, othersOffer: true, othersAble: true };
+const CUT_OFF: OfferContext = { ...WELL, isAble: false, isFailing: true };
+const RECOVERING: OfferContext = { ...WELL, isAble: false };
+const NOBODY_ABLE = { othersAble: false } as const;
+const NOBODY_ELSE = { othersOffer: false, othersAble: false } as const;
+
+/** The offer after a context has lasted from one instant to another, reviewed when it is due. */
+function lasting(offer: Offer, context: OfferContext, fromMs: number, untilMs: number): Offer {
+  let now = offerAfter(offer, context, fromMs);
+  for (;;) {
+    const dueMs = offerDueMs(now);
+    const next = dueMs === null || dueMs > untilMs ? now : offerAfter(now, context, Math.max(dueMs, fromMs));
+    if (next === now || JSON.stringify(next) === JSON.stringify(now)) return offerAfter(next, context, untilMs);
+    now = next;
+  }
+}
+
+const withdrawnAt = (ms: number) => offerAfter(offerAfter(OFFERED, CUT_OFF, ms - SETTLE_MS), CUT_OFF, ms);
+
+test("what observes and writes needs the API server, and what only judges does not", () => {
+  expect(servicesOfApi(SERVICE_NAMES)).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
+});
+
+describe("a member that is cut off", () => {
+  test("withdraws a service once another has been able for two seconds, not before", () => {
+    expect(lasting(OFFERED, CUT_OFF, 0, SETTLE_MS - 1).isOffered).toBe(true);
+    expect(lasting(OFFERED, CUT_OFF, 0, SETTLE_MS).isOffered).toBe(false);
+  });
+
+  test("waits the two seconds again when the other was unable for a moment", () => {
+    const interrupted = offerAfter(offerAfter(OFFERED, CUT_OFF, 0), { ...CUT_OFF, ...NOBODY_ABLE }, 1_000);
+    expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS - 1).isOffered).toBe(true);
+    expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS).isOffered).toBe(false);
+  });
+
+  test.each([
+    ["nobody else is able", { ...CUT_OFF, ...NOBODY_ABLE }],
+    ["nobody else runs it", { ...CUT_OFF, ...NOBODY_ELSE }],
+    ["it is answered again", RECOVERING],
+    ["its failures have not lasted", { ...WELL, isFailing: true }],
+  ])("keeps the service while %s", (_when, context) => {
+    expect(lasting(OFFERED, context, 0, 3_600_000).isOffered).toBe(true);
+  });
+});
+
+describe("a member that has withdrawn a service", () => {
+  const withdrawn = withdrawnAt(100_000);
+
+  test("offers it again when it is able and half a minute has passed, not before", () => {
+    expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS - 1).isOffered).toBe(false);
+    expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS).isOffered).toBe(true);
+  });
+
+  test.each([
+    ["is not able", RECOVERING],
+    ["fails", { ...WELL, isFailing: true }],
+    ["is cut off and nobody is able", { ...CUT_OFF, ...NOBODY_ABLE }],
+  ])("leaves it withdrawn while it %s", (_when, context) => {
+    expect(lasting(withdrawn, context, 100_000, 3_600_000).isOffered).toBe(false);
+  });
+
+  test("offers it at once when it is able and nobody else is", () => {
+    expect(offerAfter(withdrawn, { ...WELL, ...NOBODY_ABLE }, 100_001).isOffered).toBe(true);
+  });
+
+  test("offers it at once when nobody else does, able or not", () => {
+    expect(offerAfter(withdrawn, { ...CUT_OFF, ...NOBODY_ELSE }, 100_001).isOffered).toBe(true);
+  });
+
+  test("does not withdraw it again within half a minute of offering it", () => {
+    const again = offerAfter(withdrawn, WELL, 130_000);
+    expect(lasting(again, CUT_OFF, 140_000, 159_999).isOffered).toBe(true);
+    expect(lasting(again, CUT_OFF, 140_000, 160_000).isOffered).toBe(false);
+  });
+
+  test("rests for twice as long after each withdrawal, and for half a minute again after ten steady minutes", () => {
+    let offer = OFFERED;
+    let nowMs = 0;
+    const rests: number[] = [];
+    for (let times = 0; times < 7; times++) {
+      offer = lasting(offer, CUT_OFF, nowMs, nowMs + MOVE_PAUSE_MS);
+      nowMs = offerDueMs(offer) ?? 0;
+      rests.push(nowMs - (offer.movedMs ?? 0));
+      offer = offerAfter(offer, WELL, nowMs);
+      expect(offer.isOffered).toBe(true);
+    }
+    expect(rests).toEqual([30_000, 60_000, 120_000, 240_000, 480_000, REST_MAX_MS, REST_MAX_MS]);
+    const later = lasting(offer, CUT_OFF, nowMs + 600_000, nowMs + 600_000 + SETTLE_MS);
+    expect((offerDueMs(later) ?? 0) - (later.movedMs ?? 0)).toBe(MOVE_PAUSE_MS);
+  });
+});
+
+test("however a link flaps, its shards move at most once per half a minute while others are well", () => {
+  const phase = fc.record({
+    context: fc.constantFrom(WELL, CUT_OFF, RECOVERING, { ...WELL, isFailing: true }),
+    lastsMs: fc.integer({ min: 1, max: 60_000 }),
+  });
+  fc.assert(
+    fc.property(fc.array(phase, { maxLength: 40 }), (phases) => {
+      let offer = OFFERED;
+      let nowMs = 0;
+      const moves: number[] = [];
+      for (const { context, lastsMs } of phases) {
+        for (const endMs = nowMs + lastsMs; nowMs < endMs; nowMs += 500) {
+          const before = offer.isOffered;
+          offer = offerAfter(offer, context, nowMs);
+          if (offer.isOffered !== before) moves.push(nowMs);
+        }
+      }
+      const gaps = moves.slice(1).map((move, index) => move - (moves[index] ?? 0));
+      expect(gaps.filter((gap) => gap < MOVE_PAUSE_MS)).toEqual([]);
+    }),
+  );
+});
+
+test("whatever becomes of members' links, each service has an offer, and an able one soon after the last change", () => {
+  const link = fc.constantFrom("well", "cut" as const);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(link, link, link), { minLength: 1, maxLength: 12 }), (epochs) => {
+      let offers: Offer[] = [OFFERED, OFFERED, OFFERED];
+      let nowMs = 0;
+      for (const links of epochs) {
+        for (const endMs = nowMs + 120_000; nowMs < endMs; nowMs += 1_000) {
+          // Each reviews what the others said last, as with pulses.
+          const said = offers;
+          offers = said.map((offer, self) => {
+            const isAble = links[self] === "well";
+            const others = said.filter((other, index) => index !== self && other.isOffered);
+            const othersAble = said.some(
+              (other, index) => index !== self && other.isOffered && links[index] === "well",
+            );
+            const context = { isAble, isFailing: !isAble, othersOffer: others.length > 0, othersAble };
+            return offerAfter(offer, context, nowMs);
+          });
+        }
+        expect(offers.some(({ isOffered }) => isOffered)).toBe(true);
+        const isAnyAble = links.includes("well");
+        expect(offers.some(({ isOffered }, index) => isOffered && links[index] === "well")).toBe(isAnyAble);
+        const unable = offers.filter(({ isOffered }, index) => isOffered && links[index] === "cut");
+        if (isAnyAble) expect(unable).toEqual([]);
+      }
+    }),
+  );
+});

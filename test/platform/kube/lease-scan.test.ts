@@ -1,0 +1,124 @@
+/** The fast path for lease events, against the plain one. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { scanLease } from "../../../services/platform/kube/watch/lease-scan.ts";
+import { projectLease } from "../../../services/platform/kube/watch/projection.ts";
+import { Interner } from "../../../services/platform/structures/interner.ts";
+
+interface LeaseEvent {
+  readonly type: string;
+  readonly object: { readonly metadata: { readonly resourceVersion?: unknown } };
+}
+
+const bytesOf = (event: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(event));
+
+function plainly(event: LeaseEvent): unknown {
+  const lease = projectLease(JSON.parse(JSON.stringify(event.object)), { interner: new Interner(), problem: () => {} });
+  return { lease, resourceVersion: event.object.metadata.resourceVersion };
+}
+
+/** An event as Kubernetes writes it. */
+function leaseEvent(
+  fields: { readonly metadata?: object; readonly spec?: object; readonly type?: string } = {},
+): LeaseEvent {
+  const metadata = { name: "n-1", namespace: "kube-node-lease", uid: "u-1", resourceVersion: "42", ...fields.metadata };
+  const spec = {
+    holderIdentity: "n-1",
+    leaseDurationSeconds: 40,
+    renewTime: "2026-01-01T00:00:00.000001Z",
+    ...fields.spec,
+  };
+  const object = { kind: "Lease", apiVersion: "coordination.k8s.io/v1", metadata, spec };
+  return { type: fields.type ?? "MODIFIED", object };
+}
+
+/** Texts that look like what the scan looks for. */
+const tricky = fc.oneof(
+  fc.string(),
+  fc.constantFrom('"spec":{', '"renewTime":"x"', "}}}", '","resourceVersion":"7"', "\\", '"', "}}}\n", "renewTime"),
+);
+const name = fc.stringMatching(/^[a-z0-9][a-z0-9.-]{0,20}$/);
+const renewTime = fc.oneof(
+  fc.integer({ min: 0, max: 999_999 }).map((micros) => `2026-01-01T00:00:59.${String(micros).padStart(6, "0")}Z`),
+  fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T02:00:00+02:00", "", "never", null),
+);
+const labels = fc.dictionary(fc.oneof(tricky, fc.constantFrom("resourceVersion", "renewTime", "spec", "name")), tricky);
+
+describe("the lease scan", () => {
+  test("finds what the plain path finds, or leaves the line to it", () => {
+    const spec = fc.record(
+      {
+        holderIdentity: tricky,
+        leaseDurationSeconds: fc.integer(),
+        acquireTime: tricky,
+        renewTime,
+        preferredHolder: tricky,
+      },
+      { requiredKeys: [] },
+    );
+    const metadata = fc.record(
+      {
+        name,
+        namespace: fc.constant("kube-node-lease"),
+        generateName: tricky,
+        uid: tricky,
+        resourceVersion: fc.oneof(fc.nat().map(String), tricky),
+        labels,
+        annotations: labels,
+        ownerReferences: fc.array(fc.record({ name, renewTime })),
+      },
+      { requiredKeys: ["name"] },
+    );
+    let scans = 0;
+    fc.assert(
+      fc.property(metadata, spec, fc.constantFrom("ADDED", "MODIFIED", "DELETED"), (meta, leaseSpec, type) => {
+        const event = leaseEvent({ type, metadata: meta, spec: leaseSpec });
+        const scanned = scanLease(bytesOf(event));
+        if (scanned === null) return;
+        scans++;
+        expect(type).not.toBe("DELETED");
+        expect(scanned).toEqual(plainly(event));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(scans).toBeGreaterThan(0);
+  });
+
+  test("takes any line that a kubelet's renewal leads to", () => {
+    fc.assert(
+      fc.property(
+        name,
+        fc.nat(),
+        fc.integer({ min: 0, max: 999_999 }),
+        labels,
+        (node, version, micros, annotations) => {
+          const event = leaseEvent({
+            metadata: {
+              name: node,
+              resourceVersion: String(version),
+              creationTimestamp: "2026-01-01T00:00:00Z",
+              annotations,
+              ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid: "u" }],
+              managedFields: [{ manager: "kubelet", fieldsV1: { "f:spec": { "f:renewTime": {} } } }],
+            },
+            spec: { holderIdentity: node, renewTime: `2026-01-01T00:00:00.${String(micros).padStart(6, "0")}Z` },
+          });
+          expect(scanLease(bytesOf(event))).toEqual(plainly(event));
+        },
+      ),
+    );
+  });
+
+  test("leaves deletions, bookmarks, errors and other kinds to the plain path", () => {
+    for (const type of ["DELETED", "BOOKMARK", "ERROR"]) expect(scanLease(bytesOf(leaseEvent({ type })))).toBeNull();
+    expect(scanLease(bytesOf({ type: "MODIFIED", object: { kind: "Node", metadata: { name: "n" } } }))).toBeNull();
+    expect(scanLease(bytesOf(leaseEvent()).subarray(0, 200))).toBeNull();
+    expect(scanLease(new Uint8Array())).toBeNull();
+  });
+
+  test("leaves a lease that has never been renewed to the plain path", () => {
+    const event = leaseEvent({ spec: { renewTime: undefined } });
+    expect(scanLease(bytesOf(event))).toBeNull();
+    expect(plainly(event)).toMatchObject({ lease: { node: "n-1", renewedAt: null } });
+  });
+});

@@ -1,0 +1,251 @@
+/** What is kept of nodes, leases and pods, and what becomes of absurd ones. */
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import { nodeSchema, podSchema } from "../../../protocols/objects.ts";
+import {
+  type ProjectionIo,
+  projectLease,
+  projectNode,
+  projectPod,
+} from "../../../services/platform/kube/watch/projection.ts";
+import { Interner } from "../../../services/platform/structures/interner.ts";
+
+const CREATED = "2026-01-01T00:00:00Z";
+const at = (time: string): number => Date.parse(time);
+
+let problems: string[];
+let io: ProjectionIo;
+beforeEach(() => {
+  problems = [];
+  io = { interner: new Interner(), problem: (field) => problems.push(field) };
+});
+
+const metadata = { name: "x", namespace: "ns", uid: "u", resourceVersion: "7", creationTimestamp: CREATED };
+const podOn = (fields: { spec?: object; status?: object; metadata?: object } = {}) => ({
+  metadata: { ...metadata, ...fields.metadata },
+  spec: { nodeName: "n-1", ...fields.spec },
+  status: { phase: "Running", ...fields.status },
+});
+
+describe("a node", () => {
+  test("keeps identity, the labels that decide something, taints as they are and conditions as instants", () => {
+    const raw = {
+      metadata: {
+        ...metadata,
+        labels: { "topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux", other: "dropped" },
+      },
+      spec: {
+        unschedulable: true,
+        taints: [
+          { key: "a", value: "v", effect: "NoExecute", timeAdded: "2026-01-01T00:00:01Z" },
+          { key: "b", effect: "NoSchedule" },
+        ],
+      },
+      status: {
+        conditions: [
+          {
+            type: "Ready",
+            status: "True",
+            reason: "KubeletReady",
+            message: "dropped",
+            lastHeartbeatTime: "2026-01-01T00:05:00Z",
+            lastTransitionTime: "2026-01-01T00:00:10Z",
+          },
+        ],
+      },
+    };
+    expect(projectNode(raw, io)).toEqual({
+      node: "x",
+      uid: "u",
+      resourceVersion: "7",
+      createdAt: at(CREATED),
+      labels: { "topology.kubernetes.io/zone": "z", "kubernetes.io/os": "linux" },
+      unschedulable: true,
+      taints: raw.spec.taints,
+      conditions: [
+        {
+          type: "Ready",
+          status: "True",
+          reason: "KubeletReady",
+          heartbeatAt: at("2026-01-01T00:05:00Z"),
+          transitionAt: at("2026-01-01T00:00:10Z"),
+        },
+      ],
+    });
+    expect(problems).toEqual([]);
+  });
+
+  test("that says nothing but who it is has neutral values and no problem", () => {
+    expect(projectNode({ metadata }, io)).toEqual({
+      node: "x",
+      uid: "u",
+      resourceVersion: "7",
+      createdAt: at(CREATED),
+      labels: {},
+      unschedulable: false,
+      taints: [],
+      conditions: [],
+    });
+    expect(problems).toEqual([]);
+  });
+
+  test.each([
+    ["without a name", { name: undefined }, "metadata.name"],
+    ["with an empty name", { name: "" }, "metadata.name"],
+    ["whose name is a number", { name: 7 }, "metadata.name"],
+    ["without a uid", { uid: null }, "metadata.uid"],
+    ["without a resourceVersion", { resourceVersion: undefined }, "metadata.resourceVersion"],
+  ])("%s is dropped, and the field is named", (_what, fields, field) => {
+    expect(projectNode({ metadata: { ...metadata, ...fields } }, io)).toBeNull();
+    expect(problems).toEqual([field]);
+  });
+
+  test("keeps what can be read of broken taints and conditions, and names what cannot", () => {
+    const raw = {
+      metadata: { ...metadata, creationTimestamp: "long ago" },
+      spec: { taints: [{ effect: "NoExecute" }, "taint", { key: "k", effect: "NoExecute", value: 1, timeAdded: 2 }] },
+      status: {
+        conditions: [
+          { status: "True" },
+          { type: "Ready", status: "Maybe" },
+          { type: "MemoryPressure", status: "True", lastHeartbeatTime: 5 },
+        ],
+      },
+    };
+    expect(projectNode(raw, io)).toMatchObject({
+      createdAt: 0,
+      taints: [{ key: "k", effect: "NoExecute" }],
+      conditions: [{ type: "MemoryPressure", status: "True", heartbeatAt: null, transitionAt: null }],
+    });
+    expect(problems.sort()).toEqual([
+      "creationTimestamp",
+      "lastHeartbeatTime",
+      "spec.taints",
+      "spec.taints",
+      "status.conditions",
+      "status.conditions.status",
+    ]);
+  });
+});
+
+describe("a lease", () => {
+  test("is its node and its renewal to the microsecond; without one it says so", () => {
+    const renewed = { metadata, spec: { renewTime: "2026-01-01T00:00:00.000250Z" } };
+    expect(projectLease(renewed, io)).toEqual({ node: "x", renewedAt: at(CREATED) + 0.25 });
+    expect(projectLease({ metadata }, io)).toEqual({ node: "x", renewedAt: null });
+    expect(problems).toEqual([]);
+  });
+
+  test("whose renewal cannot be read has none, and that is counted", () => {
+    expect(projectLease({ metadata, spec: { renewTime: "yesterday" } }, io)).toEqual({ node: "x", renewedAt: null });
+    expect(problems).toEqual(["renewTime"]);
+  });
+});
+
+describe("a pod", () => {
+  test("that is on no node is nobody's, and that is no problem", () => {
+    expect(projectPod({ metadata, spec: {} }, io)).toBeNull();
+    expect(problems).toEqual([]);
+  });
+
+  test("was bound when it was scheduled, else when it started, else when it was created", () => {
+    const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:02Z" };
+    const status = { conditions: [scheduled], startTime: "2026-01-01T00:00:03Z" };
+    expect(projectPod(podOn({ status }), io)?.pod.boundAt).toBe(at("2026-01-01T00:00:02Z"));
+    const unscheduled = { ...status, conditions: [{ ...scheduled, status: "False" }] };
+    expect(projectPod(podOn({ status: unscheduled }), io)?.pod.boundAt).toBe(at("2026-01-01T00:00:03Z"));
+    expect(projectPod(podOn(), io)?.pod.boundAt).toBe(at(CREATED));
+  });
+
+  test("has its readiness and the kind of its controller, or null for none", () => {
+    const ownerReferences = [{ kind: "Other" }, { kind: "DaemonSet", controller: true }];
+    const ready = podOn({
+      metadata: { ownerReferences },
+      status: { conditions: [{ type: "Ready", status: "False" }] },
+    });
+    expect(projectPod(ready, io)?.pod).toMatchObject({ ready: "False", owner: "DaemonSet" });
+    expect(projectPod(podOn(), io)?.pod).toMatchObject({ ready: null, owner: null });
+  });
+
+  test("that was asked to go is terminating even when the time cannot be read", () => {
+    const marked = podOn({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
+    expect(projectPod(marked, io)?.pod.deletionAt).toBe(at("2026-01-01T00:01:00Z"));
+    expect(projectPod(podOn({ metadata: { deletionTimestamp: "soon" } }), io)?.pod.deletionAt).toBe(0);
+    expect(projectPod(podOn(), io)?.pod.deletionAt).toBeNull();
+  });
+
+  test("with a toleration that cannot be read tolerates everything: in doubt it is not evicted", () => {
+    const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: "300" }, { key: 5 }, "Exists"];
+    expect(projectPod(podOn({ spec: { tolerations } }), io)?.pod.tolerations).toEqual([
+      { key: "k", operator: "Exists" },
+      { operator: "Exists" },
+    ]);
+    expect(problems.sort()).toEqual(["spec.tolerations", "spec.tolerations", "spec.tolerations.tolerationSeconds"]);
+  });
+
+  test("shares its tolerations and repeated texts with every other pod that has the same", () => {
+    const tolerations = [{ key: "k", operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }];
+    const read = (name: string) =>
+      projectPod(JSON.parse(JSON.stringify(podOn({ spec: { tolerations }, metadata: { name } }))), io);
+    expect(read("a")?.pod.tolerations).toBe(read("b")?.pod.tolerations);
+    expect(read("a")?.pod.tolerations).toEqual(tolerations);
+  });
+});
+
+/** A value that is mostly of its kind, and sometimes anything. */
+function maybe<T>(real: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
+  return fc.oneof(real, fc.jsonValue());
+}
+
+/** An object that has any of these fields, each mostly of its kind. */
+function someOf(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> {
+  const doubtful = Object.entries(fields).map(([name, value]) => [name, maybe(value)] as const);
+  return maybe(fc.record(Object.fromEntries(doubtful), { requiredKeys: [] }));
+}
+
+const time = fc.constantFrom(CREATED, "2026-01-01T00:00:00.5+05:30", "9999-12-31T23:59:59Z");
+const texts = fc.dictionary(fc.string(), fc.string());
+const condition = someOf({
+  type: fc.constant("Ready"),
+  status: fc.constant("True"),
+  lastHeartbeatTime: time,
+  lastTransitionTime: time,
+  reason: fc.string(),
+});
+const taint = someOf({ key: fc.string(), effect: fc.string(), value: fc.string(), timeAdded: time });
+const toleration = someOf({ key: fc.string(), tolerationSeconds: fc.double() });
+const anyObject = someOf({
+  metadata: someOf({
+    name: fc.string(),
+    namespace: fc.string(),
+    uid: fc.string(),
+    resourceVersion: fc.string(),
+    creationTimestamp: time,
+    deletionTimestamp: time,
+    labels: texts,
+    annotations: texts,
+    ownerReferences: fc.array(fc.jsonValue()),
+  }),
+  spec: someOf({
+    nodeName: fc.string(),
+    unschedulable: fc.boolean(),
+    taints: fc.array(taint),
+    tolerations: fc.array(toleration),
+    renewTime: time,
+  }),
+  status: someOf({ phase: fc.string(), conditions: fc.array(condition), startTime: time }),
+});
+
+test("any JSON at all is projected to what the protocol allows, or to nothing, without an exception", () => {
+  fc.assert(
+    fc.property(anyObject, (raw) => {
+      const node = projectNode(raw, io);
+      if (node !== null) expect(nodeSchema.safeParse(node).error).toBeUndefined();
+      const bound = projectPod(raw, io);
+      if (bound !== null) expect(podSchema.safeParse(bound.pod).error).toBeUndefined();
+      const lease = projectLease(raw, io);
+      if (lease !== null) expect(lease).toEqual({ node: expect.any(String), renewedAt: lease.renewedAt });
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,115 @@
+/** The clock of a process held against its API server: whose time counts, and how exactly. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Wire } from "../../../protocols/ports.ts";
+import { ServerClock } from "../../../services/platform/kube/transport/server-clock.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+
+const S = 1000;
+const START = Date.UTC(2026, 0, 1);
+
+/** A machine whose clock is so far ahead of a server that answers after `latencyMs`. */
+function setUp(aheadMs: number, latencyMs = 10) {
+  const machine = new VirtualClock({ wallMs: START + aheadMs });
+  const server = { aheadMs: 0, date: (): string | undefined => new Date(serverMs()).toUTCString() };
+  const serverMs = () => START + machine.monotonicMs() + server.aheadMs;
+  const wire: Wire = {
+    send: (_request, exchange) => {
+      machine.after(latencyMs / 2, () => {
+        const date = server.date();
+        machine.after(latencyMs / 2, () => exchange.response(200, date === undefined ? {} : { date }));
+      });
+      return { abort: () => {} };
+    },
+  };
+  const log = recordingLog();
+  const clock = new ServerClock(machine, log);
+  const ask = (): void => {
+    const nothing = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+    clock.over(wire).send({ method: "GET", path: "/", headers: {}, body: null }, nothing);
+    machine.advance(latencyMs);
+  };
+  return { machine, server, clock, ask, log, errorMs: () => clock.wallMs() - serverMs() };
+}
+
+describe("the wall clock of a process", () => {
+  test("is the machine's before any answer, and after one without a Date", () => {
+    const { server, ask, errorMs } = setUp(300 * S);
+    expect(errorMs()).toBe(300 * S);
+    server.date = () => undefined;
+    ask();
+    server.date = () => "yesterday";
+    ask();
+    expect(errorMs()).toBe(300 * S);
+  });
+
+  test("stays the machine's while the server's answers bear it out, and nobody is bothered", () => {
+    const { machine, ask, errorMs, log } = setUp(0);
+    for (let run = 0; run < 20; run++) {
+      ask();
+      expect(errorMs()).toBe(0);
+      machine.advance(777);
+    }
+    expect(log.lines).toEqual([]);
+  });
+
+  test.each([300 * S, -300 * S])("is the server's after one answer when the machine's is off by %i ms", (aheadMs) => {
+    const { ask, errorMs, log } = setUp(aheadMs);
+    ask();
+    expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + 10);
+    ask();
+    expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      "warn this machine's clock differs from the API server's, whose time counts: set it by NTP",
+    ]);
+  });
+
+  test("is nearer to the server's the more answers there were", () => {
+    const { machine, ask, errorMs } = setUp(300 * S);
+    for (let run = 0; run < 20; run++) {
+      ask();
+      machine.advance(777);
+    }
+    expect(Math.abs(errorMs())).toBeLessThan(100);
+  });
+
+  test("follows the server when its clock is set, and the machine's when that is right again", () => {
+    const { machine, server, ask, errorMs, log } = setUp(0);
+    ask();
+    server.aheadMs = 60 * S;
+    ask();
+    expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + 10);
+    machine.stepWall(60 * S);
+    ask();
+    expect(errorMs()).toBe(0);
+    expect(log.lines).toHaveLength(1);
+  });
+
+  test("does not follow the machine's when that steps", () => {
+    const { machine, ask, errorMs } = setUp(0);
+    ask();
+    machine.stepWall(3600 * S);
+    expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + 10);
+  });
+
+  test("is never further from the server's than a second and the time an answer took", () => {
+    const step = fc.record({ pauseMs: fc.integer({ min: 0, max: 100 * S }), asks: fc.boolean() });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -1e6, max: 1e6 }),
+        fc.integer({ min: 2, max: 5000 }),
+        fc.array(step),
+        (off, ms, steps) => {
+          const { machine, ask, errorMs } = setUp(off, ms);
+          ask();
+          for (const { pauseMs, asks } of steps) {
+            machine.advance(pauseMs);
+            if (asks) ask();
+            const driftMs = 0.001 * machine.monotonicMs();
+            expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + ms + driftMs);
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,58 @@
+/** Scenarios on virtual time: a Ready condition whose status is no word of Kubernetes says nothing at all. */
+import { expect, test } from "vitest";
+import type { ConditionStatus } from "../../../protocols/objects.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { EVICTING, EvictionWorld } from "../../support/eviction-world.ts";
+import { metricValue } from "../../support/metric-value.ts";
+
+const MAYBE = "Maybe" as ConditionStatus;
+const LATER_THAN_ANY_DEADLINE_MS = 900_000;
+
+/** Two nodes with a pod each, under Vigil; one of them says that it is ready in a word that nobody knows. */
+function withOddNode(profile: Partial<Profile> = {}) {
+  const world = new EvictionWorld(profile);
+  for (const name of ["odd", "even"]) {
+    world.register(name);
+    world.addTolerantPod(name, `on-${name}`);
+  }
+  const process = world.start(EVICTING);
+  world.advance(1000);
+  world.kubelet("odd").report("Ready", MAYBE);
+  return { world, process };
+}
+
+test.each(["taint", "direct"] as const)("who sends it keeps its pods and gets no taint (%s)", (evictionMode) => {
+  const { world } = withOddNode({ evictionMode });
+  world.advance(LATER_THAN_ANY_DEADLINE_MS);
+  expect(world.conditions("odd")).toContain("Ready=Maybe");
+  expect(world.taints("odd")).toEqual([]);
+  expect(world.podReady("on-odd")).toBe("True");
+  expect(world.deleted).toEqual([]);
+});
+
+test("it is no verdict: who falls silent under it is found after the startup grace", () => {
+  const { world } = withOddNode();
+  world.advance(10_000);
+  world.silence(["odd"]);
+  world.advance(world.profile.nodeStartupGraceMs - 1000);
+  expect(world.conditions("odd")).toContain("Ready=Maybe");
+  world.advance(2000);
+  expect(world.conditions("odd")).toContain("Ready=Unknown");
+});
+
+test("it is told in one line that names node, field, value and what comes of it, and counted each time", async () => {
+  const { world, process } = withOddNode();
+  world.advance(5000);
+  world.kubelet("odd").post();
+  world.advance(10_000);
+  expect(process.log.lines.filter(({ level }) => level === "warn")).toEqual([
+    {
+      level: "warn",
+      message:
+        'node odd: status.conditions: Ready is "Maybe", which is none of True, False, Unknown: taken as not posted',
+      fields: {},
+    },
+  ]);
+  const labels = { resource: "nodes", field: "status.conditions.status" };
+  expect(await metricValue(process.metrics, "vigil_kube_unreadable_total", labels)).toBe(2);
+});

@@ -1,0 +1,49 @@
+/** The process that begins itself anew under the collector's flags: once, as the same process, with the same words. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+const HEAP = new URL("../../../services/platform/process/heap-flags.ts", import.meta.url).href;
+const folder = mkdtempSync(join(tmpdir(), "vigil-heap-"));
+const program = join(folder, "program.mjs");
+writeFileSync(
+  program,
+  `import { keepHeapSmall, trimHeap } from ${JSON.stringify(HEAP)};
+keepHeapSmall();
+trimHeap();
+const { pid, execArgv, argv } = process;
+const flags = execArgv.filter((flag) => flag.includes("space-size"));
+console.log(JSON.stringify({ pid, flags, words: argv.slice(2) }));
+`,
+);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [...flags, program, "run", "--member=a b"], {
+    env,
+    stdio: ["ignore", "pipe", 2],
+  });
+  let out = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  const [code] = await once(child, "close");
+  return { code, started: child.pid, lines: out.trim().split("\n"), told: JSON.parse(out.trim().split("\n")[0] ?? "") };
+}
+
+test("a process begins anew once, with the same id and the same words", async () => {
+  const { code, started, lines, told } = await run([]);
+  expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 1 });
+  expect(told.pid).toBe(started);
+  expect(told.words).toEqual(["run", "--member=a b"]);
+  expect(told.flags).toContain("--max-semi-space-size=8");
+  expect(new Set(told.flags).size).toBe(told.flags.length);
+});
+
+test("whoever chose sizes keeps them, on the command line or in NODE_OPTIONS", async () => {
+  expect((await run(["--max-old-space-size=300"])).told.flags).toEqual(["--max-old-space-size=300"]);
+  expect((await run([], { NODE_OPTIONS: "--max-semi-space-size=4" })).told.flags).toEqual([]);
+});

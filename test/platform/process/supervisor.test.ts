@@ -1,0 +1,250 @@
+/** The supervisor: a service that throws is started anew, one that keeps throwing ends the process. */
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Io, Kube, Service, ServiceName, ShardFollower, WatchSink } from "../../../protocols/ports.ts";
+import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { typedBus } from "../../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../../services/platform/bus/memory.ts";
+import { aloneFleet } from "../../../services/platform/fleet/fleet.ts";
+import { createMetrics } from "../../../services/platform/process/metrics.ts";
+import { FAILURE_WINDOW_MS, FAILURES_MAX, supervise } from "../../../services/platform/process/supervisor.ts";
+import { VirtualClock } from "../../support/clock.virtual.ts";
+import { metricValue } from "../../support/metric-value.ts";
+import { seededRandom } from "../../support/random.seeded.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+
+/** An API that keeps what it was asked, so that a test can answer when it wants to. */
+function heldKube() {
+  const replies: (() => void)[] = [];
+  const sinks: WatchSink<never>[] = [];
+  let watching = 0;
+  const kube: Kube = {
+    watch(_what, sink) {
+      watching++;
+      sinks.push(sink);
+      return {
+        state: () => ({ synced: false, since: null }),
+        confirmedAt: () => null,
+        relist() {},
+        stop: () => watching--,
+      };
+    },
+    read: (_ref, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
+    write: (_request, done) => replies.push(() => done({ outcome: "failed", detail: "" })),
+  };
+  return { kube, replies, sinks, watching: () => watching };
+}
+
+let world: ReturnType<typeof createWorld>;
+beforeEach(() => {
+  world = createWorld();
+});
+
+/** One process with a supervisor, and what it told. */
+function createWorld() {
+  const clock = new VirtualClock();
+  const log = recordingLog();
+  const metrics = createMetrics();
+  const transport = memoryTransport(clock);
+  const fatal: string[] = [];
+  const { kube, ...held } = heldKube();
+  const fleet = aloneFleet("m");
+  const bus = (service: string) =>
+    typedBus({ transport, clock, cluster: "c", service, member: "m", log, metrics, mailboxMessagesMax: 100 });
+  const ioOf = (name: ServiceName): Io => {
+    return { clock, bus: bus(name), kube, random: seededRandom(1), log, metrics, profile: STANDARD_PROFILE, fleet };
+  };
+  const run = (services: Partial<Record<ServiceName, Service>>) =>
+    supervise({
+      services: new Map(Object.entries(services) as [ServiceName, Service][]),
+      ioOf,
+      clock,
+      log,
+      metrics,
+      fatal: (problem) => fatal.push(problem),
+    });
+  return { clock, log, metrics, fatal, bus, run, ...held };
+}
+
+const throws = (message: string) => (): never => {
+  throw new Error(message);
+};
+
+describe("a service is started anew when it throws", () => {
+  const places: [string, (io: Io) => void, () => void][] = [
+    ["in a timer", (io) => io.clock.after(10, throws("timer")), () => {}],
+    ["as soon as it can", (io) => io.clock.soon(throws("soon")), () => {}],
+    [
+      "on a message",
+      (io) => io.bus.subscribe("observed.gone", "all", throws("message")),
+      () => world.bus("observer").publish("observed.gone", { node: "n", uid: "u" }, null),
+    ],
+    [
+      "on a watch event",
+      (io) => io.kube.watch("nodes", { changed() {}, gone: throws("watch"), state() {} }),
+      () => world.sinks[0]?.gone("n", null),
+    ],
+    [
+      "on a reply of the API",
+      (io) => io.kube.read({ kind: "Node", namespace: "", name: "n" }, throws("reply")),
+      () => world.replies[0]?.(),
+    ],
+    [
+      "on a shard, within its own start",
+      (io) => {
+        const follower: ShardFollower = { gained: throws("shard"), lost() {} };
+        io.fleet.follow("node", follower);
+      },
+      () => {},
+    ],
+  ];
+
+  test.each(places)("%s", async (_where, arrange, provoke) => {
+    const starts: number[] = [];
+    world.run({
+      node(io) {
+        starts.push(world.clock.monotonicMs());
+        if (starts.length === 1) arrange(io);
+        return () => {};
+      },
+    });
+    provoke();
+    world.clock.advance(10);
+    expect(starts).toEqual([0]);
+    world.clock.advance(1000);
+    expect(starts.length).toBe(2);
+    expect(world.log.lines.filter(({ level }) => level === "error").length).toBe(1);
+    expect(await metricValue(world.metrics, "vigil_service_restarts_total", { service: "node" })).toBe(1);
+    expect(world.fatal).toEqual([]);
+  });
+});
+
+test("restarts are counted from 0, so that a scrape before the first failure shows the series", async () => {
+  world.run({ node: () => () => {} });
+  expect(await world.metrics.text()).toContain('vigil_service_restarts_total{service="node"} 0');
+});
+
+test("nothing of a life that has ended reaches the service: no timer, message, reply or watch", () => {
+  const seen: string[] = [];
+  let life = 0;
+  world.run({
+    node(io) {
+      const mine = ++life;
+      const note = (what: string) => () => seen.push(`${what} of life ${mine}`);
+      io.clock.after(5000, note("timer"));
+      io.bus.subscribe("observed.gone", "all", note("message"));
+      io.kube.read({ kind: "Node", namespace: "", name: "n" }, note("reply"));
+      io.kube.watch("nodes", { changed() {}, gone: note("watch"), state() {} });
+      if (mine === 1) io.clock.after(10, throws("bad"));
+      return () => {};
+    },
+  });
+  world.clock.advance(1000);
+  world.bus("observer").publish("observed.gone", { node: "n", uid: "u" }, null);
+  for (const reply of world.replies) reply();
+  for (const sink of world.sinks) sink.gone("n", null);
+  world.clock.advance(10_000);
+  expect(seen.sort()).toEqual(["reply", "watch", "message", "timer"].map((what) => `${what} of life 2`).sort());
+  expect(world.watching()).toBe(1);
+});
+
+test("an exception ends the piece of work it was thrown in, also when it came through a port", () => {
+  const seen: string[] = [];
+  world.run({
+    node(io) {
+      if (seen.length > 0) return () => {};
+      io.clock.after(10, () => {
+        seen.push("before");
+        io.fleet.follow("node", { gained: throws("shard"), lost() {} });
+        seen.push("after");
+      });
+      return () => {};
+    },
+  });
+  world.clock.advance(1000);
+  expect(seen).toEqual(["before"]);
+});
+
+test("one service's failure leaves the others alone", () => {
+  const ended: string[] = [];
+  world.run({
+    node: (io) => {
+      io.clock.after(10, throws("bad"));
+      return () => ended.push("node");
+    },
+    zone: () => () => ended.push("zone"),
+  });
+  world.clock.advance(50);
+  expect(ended).toEqual(["node"]);
+});
+
+test("a service that fails again and again within a minute is a crash loop, told once, and is not started anew", () => {
+  let starts = 0;
+  world.run({
+    node(io) {
+      starts++;
+      io.clock.after(1, throws("always"));
+      return () => {};
+    },
+  });
+  world.clock.advance(10 * FAILURE_WINDOW_MS);
+  expect(starts).toBe(FAILURES_MAX);
+  expect(world.fatal).toEqual(["node failed 5 times within 60 s; the last: Error: always"]);
+});
+
+test("failures far apart are no crash loop", () => {
+  let starts = 0;
+  world.run({
+    node(io) {
+      starts++;
+      io.clock.after(FAILURE_WINDOW_MS / (FAILURES_MAX - 1), throws("now and then"));
+      return () => {};
+    },
+  });
+  world.clock.advance(20 * FAILURE_WINDOW_MS);
+  expect(world.fatal).toEqual([]);
+  expect(starts).toBeGreaterThan(50);
+});
+
+describe("stopping", () => {
+  const names: readonly ServiceName[] = [
+    "ledger",
+    "pod-writer",
+    "node-writer",
+    "observer",
+    "taint-manager",
+    "node",
+    "zone",
+  ];
+
+  test("ends what judges first, and writers and ledger when all is told", () => {
+    const ended: string[] = [];
+    const supervisor = world.run(Object.fromEntries(names.map((name) => [name, () => () => ended.push(name)])));
+    supervisor.stopJudging();
+    expect(ended).toEqual(["zone", "node", "taint-manager", "observer"]);
+    supervisor.stop();
+    expect(ended.slice(4)).toEqual(["node-writer", "pod-writer", "ledger"]);
+  });
+
+  test("ends a service that is waiting to be started anew", () => {
+    let starts = 0;
+    const supervisor = world.run({
+      node(io) {
+        starts++;
+        io.clock.after(1, throws("bad"));
+        return () => {};
+      },
+    });
+    world.clock.advance(1);
+    supervisor.stop();
+    world.clock.advance(60_000);
+    expect(starts).toBe(1);
+  });
+
+  test("goes on past a service that throws while it ends", () => {
+    const ended: string[] = [];
+    const supervisor = world.run({ zone: () => throws("stubborn"), node: () => () => ended.push("node") });
+    supervisor.stop();
+    expect(ended).toEqual(["node"]);
+    expect(world.log.lines.map(({ message }) => message)).toEqual(["zone failed while it was stopped"]);
+  });
+});

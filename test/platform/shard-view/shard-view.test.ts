@@ -1,0 +1,241 @@
+/** What a reader holds of a shard: when it is whole, what makes it doubt, and how departed nodes are found. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../../protocols/digest.ts";
+import type { BodyOf } from "../../../protocols/messages.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import { ShardView } from "../../../services/platform/shard-view/shard-view.ts";
+import { nodeWith } from "../../node/node-fixtures.ts";
+import { observedPod } from "../../support/observed-objects.ts";
+
+const PROFILE = { pulsePeriodMs: 1_000, pulseTimeoutMs: 4_000, watchBlindMs: 10_000, resyncRetryMs: 1_000 };
+const SEEN = { synced: true, since: 0 };
+const WATCHES = { nodes: SEEN, leases: SEEN, pods: SEEN };
+
+function view(): ShardView {
+  return new ShardView({ needs: ["nodes", "leases"], holdsPods: true, profile: PROFILE, beganMs: 0 });
+}
+
+function named(name: string, resourceVersion = "1", ready: "True" | "False" = "True"): ObservedNode {
+  return nodeWith(ready, { node: name, uid: `uid-${name}`, resourceVersion });
+}
+
+/** A pulse over these nodes and pods versions; `cause` names the ask whose resync it closes. */
+function pulse(
+  nodes: readonly ObservedNode[],
+  options: { pods?: Record<string, string>; resyncs?: number; cause?: string; publisher?: string; at?: number } = {},
+) {
+  const { pods = {}, resyncs = 1, cause = null, publisher = "observer@a", at = 0 } = options;
+  const told = nodes.map(({ node, uid, resourceVersion }) => [node, nodeVersion(uid, resourceVersion)] as const);
+  const body: BodyOf<"observed.pulse"> = {
+    shard: 0,
+    watches: WATCHES,
+    nodes: told.reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST),
+    pods: Object.entries(pods).reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST),
+    resyncs,
+  };
+  return { id: `${publisher}:1:observed.pulse.0:1`, source: publisher, at, cause, body };
+}
+
+function pods(node: string, version: string, chunk = 0, chunks = 1): BodyOf<"observed.pods"> {
+  return { node, version, chunk, chunks, pods: [observedPod(`${node}-${chunk}`)] };
+}
+
+describe("a view is whole", () => {
+  test("once a resync has closed and the digests agree", () => {
+    const held = view();
+    expect(held.blindness(0)).toBe("no pulse from the observer");
+    held.takeNode(named("a"));
+    held.takePulse(pulse([named("a")]), 0);
+    expect(held.blindness(0)).toBe("nothing has been told yet");
+    held.takePulse(pulse([named("a")], { cause: "ask", resyncs: 2 }), 0);
+    expect(held.blindness(0)).toBeNull();
+  });
+
+  test("and stays so while changes are told after the pulse", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask" }), 0);
+    held.takeNode(named("a"));
+    expect(held.blindness(0)).toBeNull();
+    held.takePulse(pulse([named("a")]), 1_000);
+    expect(held.blindness(1_000)).toBeNull();
+  });
+
+  test("not with a node missing, one too many, or another version", () => {
+    for (const [kept, told] of [
+      [[], [named("a")]],
+      [[named("a")], []],
+      [[named("a", "1")], [named("a", "2")]],
+    ] as const) {
+      const held = view();
+      held.takePulse(pulse([], { cause: "ask" }), 0);
+      for (const node of kept) held.takeNode(node);
+      held.takePulse(pulse(told), 1_000);
+      expect(held.blindness(1_000)).toBe("messages are missing");
+    }
+  });
+
+  test("again when a message comes that its pulse had overtaken", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask" }), 0);
+    held.takePulse(pulse([named("a")]), 1_000);
+    expect(held.blindness(1_000)).toBe("messages are missing");
+    held.takeNode(named("a"));
+    expect(held.blindness(1_000)).toBeNull();
+  });
+
+  test("not after a doubt, until a resync has closed", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask" }), 0);
+    held.doubt("messages went missing");
+    held.takePulse(pulse([]), 1_000);
+    expect(held.blindness(1_000)).toBe("messages went missing");
+    held.takePulse(pulse([], { resyncs: 2 }), 2_000);
+    expect(held.blindness(2_000)).toBeNull();
+  });
+
+  test("with a new observer once it has told all, not when its first pulse was missed", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
+    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 1 }), 1_000);
+    expect(held.blindness(1_000)).toBeNull();
+    held.takePulse(pulse([], { publisher: "observer@c", resyncs: 2 }), 2_000);
+    expect(held.blindness(2_000)).toBe("another observer speaks");
+  });
+});
+
+describe("a resync is asked for", () => {
+  test("at first, and again no sooner than resyncRetryMs", () => {
+    const held = view();
+    expect(held.resyncReason(0)).toBe("nothing has been told yet");
+    expect(held.resyncReason(999)).toBeNull();
+    expect(held.resyncReason(1_000)).toBe("nothing has been told yet");
+  });
+
+  test("at once of an observer that has just begun, which may not have heard what was asked before", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
+    held.doubt("messages went missing");
+    expect(held.resyncReason(0)).toBe("messages went missing");
+    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 100);
+    expect(held.resyncReason(100)).not.toBeNull();
+    held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 200);
+    expect(held.resyncReason(200)).toBeNull();
+  });
+
+  test("not while all is well, nor while the observer itself does not see the nodes", () => {
+    const held = view();
+    held.takePulse(pulse([], { cause: "ask" }), 0);
+    expect(held.resyncReason(5_000)).toBeNull();
+    const blind = pulse([named("a")]);
+    const body = { ...blind.body, watches: { ...WATCHES, nodes: { synced: false, since: null } } };
+    held.takePulse({ ...blind, body }, 6_000);
+    expect(held.resyncReason(6_000)).toBeNull();
+    expect(held.blindness(6_000)).toBe("the watch of nodes is not synced");
+  });
+});
+
+describe("departed nodes", () => {
+  test("are dropped when a resync asked for does not mention them and the digest agrees without them", () => {
+    const held = view();
+    for (const name of ["a", "b", "c"]) held.takeNode(named(name));
+    held.resyncReason(0);
+    held.takeNode(named("b"));
+    expect(held.takePulse(pulse([named("b")], { cause: "ask" }), 0).map(({ node }) => node)).toEqual(["a", "c"]);
+    expect([...held.nodes()].map(({ node }) => node)).toEqual(["b"]);
+    expect(held.blindness(0)).toBeNull();
+  });
+
+  test("are kept when a mention of another node was lost, so that the sum does not agree", () => {
+    const held = view();
+    for (const name of ["a", "b"]) held.takeNode(named(name));
+    held.resyncReason(0);
+    expect(held.takePulse(pulse([named("b")], { cause: "ask" }), 0)).toEqual([]);
+    expect(held.size).toBe(2);
+    expect(held.blindness(0)).toBe("messages are missing");
+  });
+
+  test("named by their uid are dropped; a word about an earlier node of that name is not believed", () => {
+    const held = view();
+    held.takeNode(named("a"));
+    expect(held.takeGone({ node: "a", uid: "uid-before" })).toBeNull();
+    expect(held.takeGone({ node: "a", uid: "uid-a" })?.node).toBe("a");
+    expect(held.takeGone({ node: "a", uid: "uid-a" })).toBeNull();
+  });
+});
+
+describe("pods", () => {
+  test("count once all chunks of one version are there, in any order", () => {
+    const held = view();
+    held.takeNode(named("a", "1", "False"));
+    expect(held.takePods(pods("a", "v1", 1, 2))).toBeNull();
+    expect(held.pods("a")).toBeNull();
+    expect(held.takePods(pods("a", "v1", 0, 2))?.pods.map(({ name }) => name)).toEqual(["a-0", "a-1"]);
+    expect(held.pods("a")?.version).toBe("v1");
+  });
+
+  test("of a newer version displace an unfinished older one", () => {
+    const held = view();
+    held.takeNode(named("a", "1", "False"));
+    held.takePods(pods("a", "v1", 0, 2));
+    held.takePods(pods("a", "v2", 0, 2));
+    expect(held.takePods(pods("a", "v1", 1, 2))).toBeNull();
+    expect(held.pods("a")).toBeNull();
+  });
+
+  test("take part in wholeness, and leave when the node is of no interest any more", () => {
+    const held = view();
+    const [down, well] = [named("a", "1", "False"), named("a", "2", "True")];
+    held.takeNode(down);
+    held.takePulse(pulse([down], { cause: "ask", pods: { a: "v1" } }), 0);
+    expect(held.blindness(0)).toBe("messages are missing");
+    held.takePods(pods("a", "v1"));
+    expect(held.blindness(0)).toBeNull();
+    held.takeNode(well);
+    expect(held.pods("a")).toBeNull();
+    held.takePulse(pulse([well]), 1_000);
+    expect(held.blindness(1_000)).toBeNull();
+  });
+
+  test("of unknown nodes, nodes of no interest, and absurd chunks are dropped", () => {
+    const held = view();
+    expect(held.takePods(pods("a", "v1"))).toBeNull();
+    held.takeNode(named("a"));
+    expect(held.takePods(pods("a", "v1"))).toBeNull();
+    held.takeNode(named("a", "2", "False"));
+    for (const [chunk, chunks] of [
+      [1, 1],
+      [-1, 1],
+      [0, 0],
+      [0.5, 1],
+      [0, 1e9],
+    ] as const) {
+      expect(held.takePods(pods("a", "v1", chunk, chunks))).toBeNull();
+    }
+    expect(held.pods("a")).toBeNull();
+  });
+});
+
+test("after any changes told and lost, one resync makes the view whole and equal to what was told", () => {
+  const names = ["a", "b", "c", "d"];
+  const change = fc.record({ name: fc.constantFrom(...names), isGone: fc.boolean(), isLost: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+      const held = view();
+      const world = new Map<string, ObservedNode>();
+      for (const [version, { name, isGone, isLost }] of changes.entries()) {
+        const node = named(name, String(version));
+        if (isGone) world.delete(name);
+        else world.set(name, node);
+        if (isLost) continue;
+        if (isGone) held.takeGone({ node: name, uid: node.uid });
+        else held.takeNode(node);
+      }
+      held.resyncReason(0);
+      for (const node of world.values()) held.takeNode(node);
+      held.takePulse(pulse([...world.values()], { cause: "ask" }), 0);
+      expect(held.blindness(0)).toBeNull();
+      expect([...held.nodes()].map(({ node }) => node).toSorted()).toEqual([...world.keys()].toSorted());
+    }),
+  );
+});

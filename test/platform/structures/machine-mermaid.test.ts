@@ -1,0 +1,36 @@
+/** How statecharts are drawn. */
+import { expect, test } from "vitest";
+import { machineMermaid } from "../../../services/platform/structures/machine-mermaid.ts";
+
+test("a chart is drawn with its initial state, nested states, and transitions in every notation", () => {
+  const chart = {
+    initial: "on",
+    states: {
+      on: {
+        initial: "low",
+        on: {
+          toggle: { target: "off", guard: "isLit", actions: ["click", "cool"] },
+          broken: [{ target: "off" }, "on"],
+          ignored: { actions: "beep" },
+        },
+        states: { low: { on: { more: "high" } }, high: {} },
+      },
+      off: { on: { toggle: "on" } },
+    },
+  };
+  expect(machineMermaid(chart)).toBe(
+    [
+      "stateDiagram-v2",
+      "  [*] --> on",
+      "  state on {",
+      "    [*] --> low",
+      "    low --> high: more",
+      "  }",
+      "  on --> off: toggle [isLit] / click, cool",
+      "  on --> off: broken",
+      "  on --> on: broken",
+      "  off --> on: toggle",
+      "",
+    ].join("\n"),
+  );
+});

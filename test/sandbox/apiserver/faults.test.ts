@@ -1,0 +1,163 @@
+/** Every fault the embedded API can show, as a client meets it. */
+import { describe, expect, test } from "vitest";
+import type { Fault } from "../../../services/sandbox/apiserver/faults.ts";
+import { Embedded, node, PODS, pod } from "./embedded.ts";
+
+const NODES = "/api/v1/nodes";
+
+describe("a refusal", () => {
+  test.each([
+    [409, "Conflict"],
+    [500, "InternalError"],
+    [503, "ServiceUnavailable"],
+    [504, "Timeout"],
+  ])("with %i says %s, and nothing is carried out", (code, reason) => {
+    const embedded = new Embedded();
+    embedded.api.faults.add({ fault: { kind: "status", code }, times: 1 });
+    expect(embedded.ask("POST", NODES, node("a"))).toMatchObject({ status: code, object: { kind: "Status", reason } });
+    expect(embedded.ask("GET", `${NODES}/a`).status).toBe(404);
+  });
+
+  test("with 429 says when to come again, in its header and in its details", () => {
+    const embedded = new Embedded();
+    embedded.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 7 } });
+    expect(embedded.ask("GET", NODES)).toMatchObject({
+      status: 429,
+      headers: { "retry-after": "7" },
+      object: { reason: "TooManyRequests", details: { retryAfterSeconds: 7 } },
+    });
+  });
+
+  test("can stand for a webhook that denies deletes, and for nothing else", () => {
+    const embedded = new Embedded();
+    const message = 'admission webhook "keep.example" denied the request: not today';
+    const fault: Fault = { kind: "status", code: 403, message };
+    const stop = embedded.api.faults.add({
+      fault,
+      when: ({ verb, resource }) => verb === "delete" && resource.kind === "Pod",
+    });
+    embedded.ask("POST", PODS, pod("p"));
+    expect(embedded.ask("DELETE", `${PODS}/p`)).toMatchObject({ status: 403, object: { message } });
+    stop();
+    expect(embedded.ask("DELETE", `${PODS}/p`).status).toBe(200);
+  });
+});
+
+test("a fault counts down, and chance decides where it is asked to", () => {
+  const embedded = new Embedded();
+  embedded.api.faults.add({ fault: { kind: "status", code: 500 }, times: 2 });
+  expect([1, 2, 3].map(() => embedded.ask("GET", NODES).status)).toEqual([500, 500, 200]);
+  embedded.api.faults.add({ fault: { kind: "status", code: 500 }, probability: 0.5 });
+  const refused = Array.from({ length: 200 }, () => embedded.ask("GET", NODES).status).filter(
+    (status) => status === 500,
+  );
+  expect(refused.length).toBeGreaterThan(60);
+  expect(refused.length).toBeLessThan(140);
+});
+
+test("latency delays the request, or its answer after the work is done", () => {
+  const embedded = new Embedded();
+  embedded.api.faults.add({ fault: { kind: "latency", requestMs: 100, answerMs: 50 }, times: 1 });
+  const create = embedded.begin("POST", NODES, node("late"));
+  embedded.clock.advance(99);
+  expect(embedded.ask("GET", `${NODES}/late`).status).toBe(404);
+  embedded.clock.advance(1);
+  expect(embedded.ask("GET", `${NODES}/late`).status).toBe(200);
+  expect(create.status).toBeNull();
+  embedded.clock.advance(50);
+  expect(create.status).toBe(201);
+});
+
+describe("a connection that breaks", () => {
+  test("before the answer leaves the write done and the client in doubt", () => {
+    const embedded = new Embedded();
+    embedded.api.faults.add({ fault: { kind: "lostReply" }, times: 1 });
+    const create = embedded.begin("POST", NODES, node("a"));
+    embedded.clock.advance(0);
+    expect(create.broken).toMatchObject({ sent: true });
+    expect(embedded.ask("GET", `${NODES}/a`).status).toBe(200);
+  });
+
+  test("before the work leaves nothing done and the client in the same doubt", () => {
+    const embedded = new Embedded();
+    embedded.api.faults.add({ fault: { kind: "lostRequest" }, times: 1 });
+    const create = embedded.begin("POST", NODES, node("a"));
+    embedded.clock.advance(0);
+    expect(create.broken).toMatchObject({ sent: true });
+    expect(embedded.ask("GET", `${NODES}/a`).status).toBe(404);
+  });
+
+  test("or never answers at all when it stalls", () => {
+    const embedded = new Embedded();
+    embedded.api.faults.add({ fault: { kind: "stall" }, times: 1 });
+    const create = embedded.begin("POST", NODES, node("a"));
+    embedded.clock.advance(3_600_000);
+    expect([create.status, create.broken]).toEqual([null, null]);
+  });
+});
+
+test("a server that is down refuses connections and has broken its watches, until it is back", () => {
+  const embedded = new Embedded();
+  const watch = embedded.watch(`${NODES}?watch=1`);
+  const back = embedded.api.faults.refuse();
+  expect(watch.broken).toMatchObject({ sent: true });
+  const refused = embedded.begin("GET", NODES);
+  embedded.clock.advance(0);
+  expect(refused.broken).toMatchObject({ sent: false });
+  back();
+  expect(embedded.ask("GET", NODES).status).toBe(200);
+});
+
+describe("watches", () => {
+  test("are cut in order or broken, of one resource or of all", () => {
+    const embedded = new Embedded();
+    const nodes = embedded.watch(`${NODES}?watch=1`);
+    const pods = embedded.watch("/api/v1/pods?watch=1");
+    embedded.api.faults.cutWatches({ storage: "nodes" });
+    expect([nodes.ended, pods.ended]).toEqual([true, false]);
+    embedded.api.faults.cutWatches({ how: "break" });
+    expect([pods.ended, pods.broken?.sent]).toEqual([false, true]);
+  });
+
+  test("go stale: old and new ones stay open and tell nothing, and what happened meanwhile is never told", () => {
+    const embedded = new Embedded();
+    const before = embedded.watch(`${NODES}?watch=1`);
+    const pods = embedded.watch("/api/v1/pods?watch=1");
+    const end = embedded.api.faults.silenceWatches("nodes");
+    const during = embedded.watch(`${NODES}?watch=1`);
+    embedded.ask("POST", NODES, node("hidden"));
+    embedded.ask("POST", PODS, pod("p"));
+    expect([before.text, during.text, pods.events.length]).toEqual(["", "", 1]);
+    end();
+    embedded.ask("POST", NODES, node("seen"));
+    expect([before, during].map(({ events }) => events.map(({ object }) => object.metadata.name))).toEqual([
+      ["seen"],
+      ["seen"],
+    ]);
+  });
+});
+
+test("a compaction expires watches from before it and unfinished lists", () => {
+  const embedded = new Embedded();
+  for (const name of ["a", "b", "c"]) embedded.ask("POST", NODES, node(name));
+  const first = embedded.ask("GET", `${NODES}?limit=1`);
+  embedded.api.faults.compact();
+  const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=1`);
+  expect(watch.events).toMatchObject([{ type: "ERROR", object: { code: 410 } }]);
+  const token = String(first.object.metadata.continue);
+  expect(embedded.ask("GET", `${NODES}?limit=1&continue=${token}`)).toMatchObject({
+    status: 410,
+    object: { reason: "Expired" },
+  });
+});
+
+test("clear takes every fault back", () => {
+  const embedded = new Embedded();
+  embedded.api.faults.add({ fault: { kind: "status", code: 500 } });
+  embedded.api.faults.silenceWatches("nodes");
+  embedded.api.faults.refuse();
+  embedded.api.faults.clear();
+  const watch = embedded.watch(`${NODES}?watch=1`);
+  expect(embedded.ask("POST", NODES, node("a")).status).toBe(201);
+  expect(watch.events).toHaveLength(1);
+});

@@ -1,0 +1,168 @@
+/** The ways in: discovery, tokens, sockets and protobuf. A real socket is at the other end, and real time passes. */
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { realClock } from "../../../services/platform/process/clock.real.ts";
+import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
+import { type HttpFront, type ListenOptions, listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
+import { objectInProtobuf } from "../../../services/sandbox/apiserver/http/protobuf.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { freePort } from "../../support/nats-server.ts";
+import { seededRandom } from "../../support/random.seeded.ts";
+import { until } from "../../support/until.ts";
+import { Embedded, node } from "./embedded.ts";
+
+describe("discovery", () => {
+  const embedded = new Embedded();
+
+  test("leads from the groups to every resource and its verbs", () => {
+    const groups = embedded.ask("GET", "/apis").object.groups as { versions: { groupVersion: string }[] }[];
+    const versions = groups.flatMap((group) => group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`));
+    const lists = ["/api/v1", ...versions].map((path) => embedded.ask("GET", path).object);
+    const names = lists.flatMap(({ resources }) => (resources as { name: string }[]).map(({ name }) => name));
+    const [core, groupNames] = [names.slice(0, -4), names.slice(-4)];
+    expect(core.filter((name) => name.startsWith("pods"))).toEqual([
+      "pods",
+      "pods/binding",
+      "pods/eviction",
+      "pods/status",
+    ]);
+    expect(core).toEqual(expect.arrayContaining(["nodes", "nodes/status", "namespaces", "events", "serviceaccounts"]));
+    expect(groupNames).toEqual(["daemonsets", "daemonsets/status", "leases", "events"]);
+    expect(embedded.ask("GET", "/apis/apps").object).toMatchObject({ kind: "APIGroup", name: "apps" });
+    expect(embedded.ask("GET", "/version").object).toMatchObject({ major: "1" });
+  });
+
+  test("tells kubectl which objects it may validate on the server", () => {
+    const index = embedded.ask("GET", "/openapi/v3").object.paths as Record<string, { serverRelativeURL: string }>;
+    const document = embedded.ask("GET", index["api/v1"]?.serverRelativeURL ?? "").object;
+    expect(document.paths).toHaveProperty(
+      ["/api/v1/nodes/{name}", "patch", "parameters", "0", "name"],
+      "fieldValidation",
+    );
+  });
+
+  test.each([
+    ["/api/v1/nothing", "Status"],
+    ["/api/v1/namespaces/default/pods/p/nothing/more", "Status"],
+    ["/apis/nothing/v1/x", null],
+    ["/nothing", undefined],
+  ])("%s leads nowhere", (path, kind) => {
+    const answer = embedded.ask("GET", path);
+    expect(answer.status).toBe(404);
+    expect(answer.object === null ? null : answer.object.kind).toBe(kind);
+  });
+
+  test.each(["/healthz", "/livez", "/readyz"])("%s is ok", (path) => expect(embedded.ask("GET", path).text).toBe("ok"));
+});
+
+async function fronted(options: Partial<ListenOptions>, use: (front: HttpFront, api: ApiServer) => Promise<void>) {
+  const api = new ApiServer({ clock: realClock(), random: seededRandom(1) });
+  const front = await listen(api, { port: 0, ...options });
+  try {
+    await use(front, api);
+  } finally {
+    await front.close();
+  }
+}
+
+describe("over a socket", () => {
+  const as = (token: string) => ({ headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
+  const body = JSON.stringify(node("n"));
+
+  test("a token opens what it is for, no token and a wrong one nothing but the probes", () =>
+    fronted({ token: "admin", readOnlyToken: "viewer" }, async ({ url }) => {
+      const status = async (path: string, init: RequestInit) => (await fetch(url + path, init)).status;
+      expect(await status("/api/v1/nodes", { ...as("admin"), method: "POST", body })).toBe(201);
+      expect(await status("/api/v1/nodes/n", as("viewer"))).toBe(200);
+      const refused = await fetch(`${url}/api/v1/nodes/n`, { ...as("viewer"), method: "DELETE" });
+      expect(await refused.json()).toMatchObject({
+        code: 403,
+        message:
+          'nodes "n" is forbidden: User "viewer" cannot delete resource "nodes" in API group "" at the cluster scope',
+      });
+      expect(await status("/api/v1/nodes", as("stranger"))).toBe(401);
+      expect(await status("/api", {})).toBe(401);
+      expect(await status("/readyz", {})).toBe(200);
+    }));
+
+  test("a watch arrives event by event and leaves with its client", () =>
+    fronted({}, async ({ url }, api) => {
+      const aborter = new AbortController();
+      const watch = await fetch(`${url}/api/v1/nodes?watch=1`, { signal: aborter.signal });
+      const reader = watch.body?.getReader();
+      await fetch(`${url}/api/v1/nodes`, { method: "POST", body, headers: { "content-type": "application/json" } });
+      const first = await reader?.read();
+      expect(JSON.parse(Buffer.from(first?.value ?? []).toString())).toMatchObject({ type: "ADDED" });
+      aborter.abort();
+      await until("nobody listens", () => api.store.collection("nodes").listeners === 0);
+    }));
+
+  test("a list of any length arrives whole, no faster than it is read", () =>
+    fronted({}, async ({ url }, api) => {
+      const nodes = Array.from({ length: 3_000 }, (_, index) => `n-${String(index).padStart(4, "0")}`);
+      for (const name of nodes) {
+        const headers = { "content-type": "application/json" };
+        api.serving(null)(
+          { method: "POST", path: "/api/v1/nodes", headers, body: JSON.stringify(node(name)) },
+          { answer: () => undefined, broken: () => undefined },
+        );
+      }
+      const list = await (await fetch(`${url}/api/v1/nodes`)).json();
+      expect((list as { items: { metadata: { name: string } }[] }).items.map(({ metadata }) => metadata.name)).toEqual(
+        nodes,
+      );
+    }));
+
+  test("a lost reply breaks the connection after the work is done", () =>
+    fronted({}, async ({ url }, api) => {
+      api.faults.add({ fault: { kind: "lostReply" }, times: 1 });
+      const create = fetch(`${url}/api/v1/nodes`, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json" },
+      });
+      await expect(create).rejects.toThrow();
+      expect((await fetch(`${url}/api/v1/nodes/n`)).status).toBe(200);
+    }));
+
+  test("closing frees the port though clients hold connections", async () => {
+    // One that the system gives to nobody who asks for any.
+    const port = await freePort();
+    await fronted({ port }, async ({ url }) => {
+      await fetch(`${url}/api/v1/nodes?watch=1`);
+    });
+    const refused = await new Promise<string>((resolve) => {
+      connect(port, "127.0.0.1").on("error", ({ message }) => resolve(message));
+    });
+    expect(refused).toContain("ECONNREFUSED");
+  });
+
+  test("a port that is taken is said so", () =>
+    fronted({}, async ({ url }, api) => {
+      await expect(listen(api, { port: Number(new URL(url).port) })).rejects.toThrow("EADDRINUSE");
+    }));
+});
+
+describe("a protobuf body", () => {
+  const field = (number: number, bytes: Uint8Array): Buffer =>
+    Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
+  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value));
+  const wrapped = (kind: string, object: Buffer): Buffer =>
+    Buffer.concat([Buffer.from("k8s\0"), field(1, Buffer.concat([text(1, "v1"), text(2, kind)])), field(2, object)]);
+  const metadata = field(1, Buffer.concat([text(1, "x"), field(11, Buffer.concat([text(1, "a"), text(2, "b")]))]));
+
+  test.each<[string, Buffer, JsonObject | null]>([
+    [
+      "a namespace",
+      wrapped("Namespace", metadata),
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: "x", labels: { a: "b" } } },
+    ],
+    [
+      "delete options with a grace period and a uid",
+      wrapped("DeleteOptions", Buffer.concat([Buffer.from([8, 0xac, 2]), field(2, text(1, "u"))])),
+      { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 300, preconditions: { uid: "u" } },
+    ],
+    ["a kind that is not read", wrapped("Node", metadata), null],
+    ["something else", Buffer.from("{}"), null],
+  ])("of %s", (_what, body, expected) => expect(objectInProtobuf(body)).toEqual(expected));
+});

@@ -3,6 +3,7 @@
  * policy.
  */
 import type { Service, Stop } from "../../protocols/ports.ts";
+import { followRequests } from "../platform/requests/request-shards.ts";
 import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
 import { type TryResult, WriteJobs } from "../platform/requests/write-jobs.ts";
 import { foreignRefusal } from "../platform/requests/write-result.ts";
@@ -40,34 +41,23 @@ export const nodeWriterService: Service = (io) => {
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
-  const subscriptions = new Map<number, Stop[]>();
   const take = (shard: number, source: string, ask: NodeAsk): void => {
     // Node and zone may want different taints of one node at once: one's newest ask never replaces the other's.
     jobs.ask(`${shard}/${ask.type}/${askerOf(source)}/${ask.body.node}`, ask);
   };
-  const gain = (shard: number): void => {
-    subscriptions.set(shard, [
-      bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
-        take(shard, source, { type: "asked.condition", id, body }),
-      ),
-      bus.subscribe("asked.taint", shard, ({ source, id, body }) =>
-        take(shard, source, { type: "asked.taint", id, body }),
-      ),
-      bus.subscribe("asked.label", shard, ({ source, id, body }) =>
-        take(shard, source, { type: "asked.label", id, body }),
-      ),
-    ]);
-  };
-  const lose = (shard: number): void => {
-    for (const stop of subscriptions.get(shard) ?? []) stop();
-    subscriptions.delete(shard);
-    jobs.drop((key) => key.startsWith(`${shard}/`));
-  };
-  const stopFollowing = fleet.follow("node-writer", { gained: gain, lost: lose });
-  return () => {
-    stopFollowing();
-    for (const shard of subscriptions.keys()) lose(shard);
-  };
+  const subscribe = (shard: number): Stop[] => [
+    bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
+      take(shard, source, { type: "asked.condition", id, body }),
+    ),
+    bus.subscribe("asked.taint", shard, ({ source, id, body }) =>
+      take(shard, source, { type: "asked.taint", id, body }),
+    ),
+    bus.subscribe("asked.label", shard, ({ source, id, body }) =>
+      take(shard, source, { type: "asked.label", id, body }),
+    ),
+  ];
+  const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));
+  return followRequests(fleet, { service: "node-writer", subscribe, drop });
 };
 
 /** The service that asks, by the source or the id of its message. */

@@ -1,5 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
 import type { Service, Stop } from "../../protocols/ports.ts";
+import { followRequests } from "../platform/requests/request-shards.ts";
 import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
 import { SharedReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
@@ -36,31 +37,22 @@ export const podWriterService: Service = (io) => {
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
-  const subscriptions = new Map<number, Stop[]>();
   const take = (shard: number, ask: PodAsk): void => {
     latestMs();
     jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };
   const behind = (at: number) => ({ behindMs: at - clock.wallMs() });
-  const gain = (shard: number): void => {
+  const subscribe = (shard: number): Stop[] => {
     latestMs();
-    subscriptions.set(shard, [
+    return [
       bus.subscribe("asked.eviction", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.eviction", id, body, ...behind(at) }),
       ),
       bus.subscribe("asked.unready", shard, ({ id, at, body }) =>
         take(shard, { type: "asked.unready", id, body, ...behind(at) }),
       ),
-    ]);
+    ];
   };
-  const lose = (shard: number): void => {
-    for (const stop of subscriptions.get(shard) ?? []) stop();
-    subscriptions.delete(shard);
-    jobs.drop((key) => key.startsWith(`${shard}/`));
-  };
-  const stopFollowing = fleet.follow("pod-writer", { gained: gain, lost: lose });
-  return () => {
-    stopFollowing();
-    for (const shard of subscriptions.keys()) lose(shard);
-  };
+  const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));
+  return followRequests(fleet, { service: "pod-writer", subscribe, drop });
 };

@@ -70,25 +70,40 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const controller = await startJoined(parts, bus, waitsFor);
   running.set(1);
   showOn(served, settings.shadow, { parts, controller }, host);
-  log.info(settings.shadow ? "running in shadow: nothing is written" : "running", {
-    server: cluster.describe,
-    member,
-    services: settings.services.join(),
-  });
-  if (settings.shadow && controller.ledger !== null) logDecisions(controller.ledger, log);
-  const trimming = clock.after(STARTED_MS, trimHeap);
-  const stopWatching = watchClusterUid({ kube, clock }, parts.strangers?.clusterUid ?? null, crash.resolve);
-  const problem = await Promise.race([untilStopped(host).then(() => null), crash.promise, bus.lost]);
-  trimming.cancel();
-  stopWatching();
+  announce(config, cluster.describe, parts, controller);
+  const problem = await untilOver(parts, crash, [untilStopped(host).then(() => null), bus.lost]);
   log.info(problem ?? "asked to end");
-  await finish(controller, writes, clock, log);
-  reachability.stop();
+  await finish(controller, writes, { clock, log, reachability });
   await served?.close();
   await bus.close();
   cluster.wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** Says in the log that the process runs, and in shadow mode what it would have done. */
+function announce(
+  { process: { shadow, services } }: Config,
+  server: string,
+  { log, member }: ControllerParts,
+  { ledger }: Controller,
+): void {
+  log.info(shadow ? "running in shadow: nothing is written" : "running", { server, member, services: services.join() });
+  if (shadow && ledger !== null) logDecisions(ledger, log);
+}
+
+/** Waits until the process is asked to end (null), or until something ends it: the problem, in one line. */
+async function untilOver(
+  { kube, clock, strangers }: ControllerParts,
+  crash: PromiseWithResolvers<string>,
+  ends: readonly Promise<string | null>[],
+): Promise<string | null> {
+  const trimming = clock.after(STARTED_MS, trimHeap);
+  const stopWatching = watchClusterUid({ kube, clock }, strangers?.clusterUid ?? null, crash.resolve);
+  const problem = await Promise.race([...ends, crash.promise]);
+  trimming.cancel();
+  stopWatching();
+  return problem;
 }
 
 /** Starts the services of a process that has joined its fleet: one that may not join leaves JetStream untouched. */
@@ -142,7 +157,11 @@ function droppedLines(metrics: Metrics): () => void {
 }
 
 /** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */
-async function finish(controller: Controller, writes: DrainableKube, clock: Clock, log: Log): Promise<void> {
+async function finish(
+  controller: Controller,
+  writes: DrainableKube,
+  { clock, log, reachability }: Pick<ReachabilityIo, "clock" | "log"> & { readonly reachability: ApiReachability },
+): Promise<void> {
   await new Promise<void>((resolve) => controller.leave(resolve));
   const drained = await new Promise<boolean>((resolve) => {
     const late = clock.after(DRAIN_MS, () => resolve(false));
@@ -153,4 +172,5 @@ async function finish(controller: Controller, writes: DrainableKube, clock: Cloc
   });
   if (!drained) log.warn("some writes are still under way and are given up; others will repeat them");
   controller.stop();
+  reachability.stop();
 }

@@ -1,4 +1,4 @@
-/** The ports through which services touch the world. Adapters live in services/runtime; nothing here has behaviour. */
+/** The ports through which services touch the world. Adapters live in services/platform; nothing here has behaviour. */
 import type { BodyOf, Message, MessageType } from "./messages.ts";
 import type { ObservedNode, ObservedPod, WatchState } from "./objects.ts";
 import type { Profile } from "./profile.ts";

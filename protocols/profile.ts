@@ -1,4 +1,4 @@
-/** Every tunable of the controller: unit, default, flag and meaning. Flags and files are read in services/runtime. */
+/** Every tunable of the controller: unit, default, flag and meaning. Flags and files are read in platform/config. */
 
 /** What a tunable measures, and so how it is written on a command line and in a file. */
 export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";

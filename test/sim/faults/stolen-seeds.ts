@@ -6,7 +6,7 @@
 import { INSTANT_MAX } from "../../../protocols/bounds.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Bus, Random, Stop, Timer } from "../../../protocols/ports.ts";
-import { typedBus } from "../../../services/runtime/bus.ts";
+import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { oneOf } from "../chance.ts";
 import { type CheckedNode, type CheckedPod, type CheckedTaint, conditionOf, secondsFor } from "../invariants.ts";

@@ -144,6 +144,8 @@ export class Explanations {
 
   /** Checks an explanation; a sentence that names no node is about the one that was named before it. */
   #check(process: string, sentences: readonly string[], asked: Asked): void {
+    // What somebody asks for with a stolen seed is heard as Vigil's own, and may say anything.
+    if (this.#run.world.swarm.faults.has("stolenSeeds")) return;
     const said = sentences.map((text) => ({ text, sentence: saidSentence(text) }));
     // What is said without sight is of some earlier time, and says so.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;

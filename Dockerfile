@@ -1,5 +1,5 @@
 # The product's image: Node, the production packages and the sources, which Node 24 runs as they are. Nothing of the tests.
-ARG NODE_IMAGE=node:24-bookworm-slim
+ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /vigil

@@ -1,17 +1,34 @@
 /** The Docker engine and the images that tests run on it: public ones, unless the environment names others. */
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeUnless } from "./describe-unless.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const { NODE_IMAGE = "node:24-bookworm-slim", VIGIL_IMAGE } = process.env;
-const { NATS_IMAGE = "nats:2.14-alpine", PROMETHEUS_IMAGE = "prom/prometheus:v3.5.0" } = process.env;
+
+/** The public images by the variables that replace them: those that compose.yaml names, and none other. */
+export const IMAGES_OF_OTHERS = {
+  NODE_IMAGE: defaultOf("NODE_IMAGE"),
+  NATS_IMAGE: defaultOf("NATS_IMAGE"),
+  PROMETHEUS_IMAGE: defaultOf("PROMETHEUS_IMAGE"),
+};
+
+const { NODE_IMAGE, NATS_IMAGE, PROMETHEUS_IMAGE } = { ...IMAGES_OF_OTHERS, ...process.env };
+const { VIGIL_IMAGE } = process.env;
 
 // Its cleaner is an image too; what a test starts it ends itself.
 process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
 
 /** The images: VIGIL_IMAGE is built from the Dockerfile where the environment names none. */
 export const IMAGES = { nats: NATS_IMAGE, prometheus: PROMETHEUS_IMAGE, vigil: VIGIL_IMAGE ?? "vigil:test" };
+
+/** The image that compose.yaml takes where the environment does not set this variable. */
+function defaultOf(variable: string): string {
+  const compose = readFileSync(join(ROOT, "compose.yaml"), "utf8");
+  const [, image] = new RegExp(`\\$\\{${variable}:-(.+)\\}`).exec(compose) ?? [];
+  if (image === undefined) throw new Error(`compose.yaml has no \${${variable}:-…}`);
+  return image;
+}
 
 /** Runs the Docker client. */
 export function docker(...args: string[]): SpawnSyncReturns<string> {

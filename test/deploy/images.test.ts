@@ -1,0 +1,39 @@
+/** The images that others publish are named by tag and digest, so that what runs is what was looked at. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { IMAGES_OF_OTHERS } from "../support/docker.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const FILES = ["Dockerfile", "compose.yaml", ...globSync("deploy/**/*.{yaml,yml}", { cwd: ROOT })];
+/** Where an image is named: `image:` of a manifest, `FROM` and its argument. */
+const NAMED = /^\s*(?:-\s+)?(?:image:|NODE_IMAGE:|ARG NODE_IMAGE=|FROM)\s*(\S+)/gm;
+/** The operator builds and pushes Vigil's own image, so its digest is not known here. */
+const OWN = new Set(["vigil", "vigil:latest"]);
+const PINNED = /^[a-z\d./-]+:[\w.-]+@sha256:[\da-f]{64}$/;
+
+/** Every image in a file; of a variable its default, and nothing of one without. */
+function imagesIn(file: string): string[] {
+  const names = [...readFileSync(join(ROOT, file), "utf8").matchAll(NAMED)].map(([, name = ""]) => name);
+  return names
+    .map((name) => /^\$\{\w+:-(.*)\}$/.exec(name)?.[1] ?? name)
+    .filter((name) => !name.startsWith("$") && !OWN.has(name));
+}
+
+const named = FILES.flatMap((file) => imagesIn(file).map((image) => [file, image] as const));
+
+test("Dockerfile, compose.yaml and the manifests name images of others", () => {
+  expect(named.map(([file]) => file)).toEqual(
+    expect.arrayContaining(["Dockerfile", "compose.yaml", "deploy/nats/statefulset.yaml"]),
+  );
+});
+
+test.each(named)("%s pins %s by its digest", (_file, image) => expect(image).toMatch(PINNED));
+
+test("the same image is pinned alike everywhere, and tests run on it", () => {
+  const repositories = Object.groupBy(named, ([, image]) => image.split(":")[0] ?? "");
+  for (const uses of Object.values(repositories)) {
+    expect(new Set(uses?.map(([, image]) => image)).size).toBe(1);
+  }
+  expect(named.map(([, image]) => image)).toEqual(expect.arrayContaining(Object.values(IMAGES_OF_OTHERS)));
+});

@@ -5,7 +5,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { apiserver } from "./apiserver.ts";
 import { bus } from "./bus.ts";
-import { drawCurves } from "./curves.ts";
 import { detect } from "./detect.ts";
 import { evict } from "./evict.ts";
 import { type BenchReport, machine, tableOf } from "./figures.ts";
@@ -28,22 +27,20 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   versus,
 };
 const FOLDER = "bench-results";
-/** Draws the growth curves from what the last runs have left; done after a run of all, too. */
-const CURVES = "curves";
 
 const command = commandOrProblem();
 if (typeof command === "string") {
   console.error(`${command}\n${USAGE}`);
   process.exitCode = 2;
 } else {
-  await runAll(command.names.length === 0 ? [...Object.keys(BENCHES), CURVES] : command.names, command.options);
+  await runAll(command.names.length === 0 ? Object.keys(BENCHES) : command.names, command.options);
 }
 
 function commandOrProblem(): BenchCommand | string {
   try {
     const command = parseBenchCommand(process.argv.slice(2));
-    const unknown = command.names.find((name) => name !== CURVES && !Object.hasOwn(BENCHES, name));
-    return unknown === undefined ? command : `${unknown}: there are ${[...Object.keys(BENCHES), CURVES].join(", ")}`;
+    const unknown = command.names.find((name) => !Object.hasOwn(BENCHES, name));
+    return unknown === undefined ? command : `${unknown}: there are ${Object.keys(BENCHES).join(", ")}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -59,5 +56,4 @@ async function runAll(wanted: readonly string[], options: BenchOptions): Promise
     const file = `${FOLDER}/${name}.json`;
     writeFileSync(file, `${JSON.stringify({ ...report, machine: machine() }, null, 2)}\n`);
   }
-  if (wanted.includes(CURVES)) console.log(drawCurves(FOLDER) ?? "nothing to draw: run steady, detect and evict first");
 }

@@ -5,7 +5,7 @@ import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } fr
 /** Lines of a function; in a test file, of what is its own and not an inner function's. */
 const FUNCTION_LINES_MAX = { shipped: 50, test: 60 };
 /** Characters of a line, quoted text not counted. */
-export const LINE_CHARACTERS_MAX = 120;
+const LINE_CHARACTERS_MAX = 120;
 /** Branches and loops inside each other. */
 const NESTING_MAX = 3;
 

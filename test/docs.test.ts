@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { VERBS } from "../services/cli/verbs.ts";
 import { RUN_SETTINGS } from "../services/platform/config/config.ts";
-import { filesBelow } from "./tidy/source.ts";
+import { filesBelow } from "./architecture/source.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const PAGES = filesBelow(ROOT).filter((path) => path.endsWith(".md"));

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
+import { completedLock } from "./architecture/lockfile.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
-import { completedLock } from "./tidy/lockfile.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 

@@ -1,4 +1,4 @@
-/** The repository as the tidy rules see it: every source file parsed once. It judges nothing. */
+/** The repository as the architecture rules see it: every source file parsed once. It judges nothing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Comment, type ParseResult, parseSync } from "oxc-parser";

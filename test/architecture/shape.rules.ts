@@ -1,4 +1,4 @@
-/** Tidy rules about how a file reads: its docstrings, its sizes and its words. */
+/** Architecture rules about how a file reads: its docstrings, its sizes and its words. */
 import { kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
@@ -65,7 +65,7 @@ const sizes: Rule = {
 
 const words: Rule = {
   name: "no leftovers, silenced checks or banners",
-  applies: (path) => path !== "test/tidy/shape.rules.ts",
+  applies: (path) => path !== "test/architecture/shape.rules.ts",
   check: (source) =>
     source.lines.flatMap((text, index) =>
       FORBIDDEN_WORDS.filter(([pattern]) => pattern.test(text)).map(([, problem]) => ({

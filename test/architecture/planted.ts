@@ -1,4 +1,4 @@
-/** Small files that each break one house rule, for the tidy test to catch. */
+/** Small files that each break one architecture rule, for the test to catch. */
 
 /** One planted breach: where it is planted, the source, and a part of the problem that must be told. */
 interface Planted {

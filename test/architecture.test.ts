@@ -1,14 +1,14 @@
-/** Holds the source to the house rules that no linter knows, and shows that planted breaches are caught. */
+/** Holds the source to the architecture rules that no linter knows, and shows that planted breaches are caught. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { EFFECT_RULES } from "./tidy/effects.rules.ts";
-import { IMPORT_RULES, unusedDependencies } from "./tidy/imports.rules.ts";
-import { completedLock } from "./tidy/lockfile.ts";
-import { PLANTED } from "./tidy/planted.ts";
-import { SHAPE_RULES } from "./tidy/shape.rules.ts";
-import { type Breach, filesBelow, parse, sourcesBelow } from "./tidy/source.ts";
-import { layoutBreaches, surroundingsNamed } from "./tidy/tree.rules.ts";
+import { EFFECT_RULES } from "./architecture/effects.rules.ts";
+import { IMPORT_RULES, unusedDependencies } from "./architecture/imports.rules.ts";
+import { completedLock } from "./architecture/lockfile.ts";
+import { PLANTED } from "./architecture/planted.ts";
+import { SHAPE_RULES } from "./architecture/shape.rules.ts";
+import { type Breach, filesBelow, parse, sourcesBelow } from "./architecture/source.ts";
+import { layoutBreaches, surroundingsNamed } from "./architecture/tree.rules.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const RULES = [...IMPORT_RULES, ...EFFECT_RULES, ...SHAPE_RULES];

@@ -1,4 +1,4 @@
-/** Tidy rules about hidden inputs and waiting: which globals a folder may touch, and that actors never wait. */
+/** Architecture rules about hidden inputs and waiting: which globals a folder may touch, and that actors never wait. */
 import { isActor, kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 

@@ -1,4 +1,4 @@
-/** Tidy rules about the tree as a whole: what lies where, and how files are named. */
+/** Architecture rules about the tree as a whole: what lies where, and how files are named. */
 import { hasVagueName } from "./shape.rules.ts";
 import type { Breach } from "./source.ts";
 

@@ -1,4 +1,4 @@
-/** What every container of compose.yaml gives up. It starts none: test/container/compose.test.ts does. */
+/** What every container of compose.yaml gives up. It starts none: test/container/compose.real.test.ts does. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

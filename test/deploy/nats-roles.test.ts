@@ -1,48 +1,14 @@
-/** NATS as it is deployed: what each role may say and hear, from the message table to a real server's refusals. */
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** What each role of NATS may publish and hear, by the message table. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeKeys } from "../../deploy/nats/make-keys.ts";
-import { NATS_ROLES, permissionsOf, rolesConfig } from "../../deploy/nats/roles.ts";
-import { MESSAGES, type MessageType } from "../../protocols/messages.ts";
+import { describe, expect, test } from "vitest";
+import { permissionsOf, rolesConfig } from "../../deploy/nats/roles.ts";
+import { MESSAGES } from "../../protocols/messages.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import { matches, patternOf, subjectOf } from "../../protocols/subjects.ts";
-import { runCommandLine } from "../../services/cli/command-line.ts";
-import { connectNats, type NatsTransport } from "../../services/platform/bus/nats.ts";
-import { realClock } from "../../services/platform/process/clock.real.ts";
-import { silentLog } from "../../services/platform/process/log.ts";
-import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
-import { fakeHost } from "../cli/fake-host.ts";
-import { metricValue } from "../support/metric-value.ts";
-import { describeWithEachNats, natsServer } from "../support/nats-programs.ts";
-import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
-import { recordingLog } from "../support/recording-log.ts";
+import { matches, subjectOf } from "../../protocols/subjects.ts";
+import { hearers, sayers, TYPES } from "./role-rights.ts";
 
 const DEPLOYED = join(import.meta.dirname, "../../deploy/nats");
-const TYPES = Object.keys(MESSAGES) as MessageType[];
-
-/** Resolves when the server has answered everything, and the transport has noted what it refused. */
-async function settled(link: NatsTransport): Promise<void> {
-  await link.flush();
-  await new Promise(setImmediate);
-}
-
-/** A subject of each type, as a service would publish on it. */
-const subjectFor = (type: MessageType) =>
-  subjectOf(
-    "prod",
-    type,
-    7,
-    MESSAGES[type].keyNames.map(() => "n"),
-  );
-const patternFor = (type: MessageType) => patternOf("prod", type, 7, MESSAGES[type].keyNames.length);
-
-const sayers = (type: MessageType) =>
-  NATS_ROLES.filter((role) => permissionsOf(role).publish.some((pattern) => matches(pattern, subjectFor(type))));
-const hearers = (type: MessageType) =>
-  NATS_ROLES.filter((role) => permissionsOf(role).subscribe.some((pattern) => matches(pattern, subjectFor(type))));
 
 describe("with a user for each process", () => {
   const processes = [
@@ -111,135 +77,5 @@ describe("the roles", () => {
       const services = to.split(", ").filter((reader) => reader !== "fleet" && reader !== "console");
       expect(hearers(type)).toEqual(expect.arrayContaining(services));
     }
-  });
-});
-
-describeWithEachNats("with the deployed roles", () => {
-  const keys = mkdtempSync(join(tmpdir(), "vigil-keys-"));
-  let server: NatsServer;
-  const open: NatsTransport[] = [];
-
-  beforeAll(async () => {
-    makeKeys(keys);
-    const files = { "keys.conf": readFileSync(join(keys, "keys.conf"), "utf8"), "roles.conf": rolesConfig() };
-    server = await startNatsServer({ config: 'include "roles.conf"', files, jetstream: true });
-  });
-  afterAll(async () => {
-    for (const link of open) await link.close();
-    await server.stop();
-    rmSync(keys, { recursive: true });
-  });
-
-  const connectAs = async (role: string, metrics: ReadableMetrics = createMetrics(), log = silentLog) => {
-    const identity = { servers: [server.url], name: role, nkeyFile: join(keys, `${role}.nk`) };
-    const link = await connectNats({ ...identity, clock: realClock(), log, metrics });
-    open.push(link);
-    return link;
-  };
-
-  /** What everyone together hears, by subject. */
-  async function listenToAll(): Promise<{ heard: string[]; flush: () => Promise<void> }> {
-    const link = await connectAs("cluster");
-    const heard: string[] = [];
-    for (const type of TYPES) link.subscribe(patternFor(type), (_payload, subject) => heard.push(subject));
-    await link.flush();
-    return { heard, flush: () => link.flush() };
-  }
-
-  test.each(NATS_ROLES.filter((role) => role !== "cluster"))(
-    "%s can publish what it may, and nothing else",
-    async (role) => {
-      const metrics = createMetrics();
-      const link = await connectAs(role, metrics);
-      const { heard, flush } = await listenToAll();
-      for (const type of TYPES) link.publish(subjectFor(type), new Uint8Array());
-      await link.flush();
-      await flush();
-      const allowed = TYPES.filter((type) => sayers(type).includes(role));
-      expect(heard).toEqual(allowed.map(subjectFor));
-      const refused = await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" });
-      expect(refused).toBe(TYPES.length - allowed.length);
-    },
-  );
-
-  test.each(NATS_ROLES)("%s can hear what it may, and nothing else", async (role) => {
-    const metrics = createMetrics();
-    const link = await connectAs(role, metrics);
-    const heard: string[] = [];
-    for (const type of TYPES) link.subscribe(patternFor(type), (_payload, subject) => heard.push(subject));
-    await link.flush();
-    const everyone = await connectAs("cluster");
-    for (const type of TYPES) everyone.publish(subjectFor(type), new Uint8Array());
-    await everyone.flush();
-    await settled(link);
-    const allowed = TYPES.filter((type) => hearers(type).includes(role));
-    expect(heard).toEqual(allowed.map(subjectFor));
-    const refused = await metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "subscription" });
-    expect(refused).toBe(TYPES.length - allowed.length);
-  });
-
-  test("an inspector's key is enough for vigil get fleet", async () => {
-    const host = { ...fakeHost(), readFile: (path: string) => readFileSync(path, "utf8") };
-    const nkey = `--nats-nkey=${join(keys, "inspector.nk")}`;
-    expect(await runCommandLine(["get", "fleet", `--nats=${server.url}`, nkey], host)).toBe(0);
-    expect(host.err()).toContain("there are no members");
-  });
-
-  test("no role hears everything by a wildcard, or what is not Vigil's", async () => {
-    const metrics = createMetrics();
-    const link = await connectAs("inspector", metrics);
-    for (const pattern of [">", "vigil.>", "$JS.API.>", "_INBOX.>", "vigil.v1.*.asked.>"])
-      link.subscribe(pattern, () => {});
-    await settled(link);
-    expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(5);
-  });
-
-  test("a forbidden publish is one clear line that names the subject", async () => {
-    const log = recordingLog();
-    const link = await connectAs("pod-writer", createMetrics(), log);
-    link.publish("vigil.v1.prod.asked.eviction.7.default.web-0", new Uint8Array());
-    await settled(link);
-    expect(log.lines.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
-      "NATS forbids our role the publish on vigil.v1.prod.asked.eviction.7.default.web-0",
-    ]);
-  });
-
-  test.each(NATS_ROLES)("%s cannot use JetStream", async (role) => {
-    const metrics = createMetrics();
-    const link = await connectAs(role, metrics);
-    for (const subject of ["$JS.API.STREAM.NAMES", "$KV.VIGIL_STATES_prod_uid.x"])
-      link.publish(subject, new Uint8Array());
-    await settled(link);
-    expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);
-  });
-
-  test("who has no key, or another one, is refused", async () => {
-    const other = mkdtempSync(join(tmpdir(), "vigil-keys-"));
-    makeKeys(other);
-    const common = {
-      servers: [server.url],
-      name: "stranger",
-      clock: realClock(),
-      log: silentLog,
-      metrics: createMetrics(),
-    };
-    await expect(connectNats({ ...common, waitOnFirstConnect: true })).rejects.toThrow("refuses our credentials");
-    const nkeyFile = join(other, "node.nk");
-    await expect(connectNats({ ...common, nkeyFile, waitOnFirstConnect: true })).rejects.toThrow(
-      "refuses our credentials",
-    );
-    rmSync(other, { recursive: true });
-  });
-
-  test("the deployed configuration is valid as it stands", () => {
-    const folder = mkdtempSync(join(tmpdir(), "vigil-nats-"));
-    cpSync(DEPLOYED, folder, { recursive: true });
-    cpSync(join(keys, "keys.conf"), join(folder, "keys.conf"));
-    const checked = execFileSync(natsServer(), ["-t", "-c", join(folder, "nats.conf")], {
-      env: { HOSTNAME: "nats-0" },
-      stdio: "pipe",
-    });
-    expect(checked.toString()).toBe("");
-    rmSync(folder, { recursive: true });
   });
 });

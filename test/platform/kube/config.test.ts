@@ -262,8 +262,8 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { server: "10.0.0.1:6443" } }) })).toBe(
       'kubeconfig /config: context "c": server "10.0.0.1:6443" is not an http or https URL',
     );
-    expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "proxy-url": "socks5://x" } }) })).toBe(
-      'kubeconfig /config: context "c": proxy-url "socks5://x" is not an http or https URL',
+    expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "proxy-url": "socks5://u:p@x" } }) })).toBe(
+      'kubeconfig /config: context "c": proxy-url "socks5://***@x" is not an http or https URL',
     );
     expect(await problemOf({ kubeconfig: kubeconfig({ cluster: { "certificate-authority": "ca.crt" } }) })).toMatch(
       /^kubeconfig \/config, context c: ENOENT.*ca\.crt/,

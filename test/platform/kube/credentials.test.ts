@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { credentialsFor } from "../../../services/platform/kube/auth/credentials.ts";
-import { ExecPlugin } from "../../../services/platform/kube/auth/exec-plugin.ts";
+import { execPlugin } from "../../../services/platform/kube/auth/exec-plugin.ts";
 import type { Authorize } from "../../../services/platform/kube/transport/https.ts";
 
 let folder: string;
@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function authorizeAs(user: Readonly<Record<string, unknown>>, cluster = {}): Authorize {
-  const target = { server: "https://server", origin: "a test", cluster, user };
+  const target = { server: "https://server", cluster, user };
   return credentialsFor(() => target, { monotonicMs: () => nowMs, wallMs: () => nowMs });
 }
 
@@ -84,6 +84,17 @@ describe("a certificate", () => {
   });
 });
 
+describe("a certificate authority", () => {
+  test("counts as it stands in the kubeconfig before the file beside it, and without a user too", async () => {
+    const file = join(folder, "ca");
+    writeFileSync(file, "of-file");
+    const cluster = { "certificate-authority": file };
+    expect((await authorizeAs({}, cluster)(false)).tls).toEqual({ ca: "of-file" });
+    const withData = { ...cluster, "certificate-authority-data": btoa("of-data") };
+    expect((await authorizeAs({}, withData)(false)).tls).toEqual({ ca: "of-data" });
+  });
+});
+
 describe("an exec plugin", () => {
   /** Gives a token that tells how often it has run, and keeps what it was told. */
   function plugin(): Authorize {
@@ -133,7 +144,7 @@ describe("an exec plugin", () => {
   test("that hangs is ended, and said to be the fault", async () => {
     const exec = { command: "sh", args: ["-c", "exec sleep 1000"] };
     const options = { exec, server: "https://server", cluster: {}, ca: null, wallMs: () => nowMs, timeoutMs: 100 };
-    await expect(new ExecPlugin(options).credential()).rejects.toThrow("exec plugin sh: no answer within 100 ms");
+    await expect(execPlugin(options)()).rejects.toThrow("exec plugin sh: no answer within 100 ms");
   });
 
   test("that fails is quoted by the first line in which it says something", async () => {

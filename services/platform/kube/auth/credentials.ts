@@ -1,19 +1,16 @@
 /**
  * Turns the cluster and user entries of a kubeconfig into what requests carry. Tokens, files, certificates and
- * passwords are read here; auth providers (OIDC) are left to @kubernetes/client-node, which is only loaded for them,
- * because loading it takes half a second and 89 MB.
+ * passwords are read here. Auth providers (OIDC) are left to @kubernetes/client-node, which is loaded for them alone:
+ * a process that has loaded it takes 38 MiB more (decision 12).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
-import type { TlsMaterial } from "../transport/agent.ts";
 import type { Authorize, Credentials } from "../transport/https.ts";
-import { ExecPlugin, type PluginCredential } from "./exec-plugin.ts";
+import { execPlugin, type Plugin } from "./exec-plugin.ts";
 
 /** One server and who we are there, in a kubeconfig's words with absolute paths. */
 export interface KubeTarget {
   readonly server: string;
-  /** Where this was found, in words. */
-  readonly origin: string;
   readonly cluster: JsonRecord;
   readonly user: JsonRecord;
 }
@@ -31,8 +28,6 @@ export interface CredentialsClock {
   readonly wallMs: () => number;
 }
 
-type Plugin = () => Promise<PluginCredential>;
-
 /**
  * The hook that gives a wire its credentials; `resolve` reads the configuration, and does so again when it may have
  * changed. While that or a file it names cannot be read, the last credentials stand in, until they are refused; what a
@@ -40,91 +35,61 @@ type Plugin = () => Promise<PluginCredential>;
  */
 export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsClock): Authorize {
   let reading: Promise<Credentials> | null = null;
-  let good: Credentials | null = null;
+  let last: Credentials | null = null;
   let readAtMs = 0;
-  let freshMs = FRESH_MS;
   let plugin: Plugin | null = null;
   const read = async (renew: boolean): Promise<Credentials> => {
     const target = resolve();
     const plain = plainCredentials(target);
-    if (!usesPlugin(target.user)) return plain;
-    freshMs = PLUGIN_FRESH_MS;
-    if (plugin === null || renew) plugin = pluginFor(target, plain.tls.ca ?? null, clock.wallMs);
-    return withPlugin(plain, await plugin());
-  };
-  const again = (): void => {
-    reading = null;
+    const kept = renew || !usesPlugin(target.user) ? null : plugin;
+    plugin = kept ?? pluginFor(target, plain.tls.ca ?? null, clock.wallMs);
+    return plugin === null ? plain : withPlugin(plain, plugin);
   };
   return (renew) => {
     const ageMs = clock.monotonicMs() - readAtMs;
+    const freshMs = plugin === null ? FRESH_MS : PLUGIN_FRESH_MS;
     if (reading !== null && ageMs < (renew ? RENEW_PAUSE_MS : freshMs)) return reading;
     readAtMs = clock.monotonicMs();
-    const fresh = read(renew);
-    fresh.then((credentials) => {
-      good = credentials;
-    }, again);
-    reading = fresh.catch((problem: unknown) => {
-      if (good === null || renew || plugin !== null) throw problem;
-      return good;
-    });
+    reading = read(renew).then(
+      (credentials) => {
+        last = credentials;
+        return credentials;
+      },
+      (problem: unknown) => {
+        reading = null;
+        if (last === null || renew || plugin !== null) throw problem;
+        return last;
+      },
+    );
     return reading;
   };
 }
 
-function usesPlugin(user: JsonRecord): boolean {
-  return user.exec !== undefined || user["auth-provider"] !== undefined;
-}
-
+/** What the entries hold and the files hold that they name. */
 function plainCredentials({ cluster, user }: KubeTarget): Credentials {
+  return {
+    tls: present({
+      ca: pemOf(cluster, "certificate-authority"),
+      cert: pemOf(user, "client-certificate"),
+      key: pemOf(user, "client-key"),
+      servername: textOf(cluster["tls-server-name"]),
+      rejectUnauthorized: cluster["insecure-skip-tls-verify"] === true ? false : null,
+    }),
+    headers: { ...present({ authorization: authorizationOf(user) }), ...impersonation(user) },
+  };
+}
+
+/** The record without its nulls. */
+function present<T extends object>(record: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(record).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
+function authorizationOf(user: JsonRecord): string | null {
   const token = tokenOf(user);
-  const username = textOf(user.username);
-  return {
-    tls: tlsOf(cluster, user),
-    headers: {
-      ...(username === null ? {} : { authorization: basic(username, textOf(user.password) ?? "") }),
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...impersonation(user),
-    },
-  };
-}
-
-/** Who we ask to be taken for: a name, and what besides decides what that one may do. */
-function impersonation(user: JsonRecord): Record<string, string | string[]> {
-  const [name, uid] = [textOf(user.as), textOf(user["as-uid"])];
-  const groups = textsOf(user["as-groups"]);
-  const extra = Object.entries(recordOf(user["as-user-extra"]));
-  return {
-    ...(name === null ? {} : { "impersonate-user": name }),
-    ...(uid === null ? {} : { "impersonate-uid": uid }),
-    ...(groups.length === 0 ? {} : { "impersonate-group": groups }),
-    ...Object.fromEntries(extra.map(([key, all]) => [`impersonate-extra-${encodeURIComponent(key)}`, textsOf(all)])),
-  };
-}
-
-function textsOf(list: unknown): string[] {
-  return listOf(list).flatMap((value) => textOf(value) ?? []);
-}
-
-function tlsOf(cluster: JsonRecord, user: JsonRecord): TlsMaterial {
-  const ca = pemOf(cluster, "certificate-authority");
-  const cert = pemOf(user, "client-certificate");
-  const key = pemOf(user, "client-key");
-  const servername = textOf(cluster["tls-server-name"]);
-  return {
-    ...(ca === null ? {} : { ca }),
-    ...(cert === null ? {} : { cert }),
-    ...(key === null ? {} : { key }),
-    ...(servername === null ? {} : { servername }),
-    ...(cluster["insecure-skip-tls-verify"] === true ? { rejectUnauthorized: false } : {}),
-  };
-}
-
-/** A PEM text from `<field>-data` in base64, or from the file that `<field>` names. */
-function pemOf(entry: JsonRecord, field: string): string | null {
-  const data = textOf(entry[`${field}-data`]);
-  if (data !== null) return Buffer.from(data, "base64").toString("utf8");
-  const file = textOf(entry[field]);
-  return file === null ? null : readFileSync(file, "utf8");
+  if (token !== null) return `Bearer ${token}`;
+  const name = textOf(user.username);
+  return name === null ? null : `Basic ${Buffer.from(`${name}:${textOf(user.password) ?? ""}`).toString("base64")}`;
 }
 
 /** The file's token counts: the one beside it is what the file held when somebody wrote the kubeconfig. */
@@ -134,46 +99,60 @@ function tokenOf(user: JsonRecord): string | null {
   return textOf(readFileSync(file, "utf8").trim()) ?? token;
 }
 
-function basic(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-}
-
-function pluginFor(target: KubeTarget, ca: string | null, wallMs: () => number): Plugin {
-  const { server, cluster, user } = target;
-  if (user.exec === undefined) {
-    const provider = providerFor(target);
-    return async () => (await provider)();
-  }
-  const plugin = new ExecPlugin({ exec: recordOf(user.exec), server, cluster, ca, wallMs });
-  return () => plugin.credential();
-}
-
-async function providerFor({ server, cluster, user }: KubeTarget): Promise<Plugin> {
-  const { KubeConfig } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
-  // It refuses plain http to a server it shall verify; whether to verify is decided above.
-  const entry = { ...cluster, server, "insecure-skip-tls-verify": true, "certificate-authority": undefined };
-  const document = {
-    "current-context": "chosen",
-    contexts: [{ name: "chosen", context: { cluster: "chosen", user: "chosen" } }],
-    clusters: [{ name: "chosen", cluster: entry }],
-    users: [{ name: "chosen", user }],
+/** Who we ask to be taken for: a name, and what besides decides what that one may do. */
+function impersonation(user: JsonRecord): Record<string, string | string[]> {
+  const groups = textsOf(user["as-groups"]);
+  const extra = Object.entries(recordOf(user["as-user-extra"]));
+  return {
+    ...present({ "impersonate-user": textOf(user.as), "impersonate-uid": textOf(user["as-uid"]) }),
+    ...present({ "impersonate-group": groups.length === 0 ? null : groups }),
+    ...Object.fromEntries(extra.map(([key, all]) => [`impersonate-extra-${encodeURIComponent(key)}`, textsOf(all)])),
   };
-  config.loadFromString(JSON.stringify(document));
+}
+
+function textsOf(list: unknown): string[] {
+  return listOf(list).flatMap((value) => textOf(value) ?? []);
+}
+
+/** A PEM text from `<field>-data` in base64, or from the file that `<field>` names. */
+function pemOf(entry: JsonRecord, field: string): string | null {
+  const [data, file] = [textOf(entry[`${field}-data`]), textOf(entry[field])];
+  if (data !== null) return Buffer.from(data, "base64").toString("utf8");
+  return file === null ? null : readFileSync(file, "utf8");
+}
+
+function usesPlugin(user: JsonRecord): boolean {
+  return user.exec !== undefined || user["auth-provider"] !== undefined;
+}
+
+function pluginFor({ server, cluster, user }: KubeTarget, ca: string | null, wallMs: () => number): Plugin | null {
+  if (user.exec !== undefined) return execPlugin({ exec: recordOf(user.exec), server, cluster, ca, wallMs });
+  return usesPlugin(user) ? providerFor(user) : null;
+}
+
+/** The library applies a provider to a whole cluster; of what comes of it the token alone counts. */
+function providerFor(user: JsonRecord): Plugin {
+  const loading = import("@kubernetes/client-node").then(({ KubeConfig }) => {
+    const config = new KubeConfig();
+    const cluster = { name: "any", server: "https://any", skipTLSVerify: false };
+    config.loadFromClusterAndUser(cluster, { name: "any", authProvider: user["auth-provider"] });
+    return config;
+  });
   return async () => {
     const options: { headers: Record<string, string> } = { headers: {} };
-    await config.applyToHTTPSOptions(options);
-    const { Authorization: authorization = "" } = options.headers;
-    return { token: textOf(authorization.replace(/^Bearer /, "")), cert: null, key: null };
+    await (await loading).applyToHTTPSOptions(options);
+    return { token: textOf(options.headers.Authorization?.replace(/^Bearer /, "")), cert: null, key: null };
   };
 }
 
-function withPlugin(plain: Credentials, { token, cert, key }: PluginCredential): Credentials {
+async function withPlugin(plain: Credentials, plugin: Plugin): Promise<Credentials> {
+  const { token, cert, key } = await plugin();
   if (token === null && cert === null) {
     throw new Error("the exec plugin or auth provider of this user gave neither a token nor a certificate");
   }
+  const authorization = token === null ? null : `Bearer ${token}`;
   return {
-    headers: { ...plain.headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
-    tls: { ...plain.tls, ...(cert === null ? {} : { cert }), ...(key === null ? {} : { key }) },
+    headers: { ...plain.headers, ...present({ authorization }) },
+    tls: { ...plain.tls, ...present({ cert, key }) },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Runs the exec plugin of a kubeconfig's user and keeps what it gave until that ends. What a request carries of it is
- * decided in kube.credentials.ts.
+ * decided in credentials.ts.
  */
 import { type ExecFileException, execFile } from "node:child_process";
 import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
@@ -11,6 +11,9 @@ export interface PluginCredential {
   readonly cert: string | null;
   readonly key: string | null;
 }
+
+/** Gives the last credential while it is valid, else a new one. Rejects with a one-line message. */
+export type Plugin = () => Promise<PluginCredential>;
 
 /** What a plugin is run for. */
 export interface ExecPluginOptions {
@@ -30,47 +33,35 @@ const TIMEOUT_MS = 60_000;
 /** Where a cluster entry keeps what is meant for its plugin alone. */
 const CLUSTER_EXTENSION = "client.authentication.k8s.io/exec";
 
-/** One plugin with its last answer. */
-export class ExecPlugin {
-  readonly #options: ExecPluginOptions;
-  #given: { readonly credential: PluginCredential; readonly endsAt: number } | null = null;
-  #running: Promise<PluginCredential> | null = null;
-
-  constructor(options: ExecPluginOptions) {
-    this.#options = options;
-  }
-
-  /** The last answer while it is valid, else that of one new run for all who ask meanwhile. Rejects in one line. */
-  credential(): Promise<PluginCredential> {
-    const given = this.#given;
-    if (given !== null && given.endsAt > this.#options.wallMs()) return Promise.resolve(given.credential);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
-    return this.#running;
-  }
-
-  async #run(): Promise<PluginCredential> {
-    const status = recordOf(recordOf(parsed(await outputOf(this.#options))).status);
+/** One plugin with its last answer; it runs once at a time, however many ask. */
+export function execPlugin(options: ExecPluginOptions): Plugin {
+  let answer: Promise<PluginCredential> | null = null;
+  let endsAt = Number.POSITIVE_INFINITY;
+  const run = async (): Promise<PluginCredential> => {
+    const status = recordOf(recordOf(parsed(await outputOf(options))).status);
     const end = textOf(status.expirationTimestamp);
-    const credential = {
-      token: textOf(status.token),
-      cert: textOf(status.clientCertificateData),
-      key: textOf(status.clientKeyData),
-    };
-    this.#given = { credential, endsAt: end === null ? Number.POSITIVE_INFINITY : Date.parse(end) };
-    return credential;
-  }
+    if (end !== null) endsAt = Date.parse(end);
+    const [token, cert, key] = [status.token, status.clientCertificateData, status.clientKeyData].map(textOf);
+    return { token: token ?? null, cert: cert ?? null, key: key ?? null };
+  };
+  return () => {
+    if (answer !== null && endsAt > options.wallMs()) return answer;
+    endsAt = Number.POSITIVE_INFINITY;
+    answer = run().catch((problem: unknown) => {
+      answer = null;
+      throw problem;
+    });
+    return answer;
+  };
 }
 
 function outputOf(options: ExecPluginOptions): Promise<string> {
   const { exec, timeoutMs = TIMEOUT_MS } = options;
   const command = textOf(exec.command);
   if (command === null) return Promise.reject(new Error("the exec plugin of this user has no command"));
-  const own = listOf(exec.env).map((raw): [string, string] => {
-    const { name, value } = recordOf(raw);
-    return [textOf(name) ?? "", textOf(value) ?? ""];
-  });
+  const own = listOf(exec.env)
+    .map(recordOf)
+    .map(({ name, value }) => [textOf(name) ?? "", textOf(value) ?? ""]);
   const env = { ...process.env, KUBERNETES_EXEC_INFO: infoOf(options), ...Object.fromEntries(own) };
   return new Promise((resolve, reject) => {
     // One that hangs is killed, or there would be one process more each time we ask.
@@ -94,17 +85,16 @@ function faultOf(command: string, { code, signal, message }: ExecFileException, 
 
 /** What a plugin is told of what is asked of it (ExecCredential), and of the cluster where it wants to know. */
 function infoOf({ exec, server, cluster, ca }: ExecPluginOptions): string {
-  const { "tls-server-name": name, "insecure-skip-tls-verify": insecure, "proxy-url": proxy, extensions } = cluster;
-  const ours = listOf(extensions)
+  const extension = listOf(cluster.extensions)
     .map(recordOf)
-    .find((extension) => extension.name === CLUSTER_EXTENSION);
+    .find(({ name }) => name === CLUSTER_EXTENSION);
   const told = {
     server,
-    "tls-server-name": name,
-    "insecure-skip-tls-verify": insecure,
+    "tls-server-name": cluster["tls-server-name"],
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"],
     "certificate-authority-data": ca === null ? undefined : Buffer.from(ca).toString("base64"),
-    "proxy-url": proxy,
-    config: ours?.extension,
+    "proxy-url": cluster["proxy-url"],
+    config: extension?.extension,
   };
   const spec = { interactive: false, ...(exec.provideClusterInfo === true ? { cluster: told } : {}) };
   return JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec });

@@ -1,6 +1,6 @@
 /**
- * Finds out which API server is meant and who we are there: kubeconfig, $KUBECONFIG, ~/.kube/config, or the cluster we
- * run in.
+ * Finds out which API server is meant and who we are there, as kubectl does: kubeconfig, $KUBECONFIG, ~/.kube/config,
+ * or else the cluster we run in.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { parse } from "yaml";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
 import { type Authorize, httpsWire, type SocketWire } from "../transport/https.ts";
-import { proxyOf } from "../transport/proxy.policy.ts";
+import { proxyOf, withoutPassword } from "../transport/proxy.policy.ts";
 import { credentialsFor, type KubeTarget } from "./credentials.ts";
 
 /** Where to look; what is absent is looked for in the environment. */
@@ -32,22 +32,12 @@ export interface KubeConnection {
 /** A kubeconfig that cannot be used; the message is one line that names the place, the fault and the fix. */
 export class KubeConfigProblem extends Error {}
 
-/** One entry of a kubeconfig, with the folder that its relative paths start from. */
-interface Entry {
-  readonly content: JsonRecord;
-  readonly folder: string;
-}
-
-/** Several kubeconfigs as one; of entries with the same name the first counts, as kubectl has it. */
-interface Merged {
-  readonly origin: string;
-  readonly currentContext: string | null;
-  readonly contexts: ReadonlyMap<string, Entry>;
-  readonly clusters: ReadonlyMap<string, Entry>;
-  readonly users: ReadonlyMap<string, Entry>;
-}
+/** A target, where it was found in words, and its context; undefined where there are none. */
+type Found = KubeTarget & { readonly origin: string; readonly context?: string };
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** The fields of entries that are paths from the file's folder on. */
+const PATH_FIELDS = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
 /** Reads the configuration and the credentials; connects to nothing yet. Rejects with a KubeConfigProblem. */
 export async function loadKubeConfig(
@@ -55,8 +45,7 @@ export async function loadKubeConfig(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<KubeConnection> {
   const files = options.kubeconfig === undefined ? filesIn(environment) : [options.kubeconfig];
-  const first = targetOf(files, options.context, environment);
-  const { server, origin, cluster, context } = first;
+  const { server, origin, cluster, context } = targetOf(files, options.context, environment);
   // A file in which somebody has chosen another context since must not have us show that one's token to this server.
   const resolve = (): KubeTarget => {
     const target = targetOf(files, context, environment);
@@ -69,12 +58,12 @@ export async function loadKubeConfig(
   const authorize = isSafe ? always : refusingSecrets(always, server);
   try {
     await authorize(false);
+    const proxy = textOf(cluster["proxy-url"]) ?? proxyOf(new URL(server), environment);
+    const describe = `${server} (${origin})`;
+    return { wire: httpsWire({ server, authorize, proxy }), server, describe, warning: warningOn(describe, cluster) };
   } catch (error) {
     throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const proxy = textOf(cluster["proxy-url"]) ?? proxyIn(environment, server, origin);
-  const describe = `${server} (${origin})`;
-  return { wire: httpsWire({ server, authorize, proxy }), server, describe, warning: warningOn(describe, cluster) };
 }
 
 /**
@@ -96,60 +85,61 @@ function warningOn(where: string, cluster: JsonRecord): string | null {
   return `insecure-skip-tls-verify is set for ${where}: ${risk}; give its certificate-authority instead`;
 }
 
-function proxyIn(environment: NodeJS.ProcessEnv, server: string, origin: string): string | null {
-  try {
-    return proxyOf(new URL(server), environment);
-  } catch (error) {
-    throw new KubeConfigProblem(`${origin}: ${error instanceof Error ? error.message : String(error)}`);
+function targetOf(files: readonly string[], context: string | undefined, environment: NodeJS.ProcessEnv): Found {
+  if (files.length > 0) return targetIn(files, context);
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = environment;
+  if (host !== undefined && existsSync(`${SERVICE_ACCOUNT}/token`)) {
+    return {
+      server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      origin: "the cluster we run in",
+      cluster: { "certificate-authority": `${SERVICE_ACCOUNT}/ca.crt` },
+      user: { tokenFile: `${SERVICE_ACCOUNT}/token` },
+    };
   }
-}
-
-function targetOf(
-  files: readonly string[],
-  context: string | undefined,
-  environment: NodeJS.ProcessEnv,
-): KubeTarget & { readonly context?: string } {
-  if (files.length > 0) return chosen(merge(files), context);
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
-  if (host !== undefined && existsSync(`${SERVICE_ACCOUNT}/token`)) return inCluster(host, port ?? "443");
   throw new KubeConfigProblem("no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster");
 }
 
 /** Of several files in KUBECONFIG those that exist, as kubectl has it; a single one must. */
 function filesIn(environment: NodeJS.ProcessEnv): readonly string[] {
   const listed = (environment.KUBECONFIG ?? "").split(path.delimiter).filter((file) => file !== "");
-  if (listed.length === 1) return listed;
-  if (listed.length > 1) return listed.filter((file) => existsSync(file));
-  const ofUser = path.join(environment.HOME ?? homedir(), ".kube", "config");
-  return existsSync(ofUser) ? [ofUser] : [];
+  if (listed.length > 0) return listed.length === 1 ? listed : listed.filter((file) => existsSync(file));
+  return [path.join(environment.HOME ?? homedir(), ".kube", "config")].filter((file) => existsSync(file));
 }
 
-function inCluster(host: string, port: string): KubeTarget {
-  return {
-    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    origin: "the cluster we run in",
-    cluster: { "certificate-authority": path.join(SERVICE_ACCOUNT, "ca.crt") },
-    user: { tokenFile: path.join(SERVICE_ACCOUNT, "token") },
+/** The chosen context of several files; of entries with the same name the first counts, as kubectl has it. */
+function targetIn(files: readonly string[], wanted: string | undefined): Found {
+  const configs = files.map(configIn);
+  const origin = `kubeconfig ${files.join(path.delimiter)}`;
+  const fail = (fault: string): never => {
+    throw new KubeConfigProblem(`${origin}: ${fault}`);
   };
-}
-
-function merge(files: readonly string[]): Merged {
-  const contexts = new Map<string, Entry>();
-  const clusters = new Map<string, Entry>();
-  const users = new Map<string, Entry>();
-  let currentContext: string | null = null;
-  for (const file of files) {
-    const config = readConfig(file);
-    const folder = path.dirname(path.resolve(file));
-    currentContext ??= textOf(config["current-context"]);
-    collect(config.contexts, "context", folder, contexts);
-    collect(config.clusters, "cluster", folder, clusters);
-    collect(config.users, "user", folder, users);
+  const contexts = entriesIn(configs, "context");
+  if (contexts.size === 0) fail("it has no contexts, so it names no cluster to talk to");
+  const names = [...contexts.keys()].join(", ");
+  const current = configs.map(({ config }) => textOf(config["current-context"])).find((name) => name !== null);
+  const name = wanted ?? current ?? fail(`it has no current-context: give --context, one of ${names}`);
+  const context = contexts.get(name) ?? fail(`there is no context "${name}", only ${names}`);
+  const part = (field: "cluster" | "user", called: string): JsonRecord =>
+    entriesIn(configs, field).get(called) ?? fail(`context "${name}" names a ${field} that is not there: ${called}`);
+  const cluster = part("cluster", String(context.cluster));
+  const userName = textOf(context.user);
+  const user = userName === null ? {} : part("user", userName);
+  const server = textOf(cluster.server) ?? "";
+  const proxy = textOf(cluster["proxy-url"]);
+  if (!isHttpUrl(server)) fail(`context "${name}": server "${server}" is not an http or https URL`);
+  if (proxy !== null && !isHttpUrl(proxy)) {
+    fail(`context "${name}": proxy-url "${withoutPassword(proxy)}" is not an http or https URL`);
   }
-  return { origin: `kubeconfig ${files.join(path.delimiter)}`, currentContext, contexts, clusters, users };
+  return { server, origin: `${origin}, context ${name}`, context: name, cluster, user };
 }
 
-function readConfig(file: string): JsonRecord {
+/** One file, and the folder that its relative paths start from. */
+interface ConfigFile {
+  readonly config: JsonRecord;
+  readonly folder: string;
+}
+
+function configIn(file: string): ConfigFile {
   let content: unknown;
   try {
     content = parse(readFileSync(file, "utf8"));
@@ -160,71 +150,34 @@ function readConfig(file: string): JsonRecord {
   }
   const config = recordOf(content);
   if (Object.keys(config).length === 0) throw new KubeConfigProblem(`kubeconfig ${file}: it is empty or not a mapping`);
-  return config;
+  return { config, folder: path.dirname(path.resolve(file)) };
 }
 
-function collect(entries: unknown, field: string, folder: string, into: Map<string, Entry>): void {
-  for (const raw of listOf(entries)) {
-    const entry = recordOf(raw);
-    const name = textOf(entry.name);
-    if (name !== null && !into.has(name)) into.set(name, { content: recordOf(entry[field]), folder });
+/** The entries of one kind by name. */
+function entriesIn(configs: readonly ConfigFile[], field: "context" | "cluster" | "user"): Map<string, JsonRecord> {
+  const entries = new Map<string, JsonRecord>();
+  for (const { config, folder } of configs) {
+    for (const entry of listOf(config[`${field}s`]).map(recordOf)) {
+      const name = textOf(entry.name);
+      if (name !== null && !entries.has(name)) entries.set(name, withPaths(recordOf(entry[field]), folder));
+    }
   }
+  return entries;
 }
 
-function chosen(config: Merged, wanted: string | undefined): KubeTarget & { readonly context: string } {
-  if (config.contexts.size === 0) throw problem(config, "it has no contexts, so it names no cluster to talk to");
-  const name = wanted ?? config.currentContext;
-  const names = [...config.contexts.keys()].join(", ");
-  if (name === null) throw problem(config, `it has no current-context: give --context, one of ${names}`);
-  const context = config.contexts.get(name)?.content;
-  if (context === undefined) throw problem(config, `there is no context "${name}", only ${names}`);
-  const cluster = config.clusters.get(textOf(context.cluster) ?? "");
-  if (cluster === undefined)
-    throw problem(config, `context "${name}" names a cluster that is not there: ${String(context.cluster)}`);
-  const userName = textOf(context.user);
-  const user = userName === null ? undefined : config.users.get(userName);
-  if (userName !== null && user === undefined)
-    throw problem(config, `context "${name}" names a user that is not there: ${userName}`);
-  return {
-    context: name,
-    server: serverOf(config, name, cluster.content),
-    origin: `${config.origin}, context ${name}`,
-    cluster: withPaths(cluster, ["certificate-authority"]),
-    user:
-      user === undefined ? {} : withPlugin(withPaths(user, ["client-certificate", "client-key", "tokenFile"]), user),
-  };
-}
-
-function serverOf(config: Merged, context: string, cluster: JsonRecord): string {
-  const server = textOf(cluster.server) ?? "";
-  const url = URL.canParse(server) ? new URL(server) : null;
-  if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    throw problem(config, `context "${context}": server "${server}" is not an http or https URL`);
-  }
-  const proxy = textOf(cluster["proxy-url"]);
-  if (proxy !== null && !/^https?:\/\//.test(proxy)) {
-    throw problem(config, `context "${context}": proxy-url "${proxy}" is not an http or https URL`);
-  }
-  return server;
-}
-
-function withPaths({ content, folder }: Entry, fields: readonly string[]): JsonRecord {
-  const absolute: Record<string, unknown> = { ...content };
-  for (const field of fields) {
-    const file = textOf(content[field]);
+/** A plugin's command with a slash is a path as well; any other is looked for in PATH. */
+function withPaths(entry: JsonRecord, folder: string): JsonRecord {
+  const absolute: Record<string, unknown> = { ...entry };
+  for (const field of PATH_FIELDS) {
+    const file = textOf(entry[field]);
     if (file !== null) absolute[field] = path.resolve(folder, file);
   }
+  const exec = recordOf(entry.exec);
+  const command = textOf(exec.command);
+  if (command?.includes("/")) absolute.exec = { ...exec, command: path.resolve(folder, command) };
   return absolute;
 }
 
-/** A plugin's command with a slash is a path from the file's folder on; any other is looked for in PATH. */
-function withPlugin(user: JsonRecord, { content, folder }: Entry): JsonRecord {
-  const exec = recordOf(content.exec);
-  const command = textOf(exec.command);
-  if (command === null || !command.includes("/")) return user;
-  return { ...user, exec: { ...exec, command: path.resolve(folder, command) } };
-}
-
-function problem(config: Merged, fault: string): KubeConfigProblem {
-  return new KubeConfigProblem(`${config.origin}: ${fault}`);
+function isHttpUrl(text: string): boolean {
+  return /^https?:/i.test(text) && URL.canParse(text);
 }

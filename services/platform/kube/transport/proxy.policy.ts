@@ -17,10 +17,13 @@ export function proxyOf(server: URL, variables: ProxyVariables): string | null {
   if (proxy === null || isDirect(server, variableOf(variables, "NO_PROXY") ?? "")) return null;
   const address = proxy.includes("://") ? proxy : `http://${proxy}`;
   if (/^https?:/i.test(address) && URL.canParse(address)) return address;
-  const shown = address.replace(/\/\/.*@/, "//***@");
-  throw new Error(
-    `${name} "${shown}" is not an http or https URL: give such a one, or name ${server.host} in NO_PROXY`,
-  );
+  const fix = `give such a one, or name ${server.host} in NO_PROXY`;
+  throw new Error(`${name} "${withoutPassword(address)}" is not an http or https URL: ${fix}`);
+}
+
+/** A proxy's address as it may be shown: it often holds a user and a password. */
+export function withoutPassword(address: string): string {
+  return address.replace(/\/\/.*@/, "//***@");
 }
 
 /** Of both spellings the upper one counts, unless it is empty. */

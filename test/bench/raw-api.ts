@@ -1,6 +1,6 @@
 /** Reads an API server without a cache: one answer, or the changes from now on. What measures must not need much. */
 import type { Stop, Wire } from "../../protocols/ports.ts";
-import { LineSplitter } from "../../services/platform/kube/watch/lines.ts";
+import { LineSplitter } from "../../services/platform/kube/watch/stream.ts";
 
 /** An object as the API writes it, in the fields that benchmarks look at. */
 export interface RawObject {

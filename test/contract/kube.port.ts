@@ -159,7 +159,7 @@ export function portContract(server: () => ProvidedServer): void {
     await until("the whole line is there", () => text().includes("\n"));
     raw.abort();
     const [line = ""] = text().split("\n");
-    expect(scanLease(Buffer.from(line))?.lease).toEqual({ node: "k-lease", renewedAt });
+    expect(scanLease(Buffer.from(line))?.object).toEqual({ node: "k-lease", renewedAt });
   });
 
   test("a watch outlives forgotten history: it lists anew and sees what comes after", async () => {

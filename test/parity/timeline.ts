@@ -1,6 +1,6 @@
 /** What an API server shows of a story, written down step by step as plain lines. It knows no controller. */
 import type { Stop, Wire } from "../../protocols/ports.ts";
-import { LineSplitter } from "../../services/platform/kube/watch/lines.ts";
+import { LineSplitter } from "../../services/platform/kube/watch/stream.ts";
 import { type ApiObject, factsOf } from "./facts.ts";
 
 interface WatchLine {

@@ -1,7 +1,7 @@
 /** Shadow mode with nobody else who writes: what would be written is told once, and nothing is asked for in vain. */
 import { expect, test } from "vitest";
 import type { Service, ServiceName } from "../../protocols/ports.ts";
-import { shadowKube } from "../../services/platform/kube/write/shadow.ts";
+import { shadowKube } from "../../services/platform/kube/kube.ts";
 import { EVICTING, EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
 import type { Services } from "../support/virtual-cluster.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import { decideTaints } from "../../services/node-writer/node-writer.policy.ts";
-import { shadowKube } from "../../services/platform/kube/write/shadow.ts";
+import { shadowKube } from "../../services/platform/kube/kube.ts";
 import { clearAsk, turnAsk } from "../../services/zone/zone.policy.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import { observedNode } from "../support/observed-objects.ts";

@@ -2,10 +2,9 @@
 import type { Clock, Kube, Log, Metrics } from "../../../protocols/ports.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { Strangers } from "../../platform/fleet/foreign-members.ts";
-import { createKube } from "../../platform/kube/kube.ts";
+import { createKube, shadowKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
-import { shadowKube } from "../../platform/kube/write/shadow.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { type DrainableKube, drainable } from "../../platform/process/drain.ts";
 import { trimHeap } from "../../platform/process/heap-flags.ts";

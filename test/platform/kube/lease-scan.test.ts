@@ -14,7 +14,7 @@ const bytesOf = (event: unknown): Uint8Array => new TextEncoder().encode(JSON.st
 
 function plainly(event: LeaseEvent): unknown {
   const lease = projectLease(JSON.parse(JSON.stringify(event.object)), { interner: new Interner(), problem: () => {} });
-  return { lease, resourceVersion: event.object.metadata.resourceVersion };
+  return { object: lease, resourceVersion: event.object.metadata.resourceVersion };
 }
 
 /** An event as Kubernetes writes it. */
@@ -119,6 +119,6 @@ describe("the lease scan", () => {
   test("leaves a lease that has never been renewed to the plain path", () => {
     const event = leaseEvent({ spec: { renewTime: undefined } });
     expect(scanLease(bytesOf(event))).toBeNull();
-    expect(plainly(event)).toMatchObject({ lease: { node: "n-1", renewedAt: null } });
+    expect(plainly(event)).toMatchObject({ object: { node: "n-1", renewedAt: null } });
   });
 });

@@ -2,8 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Kube, type ObjectRef, Urgency, type WriteReply, type WriteRequest } from "../../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { createKube } from "../../../services/platform/kube/kube.ts";
-import { shadowKube } from "../../../services/platform/kube/write/shadow.ts";
+import { createKube, shadowKube } from "../../../services/platform/kube/kube.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";

@@ -7,9 +7,9 @@
 import type { ObservedLease } from "../../../../protocols/ports.ts";
 import { epochMsOf } from "../../../domain/api-time.ts";
 
-/** What the scan finds in a line. */
-export interface ScannedLease {
-  readonly lease: ObservedLease;
+/** What is read of a watch line that is not parsed. */
+export interface Scanned<T> {
+  readonly object: T;
   readonly resourceVersion: string;
 }
 
@@ -26,7 +26,7 @@ const SPEC = new RegExp(`"spec":\\{(?:${PLAIN_FIELD},)*?"renewTime":"([0-9TZ:.-]
 const SPEC_LENGTH_MAX = 500;
 
 /** The lease in a watch line, or null when the line must be parsed. */
-export function scanLease(line: Uint8Array): ScannedLease | null {
+export function scanLease(line: Uint8Array): Scanned<ObservedLease> | null {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   const start = headLength(bytes);
   if (start === 0) return null;
@@ -39,7 +39,7 @@ export function scanLease(line: Uint8Array): ScannedLease | null {
   if (renewedAt === null) return null;
   // Cut anew from the bytes: a part of a longer text would keep all of it in memory.
   const node = bytes.toString("latin1", start, start + name.length);
-  return { lease: { node, renewedAt }, resourceVersion };
+  return { object: { node, renewedAt }, resourceVersion };
 }
 
 function headLength(bytes: Buffer): number {

@@ -7,11 +7,10 @@ import type { Clock, Log, Random, Stop, Watch, WatchSink, Wire } from "../../../
 import { fullJitterMs } from "../../structures/backoff.policy.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
-import { LineSplitter } from "./lines.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
 import { type Sight, sightLost, sightRegained, UNSEEN } from "./sight.policy.ts";
-import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
+import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
 import { Intake } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 

@@ -3,7 +3,6 @@ import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Log, WatchSink } from "../../../../protocols/ports.ts";
 import { parsed, recordOf, textOf } from "../../structures/json.ts";
 import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
-import { keyOf, ObjectIndex } from "./object-index.ts";
 import type { ProjectionIo } from "./projection.ts";
 import type { WatchedResource } from "./watched.ts";
 
@@ -19,8 +18,8 @@ export class Intake<T> {
   readonly #io: ProjectionIo;
   readonly #sink: WatchSink<T>;
   readonly #log: Log;
-  #known = new ObjectIndex<T>();
-  #listed = new ObjectIndex<T>();
+  #known: ObjectIndex<T>;
+  #listed: ObjectIndex<T>;
   #open = true;
 
   constructor(resource: WatchedResource<T>, sink: WatchSink<T>, io: ProjectionIo, log: Log) {
@@ -28,35 +27,37 @@ export class Intake<T> {
     this.#resource = resource;
     this.#io = io;
     this.#sink = sink;
+    this.#known = new ObjectIndex(resource);
+    this.#listed = new ObjectIndex(resource);
   }
 
   /** A list begins. */
   listBegins(): void {
-    this.#listed = new ObjectIndex();
+    this.#listed = new ObjectIndex(this.#resource);
   }
 
   /** An item of the list; told at once, so that a list never stands in memory whole. */
   listItem(raw: unknown): void {
     const object = this.#resource.project(raw, this.#io);
     if (object === null) return;
-    this.#listed.set(this.#resource.namespace(object), this.#resource.name(object), object);
+    this.#listed.set(object);
     this.#changed(object);
   }
 
   /** The list is whole: what it did not mention is gone. */
   listEnds(): void {
     const listed = this.#listed;
-    this.#known.forEach((namespace, name, last) => {
-      if (listed.get(namespace, name) === undefined) this.#tellGone(namespace, name, last);
+    this.#known.forEach((last) => {
+      if (listed.get(last) === undefined) this.#tellGone(last);
     });
     this.#known = listed;
-    this.#listed = new ObjectIndex();
+    this.#listed = new ObjectIndex(this.#resource);
   }
 
   /** One line of a watch. */
   line(bytes: Uint8Array): LineMeaning {
-    const scanned = this.#resource.scan(bytes);
-    if (scanned !== null) {
+    const scanned = this.#resource.scan?.(bytes);
+    if (scanned != null) {
       this.#changed(scanned.object);
       return { kind: "event", resourceVersion: scanned.resourceVersion };
     }
@@ -83,12 +84,7 @@ export class Intake<T> {
 
   /** Tells the state of the watch. */
   tellState(state: WatchState): void {
-    if (!this.#open) return;
-    try {
-      this.#sink.state(state);
-    } catch (error) {
-      this.#thrown(error);
-    }
+    this.#tell(() => this.#sink.state(state));
   }
 
   /** Nothing is told any more. */
@@ -102,43 +98,67 @@ export class Intake<T> {
   }
 
   #changed(object: T): void {
-    const namespace = this.#resource.namespace(object);
-    const name = this.#resource.name(object);
-    const known = this.#known.get(namespace, name);
+    const known = this.#known.get(object);
     // Another object under the same name: the old one has gone unseen.
-    if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) {
-      this.#tellGone(namespace, name, known);
-    }
-    this.#known.set(namespace, name, object);
-    if (!this.#open) return;
-    try {
-      this.#sink.changed(object);
-    } catch (error) {
-      this.#thrown(error);
-    }
+    if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) this.#tellGone(known);
+    this.#known.set(object);
+    this.#tell(() => this.#sink.changed(object));
   }
 
   #deleted(object: T): void {
-    const namespace = this.#resource.namespace(object);
-    const name = this.#resource.name(object);
-    this.#known.delete(namespace, name);
-    this.#tellGone(namespace, name, object);
+    this.#known.delete(object);
+    this.#tellGone(object);
   }
 
-  #tellGone(namespace: string, name: string, last: T): void {
-    if (!this.#open) return;
-    try {
-      this.#sink.gone(keyOf(namespace, name), last);
-    } catch (error) {
-      this.#thrown(error);
-    }
+  #tellGone(last: T): void {
+    const [namespace, name] = [this.#resource.namespace(last), this.#resource.name(last)];
+    this.#tell(() => this.#sink.gone(namespace === "" ? name : `${namespace}/${name}`, last));
   }
 
   /** A listener that throws must not stop the watch. */
-  #thrown(error: unknown): void {
-    this.#io.problem("listener");
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#log.error("a listener of a watch threw", { detail });
+  #tell(say: () => void): void {
+    if (!this.#open) return;
+    try {
+      say();
+    } catch (error) {
+      this.#io.problem("listener");
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#log.error("a listener of a watch threw", { detail });
+    }
+  }
+}
+
+/**
+ * Objects by namespace and name. The names are the objects' own texts, so an entry costs no more than its slot.
+ */
+class ObjectIndex<T> {
+  readonly #resource: WatchedResource<T>;
+  readonly #namespaces = new Map<string, Map<string, T>>();
+
+  constructor(resource: WatchedResource<T>) {
+    this.#resource = resource;
+  }
+
+  /** The object of the same namespace and name. */
+  get(object: T): T | undefined {
+    return this.#namespaces.get(this.#resource.namespace(object))?.get(this.#resource.name(object));
+  }
+
+  set(object: T): void {
+    const namespace = this.#resource.namespace(object);
+    const names = this.#namespaces.get(namespace) ?? new Map<string, T>();
+    this.#namespaces.set(namespace, names.set(this.#resource.name(object), object));
+  }
+
+  delete(object: T): void {
+    const namespace = this.#resource.namespace(object);
+    const names = this.#namespaces.get(namespace);
+    names?.delete(this.#resource.name(object));
+    if (names?.size === 0) this.#namespaces.delete(namespace);
+  }
+
+  forEach(visit: (object: T) => void): void {
+    for (const names of this.#namespaces.values()) for (const object of names.values()) visit(object);
   }
 }
 

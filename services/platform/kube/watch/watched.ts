@@ -5,7 +5,7 @@ import type { BoundPod, ObservedLease, Watched } from "../../../../protocols/por
 import type { Shape } from "../protobuf/protobuf.ts";
 import { LEASE, NODE, POD } from "../protobuf/shapes.ts";
 import { collectionPath } from "../transport/paths.ts";
-import { scanLease } from "./lease-scan.ts";
+import { type Scanned, scanLease } from "./lease-scan.ts";
 import { type ProjectionIo, projectLease, projectNode, projectPod } from "./projection.ts";
 
 /** One resource as a reader sees it. */
@@ -25,8 +25,11 @@ export interface WatchedResource<T> {
   readonly uid: (object: T) => string;
   /** How long changes may wait to be read together, in milliseconds; 0 where each is read as it comes. */
   readonly gatherMs: number;
-  /** Reads a watch line that adds or changes an object without parsing it; null when it must be parsed. */
-  readonly scan: (line: Uint8Array) => { readonly object: T; readonly resourceVersion: string } | null;
+  /**
+   * Reads a watch line that adds or changes an object without parsing it; gives null, or is it, where lines must be
+   * parsed.
+   */
+  readonly scan: ((line: Uint8Array) => Scanned<T> | null) | null;
 }
 
 /**
@@ -34,8 +37,6 @@ export interface WatchedResource<T> {
  * or seven are then read at once. Twice as long would save another tenth of the CPU.
  */
 const LEASES_GATHER_MS = 20;
-
-const neverScanned = (): null => null;
 
 /** Every resource that can be watched. */
 export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K]> } = {
@@ -48,7 +49,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     name: (node: ObservedNode) => node.node,
     uid: (node: ObservedNode) => node.uid,
     gatherMs: 0,
-    scan: neverScanned,
+    scan: null,
   },
   leases: {
     path: collectionPath("Lease", LEASE_NAMESPACE),
@@ -59,10 +60,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     name: (lease: ObservedLease) => lease.node,
     uid: () => "",
     gatherMs: LEASES_GATHER_MS,
-    scan: (line) => {
-      const scanned = scanLease(line);
-      return scanned === null ? null : { object: scanned.lease, resourceVersion: scanned.resourceVersion };
-    },
+    scan: scanLease,
   },
   pods: {
     path: collectionPath("Pod", ""),
@@ -74,6 +72,6 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
     name: ({ pod }: BoundPod) => pod.name,
     uid: ({ pod }: BoundPod) => pod.uid,
     gatherMs: 0,
-    scan: neverScanned,
+    scan: null,
   },
 };

@@ -8,6 +8,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Clock, Log, Metrics, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
+import { type BackoffBounds, backoffMs } from "../platform/structures/backoff.policy.ts";
 import {
   type HistoryOf,
   openStreams,
@@ -24,8 +25,11 @@ const PUTS_UNDER_WAY_MAX = 32;
 const PUTS_WAITING_MAX = 50_000;
 /** How long the next message of a history is waited for. */
 const REPLAY_IDLE_MS = 5_000;
-/** Pause before JetStream is looked for again. */
-const RETRY_MS = 60_000;
+/**
+ * Pauses before JetStream is tried again. The first is short: a NATS cluster that has just started refuses streams
+ * until it has elected a leader and knows enough of its peers.
+ */
+const RETRY: BackoffBounds = { baseMs: 1_000, maxMs: 60_000 };
 
 /** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
 export interface LedgerStore {
@@ -83,6 +87,10 @@ class JetStreamStore implements LedgerStore {
   #open: OpenStreams | null = null;
   #receive: ((message: AnyMessage) => void) | null = null;
   #retry: Timer | null = null;
+  /** Failures since JetStream last did what it was asked to. */
+  #failures = 0;
+  /** Whether stream and bucket are being made again, or were within the last pause. */
+  #mending = false;
   /** Whether there is nowhere to keep anything: not found at the last look, or closed. */
   #absent = false;
   #closed = false;
@@ -144,6 +152,7 @@ class JetStreamStore implements LedgerStore {
       if (this.#closed) return;
       this.#open = { connection, bucket };
       this.#absent = false;
+      this.#failures = 0;
       this.#ready.set(1);
       log.info("JetStream keeps the ledger's history", storeNames(history));
       this.#flush();
@@ -160,19 +169,32 @@ class JetStreamStore implements LedgerStore {
   }
 
   /** After a write that failed: a server that came back without its storage knows neither stream nor bucket. */
-  #mend(): void {
-    const { clock, log } = this.#options;
-    if (this.#retry !== null || this.#open === null || this.#history === null) return;
+  #mend(history: HistoryOf): void {
+    if (this.#mending || this.#open === null) return;
+    this.#mending = true;
     const { connection } = this.#open;
-    this.#retry = clock.after(RETRY_MS, () => {
-      this.#retry = null;
-    });
-    openStreams(connection, this.#history, this.#limits).then(
+    openStreams(connection, history, this.#limits).then(
       (bucket) => {
         if (!this.#closed) this.#open = { connection, bucket };
+        this.#afterPause(() => {
+          this.#mending = false;
+        });
       },
-      (error) => log.debug("stream and bucket could not be looked after", { error }),
+      (error) => {
+        this.#options.log.debug("stream and bucket could not be made again", { error });
+        this.#afterPause(() => {
+          this.#mending = false;
+          this.#mend(history);
+        });
+      },
     );
+  }
+
+  /** Goes on after a pause that grows until JetStream does what it is asked to. */
+  #afterPause(goOn: () => void): void {
+    if (this.#closed) return;
+    this.#failures++;
+    this.#retry = this.#options.clock.after(backoffMs(this.#failures, RETRY), goOn);
   }
 
   /** Last states and history: what both tell of is taken once, by the id of its message. */
@@ -199,10 +221,7 @@ class JetStreamStore implements LedgerStore {
     if (this.#closed) return;
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.log.info(`history is kept in memory only, JetStream is not to be had: ${reason}`);
-    this.#retry = this.#options.clock.after(RETRY_MS, () => {
-      this.#retry = null;
-      void this.#connect(history);
-    });
+    this.#afterPause(() => void this.#connect(history));
   }
 
   /** Passes on the last message of each subject of a stream, in the order they came, but for what cannot be read. */
@@ -278,10 +297,11 @@ class JetStreamStore implements LedgerStore {
     try {
       await (value === null ? bucket.purge(key, { ttl: this.#tombstoneTtl }) : bucket.put(key, value));
       this.#count("written");
+      this.#failures = 0;
     } catch (error) {
       this.#count("failed");
       this.#options.log.debug("a last state was not kept", { key, error });
-      this.#mend();
+      if (this.#history !== null) this.#mend(this.#history);
     }
     this.#underWay--;
     this.#flush();

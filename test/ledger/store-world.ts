@@ -39,17 +39,25 @@ export async function serve(jetstream: boolean, port?: number): Promise<NatsServ
   return server;
 }
 
-/** Starts a ledger with a store. */
+/** Starts a ledger with a store, whose first `failures` tries are in vain. */
 export async function join(
   server: NatsServer,
   limits: Partial<StoreLimits> = {},
-  { storeClock, clusterUid = UID }: { storeClock?: Clock; clusterUid?: string | null } = {},
+  {
+    storeClock,
+    clusterUid = UID,
+    failures = 0,
+  }: { storeClock?: Clock; clusterUid?: string | null; failures?: number } = {},
 ): Promise<Member> {
   const [clock, log, metrics] = [realClock(), recordingLog(), createMetrics()];
   const transport = await connectNats({ servers: [server.url], name: "ledger", clock, log, metrics });
   const cluster = "test";
+  let failuresLeft = failures;
   const store = openLedgerStore({
-    connect: async () => transport.connection,
+    connect: async () => {
+      if (failuresLeft-- > 0) throw new Error("no suitable peers for placement");
+      return transport.connection;
+    },
     cluster,
     clusterUid,
     clock: storeClock ?? clock,

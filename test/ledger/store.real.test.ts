@@ -131,11 +131,40 @@ describeWithEachNats("the ledger's store", () => {
     const port = new URL(server.url).port;
     await serve(true, Number(port));
     await until("the bus is back", () => member.transport.connected());
-    // It looks again each minute; a look at the bus that was is in vain.
     await until("the store is ready", () => {
       storeClock.advance(60_000);
       return member.store.ready();
     });
+  });
+
+  test("keeps history 3 s after its start when JetStream refuses two tries", async () => {
+    const storeClock = new VirtualClock();
+    const member = await join(await serve(true), {}, { storeClock, failures: 2 });
+    for (const pauseMs of [1000, 2000]) {
+      await until("it waits for its next try", () => storeClock.pendingTimers === 1);
+      storeClock.advance(pauseMs);
+    }
+    await until("the store is ready", () => member.store.ready());
+  });
+
+  test("makes stream and bucket again within a second of JetStream's return, without another failed write", async () => {
+    const server = await serve(true);
+    const { port } = server;
+    const storeClock = new VirtualClock();
+    const member = await join(server, {}, { storeClock });
+    await until("the store is ready", () => member.store.ready());
+    await server.stop();
+    const without = await serve(false, port);
+    await until("the bus is back", () => member.transport.connected());
+    member.judge.publish("judged.node", unknown("n-1"), null);
+    await until("stream and bucket could not be made again", () => storeClock.pendingTimers === 1);
+    await without.stop();
+    await serve(true, port);
+    await until("the bus is back", () => member.transport.connected());
+    storeClock.advance(1000);
+    const streams = await jetstreamManager(member.transport.connection);
+    const names = async () => (await streams.streams.names().next()).toSorted();
+    await until("both are there", async () => (await names()).join() === [`KV_${bucket}`, stream].toSorted().join());
   });
 
   test("makes anew what a NATS that came back without its storage has forgotten", async () => {

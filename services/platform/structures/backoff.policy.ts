@@ -7,8 +7,12 @@ export interface BackoffBounds {
   readonly maxMs: number;
 }
 
-/** Full jitter: anything from 0 to `baseMs` doubled with each failure (counted from 1), never over `maxMs`. */
+/** `baseMs` doubled with each failure (counted from 1), never over `maxMs`. */
+export function backoffMs(failures: number, { baseMs, maxMs }: BackoffBounds): number {
+  return Math.min(maxMs, baseMs * 2 ** Math.max(0, failures - 1));
+}
+
+/** Full jitter: anything from 0 to that. */
 export function fullJitterMs(failures: number, bounds: BackoffBounds, random: Random): number {
-  const ceiling = Math.min(bounds.maxMs, bounds.baseMs * 2 ** Math.max(0, failures - 1));
-  return random() * ceiling;
+  return random() * backoffMs(failures, bounds);
 }

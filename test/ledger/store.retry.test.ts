@@ -1,0 +1,37 @@
+/** When the ledger's store tries again: pauses that double from a second to a minute. */
+import { describe, expect, test } from "vitest";
+import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { UID } from "./store-world.ts";
+
+/** When a store whose NATS never answers tries to connect, in milliseconds from its start. */
+async function triesWithin(ms: number): Promise<number[]> {
+  const clock = new VirtualClock();
+  const tries: number[] = [];
+  const store = openLedgerStore({
+    connect: async () => {
+      tries.push(clock.monotonicMs());
+      throw new Error("JetStream system temporarily unavailable");
+    },
+    cluster: "test",
+    clusterUid: UID,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+  for (let second = 0; second < ms / 1000; second++) {
+    await new Promise(setImmediate);
+    clock.advance(1000);
+  }
+  store.close();
+  return tries;
+}
+
+describe("a store without JetStream", () => {
+  test("tries again after 1 s, and then after pauses that double up to a minute", async () => {
+    const tries = await triesWithin(200_000);
+    expect(tries).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183].map((second) => second * 1000));
+  });
+});

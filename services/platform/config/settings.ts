@@ -16,7 +16,7 @@ export const KUBE_SETTINGS = {
   kubeconfig: text(
     "kubeconfig",
     "~/.kube/config",
-    "Kubeconfig file; without it KUBECONFIG, the service account of the pod, or ~/.kube/config.",
+    "Kubeconfig file; without it KUBECONFIG, ~/.kube/config, or the service account of the pod.",
   ),
   context: text("context", "kind-dev", "Context of the kubeconfig; without it the current one."),
   allowTokenOverHttp: {

@@ -93,26 +93,18 @@ export function shadowKube(kube: Kube, soon: (run: () => void) => void = queueMi
 }
 
 function readerMetrics(metrics: Metrics) {
+  const counter = (name: string, help: string, ...labels: string[]) => metrics.counter({ name, help, labels });
+  const unreadable =
+    "Fields of API objects that were dropped or replaced by a neutral value, because they were missing or absurd.";
   return {
-    lists: metrics.counter({
-      name: "vigil_kube_lists_total",
-      help: "Lists begun, by resource and reason.",
-      labels: ["resource", "reason"],
-    }),
-    lines: metrics.counter({
-      name: "vigil_kube_watch_lines_total",
-      help: "Lines received from watches: events and bookmarks.",
-      labels: ["resource"],
-    }),
-    problems: metrics.counter({
-      name: "vigil_kube_unreadable_total",
-      help: "Fields of API objects that were dropped or replaced by a neutral value, because they were missing or absurd.",
-      labels: ["resource", "field"],
-    }),
+    lists: counter("vigil_kube_lists_total", "Lists begun, by resource and reason.", "resource", "reason"),
+    lines: counter("vigil_kube_watch_lines_total", "Lines received from watches: events and bookmarks.", "resource"),
+    problems: counter("vigil_kube_unreadable_total", unreadable, "resource", "field"),
   };
 }
 
 function writerMetrics(metrics: Metrics) {
+  const gauge = (name: string, help: string) => metrics.gauge({ name, help });
   const requests = metrics.counter({
     name: "vigil_kube_requests_total",
     help: "Writes and live reads, by verb, kind and outcome.",
@@ -124,15 +116,12 @@ function writerMetrics(metrics: Metrics) {
     labels: ["verb"],
     buckets: LATENCY_BUCKETS_S,
   });
-  const waiting = metrics.gauge({
-    name: "vigil_kube_requests_waiting",
-    help: "Writes and live reads that wait for their turn.",
-  });
-  const underWay = metrics.gauge({ name: "vigil_kube_requests_in_flight", help: "Writes and live reads under way." });
-  const limit = metrics.gauge({
-    name: "vigil_kube_requests_in_flight_limit",
-    help: "How many writes and live reads may be under way at once; follows what the API server bears.",
-  });
+  const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait for their turn.");
+  const underWay = gauge("vigil_kube_requests_in_flight", "Writes and live reads under way.");
+  const limit = gauge(
+    "vigil_kube_requests_in_flight_limit",
+    "How many writes and live reads may be under way at once; follows what the API server bears.",
+  );
   return ({ verb, kind, outcome, latencyMs }: Observed, load: ReturnType<Writer["load"]>): void => {
     requests.add(1, verb, kind, outcome);
     seconds.observe(latencyMs / 1000, verb);

@@ -92,7 +92,7 @@ class Sending {
     try {
       return await this.#connection.authorize(renew);
     } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      this.#fail(error);
       return null;
     }
   }
@@ -102,7 +102,7 @@ class Sending {
       this.#request(credentials);
     } catch (error) {
       // A token or path that no header or request line can carry.
-      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      this.#fail(error);
     }
   }
 
@@ -179,12 +179,12 @@ class Sending {
     process.nextTick(() => this.#exchange.end());
   }
 
-  #fail(error: Error): void {
+  #fail(problem: unknown): void {
     if (!this.#open) return;
     this.#open = false;
-    const code = codeOf(error);
+    const error = problem instanceof Error ? problem : new Error(String(problem));
     const message = `${this.#connection.base.origin}: ${lineOf(error)}`;
-    this.#exchange.failed({ message, sent: this.#sent, timedOut: SILENT_CODES.has(code) });
+    this.#exchange.failed({ message, sent: this.#sent, timedOut: SILENT_CODES.has(codeOf(error)) });
   }
 }
 

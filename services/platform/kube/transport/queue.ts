@@ -76,11 +76,8 @@ export class Queue {
   }
 
   #offer(job: Job): void {
-    let line = this.#lines[job.urgency];
-    if (line === undefined) {
-      line = new Line();
-      this.#lines[job.urgency] = line;
-    }
+    const line = this.#lines[job.urgency] ?? new Line();
+    this.#lines[job.urgency] = line;
     line.push(job);
   }
 

@@ -261,19 +261,10 @@ function httpRequest(method: string, path: string, type: string, body: unknown):
   return { method, path, headers: { accept: JSON_TYPE, "content-type": type }, body: JSON.stringify(body) };
 }
 
-function deleteOptions({
-  uid,
-  resourceVersion,
-  gracePeriodSeconds,
-}: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
-  const preconditions = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
-  return {
-    kind: "DeleteOptions",
-    apiVersion: "v1",
-    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-  };
+/** What is undefined is left out when it is written as JSON. */
+function deleteOptions(request: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
+  const { uid, resourceVersion, gracePeriodSeconds } = request;
+  const isAny = uid === undefined && resourceVersion === undefined;
+  const preconditions = isAny ? undefined : { uid, resourceVersion };
+  return { kind: "DeleteOptions", apiVersion: "v1", preconditions, gracePeriodSeconds };
 }

@@ -4,23 +4,37 @@ import {
   POD_SENTENCES,
   REQUEST_SENTENCES,
   type SentenceForm,
+  TIMELINE_SENTENCES,
   TURN_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
 
 const OPENS = "<!-- sentences: written by npm run fix -->";
 const CLOSES = "<!-- end of sentences -->";
-const TABLES: readonly (readonly [string, Readonly<Record<string, SentenceForm>>])[] = [
-  ["Of a node", NODE_SENTENCES],
-  ["Of its zone and its turn", TURN_SENTENCES],
-  ["Of the last request, by its outcome", REQUEST_SENTENCES],
-  ["Of a pod", POD_SENTENCES],
+
+/** A table of the page. */
+interface Table {
+  readonly title: string;
+  /** What its first column holds. */
+  readonly of: string;
+  readonly forms: Readonly<Record<string, SentenceForm>>;
+  /** Whether its sentences are whole, so that they begin with a capital. */
+  readonly isWhole: boolean;
+}
+
+const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "state", forms, isWhole: true });
+const TABLES: readonly Table[] = [
+  ofState("Of a node", NODE_SENTENCES),
+  ofState("Of its zone and its turn", TURN_SENTENCES),
+  ofState("Of the last request, by its outcome", REQUEST_SENTENCES),
+  ofState("Of a pod", POD_SENTENCES),
+  { title: "In the timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },
 ];
 
 /** Every table in Markdown, under its heading. */
 export function explainTables(): string {
-  return TABLES.map(([title, forms]) => {
-    const rows = Object.values(forms).map(({ when, text }) => `| ${when} | \`${shown(text)}\` |`);
-    return [`## ${title}`, "", "| state | sentence |", "|---|---|", ...rows].join("\n");
+  return TABLES.map(({ title, of, forms, isWhole }) => {
+    const rows = Object.values(forms).map(({ when, text }) => `| ${when} | \`${shown(text, isWhole)}\` |`);
+    return [`## ${title}`, "", `| ${of} | sentence |`, "|---|---|", ...rows].join("\n");
   }).join("\n\n");
 }
 
@@ -32,7 +46,7 @@ export function withExplainTables(page: string): string {
   return `${page.slice(0, from + OPENS.length)}\n\n${explainTables()}\n\n${page.slice(to)}`;
 }
 
-function shown(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return capital.replaceAll(/\{(\w+)\}/g, "<$1>");
+function shown(text: string, isWhole: boolean): string {
+  const begun = isWhole ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return begun.replaceAll(/\{(\w+)\}/g, "<$1>");
 }

@@ -1,5 +1,5 @@
 /**
- * Why a node or a pod is as it is, in sentences of explain.sentences.ts. A sentence rests on the last known state of
+ * Why a node or a pod is as it is, in sentences of sentences.ts. A sentence rests on the last known state of
  * the object and on the last outcome of what was requested for it, never on what is scheduled alone.
  */
 import type { Decision, Explanation, Subject } from "../../../protocols/status.ts";
@@ -8,10 +8,13 @@ import type { PodRead } from "../live-pods.ts";
 import { type Grounds, presentNode } from "./grounds.ts";
 import { nodeSentences } from "./node.policy.ts";
 import { podSaid } from "./pod.policy.ts";
-import { say } from "./sentences.ts";
+import { type Sentence, say } from "./sentences.ts";
+
+/** An explanation whose every sentence is one of the table. */
+type SaidExplanation = Explanation & { readonly sentences: readonly Sentence[] };
 
 /** Explains a node; null when nothing is known of it. */
-export function explainNode(name: string, grounds: Grounds): Explanation | null {
+export function explainNode(name: string, grounds: Grounds): SaidExplanation | null {
   const node = presentNode(name, grounds);
   const subject = { kind: "Node", namespace: "", name } as const;
   const timeline = timelineOf(subject, grounds.history);
@@ -24,7 +27,7 @@ export function explainNode(name: string, grounds: Grounds): Explanation | null 
 }
 
 /** Explains a pod as it was just read; null when it is not there and nothing was ever decided about it. */
-export function explainPod(namespace: string, name: string, read: PodRead, grounds: Grounds): Explanation | null {
+export function explainPod(namespace: string, name: string, read: PodRead, grounds: Grounds): SaidExplanation | null {
   const subject = { kind: "Pod", namespace, name } as const;
   const timeline = timelineOf(subject, grounds.history);
   const named = grounds.facts.pods.named(namespace, name);

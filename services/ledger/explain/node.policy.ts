@@ -9,13 +9,13 @@ import { taintName } from "../../domain/toleration.ts";
 import type { NodeFacts } from "../facts.ts";
 import type { Grounds } from "./grounds.ts";
 import { nodeRequestSentences } from "./request.policy.ts";
-import { say } from "./sentences.ts";
+import { type Sentence, say } from "./sentences.ts";
 import { turnSentences } from "./turn.policy.ts";
 
 type JudgedNode = NonNullable<NodeFacts["judged"]>;
 
 /** What is said of a node that is there. */
-export function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
+export function nodeSentences(node: NodeFacts, grounds: Grounds): Sentence[] {
   const { judged, observed, name, requests } = node;
   const blindness = grounds.blindness(name);
   const taints = observed === null ? [] : [taintSentence(observed)];
@@ -27,7 +27,11 @@ export function nodeSentences(node: NodeFacts, grounds: Grounds): string[] {
   return [readinessSentence(node, judged, grounds), ...taints, ...turn, ...requested, ...excluded, ...blind];
 }
 
-function readinessSentence({ name: node, observed }: NodeFacts, judged: JudgedNode, { profile, now }: Grounds): string {
+function readinessSentence(
+  { name: node, observed }: NodeFacts,
+  judged: JudgedNode,
+  { profile, now }: Grounds,
+): Sentence {
   const { readiness, since, heartbeatAt } = judged;
   const given = { node, since: apiTime(since), span: spanText(now - since) };
   switch (readiness) {
@@ -49,7 +53,7 @@ function readinessSentence({ name: node, observed }: NodeFacts, judged: JudgedNo
 function unheardSentence(
   observed: ObservedNode | null,
   given: { readonly node: string; readonly since: string; readonly span: string },
-): string {
+): Sentence {
   const ready = observed === null ? null : readyConditionOf(observed);
   if (ready?.reason === SilentReason.never.reason) return say("nodeNeverPosted", given);
   if (ready?.reason !== SilentReason.stopped.reason || ready.heartbeatAt === null)
@@ -57,7 +61,7 @@ function unheardSentence(
   return say("nodeUnknownByStatus", { ...given, heartbeat: apiTime(ready.heartbeatAt) });
 }
 
-function taintSentence(node: ObservedNode): string {
+function taintSentence(node: ObservedNode): Sentence {
   if (node.taints.length === 0) return say("nodeUntainted", {});
   const standing = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
   const omitted = node.taintsOmitted ?? 0;

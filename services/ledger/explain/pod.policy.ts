@@ -19,7 +19,7 @@ import type { PodRead } from "../live-pods.ts";
 import { type PodFacts, targetOf } from "../pods.ts";
 import { type Grounds, presentNode } from "./grounds.ts";
 import { requestSentences } from "./request.policy.ts";
-import { say } from "./sentences.ts";
+import { type Sentence, say } from "./sentences.ts";
 import { turnTaint } from "./turn.policy.ts";
 
 /** A pod that is there. */
@@ -30,7 +30,7 @@ type BoundPod = NonNullable<PresentPod["bound"]>;
 
 /** What is said of a pod, and the node of which more is to be said; null without one. */
 export interface PodSaid {
-  readonly sentences: readonly string[];
+  readonly sentences: readonly Sentence[];
   readonly node: string | null;
 }
 
@@ -70,13 +70,13 @@ function mayStay({ node, pod }: BoundPod, grounds: Grounds): boolean {
 }
 
 /** That it was Vigil that deleted the pod of this record. */
-function oursSentences(record: PodFacts | undefined): string[] {
+function oursSentences(record: PodFacts | undefined): Sentence[] {
   const isOurs = record?.order === "done" && record.last?.outcome === "ok";
   return isOurs && record.last !== null ? [say("podOurs", { at: apiTime(record.last.at) })] : [];
 }
 
 /** Why a terminating pod is still there. */
-function stayingSentences({ bound, finalizers }: PresentPod, grounds: Grounds): string[] {
+function stayingSentences({ bound, finalizers }: PresentPod, grounds: Grounds): Sentence[] {
   const held = finalizers.length === 0 ? [] : [say("podFinalizers", { finalizers: listText(finalizers) })];
   if (bound === null) return held;
   const { node } = bound;
@@ -86,13 +86,13 @@ function stayingSentences({ bound, finalizers }: PresentPod, grounds: Grounds): 
   return held.length > 0 ? held : [say("podEnding", { node })];
 }
 
-function absentNodeSentence(node: string, { ignorance }: Grounds): string {
+function absentNodeSentence(node: string, { ignorance }: Grounds): Sentence {
   const why = ignorance(node);
   return why === null ? say("podNodeGone", { node }) : say("podUnobserved", { node, why });
 }
 
 /** What is said of a pod that is to go: when, why, and what came of the last request; nothing of one that is not. */
-function recordSentences(pod: string, record: PodFacts, grounds: Grounds): string[] {
+function recordSentences(pod: string, record: PodFacts, grounds: Grounds): Sentence[] {
   const { judged, asked, order, outcome, last } = record;
   if (order === "done") return oursSentences(record);
   if (judged === null && asked === null) return [];
@@ -112,7 +112,7 @@ function isStanding(decisive: TaintId | null, node: ObservedNode | null): boolea
   return node.taints.some(({ key, effect }) => key === decisive.key && effect === decisive.effect);
 }
 
-function dueSentence(pod: string, deadlineAt: number | null, now: number): string {
+function dueSentence(pod: string, deadlineAt: number | null, now: number): Sentence {
   if (deadlineAt === null) return say("podDueNow", { pod });
   const at = apiTime(deadlineAt);
   if (deadlineAt > now) return say("podDue", { pod, at, span: spanText(deadlineAt - now) });
@@ -122,21 +122,21 @@ function dueSentence(pod: string, deadlineAt: number | null, now: number): strin
 function requestedSentences(
   { asked, askedAt, last }: Pick<PodFacts, "asked" | "askedAt" | "last">,
   grounds: Grounds,
-): string[] {
+): Sentence[] {
   if (asked === null && last === null) return [say("podUnrequested", {})];
   const request = { what: "its deletion", askedAt: askedAt ?? last?.at ?? grounds.now, last, isTurn: false };
   return requestSentences(request, grounds);
 }
 
 /** Why a pod must go, where only the request for it was heard. */
-function askedSentence(asked: PodFacts["asked"]): string[] {
+function askedSentence(asked: PodFacts["asked"]): Sentence[] {
   if (asked === null) return [];
   const { node, mode, taint } = asked;
   if (mode === "direct") return [say("podDrained", { node })];
   return [taint === null ? say("podTainted", { node }) : say("podUntoleratedNow", { node, taint: taintName(taint) })];
 }
 
-function tolerationSentence(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): string[] {
+function tolerationSentence(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
   const { node, tolerationSeconds } = judged;
   if (judged.taint === null) return [say("podTainted", { node })];
   const taint = taintName(judged.taint);
@@ -158,7 +158,7 @@ function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): n
 }
 
 /** Why nothing requests the deletion of a pod now, and what is to come for it. */
-function sparedSentences(pod: string, { node, pod: observed }: BoundPod, grounds: Grounds): string[] {
+function sparedSentences(pod: string, { node, pod: observed }: BoundPod, grounds: Grounds): Sentence[] {
   const known = presentNode(node, grounds);
   if (known?.observed == null) return [absentNodeSentence(node, grounds)];
   if (grounds.profile.evictionMode === "direct") return [undrainedSentence(pod, observed, known)];
@@ -169,7 +169,7 @@ function sparedSentences(pod: string, { node, pod: observed }: BoundPod, grounds
   return [say("podWaits", { pod, node }), thenSentence(observed, turnTaint(known.judged), grounds)];
 }
 
-function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, judged }: NodeFacts): string {
+function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, judged }: NodeFacts): Sentence {
   if (owner === "DaemonSet") return say("podSpared", { pod });
   const isAhead = judged?.eviction === "toBeEvicted" || judged?.evictionFromAt !== undefined;
   if (isAhead) return say("podWaits", { pod, node });
@@ -177,7 +177,7 @@ function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, ju
 }
 
 /** A ledger that began after a deadline was published, or lost that message, reckons it from what it sees. */
-function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, grounds: Grounds): string {
+function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, grounds: Grounds): Sentence {
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, grounds);
   if (eviction === null) return say("podForEver", { pod, taints });
@@ -187,7 +187,7 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
 }
 
 /** What the taint that its node's turn brings means for a pod. */
-function thenSentence(observed: ObservedPod, then: TaintId, grounds: Grounds): string {
+function thenSentence(observed: ObservedPod, then: TaintId, grounds: Grounds): Sentence {
   const taint = taintName(then);
   const eviction = evictionUnder([{ taint: then, since: grounds.now }], observed, grounds);
   if (eviction === null) return say("podThenForEver", { taint });

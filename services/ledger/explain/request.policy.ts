@@ -4,7 +4,7 @@ import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
 import type { NodeRequest, RequestOutcome } from "../requests.ts";
 import type { Grounds } from "./grounds.ts";
-import { type SentenceName, say } from "./sentences.ts";
+import { type Sentence, type SentenceName, say } from "./sentences.ts";
 
 /** A request, as far as a sentence needs it. */
 export interface SaidRequest {
@@ -42,7 +42,7 @@ export function hasFailed({ last }: Pick<SaidRequest, "last">): boolean {
  * The sentences about the requests of a node that stand. One that neither its writer nor its asker has spoken of for
  * two of the longest pauses is not wanted any more.
  */
-export function nodeRequestSentences(requests: readonly NodeRequest[], grounds: Grounds): string[] {
+export function nodeRequestSentences(requests: readonly NodeRequest[], grounds: Grounds): Sentence[] {
   const { profile, now } = grounds;
   return requests
     .filter(({ askedAt, last }) => now - Math.max(askedAt, last?.at ?? askedAt) < 2 * profile.askRetryMaxMs)
@@ -52,7 +52,7 @@ export function nodeRequestSentences(requests: readonly NodeRequest[], grounds: 
 }
 
 /** The sentences about a request: its last outcome and its next try. */
-export function requestSentences(request: SaidRequest, grounds: Grounds): string[] {
+export function requestSentences(request: SaidRequest, grounds: Grounds): Sentence[] {
   const { what, askedAt, last } = request;
   if (last === null) return [say("requestOpen", { what, at: apiTime(askedAt) })];
   const detail = sentenceEnd(last.detail);
@@ -60,7 +60,7 @@ export function requestSentences(request: SaidRequest, grounds: Grounds): string
   return SETTLED.has(last.outcome) ? [said] : [said, nextTry(request, last, grounds)];
 }
 
-function nextTry({ isTurn }: SaidRequest, { retryAt, retrying }: RequestOutcome, { profile, now }: Grounds): string {
+function nextTry({ isTurn }: SaidRequest, { retryAt, retrying }: RequestOutcome, { profile, now }: Grounds): Sentence {
   if (retrying && retryAt !== null)
     return retryAt > now ? say("retryAt", { at: apiTime(retryAt) }) : say("retrySoon", {});
   if (retrying) return say("retrySoon", {});

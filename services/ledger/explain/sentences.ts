@@ -1,7 +1,8 @@
 /**
- * Every sentence that `vigil explain` says of the present state of a node or a pod, with the state it belongs to. The
- * policies choose among them and fill them in. docs/explain.md is written from this table, and the simulation holds
- * each sentence against the cluster.
+ * Every sentence that `vigil explain` says: of the present state of a node or a pod with that state, and of the
+ * messages in its timeline with the message. The policies choose among them and fill them in, and nothing else makes a
+ * `Sentence`. docs/explain.md is written from these tables, and the simulation holds each sentence of the present state
+ * against the cluster.
  */
 
 /** A sentence with holes such as `{node}`, and the state in which it is said. */
@@ -221,7 +222,107 @@ export const POD_SENTENCES = {
   podThenForEver: { when: "waits, tolerates for ever", text: "It tolerates {taint} for ever, so it stays then too." },
 } as const satisfies Record<string, SentenceForm>;
 
-/** Every sentence by its name. */
+/** What is said of a message in the timeline of its object: half a sentence, whose subject is that object. */
+export const TIMELINE_SENTENCES = {
+  taintsSeen: { when: "`observed.node`, the first of the node", text: "carries {taints}" },
+  taintsCame: { when: "`observed.node` with more taints than before", text: "now carries {taints}" },
+  taintsWent: { when: "`observed.node` with fewer taints than before", text: "no longer carries {taints}" },
+  nodeReplaced: { when: "`observed.node` with another uid", text: "is another node of that name from here on" },
+  bothSeen: { when: "`observed.node` in which two of these hold", text: "{first} and {second}" },
+  left: { when: "`observed.gone`", text: "left the API" },
+  judgedSilent: {
+    when: "`judged.node`, readiness `unknown`, and its last heartbeat is known",
+    text: "judged unknown: silent for {span}",
+  },
+  judgedUnheard: {
+    when: "`judged.node`, readiness `unknown`, and the process that judges it has heard no heartbeat",
+    text: "judged unknown: no heartbeat within its grace",
+  },
+  judgedNotReady: {
+    when: "`judged.node`, readiness `notReady`",
+    text: "judged not ready: its kubelet reports Ready=False",
+  },
+  judgedReady: {
+    when: "`judged.node`, readiness `ready` again",
+    text: "judged ready: its kubelet reports Ready=True and renews its lease",
+  },
+  judgedStarting: {
+    when: "`judged.node`, readiness `starting` again",
+    text: "judged starting: its kubelet has not posted its status yet",
+  },
+  evictionWaits: { when: "`judged.node`, eviction `toBeEvicted`", text: "waits for its turn in zone {zone}" },
+  evictionCame: { when: "`judged.node`, eviction `evicted`", text: "its turn has come: its pods may not stay" },
+  evictionFound: {
+    when: "`judged.node`, eviction `evicted`, the first of the node",
+    text: "its pods may not stay",
+  },
+  evictionEnded: { when: "`judged.node`, eviction `unmarked` again", text: "its pods may stay" },
+  bothJudged: { when: "`judged.node` that changes readiness and eviction", text: "{readiness}; {eviction}" },
+  zoneChanged: {
+    when: "`judged.zone` with another state, or after a halt",
+    text: "is {state}: {notReady} of {size} not ready; pace: {pace}",
+  },
+  zoneHalted: {
+    when: "`judged.zone`, and the all-zones rule holds",
+    text: "is {state}: {notReady} of {size} not ready; all zones are disrupted, so no node is tainted",
+  },
+  podMayStay: { when: "`judged.pod`, sentence `none` again", text: "may stay: nothing asks it to go any more" },
+  podMustGo: {
+    when: "`judged.pod`, sentence `now`, and it does not tolerate the taint",
+    text: "must go at once: it does not tolerate {taint}",
+  },
+  podTimeOver: {
+    when: "`judged.pod`, sentence `now`, after the seconds of its toleration",
+    text: "must go now: its {seconds} s with {taint} are over",
+  },
+  podHasUntil: {
+    when: "`judged.pod`, sentence `deadline`",
+    text: "may stay until {until}: it tolerates {taint} for {seconds} s",
+  },
+  podHasTime: {
+    when: "the same, without the instant",
+    text: "may stay: it tolerates {taint} for {seconds} s",
+  },
+  podMayStayUntil: {
+    when: "the same, without the seconds",
+    text: "may stay until {until}: it tolerates {taint}",
+  },
+  podTolerant: { when: "the same, with neither", text: "may stay: it tolerates {taint}" },
+  conditionsAsked: { when: "`asked.condition`", text: "asked to set {conditions}" },
+  conditionsTakenBack: { when: "`asked.condition` without conditions", text: "asked to set no condition after all" },
+  taintsByConditions: {
+    when: "`asked.taint`, why `conditions`",
+    text: "asked for taints {changes}: its conditions say so",
+  },
+  taintsByTurn: { when: "`asked.taint`, why `turn`", text: "asked for taints {changes}: its turn has come" },
+  taintsBySwap: {
+    when: "`asked.taint`, why `swap`",
+    text: "asked for taints {changes}: the opposite taint stood there",
+  },
+  taintsByHealing: { when: "`asked.taint`, why `healing`", text: "asked for taints {changes}: it is well again" },
+  labelsAsked: { when: "`asked.label`", text: "asked for labels {labels}" },
+  deletionAsked: { when: "`asked.eviction`, mode `taint`", text: "asked to be deleted, due {due}: by {taint}" },
+  drainAsked: {
+    when: "`asked.eviction`, mode `direct`",
+    text: "asked to be deleted, due {due}: its node is drained",
+  },
+  unreadyAsked: { when: "`asked.unready`", text: "asked to be marked NotReady: its node is not ready" },
+  turnCame: { when: "`asked.drain`", text: "its turn to be drained has come in zone {zone}" },
+  written: { when: "`done.write`, outcome `ok`", text: "written after {span}" },
+  conflicted: { when: "`done.write`, outcome `conflict`", text: "the object had changed" },
+  goneBefore: { when: "`done.write`, outcome `gone`", text: "the object is gone" },
+  heldBack: { when: "`done.write`, outcome `refused`", text: "held back after a second look" },
+  throttled: { when: "`done.write`, outcome `throttled`", text: "the API server asked to wait" },
+  denied: { when: "`done.write`, outcome `denied`", text: "the API server refused" },
+  failed: { when: "`done.write`, outcome `failed`", text: "failed" },
+  replyLost: { when: "`done.write`, outcome `unknown`", text: "the reply was lost" },
+  shadowed: { when: "`done.write`, outcome `shadowed`", text: "would have been written" },
+  withChange: { when: "`done.write` that names its change", text: "{outcome}: {change}" },
+  withDetail: { when: "`done.write` with a detail", text: "{outcome} ({detail})" },
+  withRetry: { when: "`done.write`, and its writer tries again", text: "{outcome}; will be tried again" },
+} as const satisfies Record<string, SentenceForm>;
+
+/** Every sentence of the present state by its name. */
 export const SENTENCES = {
   ...NODE_SENTENCES,
   ...TURN_SENTENCES,
@@ -229,18 +330,36 @@ export const SENTENCES = {
   ...POD_SENTENCES,
 } as const;
 
-/** The name of a sentence. */
+const FORMS = { ...SENTENCES, ...TIMELINE_SENTENCES } as const;
+
+/** The name of a sentence of the present state. */
 export type SentenceName = keyof typeof SENTENCES;
+
+/** The name of a sentence of the timeline. */
+export type TimelineSentenceName = keyof typeof TIMELINE_SENTENCES;
+
+/** A sentence of these tables, filled in. Only `say` and `sayOfMessage` make one. */
+export type Sentence = string & { readonly [MADE_HERE]: true };
+
+declare const MADE_HERE: unique symbol;
 
 /** What has to be filled into a text. */
 type HolesOf<T extends string> = T extends `${string}{${infer Hole}}${infer Rest}` ? Hole | HolesOf<Rest> : never;
 
 /** What has to be filled into a sentence. */
-export type ValuesOf<N extends SentenceName> = Readonly<Record<HolesOf<(typeof SENTENCES)[N]["text"]>, string>>;
+export type ValuesOf<N extends keyof typeof FORMS> = Readonly<Record<HolesOf<(typeof FORMS)[N]["text"]>, string>>;
 
-/** A sentence, filled in. */
-export function say<N extends SentenceName>(name: N, values: ValuesOf<N>): string {
-  const given: Readonly<Record<string, string>> = values;
-  const text = SENTENCES[name].text.replaceAll(/\{(\w+)\}/g, (_hole, key: string) => given[key] ?? "");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** A sentence of the present state, filled in. */
+export function say<N extends SentenceName>(name: N, values: ValuesOf<N>): Sentence {
+  const text = filled(name, values);
+  return (text.charAt(0).toUpperCase() + text.slice(1)) as Sentence;
+}
+
+/** A sentence of the timeline, filled in. */
+export function sayOfMessage<N extends TimelineSentenceName>(name: N, values: ValuesOf<N>): Sentence {
+  return filled(name, values) as Sentence;
+}
+
+function filled(name: keyof typeof FORMS, values: Readonly<Record<string, string>>): string {
+  return FORMS[name].text.replaceAll(/\{(\w+)\}/g, (_hole, key: string) => values[key] ?? "");
 }

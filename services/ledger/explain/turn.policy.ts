@@ -10,7 +10,7 @@ import { zoneTitleOf } from "../../domain/zone-key.ts";
 import type { NodeFacts, ZoneFacts } from "../facts.ts";
 import type { Grounds } from "./grounds.ts";
 import { hasFailed } from "./request.policy.ts";
-import { say } from "./sentences.ts";
+import { type Sentence, say } from "./sentences.ts";
 
 /** A zone that has said nothing for so long has no owner that sees it; its owner speaks every second. */
 const ZONE_SILENT_MS = 15_000;
@@ -19,7 +19,7 @@ const SECOND_MS = 1000;
 type JudgedNode = NonNullable<NodeFacts["judged"]>;
 
 /** What is said of a node's zone, and of its turn where it waits for one. */
-export function turnSentences(node: NodeFacts, judged: JudgedNode, grounds: Grounds): string[] {
+export function turnSentences(node: NodeFacts, judged: JudgedNode, grounds: Grounds): Sentence[] {
   const zone = grounds.facts.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, grounds)];
   if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(judged, grounds)];
@@ -53,7 +53,7 @@ export function isSpoken({ toldAt }: ZoneFacts, now: number): boolean {
   return now - toldAt < ZONE_SILENT_MS;
 }
 
-function zoneSentence(zone: ZoneFacts, { now }: Grounds): string {
+function zoneSentence(zone: ZoneFacts, { now }: Grounds): Sentence {
   const { state, notReady, size, queueLength } = zone.judged;
   const title = zoneTitleOf(zone.judged.zone);
   if (!isSpoken(zone, now)) return say("zoneSilent", { zone: title, state, at: apiTime(zone.toldAt) });
@@ -63,7 +63,7 @@ function zoneSentence(zone: ZoneFacts, { now }: Grounds): string {
 }
 
 /** When a node that is not ready yet for long enough is drained at the earliest (direct mode). */
-function drainSentences({ evictionFromAt }: JudgedNode, { now }: Grounds): string[] {
+function drainSentences({ evictionFromAt }: JudgedNode, { now }: Grounds): Sentence[] {
   if (evictionFromAt === undefined) return [];
   const at = apiTime(evictionFromAt);
   if (evictionFromAt <= now) return [say("drainOverdue", { at })];
@@ -74,14 +74,14 @@ function drainSentences({ evictionFromAt }: JudgedNode, { now }: Grounds): strin
 function stopSentence(
   { halted, taintsPerSecond, state, size }: BodyOf<"judged.zone">,
   { largeClusterSizeThreshold }: Grounds["profile"],
-): string | null {
+): Sentence | null {
   if (halted) return say("turnHalted", {});
   if (taintsPerSecond > 0) return null;
   const isSmall = state === "PartialDisruption" && size <= largeClusterSizeThreshold;
   return isSmall ? say("turnSmallZone", {}) : say("turnNever", {});
 }
 
-function waitSentences(node: NodeFacts, zone: ZoneFacts | undefined, { blindness, profile, now }: Grounds): string[] {
+function waitSentences(node: NodeFacts, zone: ZoneFacts | undefined, { blindness, profile, now }: Grounds): Sentence[] {
   if (zone === undefined || !isSpoken(zone, now) || blindness(node.name) !== null) return [say("turnUnforeseen", {})];
   const { queue, queueLength: length, taintsPerSecond } = zone.judged;
   const place = placeOf(node.name, zone);
@@ -108,7 +108,7 @@ function isShownDown({ observed }: NodeFacts): boolean {
   return status === "False" || status === "Unknown";
 }
 
-function consequence(judged: JudgedNode, { profile }: Grounds): string {
+function consequence(judged: JudgedNode, { profile }: Grounds): Sentence {
   if (profile.evictionMode !== "taint") return say("turnDrains", {});
   return say("turnTaints", { taint: taintName(turnTaint(judged)) });
 }

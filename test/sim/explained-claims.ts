@@ -107,6 +107,10 @@ const due: Rule = (claim) =>
             somePod(claim, (pod) => secondsFor(pod, taint) !== Number.POSITIVE_INFINITY),
         ),
   );
+/** The same with its deadline, which lies behind its creation: a countdown begins with its pod at the earliest. */
+const dueAt: Rule = (claim) =>
+  due(claim) &&
+  somePod(claim, ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp));
 
 const RULES: Readonly<Record<SentenceName, Rule>> = {
   nodeGone: (claim) => nodes(claim).includes(null),
@@ -162,16 +166,16 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podUnnamed: notInCalm,
   podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
   podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),
-  podOurs: ({ truth, pod }) => truth.deletedByVigil.has(pod),
+  podOurs: ({ truth, pod, podSinceMs }) => truth.isVigils(pod, podSinceMs),
   podFinalizers: (claim) => somePod(claim, ({ metadata }) => (metadata.finalizers?.length ?? 0) > 0),
   podNodeSilent: unknown,
   podNodeGone: (claim) => nodes(claim).includes(null),
   podEnding: (claim) => somePod(claim, (pod) => deletedAt(pod) !== null),
   podUnbound: (claim) => somePod(claim, ({ spec }) => spec.nodeName === undefined),
   podCompleted: (claim) => somePod(claim, ({ status }) => status?.phase === claim.values.phase),
-  podDue: due,
+  podDue: dueAt,
   podDueNow: due,
-  podOverdue: due,
+  podOverdue: dueAt,
   podTolerates: tolerated(isForSeconds),
   podContinues: (claim) => due(claim) && somePod(claim, (pod) => isForSome(pod, claim)),
   podUntolerated: tolerated((seconds) => seconds === null),

@@ -44,12 +44,25 @@ class States<T> {
 export class ExplainedTruth {
   readonly nodes = new States<CheckedNode>();
   readonly pods = new States<ExplainedPod>();
-  /** The pods whose deletion Vigil brought about, by name. */
-  readonly deletedByVigil = new Set<string>();
   /** The outcomes that writers published, as `name outcome`. */
   readonly outcomes = new Set<string>();
   /** The names of nodes and pods that anything was requested for. */
   readonly requested = new Set<string>();
+  /** The pods whose deletion Vigil brought about, by uid, and their names. */
+  readonly #deleted = { uids: new Set<string>(), names: new Set<string>() };
+
+  /** Notes that Vigil brought about the deletion of a pod. */
+  deletedByVigil(name: string, uid: string): void {
+    this.#deleted.uids.add(uid);
+    this.#deleted.names.add(name);
+  }
+
+  /** Whether Vigil deleted a pod that has borne a name since an instant; where none bears it, any that ever did. */
+  isVigils(name: string, fromMs: number): boolean {
+    const states = this.pods.since(name, fromMs);
+    const isAny = states.includes(null) && this.#deleted.names.has(name);
+    return isAny || states.some((pod) => pod !== null && this.#deleted.uids.has(pod.metadata.uid));
+  }
 }
 
 /** The NoExecute taints of a node by name. */

@@ -1,8 +1,11 @@
 /** What the simulation makes of the sentences of explain: which one it is, and that one which is not so is found. */
 import { describe, expect, test } from "vitest";
+import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Explanation, LedgerReader } from "../../protocols/status.ts";
 import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
+import { untruth } from "./explained-claims.ts";
+import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
 import { saidSentence } from "./said-sentences.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
@@ -23,9 +26,15 @@ test("a text that explain does not say is no sentence", () => {
   expect(saidSentence("Node n is fine.")).toBeNull();
 });
 
+/** What somebody with a stolen seed asks for a node. */
+function forgedAsk(node: string): AnyMessage {
+  const body = { node, uid: "u", resourceVersion: "1", labels: { forged: "true" } };
+  return { type: "asked.label", id: "node@thief:0:1", source: "node@thief", at: 0, cause: null, body };
+}
+
 describe("a ledger", () => {
   /** The problem that is found when the only node's Ready condition is this and a ledger explains it like that. */
-  function problemOf(status: string, ...sentences: string[]): string | null {
+  function problemOf(status: string, sentences: readonly string[], forgedOf?: string): string | null {
     const clock = new VirtualClock();
     const node = { metadata: { name: "n", uid: "u" }, status: { conditions: [{ type: "Ready", status }] } };
     const reader: Partial<LedgerReader> = { explainNode: (): Explanation => ({ sentences, timeline: [] }) };
@@ -43,6 +52,7 @@ describe("a ledger", () => {
       clockSpreadMs: () => 0,
     });
     explanations.node(node, false);
+    if (forgedOf !== undefined) explanations.hearForged(forgedAsk(forgedOf));
     clock.advance(600_000);
     try {
       explanations.settled();
@@ -56,16 +66,63 @@ describe("a ledger", () => {
   const READY = "Node n is ready since 2026-01-01T00:00:00Z (10 min).";
 
   test("that says what is so is believed", () => {
-    expect(problemOf("True", READY, "It carries no NoExecute taint.")).toBeNull();
+    expect(problemOf("True", [READY, "It carries no NoExecute taint."])).toBeNull();
   });
 
   test("that says what is not so is found out", () => {
-    expect(problemOf("Unknown", READY)).toContain(`p1 explains n: "${READY}" is not so (nodeReady)`);
-    expect(problemOf("True", READY, "It carries a:NoExecute.")).toContain("is not so (nodeTainted)");
+    expect(problemOf("Unknown", [READY])).toContain(`p1 explains n: "${READY}" is not so (nodeReady)`);
+    expect(problemOf("True", [READY, "It carries a:NoExecute."])).toContain("is not so (nodeTainted)");
   });
 
   test("that is blind in the calm, or says what explain never says, is found out", () => {
-    expect(problemOf("True", "Nothing is decided against it at present: no pulse.")).toContain("is not so (nodeBlind)");
-    expect(problemOf("True", "All is well.")).toContain('"All is well." is no sentence of explain');
+    expect(problemOf("True", ["Nothing is decided against it at present: no pulse."])).toContain(
+      "is not so (nodeBlind)",
+    );
+    expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');
+  });
+
+  test("may say anything of a node that a forged message names, and of others what is so", () => {
+    expect(problemOf("Unknown", [READY], "n")).toBeNull();
+    expect(problemOf("Unknown", [READY], "m")).toContain("is not so (nodeReady)");
+  });
+});
+
+describe("of a pod that bears the name of one that Vigil deleted", () => {
+  const CREATED = "2026-01-01T00:10:00Z";
+  const truth = new ExplainedTruth();
+  const taint = { key: "a", effect: "NoExecute" };
+  const pod = (uid: string, creationTimestamp: string): ExplainedPod => ({
+    metadata: { namespace: "default", name: "p", uid, creationTimestamp },
+    spec: { nodeName: "n", tolerations: [{ key: "a", operator: "Exists", tolerationSeconds: 30 }] },
+  });
+  truth.nodes.note("n", 0, { metadata: { name: "n", uid: "u" }, spec: { taints: [taint] } });
+  truth.pods.note("p", 0, pod("old", "2026-01-01T00:00:00Z"));
+  truth.deletedByVigil("p", "old");
+  truth.pods.note("p", 1000, null);
+
+  /** What is wrong with a sentence about the pod that bears the name since two seconds. */
+  function problemOf(text: string, podSinceMs = 2000): string | null {
+    const sentence = saidSentence(text);
+    if (sentence === null) throw new Error(`${text} is no sentence`);
+    const unasked = () => {
+      throw new Error("no rule of a pod asks for this");
+    };
+    const asked = { node: "n", pod: "p", nodeSinceMs: 0, podSinceMs, isDirect: false, isCalm: false };
+    return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
+  }
+
+  test("what was done to that one is so while the name is free, and not of the other", () => {
+    const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
+    expect(problemOf(ours)).toBeNull();
+    truth.pods.note("p", 2000, pod("new", CREATED));
+    expect(problemOf(ours)).toContain("is not so (podOurs)");
+    truth.deletedByVigil("p", "new");
+    expect(problemOf(ours)).toBeNull();
+  });
+
+  test("a deadline of that one is not the other's", () => {
+    expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
+    const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";
+    expect(problemOf(earlier)).toContain("is not so (podOverdue)");
   });
 });

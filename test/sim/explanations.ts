@@ -43,6 +43,11 @@ interface Asked {
 const ASKED_MS = 30_000;
 /** How many pods it is asked for then. */
 const PODS_ASKED = 4;
+/**
+ * A pod that takes the name of an earlier one is asked for so soon after it was created: for a moment nothing was said
+ * of it yet, and the record of the earlier one still stands.
+ */
+const NAMESAKE_ASKED_MS = 1;
 /** A process that is not blind may be this far behind while things fail: a watch may be stale for a minute. */
 const BEHIND_MS = 150_000;
 /** The same in the calm. */
@@ -58,6 +63,10 @@ const RECOVERED_MS = 60_000;
 export class Explanations {
   readonly #run: ExplanationsRun;
   readonly #truth = new ExplainedTruth();
+  /** The nodes and pods that forged messages name. */
+  readonly #forged = new Set<string>();
+  /** The uid of the pod that last bore each name. */
+  readonly #uids = new Map<string, string>();
   /** The first sentence that was not so. */
   #problem: string | null = null;
   #askedMs = 0;
@@ -78,14 +87,26 @@ export class Explanations {
     const pod = JSON.parse(now.json) as ExplainedPod;
     const isGone = type === "DELETED";
     this.#truth.pods.note(now.name, this.#nowMs, isGone ? null : pod);
-    if ((isGone || now.terminating) && this.#run.world.writer !== "") this.#truth.deletedByVigil.add(now.name);
+    if ((isGone || now.terminating) && this.#run.world.writer !== "") this.#truth.deletedByVigil(now.name, now.uid);
+    const uid = this.#uids.get(now.name);
+    this.#uids.set(now.name, now.uid);
+    if (uid === undefined || uid === now.uid) return;
+    this.#run.world.clock.after(NAMESAKE_ASKED_MS, () => this.#askNext([now.name]));
   }
 
   /** Takes a request or what came of one. */
-  hear({ type, body }: AnyMessage): void {
+  hear(message: AnyMessage): void {
+    const { type, body } = message;
     if (type === "done.write") this.#truth.outcomes.add(`${body.name} ${body.outcome}`);
-    else if ("namespace" in body) this.#truth.requested.add(body.name);
-    else if ("node" in body) this.#truth.requested.add(body.node);
+    else this.#truth.requested.add(nameIn(message));
+  }
+
+  /**
+   * Takes what somebody with a stolen seed publishes: ledgers hear it as Vigil's own, so that they may say anything of
+   * what it names.
+   */
+  hearForged(message: AnyMessage): void {
+    this.#forged.add(nameIn(message));
   }
 
   /** Asks some process now and then. Throws for a sentence that was not so. */
@@ -94,14 +115,11 @@ export class Explanations {
     const nowMs = this.#run.world.clock.monotonicMs();
     if (this.#isCalm || nowMs - this.#askedMs < ASKED_MS) return;
     this.#askedMs = nowMs;
-    const ready = this.#run.processes().filter((process) => this.#canExplain(process));
-    const process = ready[this.#turns++ % Math.max(1, ready.length)];
-    if (process === undefined) return;
     const pods = this.#run.world.api.store.collection("pods").sorted("");
     const picked = Array.from({ length: Math.min(PODS_ASKED, pods.length) }, (_, index) => {
-      return pods[(this.#turns * 7 + index * 13) % pods.length]?.name ?? "";
+      return pods[((this.#turns + 1) * 7 + index * 13) % pods.length]?.name ?? "";
     });
-    this.#ask(process, picked);
+    this.#askNext(picked, this.#nodes);
   }
 
   /** All is right: everything is asked of every process, and holds now. */
@@ -109,12 +127,17 @@ export class Explanations {
     this.#isCalm = true;
     const pods = this.#run.world.api.store.collection("pods").sorted("");
     for (const process of this.#run.processes()) {
-      if (process.isFree)
-        this.#ask(
-          process,
-          pods.map(({ name }) => name),
-        );
+      if (!process.isFree) continue;
+      this.#askNodes(process, this.#nodes);
+      this.#askPods(
+        process,
+        pods.map(({ name }) => name),
+      );
     }
+  }
+
+  get #nodes(): readonly string[] {
+    return this.#run.world.objects<CheckedNode>("nodes").map(({ metadata }) => metadata.name);
   }
 
   get #nowMs(): number {
@@ -126,17 +149,29 @@ export class Explanations {
     return ledger !== null && isFree && this.#run.world.clock.monotonicMs() - endedMs > RECOVERED_MS;
   }
 
-  #ask({ name: process, ledger }: Explaining, pods: readonly string[]): void {
-    if (ledger === null) return;
-    for (const { metadata } of this.#run.world.objects<CheckedNode>("nodes")) {
-      const explained = ledger.explainNode(metadata.name);
-      this.#check(process, explained?.sentences ?? [], { node: metadata.name, pod: "", askedMs: this.#nowMs });
+  /** Asks one process after the other, of those that can explain. */
+  #askNext(pods: readonly string[], nodes: readonly string[] = []): void {
+    if (this.#isCalm) return;
+    const ready = this.#run.processes().filter((process) => this.#canExplain(process));
+    const process = ready[this.#turns++ % Math.max(1, ready.length)];
+    if (process === undefined) return;
+    this.#askNodes(process, nodes);
+    this.#askPods(process, pods);
+  }
+
+  #askNodes({ name: process, ledger }: Explaining, nodes: readonly string[]): void {
+    for (const node of nodes) {
+      const explained = ledger?.explainNode(node);
+      this.#check(process, explained?.sentences ?? [], { node, pod: "", askedMs: this.#nowMs });
     }
+  }
+
+  #askPods({ name: process, ledger }: Explaining, pods: readonly string[]): void {
     for (const pod of pods) {
       const askedMs = this.#nowMs;
       const stored = this.#run.world.api.store.collection("pods").get("default", pod);
       const node = stored === undefined ? "" : ((JSON.parse(stored.json) as ExplainedPod).spec.nodeName ?? "");
-      ledger.explainPod("default", pod, (explained) =>
+      ledger?.explainPod("default", pod, (explained) =>
         this.#check(process, explained?.sentences ?? [], { node, pod, askedMs }),
       );
     }
@@ -144,14 +179,14 @@ export class Explanations {
 
   /** Checks an explanation; a sentence that names no node is about the one that was named before it. */
   #check(process: string, sentences: readonly string[], asked: Asked): void {
-    // What somebody asks for with a stolen seed is heard as Vigil's own, and may say anything.
-    if (this.#run.world.swarm.faults.has("stolenSeeds")) return;
+    if (this.#forged.has(asked.pod)) return;
     const said = sentences.map((text) => ({ text, sentence: saidSentence(text) }));
     // What is said without sight is of some earlier time, and says so.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
     let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
     for (const { text, sentence } of said) {
       node = sentence?.values.node ?? node;
+      if (this.#forged.has(node)) continue;
       const wrong =
         sentence === null ? `"${text}" is no sentence of explain` : untruth(this.#claim(sentence, { ...asked, node }));
       if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
@@ -204,4 +239,10 @@ export class Explanations {
     }
     return this.#nowMs - signs.lastBy(name, this.#nowMs) > graceMs * 0.9;
   }
+}
+
+/** The node or pod that a message names; "" for none. */
+function nameIn({ body }: AnyMessage): string {
+  if ("namespace" in body) return body.name;
+  return "node" in body ? body.node : "";
 }

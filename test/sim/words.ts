@@ -156,9 +156,13 @@ export class Words {
     const shard = tokens[SHARD_AT] ?? "";
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
-    this.#around.checks.explanations.hear(message as AnyMessage);
+    const { explanations } = this.#around.checks;
     // What a thief asks is held to nothing. What comes of it is.
-    if (member === THIEF) return;
+    if (member === THIEF) {
+      explanations.hearForged(message as AnyMessage);
+      return;
+    }
+    explanations.hear(message as AnyMessage);
     // One without conditions takes a verdict back.
     if (is(message, "asked.condition") && message.body.conditions.length > 0) {
       this.#checkSight(`${message.body.node} Unknown`, shard, member);

@@ -44,8 +44,12 @@ export interface PendingEviction {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
-  /** Epoch milliseconds; null when it goes at once. */
+  /** Epoch milliseconds; null when it goes at once, or when the earliest instant cannot be foretold. */
   readonly deadlineAt: number | null;
+  /**
+   * Whether `deadlineAt` is the earliest instant only: its node has still to take its turn to be drained (direct mode).
+   */
+  readonly isEarliest?: true;
   readonly taint: TaintId | null;
   readonly tolerationSeconds: number | null;
 }
@@ -109,7 +113,7 @@ export interface Overview {
 export interface LedgerReader {
   overview(): Overview;
   nodes(): readonly NodeReport[];
-  /** The pods to be deleted next, soonest first. */
+  /** The pods to be deleted next, soonest first; in direct mode with those of nodes that are ahead of their drain. */
   pendingEvictions(limit: number): readonly PendingEviction[];
   /** The latest decisions, newest first. */
   decisions(limit: number): readonly Decision[];

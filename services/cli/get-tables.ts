@@ -60,14 +60,21 @@ function evictionText({ eviction, evictionFromAt, queuePlace }: NodeReport, nowM
 /** The pods that wait for their deletion. */
 export const TIMERS: Table<PendingEviction> = {
   heading: ["NAMESPACE", "POD", "NODE", "DUE", "TAINT"],
-  cells: ({ namespace, name, node, deadlineAt, taint }, nowMs) => [
-    namespace,
-    name,
-    node,
-    deadlineAt === null || deadlineAt <= nowMs ? "now" : `in ${spanText(deadlineAt - nowMs)}`,
-    taint === null ? "" : taintName(taint),
+  cells: (pod, nowMs) => [
+    pod.namespace,
+    pod.name,
+    pod.node,
+    dueText(pod, nowMs),
+    pod.taint === null ? "" : taintName(pod.taint),
   ],
   state: "DUE",
   key: ({ uid }) => uid,
   restless: [],
 };
+
+/** When a pod is deleted; at the earliest where its node has still to take its turn. */
+function dueText({ deadlineAt, isEarliest }: PendingEviction, nowMs: number): string {
+  if (deadlineAt === null || deadlineAt <= nowMs) return isEarliest ? "with its node's turn" : "now";
+  const span = `in ${spanText(deadlineAt - nowMs)}`;
+  return isEarliest ? `${span} at the earliest` : span;
+}

@@ -7,13 +7,13 @@ import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
 import type { Census } from "./census.ts";
+import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod } from "./explain/explain.policy.ts";
 import type { Grounds } from "./explain/grounds.ts";
 import { isSpoken, placeOf } from "./explain/turn.policy.ts";
 import type { Facts } from "./facts.ts";
 import type { History } from "./history.ts";
 import type { LivePods } from "./live-pods.ts";
-import type { PodFacts } from "./pods.ts";
 
 /** An empty zone that has been silent for this long is not shown any more; a zone that exists speaks every second. */
 export const VANISHED_MS = 60_000;
@@ -25,6 +25,7 @@ export interface Sources {
   readonly sight: ClusterSight;
   readonly census: Pick<Census, "ignorance">;
   readonly livePods: Pick<LivePods, "read">;
+  readonly drainPods: Pick<DrainPods, "ahead">;
   readonly clock: Clock;
   readonly profile: Profile;
   readonly onDecision: (tell: (decision: Decision) => void) => Stop;
@@ -37,6 +38,7 @@ export function ledgerReader({
   sight,
   census,
   livePods,
+  drainPods,
   clock,
   profile,
   onDecision,
@@ -54,11 +56,11 @@ export function ledgerReader({
       at: clock.wallMs(),
       nodes: { ...facts.readiness },
       zones: zonesOf(facts, clock.wallMs()),
-      pendingEvictions: facts.pods.pendingCount,
+      pendingEvictions: facts.pods.pendingCount + [...drainPods.ahead(facts, clock.wallMs())].length,
       sight: sight.report(clock.monotonicMs()),
     }),
     nodes: () => nodesOf(facts, clock.wallMs()),
-    pendingEvictions: (limit) => soonest(facts, limit),
+    pendingEvictions: (limit) => soonest(pendingOf(facts, drainPods, clock.wallMs()), limit),
     decisions: (limit) => history.latest(limit),
     explainNode: (name) => explainNode(name, grounds()),
     explainPod: (namespace, name, done) =>
@@ -93,10 +95,10 @@ function nodesOf(facts: Facts, now: number): NodeReport[] {
   return reports;
 }
 
-/** The pods due first: a heap of the latest among those kept, so that of many pods few are touched. */
-function soonest(facts: Facts, limit: number): PendingEviction[] {
-  const kept = new MinHeap<PodFacts>((left, right) => dueAt(left) > dueAt(right));
-  for (const pod of facts.pods.pending()) {
+/** The pods due first: a heap of the latest among those kept, so that of many pods few are sorted. */
+function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEviction[] {
+  const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
+  for (const pod of pods) {
     if (kept.size === limit) {
       const latest = kept.peek();
       if (latest === undefined || dueAt(latest) <= dueAt(pod)) continue;
@@ -105,16 +107,26 @@ function soonest(facts: Facts, limit: number): PendingEviction[] {
     kept.push(pod);
   }
   const latestFirst = Array.from({ length: kept.size }, () => kept.pop());
-  return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : pendingOf(pod)));
+  return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : [pod]));
 }
 
-function pendingOf({ judged, asked }: PodFacts): PendingEviction[] {
-  const told = judged ?? asked;
-  if (told === null) return [];
-  const { namespace, name, uid, node, deadlineAt, taint } = told;
-  return [{ namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null }];
+/** The pods that wait for their deletion, and those ahead of a drain. */
+function* pendingOf(facts: Facts, drainPods: Sources["drainPods"], now: number): Generator<PendingEviction> {
+  yield* waiting(facts);
+  yield* drainPods.ahead(facts, now);
 }
 
-function dueAt({ judged, asked }: PodFacts): number {
-  return (judged ?? asked)?.deadlineAt ?? Number.NEGATIVE_INFINITY;
+/** The pods whose deletion was judged or requested. */
+function* waiting(facts: Facts): Generator<PendingEviction> {
+  for (const { judged, asked } of facts.pods.pending()) {
+    const told = judged ?? asked;
+    if (told === null) continue;
+    const { namespace, name, uid, node, deadlineAt, taint } = told;
+    yield { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null };
+  }
+}
+
+/** When a pod is due; one that goes at once is due before all others, one of which nothing is foretold after them. */
+function dueAt({ deadlineAt, isEarliest }: PendingEviction): number {
+  return deadlineAt ?? (isEarliest ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
 }

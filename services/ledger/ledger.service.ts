@@ -12,6 +12,7 @@ import { Repetition } from "../platform/requests/retry-schedule.ts";
 import { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
 import { translated } from "../platform/shard-view/shard-sight.ts";
 import { Census } from "./census.ts";
+import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
 import { Facts, wasOrdered } from "./facts.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
@@ -77,6 +78,7 @@ class RunningLedger {
   readonly #census: Census;
   readonly #history = new History();
   readonly #recalled = new RecalledPods(this.#facts);
+  readonly #drainPods = new DrainPods();
   readonly #lostReplies = new LostReplies();
   readonly #unjudged: Unjudged;
   readonly #ages = new HeartbeatAges();
@@ -106,6 +108,7 @@ class RunningLedger {
       sight: this.#sight,
       census: this.#census,
       livePods: new LivePods(io),
+      drainPods: this.#drainPods,
       clock: io.clock,
       profile: io.profile,
       onDecision: (tell) => {
@@ -113,6 +116,7 @@ class RunningLedger {
         return () => this.#listeners.delete(tell);
       },
     });
+    this.#followPods();
     store?.restore((message) => this.#recall(message));
     this.#stops = [
       ...HEARD.map((type) => io.bus.subscribe(type, "all", (message) => this.#hear(message as AnyMessage))),
@@ -167,6 +171,7 @@ class RunningLedger {
   #follow(message: AnyMessage): void {
     if (message.type === "observed.node") {
       this.#recalled.see(message.body);
+      this.#drainPods.see(message.body);
       this.#facts.apply({ ...message, body: this.#census.take(message.body) });
       const isJudged = this.#facts.show(message.body);
       this.#unjudged.see(message.body.node, isJudged, this.#io.clock.monotonicMs());
@@ -176,6 +181,7 @@ class RunningLedger {
       this.#census.takeGone(message.body);
       this.#ages.forget(message.body.node);
       this.#recalled.lose(message.body.node);
+      this.#drainPods.lose(message.body.node);
       this.#unjudged.lose(message.body.node);
     }
     if (message.type === "judged.node") this.#unjudged.judged(message.body.node);
@@ -217,13 +223,20 @@ class RunningLedger {
     return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "recalled pods are not confirmed" : null;
   }
 
-  /** Hears observed.pods for as long as a recalled pod is not confirmed: otherwise the ledger has no use for them. */
+  /**
+   * Hears observed.pods for as long as a recalled pod is not confirmed, and always in direct mode, where drains are
+   * foretold: otherwise the ledger has no use for them.
+   */
   #followPods(): void {
-    if (this.#recalled.isEmpty) {
+    const isDirect = this.#io.profile.evictionMode === "direct";
+    if (this.#recalled.isEmpty && !isDirect) {
       this.#podsStop?.();
       this.#podsStop = null;
     } else {
-      this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => this.#recalled.seePods(body));
+      this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => {
+        this.#recalled.seePods(body);
+        if (isDirect) this.#drainPods.seePods(body);
+      });
     }
   }
 

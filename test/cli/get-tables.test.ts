@@ -63,6 +63,25 @@ test("nodes tell their readiness, and their last sign of life where no other fol
   );
 });
 
+test("timers of a drain ahead tell the earliest instant", () => {
+  const pod = {
+    namespace: "shop",
+    uid: "u",
+    node: "n1",
+    tolerationSeconds: null,
+    taint: null,
+    isEarliest: true,
+  } as const;
+  const table = shownIn(TIMERS, [
+    { ...pod, name: "cart-0", deadlineAt: NOW + 50_000 },
+    { ...pod, name: "cart-1", deadlineAt: null },
+    { ...pod, name: "cart-2", deadlineAt: NOW },
+  ]);
+  expect(table).toMatch(/cart-0 +n1 +in 50 s at the earliest +-\n/);
+  expect(table).toMatch(/cart-1 +n1 +with its node's turn +-\n/);
+  expect(table).toMatch(/cart-2 +n1 +with its node's turn +-\n/);
+});
+
 test("timers tell when, and which taint decides", () => {
   const pod = { namespace: "shop", uid: "u", node: "n1", tolerationSeconds: 300 };
   const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };

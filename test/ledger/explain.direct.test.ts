@@ -2,7 +2,7 @@
  * What explain foretells in direct mode: from when a node may be drained, its place in the queue, and which pods go.
  */
 import { expect, test } from "vitest";
-import { observedNode } from "../support/observed-objects.ts";
+import { observedNode, observedPod } from "../support/observed-objects.ts";
 import {
   askedEviction,
   judgedNode,
@@ -68,4 +68,37 @@ test("a pod whose drain was called off is not said to be due any more", () => {
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due to be deleted at /);
   world.tell("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
+});
+
+test("the timers list a drain ahead with its earliest instant, then with the turn of the node, then as due", () => {
+  const world = directWorld();
+  const { ledger, tell } = world;
+  const listed = () => ledger.reader.pendingEvictions(10);
+  const pods = [
+    { ...observedPod("web"), uid: "uid-web" },
+    { ...observedPod("agent"), owner: "DaemonSet" },
+    { ...observedPod("leaving"), deletionAt: START_AT },
+  ];
+  expect(listed()).toEqual([]);
+  tell("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods }, null);
+  const web = { namespace: "default", name: "web", uid: "uid-web", node: "n-1", taint: null, isEarliest: true };
+  expect(listed()).toMatchObject([{ ...web, deadlineAt: START_AT + 50_000 }]);
+  expect(listed()).toHaveLength(1);
+  expect(ledger.reader.overview().pendingEvictions).toBe(1);
+  tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
+  expect(listed()).toMatchObject([{ ...web, deadlineAt: null }]);
+  tell("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
+  expect(listed()).toMatchObject([{ ...web, deadlineAt: START_AT + 20_000 }]);
+  tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
+  tell("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
+  expect(listed()).toHaveLength(1);
+  expect(listed()[0]?.isEarliest).toBeUndefined();
+});
+
+test("a node that is ready again takes its pods off the timers", () => {
+  const { ledger, tell } = directWorld();
+  tell("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods: [observedPod("web")] }, null);
+  expect(ledger.reader.pendingEvictions(10)).toHaveLength(1);
+  tell("judged.node", judgedNode("n-1"), null);
+  expect(ledger.reader.pendingEvictions(10)).toEqual([]);
 });

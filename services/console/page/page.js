@@ -79,8 +79,11 @@ function showZones(zones) {
 }
 
 function dueText(eviction, now) {
-  if (eviction.deadlineAt === null || eviction.deadlineAt <= now) return element("strong", "harm", "now");
-  return element("strong", "care", `in ${span(eviction.deadlineAt - now)}`);
+  const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
+  if (!isAhead && eviction.isEarliest) return element("strong", "care", "with its node's turn");
+  if (!isAhead) return element("strong", "harm", "now");
+  const earliest = eviction.isEarliest ? " at the earliest" : "";
+  return element("strong", "care", `in ${span(eviction.deadlineAt - now)}${earliest}`);
 }
 
 function showEvictions({ evictions, pendingEvictions, at }) {

@@ -35,7 +35,7 @@ export function turnTaint({ ready }: Pick<JudgedNode, "ready">): TaintId {
 }
 
 /** When the turn of a node comes at the earliest, epoch milliseconds; null when it cannot be said. */
-function turnAt(place: number, { judged, toldAt }: ZoneFacts): number | null {
+export function turnAt(place: number, { judged, toldAt }: ZoneFacts): number | null {
   const { tokens, taintsPerSecond, halted } = judged;
   if (halted || taintsPerSecond <= 0) return null;
   const tokensMissing = Math.max(0, 1 - tokens) + (place - 1);

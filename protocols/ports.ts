@@ -122,9 +122,9 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** How urgent a write is; the lower goes first. */
-export const Urgency = { healing: 0, status: 1, taint: 2, readiness: 3, eviction: 4, event: 5 } as const;
-/** How urgent a write is. */
+/** How urgent a request is; the lower goes first. Nobody who wants to read the console delays an eviction. */
+export const Urgency = { healing: 0, status: 1, taint: 2, readiness: 3, eviction: 4, review: 5, event: 6 } as const;
+/** How urgent a request is. */
 export type Urgency = (typeof Urgency)[keyof typeof Urgency];
 
 /** One write to the API. */
@@ -190,6 +190,20 @@ export interface Kube {
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /** One write under way per object; more wait in the order of urgency. */
   write(request: WriteRequest, done: (reply: WriteReply) => void): void;
+}
+
+/** The kinds of reviews: whose a token is, and what a user may do. The API server answers both and keeps neither. */
+export type ReviewKind = "TokenReview" | "SubjectAccessReview";
+
+/** What came of a review: the `status` that the API server gave, or why there is none. */
+export type ReviewReply =
+  | { readonly outcome: "ok"; readonly status: Readonly<Record<string, unknown>> }
+  | { readonly outcome: "denied" | "failed"; readonly detail: string };
+
+/** The reviews of the Kubernetes API. A reply comes later, exactly once, never within the call. */
+export interface KubeReviews {
+  /** Asks for one review; one is under way at a time. */
+  review(kind: ReviewKind, spec: object, done: (reply: ReviewReply) => void): void;
 }
 
 /** Structured log lines. Fields are plain values; secrets never are among them. */

@@ -30,12 +30,17 @@ export function isOwnHost(header: string | undefined, hosts: readonly string[]):
 }
 
 /**
- * Whether an Authorization header carries the token: as a bearer token, or as the password of any user, because a
- * browser asks its user for that and then sends it with the event stream too.
+ * The token that an Authorization header carries: as a bearer token, or as the password of any user, because a browser
+ * asks its user for that and then sends it with the event stream too. Empty for none.
  */
-export function carriesToken(header: string | undefined, token: string): boolean {
+export function tokenIn(header: string | undefined): string {
   const [, scheme = "", credentials = ""] = /^(bearer|basic) +(\S+)$/i.exec(header ?? "") ?? [];
-  const given = scheme.toLowerCase() === "basic" ? passwordIn(credentials) : credentials;
+  return scheme.toLowerCase() === "basic" ? passwordIn(credentials) : credentials;
+}
+
+/** Whether an Authorization header carries this token. */
+export function carriesToken(header: string | undefined, token: string): boolean {
+  const given = tokenIn(header);
   // Digests have one length, and comparing them takes as long for a token that is nearly right.
   return timingSafeEqual(digestOf(given), digestOf(token));
 }

@@ -8,9 +8,10 @@ import type { Profile } from "../../protocols/profile.ts";
 import type { LedgerReader } from "../../protocols/status.ts";
 import { listenProblem } from "../platform/config/address.ts";
 import { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
-import { carriesToken, isOwnHost, isProbe } from "./console.access.policy.ts";
+import { carriesToken, isOwnHost, isProbe, tokenIn } from "./console.access.policy.ts";
 import { type About, type Answer, answerTo, answerWaiting, problem } from "./console.routes.ts";
 import { type Follower, Stream } from "./console.stream.ts";
+import type { DelegatedAccess } from "./delegated-access.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
 
 /** Bytes that may wait for a page that reads slowly, before it is let go. */
@@ -57,6 +58,8 @@ export interface FrontOptions {
   readonly hosts?: readonly string[];
   /** The token that all but probes must carry, as it is now; null for none. */
   readonly token?: (() => string) | null;
+  /** Decides about requests, but for probes, that do not carry that token; null where nobody is asked. */
+  readonly access?: Pick<DelegatedAccess, "decide"> | null;
   /** The certificate to speak TLS with, as it is now: another object when it was read again. Null for plain HTTP. */
   readonly tls?: (() => ListenTls) | null;
 }
@@ -164,22 +167,32 @@ function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions
 }
 
 function serve(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
-  try {
-    answer(request, response, front, serving);
-  } catch (error) {
+  const proceed = (refused: Answer | null): void => {
+    if (refused === null) answer(request, response, front, serving);
+    else refuse(response, refused);
+  };
+  const fail = (error: unknown): void => {
     front.log.error("the console failed on a request", { path: request.url, error });
     send(response, problem(500, "the console failed on this request, see the log"));
+  };
+  try {
+    const refused = refusalOf(request, front);
+    if (refused instanceof Promise) refused.then((found) => response.closed || proceed(found)).catch(fail);
+    else proceed(refused);
+  } catch (error) {
+    fail(error);
   }
+}
+
+function refuse(response: ServerResponse, refused: Answer): void {
+  if (refused.status === 401) response.setHeader("www-authenticate", CHALLENGES);
+  send(response, refused);
 }
 
 function answer(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
   const { method = "", url: target = "/" } = request;
-  const url = URL.parse(target, "http://console");
-  const refused = refusalOf(request, url, front);
-  if (refused !== null) {
-    if (refused.status === 401) response.setHeader("www-authenticate", CHALLENGES);
-    send(response, refused);
-  } else if (method !== "GET" && method !== "HEAD") {
+  const url = urlOf(request);
+  if (method !== "GET" && method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
     send(response, problem(405, `${method}: the console only answers, use GET`));
   } else if (url === null) {
@@ -194,19 +207,30 @@ function answer(request: IncomingMessage, response: ServerResponse, front: Front
   }
 }
 
+function urlOf({ url = "/" }: IncomingMessage): URL | null {
+  return URL.parse(url, "http://console");
+}
+
 /** Why a request is not even looked at; null when it may be answered. */
 function refusalOf(
-  { headers }: IncomingMessage,
-  url: URL | null,
-  { hosts = [], token = null }: FrontOptions,
-): Answer | null {
+  request: IncomingMessage,
+  { hosts = [], token = null, access = null }: FrontOptions,
+): Answer | null | Promise<Answer | null> {
+  const { headers } = request;
   if (!isOwnHost(headers.host, hosts)) {
     const name = JSON.stringify(headers.host);
     return problem(403, `Host ${name}: not a name of this console; ask by address, or name it with --listen-hosts`);
   }
-  if (token === null || (url !== null && isProbe(url.pathname))) return null;
-  if (carriesToken(headers.authorization, token())) return null;
+  const url = urlOf(request);
+  if ((token === null && access === null) || (url !== null && isProbe(url.pathname))) return null;
+  if (token !== null && carriesToken(headers.authorization, token())) return null;
+  if (access !== null) return refusalBy(access, tokenIn(headers.authorization), url?.pathname ?? "");
   return problem(401, "this console answers to its token only; give it with --token-file, or as a password");
+}
+
+async function refusalBy(access: Pick<DelegatedAccess, "decide">, token: string, path: string): Promise<Answer | null> {
+  const decision = await access.decide({ token, path });
+  return decision === "ok" ? null : problem(decision.status, decision.problem);
 }
 
 function sendLater(response: ServerResponse, answer: Answer | Promise<Answer>, { log }: FrontOptions): void {

@@ -215,6 +215,11 @@ describe("asking for something else", () => {
 
   test.each([
     [["--listen-token-file=t"], "--listen-token-file: has a meaning only with --listen"],
+    [["--listen-authentication=kubernetes"], "--listen-authentication=kubernetes: has a meaning only with --listen"],
+    [
+      ["--listen=:8080", "--listen-authentication=kubernetes"],
+      "--listen-authentication=kubernetes: takes tokens of the cluster over TLS only; give --listen-tls-cert",
+    ],
     [["--listen-hosts=a.example"], "--listen-hosts: has a meaning only with --listen"],
     [
       ["--listen=:8080", "--listen-tls-key=k"],

@@ -57,7 +57,7 @@ export class InstalledCluster {
    */
   async run(overlay: string, journey: (vigil: RunningVigil) => Promise<void>): Promise<Use> {
     const manifests = await render(overlay);
-    await this.#apply(overlay, manifests);
+    await applyTo(this.api, join(this.#folder, `${overlay}.yaml`), manifests);
     const before = this.api.audited().length;
     const vigil = { reader: await this.#start("reader", manifests), writer: await this.#start("writer", manifests) };
     await Promise.all([vigil.reader.process.says("running"), vigil.writer.process.says("running")]);
@@ -75,18 +75,6 @@ export class InstalledCluster {
       expect(process.logged.filter(({ level }) => level === "error")).toEqual([]);
     }
     return use();
-  }
-
-  /** Applies as a user does; a server older than 1.21 knows disruption budgets by their first name and shape only. */
-  async #apply(overlay: string, { text }: Manifests): Promise<void> {
-    const { stdout: versions } = await this.api.kubectl("api-versions");
-    const known = versions.split("\n").includes("policy/v1")
-      ? text
-      : text.replaceAll("policy/v1\n", "policy/v1beta1\n").replaceAll(/^ *unhealthyPodEvictionPolicy: .*\n/gm, "");
-    const file = join(this.#folder, `${overlay}.yaml`);
-    writeFileSync(file, known);
-    const { code, stderr } = await this.api.kubectl("apply", "-f", file);
-    expect(code, stderr).toBe(0);
   }
 
   async #start(role: "reader" | "writer", manifests: Manifests): Promise<Installed> {
@@ -107,6 +95,21 @@ export class InstalledCluster {
       url: `http://${listen}`,
     };
   }
+}
+
+/**
+ * Applies manifests as a user does, by way of a file, and gives what kubectl said; a server older than 1.21 knows
+ * disruption budgets by their first name and shape only.
+ */
+export async function applyTo(api: KubeApiserver, file: string, { text }: Manifests): Promise<string> {
+  const { stdout: versions } = await api.kubectl("api-versions");
+  const known = versions.split("\n").includes("policy/v1")
+    ? text
+    : text.replaceAll("policy/v1\n", "policy/v1beta1\n").replaceAll(/^ *unhealthyPodEvictionPolicy: .*\n/gm, "");
+  writeFileSync(file, known);
+  const { code, stdout, stderr } = await api.kubectl("apply", "-f", file);
+  expect(code, stderr).toBe(0);
+  return stdout;
 }
 
 /** One process of an install and where its console is. */

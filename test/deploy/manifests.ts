@@ -197,12 +197,20 @@ export async function render(overlay: string): Promise<Manifests> {
 }
 
 /** Renders an overlay with a NATS user for each process, as an operator changes it. */
-export async function renderUserPerProcess(overlay: string): Promise<Manifests> {
+export function renderUserPerProcess(overlay: string): Promise<Manifests> {
+  return renderWith(overlay, ["user-per-process"]);
+}
+
+/** Renders an overlay with components, in this order, as an operator adds them. */
+export async function renderWith(overlay: string, components: readonly string[]): Promise<Manifests> {
   const copy = mkdtempSync(join(tmpdir(), "vigil-manifests-"));
   try {
     cpSync(DEPLOY, copy, { recursive: true });
     const folder = join(copy, "kustomize/overlays", overlay);
-    appendFileSync(join(folder, "kustomization.yaml"), "components: [../../user-per-process]\n");
+    appendFileSync(
+      join(folder, "kustomization.yaml"),
+      `components: [${components.map((name) => `../../${name}`).join()}]\n`,
+    );
     return await rendered(folder);
   } finally {
     rmSync(copy, { recursive: true });

@@ -2,6 +2,7 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
+import type { DelegatedAccess } from "../../console/delegated-access.ts";
 import { reachabilityCheck, shardsCheck } from "../../console/readiness.policy.ts";
 import { listenProblem, parseAddress } from "../../platform/config/address.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
@@ -15,6 +16,7 @@ import type { ListenGuard } from "./listen-files.ts";
 interface Address extends Pick<ProcessSettings, "listen">, Partial<Pick<ProcessSettings, "listenHosts">> {
   readonly flag?: string;
   readonly guard?: ListenGuard;
+  readonly access?: DelegatedAccess | null;
 }
 
 /**
@@ -22,7 +24,7 @@ interface Address extends Pick<ProcessSettings, "listen">, Partial<Pick<ProcessS
  * Throws a Failure when it cannot be had.
  */
 export async function openConsole(
-  { listen, flag = "listen", listenHosts: hosts = [], guard }: Address,
+  { listen, flag = "listen", listenHosts: hosts = [], guard, access = null }: Address,
   { log, metrics }: { readonly log: Log; readonly metrics: ReadableMetrics },
 ): Promise<RunningConsole | null> {
   if (listen === "") return null;
@@ -32,6 +34,7 @@ export async function openConsole(
     metricsText: () => metrics.text(),
     hosts,
     ...guard,
+    access,
   }).catch(({ cause, message }: Error) => {
     throw new Failure(`--${flag}=${listen}: ${cause instanceof Error ? listenProblem(cause) : message}`);
   });

@@ -1,5 +1,6 @@
 /** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
-import type { Clock, Kube, Log, Metrics } from "../../../protocols/ports.ts";
+import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/ports.ts";
+import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { Strangers } from "../../platform/fleet/foreign-members.ts";
 import { createKube, shadowKube } from "../../platform/kube/kube.ts";
@@ -37,17 +38,17 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const clock = new ServerClock(realClock(), log);
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
-  // Now, and not when the API server has answered, which may be long from now: who waits rightly is alive.
-  const served = await openConsole({ ...settings, guard: listenGuard(settings, host, clock) }, { log, metrics });
+  const access = settings.listenAuthentication === "kubernetes" ? new DelegatedAccess({ clock, log }) : null;
+  const guarded = { ...settings, guard: listenGuard(settings, host, clock), access };
+  // Now, and not when the API server has answered, which may be long from now: a process that waits is alive.
+  const served = await openConsole(guarded, { log, metrics });
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
   const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
+  access?.askFrom(kube);
   const strangers = strangersTo(config, { kube, clock, log, metrics });
-  const bus = await Promise.race([
-    openBus(settings, { clock, log, metrics, member, waitsFor }),
-    untilStopped(host).then(() => null),
-  ]);
+  const bus = await unlessStopped(host, openBus(settings, { clock, log, metrics, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(settings.shadow ? shadowKube(kube) : kube);
   const crash = Promise.withResolvers<string>();
@@ -78,6 +79,11 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   cluster.wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+/** What a promise gives; null when the process is asked to end before. */
+function unlessStopped<V>(host: Host, promise: Promise<V>): Promise<V | null> {
+  return Promise.race([promise, untilStopped(host).then(() => null)]);
 }
 
 /** Says in the log that the process runs, and in shadow mode what it would have done. */
@@ -117,7 +123,7 @@ async function startJoined(
 
 /** The Kubernetes port on a wire, and how this process stands to the API server at its other end. */
 function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
-  readonly kube: Kube;
+  readonly kube: Kube & KubeReviews;
   readonly reachability: ApiReachability;
 } {
   const reachability = new ApiReachability(io);

@@ -181,10 +181,19 @@ function checkListen(process: ProcessSettings): void {
     if (process[name].length === 0 || listen !== "") continue;
     throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: has a meaning only with --listen`);
   }
+  if (process.listenAuthentication === "kubernetes") checkDelegated(process);
   if ((listenTlsCert === "") === (listenTlsKey === "")) return;
   const [given, missing] = listenTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
   const where = `--listen-tls-${given}=${listenTlsCert || listenTlsKey}`;
   throw new ConfigProblem(`${where}: is of no use alone; name the other with --listen-tls-${missing}`);
+}
+
+/** A token of the cluster opens more than the console, so it must not be sent where it can be read. */
+function checkDelegated({ listen, listenTlsCert }: ProcessSettings): void {
+  const flag = "--listen-authentication=kubernetes";
+  if (listen === "") throw new ConfigProblem(`${flag}: has a meaning only with --listen`);
+  if (listenTlsCert !== "") return;
+  throw new ConfigProblem(`${flag}: takes tokens of the cluster over TLS only; give --listen-tls-cert`);
 }
 
 /** Now, and not when the API server has answered. */

@@ -11,6 +11,9 @@ const text = (flag: string, example: string, meaning: string, standard = ""): Se
   example,
 });
 
+/** Who authenticates clients of the console beside its own token: nobody, or the Kubernetes API. */
+export const LISTEN_AUTHENTICATIONS = ["none", "kubernetes"] as const;
+
 /** How to reach the Kubernetes API. */
 export const KUBE_SETTINGS = {
   kubeconfig: text(
@@ -114,6 +117,15 @@ export const OWN_SETTINGS = {
     "console.token",
     "File with the token that requests to --listen must carry, as bearer token or password; probes need none.",
   ),
+  listenAuthentication: {
+    unit: "choice",
+    flag: "listen-authentication",
+    standard: "none",
+    choices: LISTEN_AUTHENTICATIONS,
+    meaning:
+      "With kubernetes the API server decides who may ask --listen: it reviews the token (TokenReview) and, by RBAC, " +
+      "get of the path (SubjectAccessReview). Needs --listen-tls-cert; probes need no token.",
+  } as Setting<(typeof LISTEN_AUTHENTICATIONS)[number]>,
   listenHosts: {
     unit: "list",
     flag: "listen-hosts",

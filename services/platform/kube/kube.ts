@@ -1,7 +1,17 @@
 /**
  * The Kubernetes port on any wire: readers and one writer under one roof. What flows through it is decided elsewhere.
  */
-import type { Clock, Kube, Log, Metrics, Random, Watched, WatchSink, Wire } from "../../../protocols/ports.ts";
+import type {
+  Clock,
+  Kube,
+  KubeReviews,
+  Log,
+  Metrics,
+  Random,
+  Watched,
+  WatchSink,
+  Wire,
+} from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import { limitedWarn } from "../process/log.limited.ts";
 import { Interner } from "../structures/interner.ts";
@@ -35,7 +45,7 @@ const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 
 const UNREADABLE_PAUSE_MS = 60_000;
 
 /** A client of one API server. Nothing is sent before the first call. */
-export function createKube(io: KubeIo): Kube {
+export function createKube(io: KubeIo): Kube & KubeReviews {
   const { wire, clock, random, log, metrics, profile, patienceMs, reachability = null } = io;
   const interner = new Interner();
   const counts = readerMetrics(metrics);
@@ -77,6 +87,7 @@ export function createKube(io: KubeIo): Kube {
     },
     read: (ref, done, place) => writer.read(ref, done, place),
     write: (request, done) => writer.write(request, done),
+    review: (kind, spec, done) => writer.review(kind, spec, done),
   };
 }
 
@@ -107,7 +118,7 @@ function writerMetrics(metrics: Metrics) {
   const gauge = (name: string, help: string) => metrics.gauge({ name, help });
   const requests = metrics.counter({
     name: "vigil_kube_requests_total",
-    help: "Writes and live reads, by verb, kind and outcome.",
+    help: "Writes, live reads and reviews, by verb, kind and outcome.",
     labels: ["verb", "kind", "outcome"],
   });
   const seconds = metrics.histogram({

@@ -1,5 +1,5 @@
 /** Decides what an API server's answer means for a write or a read. It sends and retries nothing. */
-import type { KubeObject, ObjectRef, ReadReply, WriteReply } from "../../../../protocols/ports.ts";
+import type { KubeObject, ObjectRef, ReadReply, ReviewReply, WriteReply } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import type { Answer } from "./call.ts";
 
@@ -119,6 +119,18 @@ export function readReplyOf(answer: Answer): ReadReply {
   const detail = refusal.message;
   if (refusal.status === 404 && refusal.isStatus) return { outcome: "gone", detail };
   return { outcome: refusal.status === 401 || refusal.status === 403 ? "denied" : "failed", detail };
+}
+
+/** What came of a review. */
+export function reviewReplyOf(answer: Answer): ReviewReply {
+  if (answer.kind === "lost") return { outcome: "failed", detail: answer.message };
+  if (!isSuccess(answer)) {
+    const { status, message } = refusalOf(answer);
+    return { outcome: status === 401 || status === 403 ? "denied" : "failed", detail: message };
+  }
+  const { status } = recordOf(parsed(answer.text));
+  if (typeof status === "object" && status !== null) return { outcome: "ok", status: recordOf(status) };
+  return { outcome: "failed", detail: `${answer.status}: the answer is no review` };
 }
 
 function isSuccess(answer: Whole): boolean {

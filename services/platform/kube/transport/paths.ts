@@ -1,5 +1,5 @@
 /** Where each kind of object lives in the API: paths for collections and objects. It sends nothing. */
-import type { ObjectRef } from "../../../../protocols/ports.ts";
+import type { ObjectRef, ReviewKind } from "../../../../protocols/ports.ts";
 
 interface Place {
   readonly root: string;
@@ -17,6 +17,16 @@ const PLACES: Readonly<Record<ObjectRef["kind"], Place>> = {
   DaemonSet: { root: "/apis/apps/v1", plural: "daemonsets", namespaced: true },
   Namespace: { root: CORE, plural: "namespaces", namespaced: false },
 };
+
+const REVIEW_PATHS: Readonly<Record<ReviewKind, string>> = {
+  TokenReview: "/apis/authentication.k8s.io/v1/tokenreviews",
+  SubjectAccessReview: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+};
+
+/** The path that takes reviews of a kind. */
+export function reviewPath(kind: ReviewKind): string {
+  return REVIEW_PATHS[kind];
+}
 
 /** The path of a kind's collection in one namespace; in all namespaces when it is empty. */
 export function collectionPath(kind: ObjectRef["kind"], namespace: string): string {

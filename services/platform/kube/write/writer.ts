@@ -8,6 +8,8 @@ import type {
   ObjectRef,
   ReadPlace,
   ReadReply,
+  ReviewKind,
+  ReviewReply,
   Wire,
   WriteReply,
   WriteRequest,
@@ -15,8 +17,8 @@ import type {
 import { Urgency } from "../../../../protocols/ports.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "../transport/concurrency.policy.ts";
-import { readReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
-import { collectionPath, objectPath } from "../transport/paths.ts";
+import { readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
+import { collectionPath, objectPath, reviewPath } from "../transport/paths.ts";
 import { type Job, Queue } from "../transport/queue.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { ElapsedTime, type Instants, isTooOld, RecentLatencies } from "./read-age.policy.ts";
@@ -45,7 +47,7 @@ export interface WriterIo {
 /** What is told of each request for the metrics. */
 export interface Observed {
   readonly verb: "get" | WriteRequest["verb"];
-  readonly kind: ObjectRef["kind"];
+  readonly kind: ObjectRef["kind"] | ReviewKind;
   readonly outcome: WriteReply["outcome"];
   readonly latencyMs: number;
 }
@@ -56,6 +58,10 @@ export interface Observed {
 const WRITE_TIMEOUT_MS = 15_000;
 /** A read calls no webhook. */
 const READ_TIMEOUT_MS = 10_000;
+/** As long as upstream's delegating components wait (DelegatingAuthorizationOptions.ClientTimeout). */
+const REVIEW_TIMEOUT_MS = 10_000;
+/** Reviews wait for each other, so that those who ask the console take no more than one place. */
+const REVIEW_LANE = "reviews";
 /** Ranks of one urgency: its writes, then the reads one step before them, then those two steps before. */
 const RANKS = 3;
 const TOO_LATE: Answer = {
@@ -136,6 +142,18 @@ export class Writer {
       if (!isBackground) this.#remember(`${verb} ${ref.kind}`, answer, latencyMs);
       const reply = writeReplyOf(answer, ref, request.verb === "patch" && request.patch === "json");
       this.#io.observe({ verb, kind: ref.kind, outcome: reply.outcome, latencyMs });
+      done(reply);
+    });
+  }
+
+  /** Asks for a review. Its latency tells nothing about writes, and is not remembered. */
+  review(kind: ReviewKind, spec: object, done: (reply: ReviewReply) => void): void {
+    const apiVersion = reviewPath(kind).split("/").slice(2, 4).join("/");
+    const request = httpRequest("POST", reviewPath(kind), JSON_TYPE, { apiVersion, kind, spec });
+    const place = { lane: REVIEW_LANE, urgency: rankOf(Urgency.review, 0) };
+    this.#enqueue(place, request, { timeoutMs: this.#within(REVIEW_TIMEOUT_MS) }, (answer, latencyMs) => {
+      const reply = reviewReplyOf(answer);
+      this.#io.observe({ verb: "create", kind, outcome: reply.outcome, latencyMs });
       done(reply);
     });
   }

@@ -1,0 +1,132 @@
+/**
+ * Lets the API server decide who may ask the console, as kube-controller-manager and kube-scheduler do for their own
+ * ports: a TokenReview says whose the token of a request is, a SubjectAccessReview whether RBAC allows that user the
+ * path. Without an answer nobody is let in. Tokens are neither logged nor kept, only their keyed digests.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import type { Clock, KubeReviews, Log, ReviewKind } from "../../protocols/ports.ts";
+import { limitedLog } from "../platform/process/log.limited.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../platform/structures/json.ts";
+import { ReviewCache } from "./review-cache.ts";
+
+/** What a request wants. */
+export interface AccessRequest {
+  readonly token: string;
+  readonly path: string;
+}
+
+/** Whether a request may be answered: `ok`, or the status to refuse it with and one line for the client. */
+export type AccessDecision = "ok" | { readonly status: 401 | 403 | 503; readonly problem: string };
+
+/** A user as a TokenReview names it and a SubjectAccessReview takes it. */
+interface ReviewedUser {
+  readonly user: string;
+  readonly uid?: string;
+  readonly groups: readonly unknown[];
+  readonly extra: JsonRecord;
+}
+
+/**
+ * Answers are kept for ten seconds, whether they allow or not (DelegatingAuthenticationOptions.CacheTTL,
+ * DelegatingAuthorizationOptions.AllowCacheTTL and DenyCacheTTL).
+ */
+const LIMITS = { keptMs: 10_000, entriesMax: 1024, pendingMax: 64 };
+/** No request waits longer for a review, its time in the queue included. */
+const PATIENCE_MS = 10_000;
+const LINES = { linesMax: 1, periodMs: 60_000 };
+const UNAVAILABLE = {
+  status: 503,
+  problem: "the API server does not review tokens now, see the log; --listen-token-file also works without it",
+} as const;
+const UNAUTHENTICATED = {
+  status: 401,
+  problem: "this console answers to tokens of its cluster; give one with --token-file, or as a password",
+} as const;
+
+/**
+ * The path that RBAC is asked about. What the API server serves under a path of the console's says nothing about the
+ * console: ClusterRole system:discovery lets every user get /api/*. So all but /metrics, which the roles of monitoring
+ * name everywhere, is asked for below /vigil.
+ */
+export function reviewedPath(path: string): string {
+  return path === "/metrics" ? path : `/vigil${path}`;
+}
+
+/** Decides by the API server's reviews. */
+export class DelegatedAccess {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #key = randomBytes(32);
+  readonly #users: ReviewCache<ReviewedUser | null>;
+  readonly #rights: ReviewCache<boolean>;
+  #reviews: KubeReviews | null = null;
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.#clock = clock;
+    this.#log = limitedLog(log, clock, LINES);
+    this.#users = new ReviewCache(clock, LIMITS);
+    this.#rights = new ReviewCache(clock, LIMITS);
+  }
+
+  /** Names what is to be asked, once there is a way to the API server. Until then nobody is let in. */
+  askFrom(reviews: KubeReviews): void {
+    this.#reviews = reviews;
+  }
+
+  /** Decides about one request; never rejects. */
+  async decide(request: AccessRequest): Promise<AccessDecision> {
+    const { token } = request;
+    if (token === "") return UNAUTHENTICATED;
+    const late = Promise.withResolvers<never>();
+    const timer = this.#clock.after(PATIENCE_MS, () => late.reject(new Error(`no review within ${PATIENCE_MS} ms`)));
+    try {
+      // A review that is given up stays pending, so that there are never more of them than the cache allows.
+      return await Promise.race([this.#decided(request), late.promise]);
+    } catch (error) {
+      const problem = (error instanceof Error ? error.message : String(error)).replaceAll(token, "<token>");
+      this.#log.warn("the console refuses requests, because the API server reviews no tokens", { problem });
+      return UNAVAILABLE;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #decided(request: AccessRequest): Promise<AccessDecision> {
+    const { token } = request;
+    const path = reviewedPath(request.path);
+    const user = await this.#users.get(this.#digest(token), () => this.#userOf(token));
+    if (user === null) return UNAUTHENTICATED;
+    const isAllowed = await this.#rights.get(this.#digest(JSON.stringify([user, path])), () => this.#may(user, path));
+    return isAllowed ? "ok" : { status: 403, problem: `RBAC does not let ${user.user} get nonResourceURL ${path}` };
+  }
+
+  async #userOf(token: string): Promise<ReviewedUser | null> {
+    const { authenticated, user } = await this.#review("TokenReview", { token });
+    const { username, uid, groups, extra } = recordOf(user);
+    const name = textOf(username);
+    if (authenticated !== true || name === null) return null;
+    const named = textOf(uid);
+    return { user: name, ...(named === null ? {} : { uid: named }), groups: listOf(groups), extra: recordOf(extra) };
+  }
+
+  async #may(user: ReviewedUser, path: string): Promise<boolean> {
+    const spec = { ...user, nonResourceAttributes: { path, verb: "get" } };
+    const { allowed, denied } = await this.#review("SubjectAccessReview", spec);
+    return allowed === true && denied !== true;
+  }
+
+  #review(kind: ReviewKind, spec: object): Promise<JsonRecord> {
+    const reviews = this.#reviews;
+    if (reviews === null) return Promise.reject(new Error("it has not answered since this process started"));
+    return new Promise((resolve, reject) => {
+      reviews.review(kind, spec, (reply) => {
+        if (reply.outcome === "ok") resolve(reply.status);
+        else reject(new Error(`${kind}: ${reply.detail}`));
+      });
+    });
+  }
+
+  #digest(text: string): string {
+    return createHmac("sha256", this.#key).update(text).digest("base64");
+  }
+}

@@ -1,0 +1,213 @@
+/** The API server decides who may ask the console: what is asked for and kept, and what happens without an answer. */
+import { afterEach, describe, expect, test } from "vitest";
+import type { KubeReviews, ReviewKind, ReviewReply } from "../../protocols/ports.ts";
+import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
+import { DelegatedAccess } from "../../services/console/delegated-access.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { recordingLog } from "../support/recording-log.ts";
+
+const USER = { username: "prometheus", uid: "u-1", groups: ["monitoring"], extra: { pod: ["p-0"] } };
+const AUTHENTICATED: ReviewReply = { outcome: "ok", status: { authenticated: true, user: USER } };
+const ALLOWED: ReviewReply = { outcome: "ok", status: { allowed: true } };
+const METRICS = { token: "secret-token", path: "/metrics" };
+
+type Reviewed = { readonly kind: ReviewKind; readonly spec: object; readonly done: (reply: ReviewReply) => void };
+
+/** Reviews that a test answers by hand, or by kind. */
+function stage(answers: Partial<Record<ReviewKind, ReviewReply>> = {}) {
+  const [clock, log] = [new VirtualClock(), recordingLog()];
+  const reviewed: Reviewed[] = [];
+  const reviews: KubeReviews = {
+    review(kind, spec, done) {
+      reviewed.push({ kind, spec, done });
+      const answer = answers[kind];
+      if (answer !== undefined) queueMicrotask(() => done(answer));
+    },
+  };
+  const access = new DelegatedAccess({ clock, log });
+  access.askFrom(reviews);
+  return { clock, log, access, reviewed, kinds: () => reviewed.map(({ kind }) => kind) };
+}
+
+const settled = () => new Promise(setImmediate);
+
+describe("a request with a token", () => {
+  test("is answered when the API server knows its user and lets it get the path", async () => {
+    const { access, reviewed } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
+    expect(await access.decide(METRICS)).toBe("ok");
+    expect(reviewed.map(({ kind, spec }) => ({ kind, spec }))).toEqual([
+      { kind: "TokenReview", spec: { token: "secret-token" } },
+      {
+        kind: "SubjectAccessReview",
+        spec: {
+          user: "prometheus",
+          uid: "u-1",
+          groups: ["monitoring"],
+          extra: { pod: ["p-0"] },
+          nonResourceAttributes: { path: "/metrics", verb: "get" },
+        },
+      },
+    ]);
+  });
+
+  test.each([
+    ["the user is not allowed", { allowed: false }],
+    ["the path is denied as well as allowed", { allowed: true, denied: true }],
+    ["the answer says nothing", {}],
+    ["the answer is absurd", { allowed: "true" }],
+  ])("is 403 when %s", async (_what, status) => {
+    const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: { outcome: "ok", status } });
+    expect(await access.decide(METRICS)).toMatchObject({ status: 403, problem: expect.stringContaining("/metrics") });
+  });
+
+  test.each([
+    ["is not known", { authenticated: false, error: "invalid bearer token" }],
+    ["has no user", { authenticated: true }],
+    ["has a user without a name", { authenticated: true, user: { username: "" } }],
+    ["got an empty answer", {}],
+  ])("is 401 when it %s, and no right is asked for", async (_what, status) => {
+    const { access, kinds } = stage({ TokenReview: { outcome: "ok", status } });
+    expect(await access.decide(METRICS)).toMatchObject({ status: 401 });
+    expect(kinds()).toEqual(["TokenReview"]);
+  });
+
+  test("is 401 without a review when the token is empty", async () => {
+    const { access, kinds } = stage();
+    expect(await access.decide({ token: "", path: "/metrics" })).toMatchObject({ status: 401 });
+    expect(kinds()).toEqual([]);
+  });
+});
+
+describe("without an answer of the API server", () => {
+  const DENIED: ReviewReply = { outcome: "denied", detail: "403: cannot create tokenreviews for secret-token" };
+
+  test.each([
+    ["it is away", { TokenReview: { outcome: "failed", detail: "connect ECONNREFUSED" } as ReviewReply }],
+    ["it lets us review no tokens", { TokenReview: DENIED }],
+    ["it lets us review no rights", { TokenReview: AUTHENTICATED, SubjectAccessReview: DENIED }],
+  ])("every request is 503 with one line in the log, which holds no token: %s", async (_what, answers) => {
+    const { access, log } = stage(answers);
+    for (let count = 0; count < 3; count++) expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
+    expect(log.lines.length).toBe(1);
+    expect(JSON.stringify(log.lines)).not.toContain("secret-token");
+  });
+
+  test("a failure is not kept: the next request asks again", async () => {
+    const { access, reviewed } = stage();
+    const first = access.decide(METRICS);
+    reviewed[0]?.done({ outcome: "failed", detail: "gone" });
+    expect(await first).toMatchObject({ status: 503 });
+    void access.decide(METRICS);
+    expect(reviewed.length).toBe(2);
+  });
+
+  test("a request waits ten seconds at most", async () => {
+    const { access, clock } = stage();
+    const decision = access.decide(METRICS);
+    clock.advance(10_000);
+    expect(await decision).toMatchObject({ status: 503 });
+  });
+
+  test("nobody is let in before there is a way to the API server", async () => {
+    const access = new DelegatedAccess({ clock: new VirtualClock(), log: silentLog });
+    expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
+  });
+});
+
+describe("answers", () => {
+  test("count for ten seconds, whether they allow or not", async () => {
+    for (const authenticated of [true, false]) {
+      const TokenReview: ReviewReply = { outcome: "ok", status: { authenticated, user: USER } };
+      const { access, clock, kinds } = stage({ TokenReview, SubjectAccessReview: ALLOWED });
+      await access.decide(METRICS);
+      const asked = kinds().length;
+      clock.advance(9_999);
+      await access.decide(METRICS);
+      expect(kinds().length).toBe(asked);
+      clock.advance(1);
+      await access.decide(METRICS);
+      expect(kinds().length).toBe(2 * asked);
+    }
+  });
+
+  test.each([
+    ["/metrics", "/metrics"],
+    ["/", "/vigil/"],
+    ["/api/overview", "/vigil/api/overview"],
+  ])("to who may get %s come from the right to get %s", async (path, reviewed) => {
+    const { access, reviewed: asked } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
+    await access.decide({ ...METRICS, path });
+    expect(asked[1]?.spec).toMatchObject({ nonResourceAttributes: { path: reviewed, verb: "get" } });
+  });
+
+  test("of one path allow no other", async () => {
+    const { access, kinds } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
+    await access.decide(METRICS);
+    await access.decide({ ...METRICS, path: "/api/overview" });
+    expect(kinds()).toEqual(["TokenReview", "SubjectAccessReview", "SubjectAccessReview"]);
+  });
+
+  test("that are pending are shared by the requests that want them", async () => {
+    const { access, reviewed, kinds } = stage({ SubjectAccessReview: ALLOWED });
+    const decisions = Promise.all(Array.from({ length: 50 }, () => access.decide(METRICS)));
+    expect(kinds()).toEqual(["TokenReview"]);
+    reviewed[0]?.done(AUTHENTICATED);
+    expect(new Set(await decisions)).toEqual(new Set(["ok"]));
+    expect(kinds()).toEqual(["TokenReview", "SubjectAccessReview"]);
+  });
+
+  test("that are pending are never more than 64, also when their requests have given up", async () => {
+    const { access, clock, kinds } = stage();
+    const flood = (from: number) =>
+      Promise.all(Array.from({ length: 100 }, (_, index) => access.decide({ ...METRICS, token: `t-${from + index}` })));
+    const first = flood(0);
+    await settled();
+    clock.advance(10_000);
+    expect(new Set((await first).map((decision) => (decision === "ok" ? 200 : decision.status)))).toEqual(
+      new Set([503]),
+    );
+    await flood(100);
+    expect(kinds().length).toBe(64);
+  });
+
+  test("are kept for a bounded number of tokens", async () => {
+    const { access, kinds } = stage({ TokenReview: { outcome: "ok", status: { authenticated: false } } });
+    for (let count = 0; count < 1025; count++) await access.decide({ ...METRICS, token: `t-${count}` });
+    await access.decide({ ...METRICS, token: "t-0" });
+    expect(kinds().length).toBe(1026);
+  });
+});
+
+describe("a console behind the API server's decisions", () => {
+  const running: RunningConsole[] = [];
+  afterEach(async () => {
+    for (const each of running.splice(0)) await each.close();
+  });
+
+  test("answers probes to everybody, and all else by token, as bearer token or as password", async () => {
+    const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
+    const metricsText = async () => "up 1\n";
+    const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access });
+    running.push(served);
+    const statusOf = async (path: string, headers = {}) => (await fetch(`${served.url}${path}`, { headers })).status;
+    expect(await Promise.all(["/livez", "/healthz"].map((path) => statusOf(path)))).toEqual([200, 200]);
+    expect(await Promise.all(["/metrics", "/", "/api/overview"].map((path) => statusOf(path)))).toEqual([
+      401, 401, 401,
+    ]);
+    expect(await statusOf("/metrics", { authorization: "Bearer secret-token" })).toBe(200);
+    const password = Buffer.from("anybody:secret-token").toString("base64");
+    expect(await statusOf("/metrics", { authorization: `Basic ${password}` })).toBe(200);
+  });
+
+  test("takes the token of its file without asking", async () => {
+    const { access, kinds } = stage();
+    const metricsText = async () => "up 1\n";
+    const token = () => "a-token-of-22-letters";
+    const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access, token });
+    running.push(served);
+    const headers = { authorization: "Bearer a-token-of-22-letters" };
+    expect((await fetch(`${served.url}/metrics`, { headers })).status).toBe(200);
+    expect(kinds()).toEqual([]);
+  });
+});

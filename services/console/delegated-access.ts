@@ -48,7 +48,7 @@ const UNAUTHENTICATED = {
  * console: ClusterRole system:discovery lets every user get /api/*. So all but /metrics, which the roles of monitoring
  * name everywhere, is asked for below /vigil.
  */
-export function reviewedPath(path: string): string {
+function reviewedPath(path: string): string {
   return path === "/metrics" ? path : `/vigil${path}`;
 }
 

@@ -33,7 +33,6 @@ export class Stage {
     this.checks = new Checks({
       world: this.world,
       processes: () => [this.process],
-      clockSpreadMs: () => 0,
       isDrawn: true,
     });
   }

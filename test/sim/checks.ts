@@ -25,7 +25,6 @@ export interface Serving extends Seeing, Explaining {
 export interface CheckedRun {
   readonly world: World;
   readonly processes: () => readonly Serving[];
-  readonly clockSpreadMs: () => number;
   /** Whether nothing but the swarm's faults and its plot goes wrong. */
   readonly isDrawn: boolean;
 }
@@ -46,14 +45,14 @@ export class Checks {
   #free = "";
 
   constructor(run: CheckedRun) {
-    const { world, processes, clockSpreadMs, isDrawn } = run;
+    const { world, processes, isDrawn } = run;
     const states = this.#states;
     this.#run = run;
     this.eyes = new Eyes(world, processes);
     this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
     this.zoneClaims = new ZoneClaims(world, states, this.eyes);
-    this.turns = new Turns({ world, states, clockSpreadMs, isDrawn });
-    this.explanations = new Explanations({ world, processes, clockSpreadMs });
+    this.turns = new Turns({ world, states, isDrawn });
+    this.explanations = new Explanations({ world, processes });
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
 

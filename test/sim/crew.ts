@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulate, type Verdict } from "./simulate.ts";
-import { type DrawOptions, drawSwarm } from "./swarm.ts";
+import { type DrawOptions, drawSwarm, meets, type Situation } from "./swarm.ts";
 
 /** A verdict without its steps, as workers pass it on; `ms` is how long it took. */
 export type Short = Omit<Verdict, "steps"> & { readonly ms: number };
@@ -27,6 +27,8 @@ export interface Order {
   readonly forMs: number;
   /** Which classes the seeds draw from, where it is not the usual ones. */
   readonly draw?: DrawOptions;
+  /** The seeds that draw this go before the others. */
+  readonly first?: Situation;
   /** Whether the first failure ends it. */
   readonly untilFailure?: boolean;
   /** Told after each seed what it all came to so far. */
@@ -37,7 +39,8 @@ export interface Order {
 const TWICE_EVERY = 10;
 
 /** Runs seeds from `from` on until `count` are done or `forMs` have passed. */
-export async function runSeeds({ from, count, forMs, draw = {}, untilFailure = false, told }: Order): Promise<Outcome> {
+export async function runSeeds(order: Order): Promise<Outcome> {
+  const { from, forMs, draw = {}, untilFailure = false, told } = order;
   const startedAt = performance.now();
   let soFar: Outcome = {
     runs: 0,
@@ -48,7 +51,7 @@ export async function runSeeds({ from, count, forMs, draw = {}, untilFailure = f
     tookMs: 0,
     seeds: [from, from],
   };
-  let next = from;
+  const seeds = seedsOf(order);
   const crew = Array.from(
     { length: availableParallelism() },
     () => new Worker(new URL(import.meta.url), { workerData: draw }),
@@ -60,8 +63,10 @@ export async function runSeeds({ from, count, forMs, draw = {}, untilFailure = f
     return new Promise((resolve, reject) => {
       const give = (): void => {
         const isOver = untilFailure && soFar.failures.length > 0;
-        if (!isOver && next < from + count && performance.now() - startedAt < forMs) worker.postMessage(next++);
-        else void worker.terminate().then(() => resolve());
+        const isInTime = performance.now() - startedAt < forMs;
+        const next = !isOver && isInTime ? seeds.next() : { done: true as const };
+        if (next.done === true) void worker.terminate().then(() => resolve());
+        else worker.postMessage(next.value);
       };
       worker.on("message", (verdict: Short) => {
         soFar = { ...withVerdict(soFar, verdict), tookMs: performance.now() - startedAt };
@@ -72,6 +77,13 @@ export async function runSeeds({ from, count, forMs, draw = {}, untilFailure = f
       give();
     });
   }
+}
+
+/** The seeds of an order, one after the other. */
+function* seedsOf({ from, count, draw = {}, first }: Order): Generator<number, void> {
+  const isFirst = (seed: number): boolean => first !== undefined && meets(drawSwarm(seed, draw), first);
+  if (first !== undefined) for (let seed = from; seed < from + count; seed++) if (isFirst(seed)) yield seed;
+  for (let seed = from; seed < from + count; seed++) if (!isFirst(seed)) yield seed;
 }
 
 function withVerdict(outcome: Outcome, verdict: Short): Outcome {

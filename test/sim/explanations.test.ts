@@ -49,7 +49,6 @@ describe("a ledger", () => {
     const explanations = new Explanations({
       world: Object.assign(Object.create(World.prototype), world, { api }),
       processes,
-      clockSpreadMs: () => 0,
     });
     explanations.node(node, false);
     if (forgedOf !== undefined) explanations.hearForged(forgedAsk(forgedOf));

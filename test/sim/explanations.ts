@@ -27,8 +27,6 @@ export interface Explaining {
 export interface ExplanationsRun {
   readonly world: World;
   readonly processes: () => readonly Explaining[];
-  /** How far wall clocks of processes have been apart so far because they are wrong. */
-  readonly clockSpreadMs: () => number;
 }
 
 /** What was asked for, and when on the world's wall clock. */
@@ -213,8 +211,7 @@ export class Explanations {
   /** Whether a node gave a heartbeat at about an instant on the clock of some process. */
   #wasAlive(name: string, atMs: number): boolean {
     const { signs } = this.#run.world;
-    const slackMs = HEARTBEAT_SLACK_MS + this.#run.clockSpreadMs();
-    return signs.lastBy(name, atMs + slackMs) >= atMs - slackMs;
+    return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_SLACK_MS;
   }
 
   #zoneOf(name: string): ZoneNow | null {

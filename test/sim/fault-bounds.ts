@@ -7,16 +7,14 @@ import type { FaultClass, Swarm } from "./swarm.ts";
 
 /** API stamps are cut to whole seconds, and one that is a second off is believed. */
 const STAMPS_MS = 2_000;
-/** How far clocks may be apart by the class of fault that sets them; `wrongClocks` is measured instead. */
-const CLOCK_ERRORS: Readonly<Partial<Record<FaultClass, number>>> = { clockDrift: 10_000, clockSteps: 30_000 };
+/** `Date` is cut to whole seconds too. */
+const DATE_MS = 1_000;
 
-/** How far a process's wall clock may be from the API server's, what stamps leave out included. */
-export function clockErrorMs({ faults }: Swarm): number {
-  return Object.entries(CLOCK_ERRORS).reduce(
-    (sum, [name, errorMs]) => sum + ([...faults].some((fault) => fault === name) ? errorMs : 0),
-    STAMPS_MS,
-  );
-}
+/**
+ * How far the clock that a process goes by may be from the API server's, what stamps leave out included: however wrong
+ * its machine's clock is, the server's counts (docs/decisions/0021-the-api-servers-clock-counts.md).
+ */
+export const CLOCK_ERROR_MS = STAMPS_MS + DATE_MS;
 
 /** What a message takes where nothing slows it down: collected heartbeats, a few requests, the bus. */
 const WAY_MS = 1_500;

@@ -36,7 +36,7 @@ function around(seconds: number, more: Partial<Surroundings> & { readonly silent
   const wallMs = START + seconds * S;
   const heartbeatAt = (_node: string, byMs: number) => byMs - (more.silentMs ?? 0);
   const standing = (): Standing => ({ seenAt: START });
-  return { swarm: swarm(), wallMs, skewMs: 0, delayMaxMs: 0, clockSpreadMs: 0, heartbeatAt, standing, ...more };
+  return { swarm: swarm(), wallMs, skewMs: 0, delayMaxMs: 0, heartbeatAt, standing, ...more };
 }
 
 function node(ready: string | null, taints: readonly CheckedTaint[] = [], name = "n", zone = "a"): CheckedNode {

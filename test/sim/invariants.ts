@@ -100,8 +100,6 @@ export interface Surroundings {
   readonly skewMs: number;
   /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
-  /** How far the wall clocks of processes and API server have been apart so far because of wrong clocks. */
-  readonly clockSpreadMs: number;
   /** For how long the writer's read and the write after it may have been held up beyond the usual, in milliseconds. */
   readonly delayMaxMs: number;
   /** From when a taint on a node counts. */
@@ -223,7 +221,7 @@ export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
 export function checkDeletion(
   pod: CheckedPod,
   node: CheckedNode | null,
-  { swarm, wallMs, skewMs, clockSpreadMs, standing }: Surroundings,
+  { swarm, wallMs, skewMs, standing }: Surroundings,
 ): void {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (swarm.profile.evictionMode === "direct") {
@@ -238,7 +236,7 @@ export function checkDeletion(
     return [evictionDueAt(pod, taint, stood), endOf(pod, taint, believed)];
   });
   const dueAt = Math.min(...dueAts);
-  if (wallMs + skewMs + clockSpreadMs >= dueAt) return;
+  if (wallMs + skewMs >= dueAt) return;
   throw new BrokenInvariant(`${name} was deleted ${dueAt - wallMs} ms before timeAdded + tolerationSeconds`);
 }
 

@@ -1,6 +1,7 @@
 /** Known bugs as changes of the source: what each is, and how it is planted. It runs nothing. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Situation } from "./swarm.ts";
 
 /** A bug and how it is planted: one text of a file, found there once, in the place of another. */
 export interface Mutation {
@@ -8,6 +9,8 @@ export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** What it takes for the bug to show: of the seeds that are run, those that draw it go first. */
+  readonly showsIn?: Situation;
 }
 
 /** The bugs, each of which the simulator must catch. */
@@ -17,6 +20,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/platform/kube/watch/projection.ts",
     from: "if (!CONDITION_TYPES.includes(type)) return null;",
     to: "",
+    showsIn: "hostileNodes",
   },
   {
     name: "skipped re-read",
@@ -35,6 +39,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/zone/zone.actor.ts",
     from: "this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);",
     to: "this.#bucket = newBucket(perSecond, now);",
+    showsIn: "restartsInPace",
   },
   {
     name: "deadline from now",
@@ -43,6 +48,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to:
       "this.#taints = knownTaints(node, this.#taints, { ...now, ...seen })" +
       ".map((k) => ({ ...k, since: now.monotonicMs }));",
+    showsIn: "restartsInCountdowns",
   },
   {
     name: "name instead of UID",
@@ -55,12 +61,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/zone/zone.policy.ts",
     from: "const share = Math.fround(Math.fround(notReady) / Math.fround(size));",
     to: "const share = notReady / size;",
+    showsIn: "tiedZone",
   },
   {
     name: "swap in two patches",
     file: "services/node-writer/node-writer.policy.ts",
     from: "const taints: Taint[] = [...kept,",
     to: "const taints: Taint[] = [...(added.length > 0 ? before : kept),",
+    showsIn: "changesOfIllness",
   },
   {
     name: "lost resync",
@@ -81,6 +89,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to:
       "const perSecond = taintsPerSecondOf(damage, zone.count.size, profile);\n" +
       '    if (outlook === "disrupted") this.#options.io.clock.soon(() => this.#grant(clock.monotonicMs()));',
+    showsIn: "everyZoneSilent",
   },
   {
     name: "conflict treated as success",
@@ -113,6 +122,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/platform/shard-view/shard-view.ts",
     from: "return this.#agrees ? [] : this.#sweep();",
     to: "return this.#agrees || this.#sweep.length === 0 ? [] : this.#sweep();",
+    showsIn: "departures",
   },
   {
     name: "judging before the view is whole",
@@ -125,6 +135,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/ledger/events.policy.ts",
     from: 'if (body.outcome !== "ok" || pod?.order === "done") return NONE;',
     to: 'if (body.outcome === "refused" || pod?.order === "done") return NONE;',
+    showsIn: "deniedDeletes",
   },
   {
     name: "pod-writer without its deadline check",
@@ -133,24 +144,28 @@ export const MUTATIONS: readonly Mutation[] = [
       '  if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");\n' +
       '  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return moot("refused", "its deadline has not come yet");\n',
     to: "",
+    showsIn: "renewedTaints",
   },
   {
     name: "no whole grace after a halt",
     file: "services/node/node.service.ts",
     from: "if (change === null) return;",
     to: 'if (change !== "began") return;',
+    showsIn: "endOfHalt",
   },
   {
     name: "deadline that fires while blind",
     file: "services/taint-manager/taint-manager.service.ts",
     from: "    if (this.#isBlind()) this.#held.add(sentence);\n    else sentence.node.execute(sentence);",
     to: "    sentence.node.execute(sentence);",
+    showsIn: "lostNews",
   },
   {
     name: "stale first sight believed",
     file: "services/taint-manager/taint-manager.policy.ts",
     from: "  const { monotonicMs, wallMs, absentMs } = sight;\n",
     to: "  const { monotonicMs, wallMs } = sight;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
+    showsIn: "renewedTaints",
   },
   {
     name: "unknown zone ignored by the all-zones rule",
@@ -163,24 +178,28 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/node/unready.policy.ts",
     from: 'return ready.status === "Unknown" ? candidates : candidates.filter(({ uid }) => bound?.unmarked.has(uid) === true);',
     to: 'return bound === null && ready.status !== "Unknown" ? [] : candidates;',
+    showsIn: "joiningNodes",
   },
   {
     name: "token spent again when its taint lands",
     file: "services/zone/zone.service.ts",
     from: 'if (profile.evictionMode !== "taint" || this.#grants.land(node, clock.monotonicMs())) return;',
     to: 'if (profile.evictionMode !== "taint" || clock.monotonicMs() < 0) return;',
+    showsIn: "longQueue",
   },
   {
     name: "taint that nobody was heard to grant is not paid",
     file: "services/zone/zone.service.ts",
     from: "    this.#spend(zoneKeyOf(node.labels), null);\n",
     to: "",
+    showsIn: "taintsUnderWay",
   },
   {
     name: "late pulse that counts as sight",
     file: "services/platform/shard-view/shard-sight.ts",
     from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
+    showsIn: "latePulses",
   },
   {
     name: "drain that is paid for twice",
@@ -193,18 +212,21 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/platform/fleet/offers.ts",
     from: "return offerAfter(offer, { isAble, isFailing, othersOffer, othersAble }, nowMs);",
     to: "return offerAfter(offer, { isAble: isAble || !isAble, isFailing, othersOffer, othersAble }, nowMs);",
+    showsIn: "cutMember",
   },
   {
     name: "observer that never forgets a node",
     file: "services/observer/observer.shard.ts",
     from: "    this.#entries.delete(entry.name);\n",
     to: "",
+    showsIn: "turnover",
   },
   {
     name: "zones that never forget an announcement",
     file: "services/zone/zone.service.ts",
     from: "      this.#announcements.delete(zone);\n",
     to: "",
+    showsIn: "turnover",
   },
   {
     name: "explained by name",
@@ -217,18 +239,35 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/node-writer/allowed-changes.policy.ts",
     from: "all.find((id) => !isOwnTaint(id))",
     to: "all.find(() => false)",
+    showsIn: "stolenSeeds",
   },
   {
     name: "forced conditions of any type",
     file: "services/node-writer/node-writer.service.ts",
     from: "const foreign = foreignTo(ask, profile);",
     to: 'const foreign = ask.type === "asked.condition" ? null : foreignTo(ask, profile);',
+    showsIn: "stolenSeeds",
   },
   {
     name: "evictions of either mode",
     file: "services/pod-writer/pod-writer.policy.ts",
     from: "return mode === evictionMode ? null :",
     to: "return mode !== undefined || evictionMode !== undefined ? null :",
+    showsIn: "stolenSeeds",
+  },
+  {
+    name: "machine's clock believed against the API server's",
+    file: "services/platform/kube/transport/server-clock.ts",
+    from: "    if (this.#bounds === null) return ownMs;\n",
+    to: "    if (this.#bounds === null || nowMs > 0) return ownMs;\n",
+    showsIn: "wrongClocks",
+  },
+  {
+    name: "timeAdded believed as it stands",
+    file: "services/taint-manager/taint-manager.policy.ts",
+    from: "  const sinceMs = Math.min(Math.max(saidMs, earliestMs), monotonicMs);\n",
+    to: "  const sinceMs = earliestMs > Number.POSITIVE_INFINITY ? monotonicMs : saidMs;\n",
+    showsIn: "foreignTaints",
   },
 ];
 

@@ -2,12 +2,19 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MUTATIONS, planted } from "./mutations.list.ts";
+import { drawSwarm, meets } from "./swarm.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 describe("the planted bugs", () => {
   it.each(MUTATIONS)("$name has its place in $file", (mutation) => {
     expect(planted(mutation, ROOT)).toContain(mutation.to);
+  });
+
+  it("show in a class or plot that some of the first 500 seeds draw", () => {
+    const swarms = Array.from({ length: 500 }, (_, index) => drawSwarm(index + 1));
+    const unmet = MUTATIONS.filter(({ showsIn }) => showsIn && !swarms.some((swarm) => meets(swarm, showsIn)));
+    expect(unmet.map(({ name }) => name)).toEqual([]);
   });
 
   it("are told apart from a source that has moved on", () => {

@@ -11,6 +11,7 @@ import { MUTATIONS, type Mutation, planted } from "./mutations.list.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SEEDS_MAX = "500";
+const SECOND = 1000;
 
 const { values, positionals } = parseArgs({
   options: { seeds: { type: "string", default: SEEDS_MAX } },
@@ -30,16 +31,18 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   try {
     writeFileSync(join(copy, mutation.file), planted(mutation, copy));
     const crew: typeof import("./crew.ts") = await import(pathToFileURL(join(copy, "test/sim/crew.ts")).href);
-    const { runs, failures } = await crew.runSeeds({
+    const { runs, failures, tookMs } = await crew.runSeeds({
       from: 1,
       count: seeds,
       forMs: Number.POSITIVE_INFINITY,
       untilFailure: true,
+      ...(mutation.showsIn && { first: mutation.showsIn }),
     });
     const caught = failures[0];
     if (caught === undefined) process.exitCode = 1;
     const came = caught === undefined ? `NOT CAUGHT in ${runs}` : `seed ${caught.seed}, after ${runs}`;
-    return `${mutation.name} | ${mutation.file} | ${came} | ${caught?.problem?.split("\n")[0] ?? ""}`;
+    const took = `${Math.round(tookMs / SECOND)} s`;
+    return `${mutation.name} | ${mutation.file} | ${came} | ${took} | ${caught?.problem?.split("\n")[0] ?? ""}`;
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

@@ -30,6 +30,8 @@ export class NodeHistory {
   readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
   /** Whether stamps of taints say nothing, because clocks are wrong or others change them. */
   readonly #isStampVoid: boolean;
+  /** Whether others change them: then an owner may believe another stamp than the first. */
+  readonly #isRestamped: boolean;
   /** A taint that was away for less than this may never have been missed. */
   readonly #unseenMs: number;
   readonly #believed: BelievedStamps;
@@ -39,8 +41,9 @@ export class NodeHistory {
   constructor(swarm: Swarm, clock: Clock) {
     this.#swarm = swarm;
     this.#clock = clock;
-    this.#isStampVoid = swarm.faults.has("wrongClocks") || swarm.faults.has("foreignTaints");
-    this.#unseenMs = this.#isStampVoid && !isUnhindered(swarm) ? UNSEEN_MAX_MS : 0;
+    this.#isRestamped = swarm.faults.has("foreignTaints");
+    this.#isStampVoid = swarm.faults.has("wrongClocks") || this.#isRestamped;
+    this.#unseenMs = this.#isRestamped && !isUnhindered(swarm) ? UNSEEN_MAX_MS : 0;
     this.#believed = new BelievedStamps(clock, viewLagMs(swarm));
   }
 
@@ -77,7 +80,8 @@ export class NodeHistory {
     const line = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
     const putOnAt = this.#putOnAt.get(node)?.get(taintName(taint)) ?? seenAt;
-    const stampVoid = { isStampVoid: true, believedAt: this.#believed.earliestAt(node, taintName(taint)) };
+    const believedAt = this.#isRestamped ? { believedAt: this.#believed.earliestAt(node, taintName(taint)) } : {};
+    const stampVoid = { isStampVoid: true, ...believedAt };
     return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(line && { line }) };
   }
 

@@ -4,8 +4,8 @@ import { decode, MalformedMessage } from "../../protocols/wire.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { ClockErrors, setClocksWrong } from "./clock-errors.ts";
-import { calmMaxMs, clockErrorMs } from "./fault-bounds.ts";
+import { setClocksWrong } from "./clock-errors.ts";
+import { CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -82,7 +82,6 @@ class Run {
   readonly #zones: ZonePaces;
   readonly #words: Words;
   readonly #checks: Checks;
-  readonly #clockErrors: ClockErrors;
   /** The first broken invariant. */
   #broken: unknown = null;
   readonly #roundTripMs: number;
@@ -104,10 +103,9 @@ class Run {
     const count = (situation: string): void => this.#marks.count(situation);
     this.#world.podResent = () => count("pod ready again by its kubelet");
     this.#zones = new ZonePaces(swarm, count);
-    const clockSpreadMs = (): number => this.#clockErrors.spreadMs;
     const isDrawn = meddling === undefined;
-    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, clockSpreadMs, isDrawn });
-    this.#words = new Words({ world: this.#world, count, history: this.#history, clockSpreadMs, checks: this.#checks });
+    this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn });
+    this.#words = new Words({ world: this.#world, count, history: this.#history, checks: this.#checks });
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
@@ -127,7 +125,6 @@ class Run {
       createMetrics,
     };
     this.#processes = processesOf(swarm, world);
-    this.#clockErrors = new ClockErrors(this.#processes);
     if (swarm.faults.has("wrongClocks")) {
       setClocksWrong(this.#processes, [...this.#world.kubelets.values()], drawn("wrongClocks"));
     }
@@ -197,7 +194,6 @@ class Run {
   #advance(ms: number): void {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
-      this.#clockErrors.look();
       this.#guard(() => this.#checks.look());
       if (this.#broken !== null) throw this.#broken;
     }
@@ -283,10 +279,9 @@ class Run {
     const delayMaxMs = this.#processes.find(({ name }) => name === writer)?.delayMaxMs ?? 0;
     return {
       delayMaxMs,
-      clockSpreadMs: this.#clockErrors.spreadMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
-      skewMs: clockErrorMs(this.#swarm),
+      skewMs: CLOCK_ERROR_MS,
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       standing: (node, taint) => this.#history.standing(node, taint),
     };

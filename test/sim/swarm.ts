@@ -57,6 +57,9 @@ export const FAULT_CLASSES = [
 /** A class of fault. */
 export type FaultClass = (typeof FAULT_CLASSES)[number];
 
+/** What a seed may draw: a class of fault or a plot. */
+export type Situation = FaultClass | PlotName;
+
 /** The last class that is on in every second run. */
 const LAST_COMMON_CLASS: FaultClass = "cordons";
 
@@ -133,6 +136,11 @@ export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const isPossible = (name: PlotName): boolean => isKnown(PLOTS[name].latest ?? LAST_COMMON_CLASS);
   const plot = PLOT_NAMES.find((name) => isPossible(name) && chance(`plot/${name}`)() < PLOT_SHARE);
   return plot === undefined ? drawn : { ...PLOTS[plot].stage(drawn, chance(`stage/${plot}`)), plot };
+}
+
+/** Whether a run has a class of fault on or plays a plot. */
+export function meets({ faults, plot }: Swarm, situation: Situation): boolean {
+  return plot === situation || [...faults].some((fault) => fault === situation);
 }
 
 type Chance = (what: string) => Random;

@@ -4,7 +4,7 @@
  * tainted or, in direct mode, to be drained.
  */
 import type { Message } from "../../protocols/messages.ts";
-import { clockErrorMs, viewLagMs } from "./fault-bounds.ts";
+import { CLOCK_ERROR_MS, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
 import { isUnhindered } from "./promptness.ts";
@@ -42,8 +42,6 @@ interface Backlog {
 export interface TurnWorld {
   readonly world: World;
   readonly states: NodeStates;
-  /** How far wrong wall clocks have been apart so far, in milliseconds. */
-  readonly clockSpreadMs: () => number;
   /** Whether nothing but the swarm's faults and its plot goes wrong. */
   readonly isDrawn: boolean;
 }
@@ -81,7 +79,7 @@ export class Turns {
 
   /** Takes the ask for a taint. */
   ask({ body, source }: Message<"asked.taint">): void {
-    const { world, states, clockSpreadMs } = this.#around;
+    const { world, states } = this.#around;
     const { clock, swarm } = world;
     const nowMs = clock.wallMs();
     const zone = states.now(body.node)?.zone ?? null;
@@ -93,7 +91,7 @@ export class Turns {
     const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = swarm.profile;
     const pauseMs = 1000 / Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
     // A process that did not hear the grant knows it by the stamp of its taint.
-    const sinceMs = nowMs - last.askedMs + clockErrorMs(swarm) + clockSpreadMs() + ROUNDING_MS;
+    const sinceMs = nowMs - last.askedMs + CLOCK_ERROR_MS + ROUNDING_MS;
     if (sinceMs >= pauseMs) return;
     throw new BrokenInvariant(
       `${source} granted ${body.node} a turn ${nowMs - last.askedMs} ms after that of ${last.node}, which had landed`,

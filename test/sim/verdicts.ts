@@ -4,7 +4,7 @@
  */
 import type { Message } from "../../protocols/messages.ts";
 import type { Eyes } from "./eyes.ts";
-import { clockErrorMs, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
+import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
 import type { World } from "./world.ts";
@@ -58,7 +58,7 @@ export class Verdicts {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
     }
     const sightMs = world.clock.monotonicMs() - eyes.sightSinceMs(member, shard, graceMs);
-    if (sightMs < leastMs - clockErrorMs(world.swarm)) {
+    if (sightMs < leastMs - CLOCK_ERROR_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
     this.#checkHalt(body.node, state.zone, member, leastMs);

@@ -37,12 +37,11 @@ class Stage {
       lastSilence: null,
     };
     const processes = () => [{ ...standing, name: MEMBER, ownMs: clock.monotonicMs() }];
-    const clockSpreadMs = () => 0;
-    const checks = new Checks({ world, processes, clockSpreadMs, isDrawn: true });
+    const checks = new Checks({ world, processes, isDrawn: true });
     const history = new NodeHistory(swarm, world.clock);
     this.world = world;
     this.clock = clock;
-    this.#words = new Words({ world, count: () => {}, history, clockSpreadMs, checks });
+    this.#words = new Words({ world, count: () => {}, history, checks });
   }
 
   hearPulse(): void {

@@ -52,8 +52,6 @@ export interface WordsWorld {
   /** Notes that a situation that matters was met. */
   readonly count: (situation: string) => void;
   readonly history: NodeHistory;
-  /** How far wall clocks of processes have been apart so far because they are wrong. */
-  readonly clockSpreadMs: () => number;
   readonly checks: Checks;
 }
 
@@ -253,8 +251,7 @@ export class Words {
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
     const taintedAt = this.#around.history.taintedAt(body.node, body.taint);
     const lateMs = clock.wallMs() - Math.max(body.deadlineAt, taintedAt, this.#calm.wallMs + BACK_MS);
-    if (lateMs > LATE_MS + this.#around.clockSpreadMs())
-      throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
+    if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
   }
 
   /** A zone has the pace that its own count calls for, and a halted one has none. */

@@ -135,7 +135,7 @@ export class ZonePaces {
 
   /** Checks that a node could be tainted now, and counts it. */
   checkTurn(node: CheckedNode, around: Surroundings): void {
-    const { wallMs, clockSpreadMs } = around;
+    const { wallMs } = around;
     const zone = zoneOf(node.metadata.labels);
     const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
     if (this.#paceBySilence(zone, around) === "running") this.#ranAtMs.set(zone, wallMs);
@@ -152,7 +152,7 @@ export class ZonePaces {
     const { burst, recoveryMs } = slackOf(this.#swarm);
     for (const [index, fromMs] of turns.entries()) {
       const count = turns.length - index;
-      const windowMs = wallMs - fromMs + recoveryMs + clockSpreadMs;
+      const windowMs = wallMs - fromMs + recoveryMs;
       if (count <= burst + (windowMs / 1000) * perSecond) continue;
       throw new BrokenInvariant(
         `${count} nodes of zone ${JSON.stringify(zone)} were tainted within ${wallMs - fromMs} ms (P5)`,

@@ -22,6 +22,7 @@ import { heldTooLong } from "./memory.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
+import { PodEdits } from "./pod-edits.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
 import type { RunOptions } from "./run-options.ts";
@@ -87,6 +88,7 @@ class Run {
   readonly #roundTripMs: number;
   readonly #history: NodeHistory;
   readonly #promptness: Promptness;
+  readonly #edits: PodEdits;
 
   constructor(swarm: Swarm, options: RunOptions) {
     const { crossed, meddling, roundTripMs = ROUND_TRIP_MS, createMetrics = () => UNCOUNTED } = options;
@@ -97,6 +99,7 @@ class Run {
     this.#world = new World(swarm);
     const { clock, api } = this.#world;
     this.#history = new NodeHistory(swarm, clock);
+    this.#edits = new PodEdits(clock);
     const drawn = (purpose: string) => chanceOf(swarm.seed, purpose);
     this.#network = new Network({ clock, chance: drawn });
     this.#marks = new Marks(this.#world);
@@ -215,7 +218,10 @@ class Run {
       this.#words.version(now.name, node.metadata.resourceVersion);
       this.#zones.note(node, isGone, clock.wallMs());
       this.#guard(() => this.#checks.node(was, node, isGone));
-    } else this.#guard(() => this.#checks.pod(change));
+    } else {
+      this.#edits.note(change);
+      this.#guard(() => this.#checks.pod(change));
+    }
     if (writer === "") return;
     const what = `${type} ${kind} ${now.namespace === "" ? "" : `${now.namespace}/`}${now.name}`;
     this.#steps.push({ atMs: clock.monotonicMs(), writer, what });
@@ -270,7 +276,7 @@ class Run {
       return;
     }
     const shown = node === undefined ? null : (JSON.parse(node.json) as CheckedNode);
-    checkDeletion(pod, shown, this.#around());
+    this.#edits.check(pod, (read) => checkDeletion(read, shown, this.#around()));
     if (shown !== null) this.#promptness.check(pod, shown, this.#around());
   }
 

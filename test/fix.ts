@@ -1,15 +1,17 @@
-/** Writes the files that follow from other files: the tables of the docs, the lock file and NATS' roles. */
+/** Writes the files that follow from other files: tables and drawings of the docs, the lock file and NATS' roles. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
 import { completedLock } from "./architecture/lockfile.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
+import { withMachineDrawings } from "./machine-drawings.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
 rewrite("protocols/README.md", withMessageTable);
 rewrite("docs/explain.md", withExplainTables);
+rewrite("docs/machines.md", withMachineDrawings);
 rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 

@@ -14,7 +14,7 @@
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
-import { machineMermaid } from "../platform/structures/machine-mermaid.ts";
+import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
 
 /** What the API shows of the Ready condition. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;
@@ -65,12 +65,6 @@ export interface NodeState {
   readonly readiness: Readiness;
   readonly heartbeat: HeartbeatState;
   readonly eviction: EvictionStatus;
-}
-
-/** What follows from an event. */
-export interface NodeStep {
-  readonly state: NodeState;
-  readonly actions: readonly NodeAction[];
 }
 
 const nothing = (): void => {};
@@ -155,36 +149,21 @@ export const nodeMachine = setup({
   },
 });
 
-const states = new Map<string, NodeState>();
-const steps = new Map<NodeState, Map<NodeEvent, NodeStep>>();
+const chart = new ChartSteps<NodeState, NodeEvent, NodeAction>((value, type) =>
+  transition(nodeMachine, nodeMachine.resolveState({ value: { ...value } }), { type }),
+);
 
 /** The one object for a state. */
 export function nodeState(readiness: Readiness, heartbeat: HeartbeatState, eviction: EvictionStatus): NodeState {
-  const key = `${readiness}|${heartbeat}|${eviction}`;
-  const known = states.get(key);
-  if (known !== undefined) return known;
-  const state = Object.freeze({ readiness, heartbeat, eviction });
-  states.set(key, state);
-  steps.set(state, new Map());
-  return state;
+  return chart.state({ readiness, heartbeat, eviction });
 }
 
 /** The state of a node nobody has heard of yet. */
 export const INITIAL_NODE_STATE: NodeState = nodeState("starting", "fresh", "unmarked");
 
-/** What follows from an event. Each of the chart's few steps is computed once and remembered. */
-export function stepNode(state: NodeState, event: NodeEvent): NodeStep {
-  const known = steps.get(state)?.get(event);
-  if (known !== undefined) return known;
-  const [{ value }, actions] = transition(nodeMachine, nodeMachine.resolveState({ value: { ...state } }), {
-    type: event,
-  });
-  const step = {
-    state: nodeState(value.readiness, value.heartbeat, value.eviction),
-    actions: actions.map(({ type }) => type as NodeAction),
-  };
-  steps.get(state)?.set(event, step);
-  return step;
+/** What follows from an event. */
+export function stepNode(state: NodeState, event: NodeEvent): ChartStep<NodeState, NodeAction> {
+  return chart.step(state, event);
 }
 
 /** Whether a node was found silent and the API does not show it yet. */
@@ -195,9 +174,4 @@ export function isSilent({ heartbeat }: Pick<NodeState, "heartbeat">): boolean {
 /** A node's readiness as it is judged: unknown from the moment it is found silent, whatever the API shows. */
 export function judgedReadiness(state: NodeState): Readiness {
   return isSilent(state) ? "unknown" : state.readiness;
-}
-
-/** The chart as a Mermaid diagram. */
-export function nodeMachineMermaid(): string {
-  return machineMermaid(nodeMachine.config);
 }

@@ -1,4 +1,6 @@
-/** One zone at work: its state, its bucket and its queue. What they mean is decided in policy and machine. */
+/**
+ * The actor of one zone: holds its bucket and its queue, steps its machine, and carries out what the steps call for.
+ */
 import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
@@ -19,7 +21,15 @@ import {
   withTokenBack,
 } from "./zone.bucket.ts";
 import type { Grants } from "./zone.grants.ts";
-import { announcedState, FIRST_ZONE_LIFE, lifeAnnounced, nextZoneLife, type ZoneLife } from "./zone.machine.ts";
+import {
+  announcedState,
+  INITIAL_ZONE_STATE,
+  inheritedState,
+  stepZone,
+  type ZoneAction,
+  type ZoneEvent,
+  type ZoneStateValue,
+} from "./zone.machine.ts";
 import {
   clearAsk,
   damageOf,
@@ -32,7 +42,7 @@ import {
   wantsTurn,
 } from "./zone.policy.ts";
 import { type Waiting, ZoneQueue } from "./zone.queue.ts";
-import type { Member, Move, Zone } from "./zone.roster.ts";
+import { EMPTY_ZONE, type Member, type Move, type Zone } from "./zone.roster.ts";
 
 /** What an actor needs besides the ports. */
 export interface ZoneActorOptions {
@@ -74,11 +84,11 @@ export class ZoneActor {
   /** The nodes that carry one of our NoExecute taints. */
   readonly #tainted = new Set<string>();
   readonly #clearing: Repetition<string>;
-  #life: ZoneLife = FIRST_ZONE_LIFE;
+  #state: ZoneStateValue = INITIAL_ZONE_STATE;
+  /** When its disruption began, on the wall clock. */
   #since: number;
-  /** Null until the whole cluster has been seen once: till then the actor is silent. */
-  #bucket: Bucket | null = null;
-  #zone: Zone | null = null;
+  #bucket: Bucket = newBucket(0, 0);
+  #zone: Zone = EMPTY_ZONE;
   #announced = "";
   /** Whether the zone had no member when it was last announced. */
   #isToldEmpty = false;
@@ -92,7 +102,7 @@ export class ZoneActor {
 
   /** Takes note of what became of one node; it may have left this zone, entered it or changed in it. */
   take({ before, after }: Move): void {
-    if (this.#bucket === null) return;
+    if (this.#state.cluster === "unsynced") return;
     const was = this.#isHere(before) ? before : null;
     const is = this.#isHere(after) ? after : null;
     if (is !== null) this.#place(is);
@@ -104,24 +114,22 @@ export class ZoneActor {
     const { zone, outlook, announced } = circumstances;
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
-    if (this.#bucket === null && announced !== null) this.#inherit(announced.body);
-    const damage = damageOf(zone.count, profile.unhealthyZoneThreshold);
-    const isHalted = outlook === "disrupted" || (outlook === "unclear" && this.#life === "Halted");
-    this.#enter(nextZoneLife(this.#life, { type: isHalted ? "everyZoneDown" : damage }));
-    const perSecond = isHalted ? 0 : taintsPerSecondOf(damage, zone.count.size, profile);
+    if (this.#state.cluster === "unsynced" && announced !== null) this.#inherit(announced.body);
+    const actions = this.#enter([outlook, damageOf(zone.count, profile.unhealthyZoneThreshold)]);
+    const { cluster, disruption } = this.#state;
+    const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);
     const now = clock.monotonicMs();
-    if (this.#bucket === null) this.#begin(perSecond, announced, now);
+    if (actions.includes("takeOver")) this.#takeOver(perSecond, announced, now);
     else this.#bucket = atRate(this.#bucket, perSecond, now);
-    if (isHalted && this.#mode === "taint") this.#takeBackTaints(zone, now, cause);
-    this.pause();
-    if (outlook === "spared") this.#grant(now);
-    this.#announce(false, cause);
+    if (actions.includes("takeTaintsBack")) this.#takeTaintsBack(now, cause);
+    if (cluster === "spared") this.#grant(now);
+    // Node actors restart the grace of each node when they receive the end of a halt.
+    this.#announce(actions.includes("restartGraces"), cause);
   }
 
   /** Stops granting until the next evaluation, because the cluster is not seen as a whole. */
   pause(): void {
-    this.#timer?.cancel();
-    this.#timer = null;
+    this.#step("stale");
   }
 
   /** Tells the zone's state again, changed or not. */
@@ -131,12 +139,12 @@ export class ZoneActor {
 
   /** Pays for a taint or a drain of this zone that another owner has granted. */
   spend(now: number): void {
-    if (this.#bucket !== null) this.#bucket = charged(this.#bucket, now);
+    this.#bucket = charged(this.#bucket, now);
   }
 
   /** Gives the last token back, because nothing was written for it: its node is well or gone. */
   refund(now: number): void {
-    if (this.#bucket === null) return;
+    if (this.#state.cluster === "unsynced") return;
     this.#bucket = withTokenBack(this.#bucket, now);
     this.#options.wake();
   }
@@ -153,7 +161,7 @@ export class ZoneActor {
 
   /** Whether nothing is lost by forgetting this zone: all know it empty, and a new bucket would be as full. */
   isSpent(): boolean {
-    if (this.#bucket === null || !this.#isToldEmpty) return false;
+    if (!this.#isToldEmpty) return false;
     const isFull = this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs());
     return isFull && this.#queue.size === 0;
   }
@@ -179,24 +187,36 @@ export class ZoneActor {
     this.#tainted.delete(node);
   }
 
-  #enter(life: ZoneLife): void {
-    if (life === this.#life) return;
-    const { io, zone } = this.#options;
-    io.log.info("zone state changed", { zone: zoneTitleOf(zone), from: this.#life, to: life });
-    this.#life = life;
-    this.#since = io.clock.wallMs();
+  /** Steps the machine; returns what the step calls for. */
+  #step(event: ZoneEvent): readonly ZoneAction[] {
+    const { state, actions } = stepZone(this.#state, event);
+    this.#state = state;
+    if (actions.includes("stopGrants")) this.#timer?.cancel();
+    return actions;
+  }
+
+  #enter(events: readonly ZoneEvent[]): readonly ZoneAction[] {
+    const { disruption: from } = this.#state;
+    const actions = events.flatMap((event) => this.#step(event));
+    const { disruption: to } = this.#state;
+    if (from !== to) {
+      const { io, zone } = this.#options;
+      io.log.info("zone state changed", { zone: zoneTitleOf(zone), from, to });
+      this.#since = io.clock.wallMs();
+    }
+    return actions;
   }
 
   /** Continues the state that the last owner has announced, since when it did. */
   #inherit(announced: BodyOf<"judged.zone">): void {
-    this.#life = lifeAnnounced(announced);
+    this.#state = inheritedState(announced);
     this.#since = Math.min(announced.since, this.#options.io.clock.wallMs());
   }
 
   /** Takes the zone over: its queue from what is judged and granted, its bucket from what is known to be spent. */
-  #begin(perSecond: number, announced: Announcement | null, now: number): void {
+  #takeOver(perSecond: number, announced: Announcement | null, now: number): void {
     const { zone, grants, io } = this.#options;
-    const members = [...(this.#zone?.members.values() ?? [])].sort(inOrderOfWaiting);
+    const members = [...this.#zone.members.values()].sort(inOrderOfWaiting);
     for (const member of members) {
       this.#place(member);
       const grant = grants.underWay(member.observed.node);
@@ -228,7 +248,7 @@ export class ZoneActor {
   }
 
   #grant(now: number): void {
-    if (this.#bucket === null) return;
+    this.#timer?.cancel();
     const head = this.#queue.head(now);
     if (head !== null && hasToken(this.#bucket, now)) {
       const ask = this.#askFor(head.node);
@@ -253,7 +273,7 @@ export class ZoneActor {
   /** Asks for what a turn brings; the ask's id, or null when the node turned out to need nothing. */
   #askFor(node: string): string | null {
     const { bus } = this.#options.io;
-    const member = this.#zone?.members.get(node);
+    const member = this.#zone.members.get(node);
     if (member === undefined) return null;
     const { observed, cause } = member;
     if (this.#mode !== "taint") {
@@ -263,9 +283,11 @@ export class ZoneActor {
     return ask === null ? null : bus.publish("asked.taint", ask, cause);
   }
 
-  #takeBackTaints({ members }: Zone, now: number, cause: string | null): void {
+  /** In direct mode taints are left alone; the node actors call their drains off. */
+  #takeTaintsBack(now: number, cause: string | null): void {
+    if (this.#mode !== "taint") return;
     for (const node of this.#tainted) {
-      const member = members.get(node);
+      const member = this.#zone.members.get(node);
       const ask = member === undefined ? null : clearAsk(member.observed);
       if (ask !== null && this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
     }
@@ -273,18 +295,18 @@ export class ZoneActor {
   }
 
   #announce(again: boolean, cause: string | null): void {
-    if (this.#bucket === null || this.#zone === null) return;
+    if (this.#state.cluster === "unsynced") return;
     const now = this.#options.io.clock.monotonicMs();
     const queue = this.#queue.size === 0 ? {} : { queue: this.#queue.first(QUEUE_PUBLISHED_MAX, now) };
     const told = {
       zone: this.#options.zone,
-      state: announcedState(this.#life),
+      state: announcedState(this.#state),
       since: this.#since,
       ...this.#zone.count,
       taintsPerSecond: this.#bucket.perSecond,
       queueLength: this.#queue.size,
       ...queue,
-      halted: this.#life === "Halted",
+      halted: this.#state.disruption === "Halted",
     };
     const announced = JSON.stringify(told);
     if (!again && announced === this.#announced) return;

@@ -47,11 +47,12 @@ export function damageOfState(state: ZoneState): Damage | null {
 }
 
 /**
- * Tokens per second of a zone that is not halted, as float32 (R6.4, R6.5): the secondary rate in a large, partially
- * disrupted zone, none in a small one, the ordinary rate otherwise, also in a zone that is wholly down.
+ * Tokens per second of a zone, as float32 (R6.4, R6.5, R6.10): the secondary rate in a large, partially disrupted zone,
+ * none in a small one or a halted one, the ordinary rate otherwise, also in a zone that is wholly down.
  */
-export function taintsPerSecondOf(damage: Damage, size: number, settings: PaceSettings): number {
-  if (damage !== "partial") return Math.fround(settings.nodeEvictionsPerSecond);
+export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, settings: PaceSettings): number {
+  if (state === "Halted") return 0;
+  if (state !== "PartialDisruption") return Math.fround(settings.nodeEvictionsPerSecond);
   return size > settings.largeClusterSizeThreshold ? Math.fround(settings.secondaryNodeEvictionsPerSecond) : 0;
 }
 

@@ -11,11 +11,12 @@ import {
   type NodeAction,
   type NodeEvent,
   type NodeState,
-  nodeMachineMermaid,
+  nodeMachine,
   nodeState,
   READINESS_EVENTS,
   stepNode,
 } from "../../services/node/node.machine.ts";
+import { machineMermaid } from "../../services/platform/structures/machine-mermaid.ts";
 
 const STATES = readinessSchema.options.flatMap((readiness) =>
   HEARTBEAT_STATES.flatMap((heartbeat) =>
@@ -153,7 +154,7 @@ test("equal states are one object, so a hundred thousand nodes share seventy-two
 });
 
 test("the drawing shows the three regions with every transition, its guard and its actions", () => {
-  const drawing = nodeMachineMermaid();
+  const drawing = machineMermaid(nodeMachine.config);
   expect(drawing.startsWith("stateDiagram-v2\n")).toBe(true);
   expect(drawing).toContain("  state readiness {\n    [*] --> starting\n");
   expect(drawing).toContain("    fresh --> silent: graceOver / countVerdict\n");

@@ -85,9 +85,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "halted zone that still grants",
     file: "services/zone/zone.actor.ts",
-    from: "const perSecond = isHalted ? 0 : taintsPerSecondOf(damage, zone.count.size, profile);",
+    from: "const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);",
     to:
-      "const perSecond = taintsPerSecondOf(damage, zone.count.size, profile);\n" +
+      "const perSecond = taintsPerSecondOf(announcedState(this.#state), zone.count.size, profile);\n" +
       '    if (outlook === "disrupted") this.#options.io.clock.soon(() => this.#grant(clock.monotonicMs()));',
     showsIn: "everyZoneSilent",
   },

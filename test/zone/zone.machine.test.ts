@@ -1,52 +1,133 @@
-/** The life of a zone: every state times every event. */
+/** The zone machine: every state × every event, what must not happen included. */
 import { describe, expect, test } from "vitest";
 import {
   announcedState,
-  FIRST_ZONE_LIFE,
-  lifeAnnounced,
-  nextZoneLife,
+  type ClusterState,
+  type DisruptionState,
+  INITIAL_ZONE_STATE,
+  inheritedState,
+  stepZone,
+  ZONE_EVENTS,
+  type ZoneAction,
   type ZoneEvent,
-  type ZoneLife,
-  zoneMachine,
+  type ZoneStateValue,
+  zoneStateValue,
 } from "../../services/zone/zone.machine.ts";
 
-const LIVES = ["Initial", "Normal", "PartialDisruption", "FullDisruption", "Halted"] as const;
-const TARGETS: Record<ZoneEvent["type"], ZoneLife> = {
-  empty: "Initial",
-  normal: "Normal",
-  partial: "PartialDisruption",
-  full: "FullDisruption",
-  everyZoneDown: "Halted",
-};
-const EVENTS = Object.keys(TARGETS) as ZoneEvent["type"][];
+/** Where an event leads from each state of a region; what is not named stays where it is. */
+type Matrix<S extends string> = Readonly<Record<S, Partial<Record<ZoneEvent, S>>>>;
 
-describe.each(LIVES)("a zone in %s", (life) => {
-  test.each(EVENTS)("goes by %s where that says, from wherever it is (R6.8, R6.12)", (type) => {
-    expect(nextZoneLife(life, { type })).toBe(TARGETS[type]);
+const SEEN = { spared: "spared", unclear: "unclear", disrupted: "disrupted" } as const;
+const CLUSTER: Matrix<ClusterState> = {
+  unsynced: SEEN,
+  spared: { ...SEEN, stale: "stale" },
+  unclear: { ...SEEN, stale: "stale" },
+  disrupted: { ...SEEN, stale: "stale" },
+  stale: SEEN,
+};
+
+const BY_COUNT = { empty: "Initial", normal: "Normal", partial: "PartialDisruption", full: "FullDisruption" } as const;
+const DISRUPTION: Matrix<DisruptionState> = {
+  Initial: { ...BY_COUNT, disrupted: "Halted" },
+  Normal: { ...BY_COUNT, disrupted: "Halted" },
+  PartialDisruption: { ...BY_COUNT, disrupted: "Halted" },
+  FullDisruption: { ...BY_COUNT, disrupted: "Halted" },
+  Halted: { spared: "Initial" },
+};
+
+const CLUSTERS = Object.keys(CLUSTER) as ClusterState[];
+const DISRUPTIONS = Object.keys(DISRUPTION) as DisruptionState[];
+const STATES = CLUSTERS.flatMap((cluster) => DISRUPTIONS.map((disruption) => zoneStateValue(cluster, disruption)));
+const STEPS = STATES.flatMap((before) => ZONE_EVENTS.map((event) => ({ before, event, ...stepZone(before, event) })));
+
+const isCount = (event: ZoneEvent) => event in BY_COUNT;
+const isInView = ({ cluster }: ZoneStateValue) => cluster === "spared" || cluster === "unclear";
+
+/** The events that a step with this action came of, by the state before. */
+const callingFor = (action: ZoneAction) => STEPS.filter(({ actions }) => actions.includes(action));
+
+describe("every state × every event", () => {
+  test("the cluster is what all zones together show, and stale only once it was seen", () => {
+    for (const { before, event, state } of STEPS) {
+      expect([before, event, state.cluster]).toEqual([before, event, CLUSTER[before.cluster][event] ?? before.cluster]);
+    }
   });
 
-  test("names every event but the one that leaves it where it is", () => {
-    const { on = {} } = zoneMachine.config.states?.[life] ?? {};
-    expect(Object.keys(on).sort()).toEqual(EVENTS.filter((type) => TARGETS[type] !== life).sort());
+  test("the disruption follows the count in view (R6.8, R6.12), and halts when every zone is down (R6.10)", () => {
+    for (const { before, event, state } of STEPS) {
+      const isForbidden = isCount(event) && !isInView(before);
+      const expected = isForbidden ? before.disruption : (DISRUPTION[before.disruption][event] ?? before.disruption);
+      expect([before, event, state.disruption]).toEqual([before, event, expected]);
+    }
   });
 });
 
-test("a zone begins as Initial (R2.18), and the chart has no other states", () => {
-  expect(zoneMachine.config.initial).toBe(FIRST_ZONE_LIFE);
-  expect(Object.keys(zoneMachine.config.states ?? {})).toEqual([...LIVES]);
+describe("what must not happen does not exist", () => {
+  test("nothing but a zone that is up ends a halt: no count, no unclear cluster, no lost view (decision 18)", () => {
+    const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
+    expect([...new Set(ends.map(({ event }) => event))]).toEqual(["spared"]);
+  });
+
+  test("nothing but every zone known to be down begins one", () => {
+    const begins = STEPS.filter(({ before, state }) => before.disruption !== "Halted" && state.disruption === "Halted");
+    expect([...new Set(begins.map(({ event }) => event))]).toEqual(["disrupted"]);
+  });
+
+  test("no zone is halted beside a spared cluster, so none grants in a halt", () => {
+    const granting = STEPS.filter(({ before }) => before.cluster !== "spared" || before.disruption !== "Halted").filter(
+      ({ state }) => state.cluster === "spared" && state.disruption === "Halted",
+    );
+    expect(granting).toEqual([]);
+  });
+
+  test("no count changes a zone whose cluster is not in view", () => {
+    const changed = STEPS.filter(({ before, event, state }) => isCount(event) && !isInView(before) && state !== before);
+    expect(changed).toEqual([]);
+  });
+});
+
+describe("a step calls for its actions", () => {
+  test("a zone is taken over once, when the cluster is first seen", () => {
+    const took = callingFor("takeOver");
+    expect(took).toHaveLength(DISRUPTIONS.length * Object.keys(SEEN).length);
+    expect(took.every(({ before, state }) => before.cluster === "unsynced" && state.cluster !== "unsynced")).toBe(true);
+  });
+
+  test("grants stop whenever the cluster is spared no longer", () => {
+    const left = STEPS.filter(({ before, state }) => before.cluster === "spared" && state.cluster !== "spared");
+    expect(callingFor("stopGrants")).toEqual(left);
+  });
+
+  test("a halt takes our taints back when it begins and as long as it is confirmed or unclear (R6.10)", () => {
+    const isHalting = ({ before, event }: (typeof STEPS)[number]) =>
+      event === "disrupted" || (event === "unclear" && before.disruption === "Halted");
+    expect(callingFor("takeTaintsBack")).toEqual(STEPS.filter(isHalting));
+  });
+
+  test("every grace restarts when a halt ends, and only then (R6.11)", () => {
+    const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
+    expect(callingFor("restartGraces")).toEqual(ends);
+  });
+});
+
+test("a zone begins unsynced and Initial (R2.18)", () => {
+  expect(INITIAL_ZONE_STATE).toEqual({ cluster: "unsynced", disruption: "Initial" });
+});
+
+test("equal states are one object, so ten thousand zones share twenty-five", () => {
+  expect(new Set(STEPS.map(({ state }) => state)).size).toBeLessThanOrEqual(STATES.length);
+  expect(STEPS.every(({ state }) => STATES.includes(state))).toBe(true);
 });
 
 test("a halted zone is announced as fully disrupted (R6.10), every other one as what it is", () => {
-  expect(LIVES.map(announcedState)).toEqual([
-    "Initial",
-    "Normal",
-    "PartialDisruption",
-    "FullDisruption",
-    "FullDisruption",
-  ]);
+  const announced = DISRUPTIONS.map((disruption) => announcedState(zoneStateValue("spared", disruption)));
+  expect(announced).toEqual(["Initial", "Normal", "PartialDisruption", "FullDisruption", "FullDisruption"]);
 });
 
 test("the next owner of a zone continues each state as it was announced", () => {
-  const announced = LIVES.map((life) => ({ state: announcedState(life), halted: life === "Halted" }));
-  expect(announced.map(lifeAnnounced)).toEqual([...LIVES]);
+  const inherited = DISRUPTIONS.map((disruption) => {
+    const state = announcedState(zoneStateValue("disrupted", disruption));
+    return inheritedState({ state, halted: disruption === "Halted" });
+  });
+  expect(inherited).toEqual(DISRUPTIONS.map((disruption) => ({ cluster: "unsynced", disruption })));
 });

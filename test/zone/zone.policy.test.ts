@@ -1,6 +1,7 @@
 /** Tests of the zone's arithmetic: disruption states, rates, the all-zones rule, and what a turn asks for. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ZoneState } from "../../protocols/judged.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
   clearAsk,
@@ -24,21 +25,25 @@ const RATE = Math.fround(0.1);
 const SECONDARY = Math.fround(0.01);
 
 describe("the damage of a zone and its rate (17.1)", () => {
-  test.each<[ready: number, notReady: number, Damage, perSecond: number]>([
-    [0, 0, "empty", RATE],
-    [1, 0, "normal", RATE],
-    [0, 1, "full", RATE],
-    [1, 2, "normal", RATE],
-    [2, 3, "partial", 0],
-    [3, 3, "normal", RATE],
-    [9, 11, "partial", 0],
-    [22, 28, "partial", 0],
-    [22, 29, "partial", SECONDARY],
-    [0, 51, "full", RATE],
-  ])("%i ready and %i not ready is %s at %f per second", (ready, notReady, damage, perSecond) => {
+  test.each<[ready: number, notReady: number, Damage, ZoneState, perSecond: number]>([
+    [0, 0, "empty", "Initial", RATE],
+    [1, 0, "normal", "Normal", RATE],
+    [0, 1, "full", "FullDisruption", RATE],
+    [1, 2, "normal", "Normal", RATE],
+    [2, 3, "partial", "PartialDisruption", 0],
+    [3, 3, "normal", "Normal", RATE],
+    [9, 11, "partial", "PartialDisruption", 0],
+    [22, 28, "partial", "PartialDisruption", 0],
+    [22, 29, "partial", "PartialDisruption", SECONDARY],
+    [0, 51, "full", "FullDisruption", RATE],
+  ])("%i ready and %i not ready is %s: %s at %f per second", (ready, notReady, damage, state, perSecond) => {
     const size = ready + notReady;
     expect(damageOf({ size, notReady }, THRESHOLD)).toBe(damage);
-    expect(taintsPerSecondOf(damage, size, STANDARD_PROFILE)).toBe(perSecond);
+    expect(taintsPerSecondOf(state, size, STANDARD_PROFILE)).toBe(perSecond);
+  });
+
+  test("a halted zone has none (R6.10)", () => {
+    expect(taintsPerSecondOf("Halted", 51, STANDARD_PROFILE)).toBe(0);
   });
 
   test("two down of three do not disrupt it, because it takes at least three (R6.4)", () => {
@@ -72,8 +77,8 @@ describe("the damage of a zone and its rate (17.1)", () => {
   });
 
   test("exactly the large-cluster threshold is small, one more is large (R6.5, L45)", () => {
-    expect(taintsPerSecondOf("partial", 50, STANDARD_PROFILE)).toBe(0);
-    expect(taintsPerSecondOf("partial", 51, STANDARD_PROFILE)).toBe(SECONDARY);
+    expect(taintsPerSecondOf("PartialDisruption", 50, STANDARD_PROFILE)).toBe(0);
+    expect(taintsPerSecondOf("PartialDisruption", 51, STANDARD_PROFILE)).toBe(SECONDARY);
   });
 });
 

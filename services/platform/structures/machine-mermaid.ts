@@ -8,10 +8,15 @@ export interface DrawnState {
   readonly type?: unknown;
   readonly initial?: unknown;
   readonly on?: unknown;
+  readonly entry?: unknown;
+  readonly exit?: unknown;
   readonly states?: unknown;
 }
 
-/** The Mermaid text of a chart; parallel regions are drawn side by side, each transition with its event. */
+/**
+ * The Mermaid text of a chart: parallel regions side by side, each transition with its event, guard and actions as UML
+ * writes them (`event [guard] / action`), and in a state what it does on entry, on exit and without leaving it.
+ */
 export function machineMermaid(chart: DrawnState): string {
   return `${["stateDiagram-v2", ...linesOf(chart, "  ")].join("\n")}\n`;
 }
@@ -24,28 +29,39 @@ function linesOf(state: DrawnState, indent: string): string[] {
       : [`${indent}state ${name} {`, ...linesOf(child, `${indent}  `), `${indent}}`];
   const lines = typeof state.initial === "string" ? [`${indent}[*] --> ${state.initial}`] : [];
   for (const [name, child] of Object.entries(children)) {
-    lines.push(...inner(name, child));
+    lines.push(...inner(name, child), ...activitiesOf(name, child).map((activity) => `${indent}${name}: ${activity}`));
     for (const [event, transition] of Object.entries(recordOf<unknown>(child.on))) {
-      for (const { target, label } of arrowsOf(transition)) {
-        lines.push(`${indent}${name} --> ${target}: ${event}${label}`);
-      }
+      // A transition of a state to itself neither leaves nor enters it.
+      const arrows = arrowsOf(transition).filter(({ target }) => target !== name);
+      lines.push(...arrows.map(({ target, label }) => `${indent}${name} --> ${target}: ${event}${label}`));
     }
   }
   return lines;
 }
 
-/**
- * The states that a transition leads to, each with its guard and its actions as UML writes them: `[guard] / action`. A
- * transition is written as a name, an object with a target, or a list of these.
- */
+/** What a state does on entry, on exit and without being left; its name comes first, which Mermaid makes the title. */
+function activitiesOf(name: string, { entry, exit, on }: DrawnState): string[] {
+  const inside = Object.entries(recordOf<unknown>(on)).flatMap(([event, transition]) => {
+    const { target, actions } = recordOf<unknown>(transition);
+    return target === undefined || target === name ? [`${event}${effectsOf(actions)}`] : [];
+  });
+  const all = [`entry${effectsOf(entry)}`, ...inside, `exit${effectsOf(exit)}`].filter((each) => each.includes("/"));
+  return all.length === 0 ? [] : [name, ...all];
+}
+
+/** The states that a transition leads to. It is written as a name, an object with a target, or a list of these. */
 function arrowsOf(transition: unknown): { readonly target: string; readonly label: string }[] {
   if (typeof transition === "string") return [{ target: transition, label: "" }];
   if (Array.isArray(transition)) return transition.flatMap(arrowsOf);
   const { target, guard, actions } = recordOf<unknown>(transition);
   if (typeof target !== "string") return [];
   const condition = typeof guard === "string" ? ` [${guard}]` : "";
-  const effects = [actions].flat().filter((action) => typeof action === "string");
-  return [{ target, label: effects.length === 0 ? condition : `${condition} / ${effects.join(", ")}` }];
+  return [{ target, label: `${condition}${effectsOf(actions)}` }];
+}
+
+function effectsOf(actions: unknown): string {
+  const names = [actions].flat().filter((action) => typeof action === "string");
+  return names.length === 0 ? "" : ` / ${names.join(", ")}`;
 }
 
 function recordOf<V>(value: unknown): Record<string, V> {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { machineMermaid } from "../../../services/platform/structures/machine-mermaid.ts";
 
-test("a chart is drawn with its initial state, nested states, and transitions in every notation", () => {
+test("a chart is drawn with its initial state, nested states, actions, and transitions in every notation", () => {
   const chart = {
     initial: "on",
     states: {
@@ -15,7 +15,7 @@ test("a chart is drawn with its initial state, nested states, and transitions in
         },
         states: { low: { on: { more: "high" } }, high: {} },
       },
-      off: { on: { toggle: "on" } },
+      off: { entry: "dim", on: { toggle: "on", off: "off" }, exit: ["warm", "light"] },
     },
   };
   expect(machineMermaid(chart)).toBe(
@@ -26,9 +26,13 @@ test("a chart is drawn with its initial state, nested states, and transitions in
       "    [*] --> low",
       "    low --> high: more",
       "  }",
+      "  on: on",
+      "  on: ignored / beep",
       "  on --> off: toggle [isLit] / click, cool",
       "  on --> off: broken",
-      "  on --> on: broken",
+      "  off: off",
+      "  off: entry / dim",
+      "  off: exit / warm, light",
       "  off --> on: toggle",
       "",
     ].join("\n"),

@@ -1,0 +1,43 @@
+/**
+ * The steps of a statechart that has no context: a state is the state value of the chart and nothing else, so each pair
+ * of state and event is computed once and remembered with its actions. It does not know what computes a step.
+ */
+
+/** What follows from an event: the next state, and the names of the actions that the step calls for. */
+export interface ChartStep<S, A> {
+  readonly state: S;
+  readonly actions: readonly A[];
+}
+
+/** How a chart computes a step, as XState's `transition` returns it. */
+export type ComputeStep<S, E> = (value: S, event: E) => readonly [{ readonly value: S }, readonly { type: string }[]];
+
+/** The states of a chart with parallel regions, `S` being the state of each region by its name, and their steps. */
+export class ChartSteps<S extends object, E extends string, A extends string> {
+  readonly #compute: ComputeStep<S, E>;
+  readonly #states = new Map<string, S>();
+  readonly #steps = new Map<S, Map<E, ChartStep<S, A>>>();
+
+  constructor(compute: ComputeStep<S, E>) {
+    this.#compute = compute;
+  }
+
+  /** The one object for a state; its regions are named in the order of the chart. */
+  state(value: S): S {
+    const key = Object.values(value).join("|");
+    const state = this.#states.get(key) ?? Object.freeze({ ...value });
+    this.#states.set(key, state);
+    return state;
+  }
+
+  /** What follows from an event in a state that `state` returned. */
+  step(state: S, event: E): ChartStep<S, A> {
+    const steps = this.#steps.get(state) ?? new Map<E, ChartStep<S, A>>();
+    const known = steps.get(event);
+    if (known !== undefined) return known;
+    const [{ value }, actions] = this.#compute(state, event);
+    const step = { state: this.state(value), actions: actions.map(({ type }) => type as A) };
+    this.#steps.set(state, steps.set(event, step));
+    return step;
+  }
+}

@@ -3,6 +3,7 @@
  * clock.
  */
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
+import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
@@ -12,6 +13,12 @@ import { carriesNoExecute } from "./taint.policy.ts";
 
 /** API times are cut to whole seconds, so what they name may be this much later. */
 const API_TIME_STEP_MS = 1000;
+
+/** An earliest instant of a drain that moves by less than this is the same one, in milliseconds: clocks are slewed. */
+const DRAIN_MOVED_MS = 1000;
+
+/** The earliest instant of a drain as `judged.node` carries it, for people who want to know what is to come. */
+export type DrainFrom = Pick<BodyOf<"judged.node">, "evictionFromAt">;
 
 /** The event for the readiness region: the Ready condition as the API shows it. */
 export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEvent {
@@ -65,6 +72,14 @@ export function directEvictionFromMs(
   const lastSignMs = down.isSignWitnessed ? down.lastSignMs : Math.min(down.lastSignMs, impliedMs);
   const fromMs = down.readiness === "unknown" ? lastSignMs : down.transitionMs;
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
+}
+
+/** The same instant on the wall clock, as it is published; `fromMs` is null when no drain lies ahead. */
+export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: number, wallMs: number): DrainFrom {
+  if (fromMs === null || !Number.isFinite(fromMs)) return {};
+  const evictionFromAt = Math.round(wallMs + (fromMs - nowMs));
+  const isSame = Math.abs(evictionFromAt - (before.evictionFromAt ?? Number.POSITIVE_INFINITY)) < DRAIN_MOVED_MS;
+  return isSame ? before : { evictionFromAt };
 }
 
 /** The instants at which a node was found: on the wall clock, on the monotonic clock, and its creation at the API. */

@@ -4,15 +4,20 @@
 import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
-import type { Io } from "../../protocols/ports.ts";
+import type { Io, Metrics } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 import type { ShardView } from "../platform/shard-view/shard-view.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
-import { type DrainFrom, drainFrom } from "./drain.policy.ts";
-import { directEvictionEvent, directEvictionFromMs, readinessEvent, taintEvictionEvent } from "./eviction.policy.ts";
+import {
+  type DrainFrom,
+  directEvictionEvent,
+  directEvictionFromMs,
+  drainFrom,
+  readinessEvent,
+  taintEvictionEvent,
+} from "./eviction.policy.ts";
 import { AskBook, type AskNoun } from "./node.asks.ts";
-import type { NodeCounters } from "./node.counters.ts";
 import {
   INITIAL_NODE_STATE,
   isSilent,
@@ -23,8 +28,7 @@ import {
   stepNode,
 } from "./node.machine.ts";
 import { sendAsks } from "./node.sending.ts";
-import { NodeSigns } from "./node.signs.ts";
-import { ReadyTransition } from "./ready-transition.ts";
+import { NodeSigns, ReadyTransition } from "./node.signs.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 import { harmlessOf, isHarmless, wishesOf } from "./wishes.policy.ts";
@@ -37,9 +41,14 @@ export interface NodeSurroundings {
   readonly graces: KeyedDeadlines<NodeActor>;
   /** Wakes an actor to repeat its asks. */
   readonly reviews: KeyedDeadlines<NodeActor>;
-  readonly counters: NodeCounters;
-  /** Has an actor reviewed as soon as its shard can be seen. */
-  hold(actor: NodeActor): void;
+  /** How much later than its grace each silent node was found, in seconds. */
+  readonly lateness: ReturnType<Metrics["histogram"]>;
+  /** Verdicts that a live read refuted. */
+  readonly refuted: ReturnType<Metrics["counter"]>;
+  /** Reviews that held harmful changes back. */
+  readonly heldBack: ReturnType<Metrics["counter"]>;
+  /** The actors of the shard to review again once its view is whole. */
+  readonly waiting: Set<NodeActor>;
   /** Notes that the view of the shard was wrong. */
   doubt(reason: string, cause: string | null): void;
 }
@@ -153,7 +162,7 @@ export class NodeActor {
     }
     if (!isOfVerdict || done.outcome !== "refused") return;
     if (!this.#step("verdictRefuted").includes("restartGrace")) return;
-    this.#around.counters.refuted();
+    this.#around.refuted.add(1);
     this.#signs.rebase(nowMs);
     this.#around.doubt(`a live read refuted the silence of ${this.#node.node}`, cause);
     this.review(cause);
@@ -182,6 +191,7 @@ export class NodeActor {
   end(): void {
     this.#around.graces.cancel(this);
     this.#around.reviews.cancel(this);
+    this.#around.waiting.delete(this);
   }
 
   #silentFromMs(): number {
@@ -207,8 +217,8 @@ export class NodeActor {
     const fromMs = this.#silentFromMs();
     const isOver = nowMs >= fromMs && this.#state.heartbeat !== "confirmed";
     const actions = this.#step(isOver ? (canSee ? "graceOver" : "graceOverUnseen") : "graceRuns");
-    if (actions.includes("countVerdict")) this.#around.counters.verdict(nowMs - fromMs);
-    if (actions.includes("awaitSight")) this.#around.hold(this);
+    if (actions.includes("countVerdict")) this.#around.lateness.observe((nowMs - fromMs) / 1000);
+    if (actions.includes("awaitSight")) this.#around.waiting.add(this);
     if (isOver) this.#around.graces.cancel(this);
     else this.#armGrace();
   }
@@ -220,7 +230,7 @@ export class NodeActor {
     const isDirect = io.profile.evictionMode === "direct";
     const fromMs = isDirect ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
-    if (isOverdue && !canSee) this.#around.hold(this);
+    if (isOverdue && !canSee) this.#around.waiting.add(this);
     const event = isDirect
       ? directEvictionEvent(readiness, this.#state.eviction, isOverdue && canSee)
       : taintEvictionEvent(this.#node, readiness);
@@ -270,7 +280,7 @@ export class NodeActor {
   }
 
   #ask(nowMs: number, canSee: boolean, cause: string | null): void {
-    const { view, io, counters } = this.#around;
+    const { view, io, heldBack, waiting } = this.#around;
     const pods = view.pods(this.#node.node)?.pods ?? null;
     this.#bound = boundWhileNotReady(this.#bound, this.#node, pods);
     const wishes = wishesOf({
@@ -283,8 +293,8 @@ export class NodeActor {
     });
     const mustWait = !canSee && !isHarmless(wishes);
     if (mustWait) {
-      counters.heldBack();
-      this.#around.hold(this);
+      heldBack.add(1);
+      waiting.add(this);
     }
     const isTakenBack = this.#state.heartbeat === "recalled";
     const asks = this.#asks ?? new AskBook(io.profile);

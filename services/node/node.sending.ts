@@ -70,10 +70,6 @@ function sendPods({ io, node, asks, nowMs, cause }: Asking, { unready, evictions
   }
 }
 
-function identityOf({
-  node,
-  uid,
-  resourceVersion,
-}: ObservedNode): Pick<ObservedNode, "node" | "uid" | "resourceVersion"> {
+function identityOf({ node, uid, resourceVersion }: ObservedNode) {
   return { node, uid, resourceVersion };
 }

@@ -5,9 +5,11 @@
 import type { Service } from "../../protocols/ports.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
-import { nodeCounters } from "./node.counters.ts";
 import { NodeShard } from "./node.shard.ts";
 import { ZoneHalts } from "./zone-halts.ts";
+
+/** Upper bounds of the lateness histogram, in seconds. */
+const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Judges nodes and asks for what their state demands. */
 export const nodeService: Service = (io) => {
@@ -16,7 +18,20 @@ export const nodeService: Service = (io) => {
   const wake = (actor: NodeActor): void => actor.review();
   const graces = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
   const reviews = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
-  const shared = { io, graces, reviews, counters: nodeCounters(metrics) };
+  const lateness = metrics.histogram({
+    name: "vigil_verdict_lateness_seconds",
+    help: "How much later than its grace a silent node was found.",
+    buckets: LATENESS_BUCKETS,
+  });
+  const refuted = metrics.counter({
+    name: "vigil_verdicts_refuted_total",
+    help: "Verdicts of silence that a live read before the write refuted.",
+  });
+  const heldBack = metrics.counter({
+    name: "vigil_reviews_held_back_total",
+    help: "Reviews of a node whose harmful wishes waited because its shard could not be seen.",
+  });
+  const shared = { io, graces, reviews, lateness, refuted, heldBack };
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();
     shards.delete(shard);

@@ -13,7 +13,7 @@ const REJUDGED_PER_TURN = 256;
 const ASKED_BY_US = "node@";
 
 /** What the shards of one process share. */
-export type SharedSurroundings = Pick<NodeSurroundings, "io" | "graces" | "reviews" | "counters">;
+export type SharedSurroundings = Omit<NodeSurroundings, "view" | "waiting" | "doubt">;
 
 /** One shard of nodes. */
 export class NodeShard {
@@ -21,8 +21,6 @@ export class NodeShard {
   readonly #feed: ShardFeed;
   readonly #around: NodeSurroundings;
   readonly #actors = new Map<string, NodeActor>();
-  /** Actors whose harmful wishes wait for sight. */
-  readonly #held = new Set<NodeActor>();
   readonly #stops: Stop[];
   /** Nodes whose judgement is still to be told again; null when no telling is under way. */
   #rejudging: Iterator<NodeActor> | null = null;
@@ -36,13 +34,13 @@ export class NodeShard {
         node: (node, previous, cause) => this.#observe(node, previous, cause),
         gone: ({ node }) => this.#end(node),
         pods: ({ node }, _pods, cause) => this.#actors.get(node)?.review(cause),
-        pulse: (cause) => this.#lookAgain(cause),
+        pulse: (cause) => this.#reviewWaiting(cause),
       },
     });
     this.#around = {
       ...shared,
       view: this.#feed.view,
-      hold: (actor) => this.#held.add(actor),
+      waiting: new Set(),
       doubt: (reason, cause) => this.#feed.doubt(reason, cause),
     };
     const { bus } = shared.io;
@@ -74,7 +72,6 @@ export class NodeShard {
     for (const stop of this.#stops) stop();
     for (const actor of this.#actors.values()) actor.end();
     this.#actors.clear();
-    this.#held.clear();
   }
 
   #observe(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
@@ -95,7 +92,6 @@ export class NodeShard {
     if (actor === undefined) return;
     actor.end();
     this.#actors.delete(name);
-    this.#held.delete(actor);
   }
 
   #hear({ body, at, id }: Message<"observed.lease">): void {
@@ -105,12 +101,12 @@ export class NodeShard {
     }
   }
 
-  /** A pulse may have opened the eyes: what waited for that is reviewed. */
-  #lookAgain(cause: string): void {
-    if (this.#held.size === 0 || this.#feed.view.blindness(this.#io.clock.monotonicMs()) !== null) return;
-    const held = [...this.#held];
-    this.#held.clear();
-    for (const actor of held) actor.review(cause);
+  #reviewWaiting(cause: string): void {
+    const { waiting, view } = this.#around;
+    if (waiting.size === 0 || view.blindness(this.#io.clock.monotonicMs()) !== null) return;
+    const actors = [...waiting];
+    waiting.clear();
+    for (const actor of actors) actor.review(cause);
   }
 
   /** Someone else asked for a resync: judgements belong to what it needs. Asks that come meanwhile begin it anew. */

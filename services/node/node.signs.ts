@@ -1,10 +1,12 @@
 /**
- * The signs of life of one node: the last of each kind, and when the last of all was seen. What silence means is
- * decided in the policy.
+ * What is remembered of one node's life: the last heartbeat of each kind, when the last of all was seen, and since when
+ * its Ready condition has had its status. What silence means is decided in the policy.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Condition, Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Clock } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { foundTransitionMs } from "./eviction.policy.ts";
 import { isFresh } from "./silence.policy.ts";
 
 /** Signs of life. Instants are on the monotonic clock, stamps are the kubelet's own. */
@@ -61,10 +63,10 @@ export class NodeSigns {
 
   /** Takes a sign seen at `seenMs`, which may be before the node came to be known. Returns whether it was news. */
   take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
-    const known = { leaseRenewedAt: this.#leaseRenewedAt, statusHeartbeatAt: this.#statusHeartbeatAt };
-    if (!isFresh({ kind, renewedAt }, known)) return false;
+    const before = kind === "lease" ? this.#leaseRenewedAt : this.#statusHeartbeatAt;
+    if (!isFresh(renewedAt, before)) return false;
     this.#lastMs = Math.max(this.#lastMs, seenMs);
-    const isWitnessed = (kind === "lease" ? this.#leaseRenewedAt : this.#statusHeartbeatAt) !== undefined;
+    const isWitnessed = before !== undefined;
     if (isWitnessed) this.#witnessedMs = Math.max(this.#witnessedMs, seenMs);
     this.#isWitnessed ||= isWitnessed;
     this.#cause = cause;
@@ -88,4 +90,49 @@ export class NodeSigns {
   isWitnessedAfter(transitionAt: number): boolean {
     return this.#isWitnessed || (this.#leaseRenewedAt ?? Number.NEGATIVE_INFINITY) > transitionAt;
   }
+}
+
+/**
+ * The last transition of one node's Ready condition, on the monotonic clock. One that is seen to happen counts from
+ * that instant; one that is found at a start counts from what the API shows of it.
+ */
+export class ReadyTransition {
+  #ms: number;
+  /** When the node was found, until the heartbeat that its condition showed then is known to be older. */
+  #foundMs: number | null;
+  readonly #heartbeatAt: number | null;
+
+  constructor(node: Pick<ObservedNode, "conditions" | "createdAt">, clock: Clock) {
+    const nowMs = clock.monotonicMs();
+    const ready = readyConditionOf(node);
+    this.#ms = foundTransitionMs(ready, { createdAt: node.createdAt, wallMs: clock.wallMs(), nowMs });
+    this.#heartbeatAt = ready?.heartbeatAt ?? null;
+    this.#foundMs = isPostedByKubelet(ready) ? nowMs : null;
+  }
+
+  get ms(): number {
+    return this.#ms;
+  }
+
+  /** Counts from now: the condition was seen to change, or every node gets its time again. */
+  restart(nowMs: number): void {
+    this.#ms = nowMs;
+    this.#foundMs = null;
+  }
+
+  /**
+   * Takes when a status heartbeat was first seen: an observer may have held that of a found node for long. Returns
+   * whether the transition is older for it.
+   */
+  hear(heartbeatAt: number | null, seenMs: number): boolean {
+    if (this.#foundMs === null || heartbeatAt === null || heartbeatAt !== this.#heartbeatAt) return false;
+    const olderMs = Math.max(0, this.#foundMs - seenMs);
+    this.#ms -= olderMs;
+    this.#foundMs = null;
+    return olderMs > 0;
+  }
+}
+
+function isPostedByKubelet(ready: Condition | null): boolean {
+  return ready !== null && ready.status !== "Unknown";
 }

@@ -7,15 +7,6 @@ import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
-/**
- * The stamps of a node's last signs of life, as its kubelet wrote them; undefined before the first of its kind was
- * told.
- */
-export interface SignStamps {
-  readonly leaseRenewedAt: number | null | undefined;
-  readonly statusHeartbeatAt: number | null | undefined;
-}
-
 /** A condition to write on a silent node. */
 export type ForcedCondition = BodyOf<"asked.condition">["conditions"][number];
 
@@ -26,13 +17,11 @@ export type ForcedCondition = BodyOf<"asked.condition">["conditions"][number];
 export const FIRST_LATER_MS = 1;
 
 /**
- * Whether a heartbeat is news: it is when its stamp differs at all from the one known, backwards too (R2.34). Upstream
- * wants a lease renewed later (R2.38), so that a step back of the kubelets' clocks makes live nodes Unknown. Losing the
- * Ready condition is no sign of life (R2.36), and knowing one kind never makes the other news again (L14).
+ * Whether a heartbeat is news: it is when its stamp differs at all from the one `before` of its kind, backwards too
+ * (R2.34); `before` is undefined until the first is known. Upstream wants a lease renewed later (R2.38), so that a step
+ * back of the kubelets' clocks makes live nodes Unknown. Losing the Ready condition is no heartbeat (R2.36).
  */
-export function isFresh(heartbeat: Pick<Heartbeat, "kind" | "renewedAt">, known: SignStamps): boolean {
-  const { kind, renewedAt } = heartbeat;
-  const before = kind === "lease" ? known.leaseRenewedAt : known.statusHeartbeatAt;
+export function isFresh(renewedAt: Heartbeat["renewedAt"], before: Heartbeat["renewedAt"] | undefined): boolean {
   return before === undefined || (renewedAt !== null && renewedAt !== before);
 }
 

@@ -103,10 +103,12 @@ export class ZoneActor {
   /** Takes note of what became of one node; it may have left this zone, entered it or changed in it. */
   take({ before, after }: Move): void {
     if (this.#state.cluster === "unsynced") return;
-    const was = this.#isHere(before) ? before : null;
-    const is = this.#isHere(after) ? after : null;
-    if (is !== null) this.#place(is);
-    else if (was !== null) this.#drop(was.observed.node);
+    const { zone } = this.#options;
+    if (after?.judged.zone === zone) this.#place(after);
+    else if (before?.judged.zone === zone) {
+      this.#queue.remove(before.observed.node);
+      this.#tainted.delete(before.observed.node);
+    }
   }
 
   /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
@@ -115,7 +117,7 @@ export class ZoneActor {
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
     if (this.#state.cluster === "unsynced" && announced !== null) this.#inherit(announced.body);
-    const actions = this.#enter([outlook, damageOf(zone.count, profile.unhealthyZoneThreshold)]);
+    const actions = this.#step(outlook, damageOf(zone.count, profile.unhealthyZoneThreshold));
     const { cluster, disruption } = this.#state;
     const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);
     const now = clock.monotonicMs();
@@ -170,10 +172,6 @@ export class ZoneActor {
     return this.#options.io.profile.evictionMode;
   }
 
-  #isHere(member: Member | null): member is Member {
-    return member?.judged.zone === this.#options.zone;
-  }
-
   #place(member: Member): void {
     const { node, uid, taints } = member.observed;
     if (wantsTurn(member, this.#mode)) this.#queue.add(node, uid);
@@ -182,22 +180,15 @@ export class ZoneActor {
     else this.#tainted.delete(node);
   }
 
-  #drop(node: string): void {
-    this.#queue.remove(node);
-    this.#tainted.delete(node);
-  }
-
-  /** Steps the machine; returns what the step calls for. */
-  #step(event: ZoneEvent): readonly ZoneAction[] {
-    const { state, actions } = stepZone(this.#state, event);
-    this.#state = state;
-    if (actions.includes("stopGrants")) this.#timer?.cancel();
-    return actions;
-  }
-
-  #enter(events: readonly ZoneEvent[]): readonly ZoneAction[] {
+  /** Steps the machine by one event after the other; returns what the steps call for. */
+  #step(...events: readonly ZoneEvent[]): readonly ZoneAction[] {
     const { disruption: from } = this.#state;
-    const actions = events.flatMap((event) => this.#step(event));
+    const actions = events.flatMap((event) => {
+      const step = stepZone(this.#state, event);
+      this.#state = step.state;
+      return step.actions;
+    });
+    if (actions.includes("stopGrants")) this.#timer?.cancel();
     const { disruption: to } = this.#state;
     if (from !== to) {
       const { io, zone } = this.#options;
@@ -224,7 +215,10 @@ export class ZoneActor {
         this.#queue.granted(grant.node, grant.ask, grant.atMs + pauseMs(1, io.profile));
       }
     }
-    const bucket = announced === null ? this.#unheardBucket(perSecond, members, now) : bucketAnnounced(announced);
+    const bucket =
+      announced === null
+        ? this.#unheardBucket(perSecond, members, now)
+        : bucketWith(announced.body.taintsPerSecond, announced.body.tokens, announced.heardAt);
     const spentAt = grants.spentAtMs(zone);
     this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);
   }
@@ -315,8 +309,4 @@ export class ZoneActor {
     const tokens = tokensAt(this.#bucket, now);
     this.#options.io.bus.publish("judged.zone", { ...told, tokens }, cause);
   }
-}
-
-function bucketAnnounced({ body, heardAt }: Announcement): Bucket {
-  return bucketWith(body.taintsPerSecond, body.tokens, heardAt);
 }

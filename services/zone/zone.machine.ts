@@ -17,15 +17,8 @@ import type { ZoneState } from "../../protocols/judged.ts";
 import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
 import type { Damage, Outlook } from "./zone.policy.ts";
 
-/** What all zones together show, or that this process does not see all of it that the zone needs. */
-const CLUSTER_EVENTS = ["spared", "unclear", "disrupted", "stale"] as const satisfies readonly (Outlook | "stale")[];
-/** What the zone's own count shows. */
-const COUNT_EVENTS = ["empty", "normal", "partial", "full"] as const satisfies readonly Damage[];
-/** All events of the zone machine. */
-export const ZONE_EVENTS = [...CLUSTER_EVENTS, ...COUNT_EVENTS] as const;
-
-/** The name of an event of the zone machine. */
-export type ZoneEvent = (typeof ZONE_EVENTS)[number];
+/** What all zones together show, that this process does not see enough of them, or what the zone's own count shows. */
+export type ZoneEvent = Outlook | "stale" | Damage;
 
 /** What the zone knows of the cluster. */
 export type ClusterState = "unsynced" | Outlook | "stale";

@@ -29,7 +29,7 @@ describe("a heartbeat is news", () => {
     ["the first Ready of a known node (C2)", "status", 5, { ...nothingKnown, statusHeartbeatAt: null }, true],
     ["not the loss of Ready (R2.36)", "status", null, { ...nothingKnown, statusHeartbeatAt: 5 }, false],
   ] as const)("%s", (_what, kind, renewedAt, known, isNews) => {
-    expect(isFresh({ kind, renewedAt }, known)).toBe(isNews);
+    expect(isFresh(renewedAt, kind === "lease" ? known.leaseRenewedAt : known.statusHeartbeatAt)).toBe(isNews);
   });
 });
 

@@ -7,10 +7,10 @@ import {
   INITIAL_ZONE_STATE,
   inheritedState,
   stepZone,
-  ZONE_EVENTS,
   type ZoneAction,
   type ZoneEvent,
   type ZoneStateValue,
+  zoneMachine,
   zoneStateValue,
 } from "../../services/zone/zone.machine.ts";
 
@@ -35,10 +35,11 @@ const DISRUPTION: Matrix<DisruptionState> = {
   Halted: { spared: "Initial" },
 };
 
+const EVENTS = zoneMachine.events as readonly ZoneEvent[];
 const CLUSTERS = Object.keys(CLUSTER) as ClusterState[];
 const DISRUPTIONS = Object.keys(DISRUPTION) as DisruptionState[];
 const STATES = CLUSTERS.flatMap((cluster) => DISRUPTIONS.map((disruption) => zoneStateValue(cluster, disruption)));
-const STEPS = STATES.flatMap((before) => ZONE_EVENTS.map((event) => ({ before, event, ...stepZone(before, event) })));
+const STEPS = STATES.flatMap((before) => EVENTS.map((event) => ({ before, event, ...stepZone(before, event) })));
 
 const isCount = (event: ZoneEvent) => event in BY_COUNT;
 const isInView = ({ cluster }: ZoneStateValue) => cluster === "spared" || cluster === "unclear";

@@ -6,12 +6,13 @@ import { EventSource } from "../../protocols/names.ts";
 import type { Clock, Kube, Log, Metrics, Random, Timer } from "../../protocols/ports.ts";
 import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
+import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 import type { FiguresSource } from "./figures.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";
 import type { NodeObject } from "./node-object.ts";
-import { initialNode, registerPauseMs } from "./registration.policy.ts";
+import { initialNode } from "./registration.policy.ts";
 import { type Candidate, nodeRef, register } from "./registration.ts";
 import {
   afterCheck,
@@ -201,12 +202,13 @@ class NodeAgent implements Agent {
   #register(): void {
     const { clock, kube, log, settings } = this.#io;
     let built: Built | null = null;
+    const retries = { baseMs: settings.registerFirstMs, maxMs: settings.registerMaxMs };
     this.#stopRegistering = register(
       {
         clock,
         kube,
         log,
-        pauseMs: (attempt) => registerPauseMs(attempt, settings.registerFirstMs, settings.registerMaxMs),
+        pauseMs: (attempt) => retryPauseMs(attempt + 1, retries),
         candidate: (use) =>
           buildCandidate(this.#status, settings, (fresh) => {
             built = fresh;

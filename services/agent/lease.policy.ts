@@ -2,13 +2,14 @@
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
 import { apiMicroTime } from "../domain/api-time.ts";
+import type { RetrySettings } from "../platform/structures/retry-schedule.ts";
 
 /** A lease is renewed after this share of its duration. */
 const RENEW_FRACTION = 0.25;
 /** Loops are lengthened at random by up to this share, so that nodes spread out (V36). */
 const JITTER = 0.04;
-const ENSURE_FIRST_MS = 200;
-const ENSURE_MAX_MS = 7_000;
+/** The pauses between tries to have a lease (R9.30). */
+export const ENSURE_RETRIES: RetrySettings = { baseMs: 200, maxMs: 7_000 };
 
 /** A node lease as it is written. */
 export type Lease = {
@@ -80,9 +81,4 @@ export function jittered(periodMs: number, random: Random): number {
 /** The pause from one renewal to the next, before jitter. */
 export function renewPeriodMs(leaseSeconds: number): number {
   return leaseSeconds * 1000 * RENEW_FRACTION;
-}
-
-/** The pause before try `attempt` + 1 to have a lease, counted from 0 (R9.30). */
-export function ensurePauseMs(attempt: number): number {
-  return Math.min(ENSURE_FIRST_MS * 2 ** attempt, ENSURE_MAX_MS);
 }

@@ -8,8 +8,9 @@ import {
   Urgency,
   type WriteReply,
 } from "../../protocols/ports.ts";
+import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
-  ensurePauseMs,
+  ENSURE_RETRIES,
   type Lease,
   lacksOwner,
   leaseOf,
@@ -141,7 +142,7 @@ export class LeaseKeeper {
 
   #ensureLater(round: Round, detail: string): void {
     const { clock, log, nodeName } = this.#options;
-    const pauseMs = ensurePauseMs(round.ensures++);
+    const pauseMs = retryPauseMs(++round.ensures, ENSURE_RETRIES);
     log.warn("lease could not be had, trying again", { node: nodeName, pauseMs, detail });
     this.#pause = clock.after(pauseMs, () => this.#ensure(round));
   }

@@ -28,14 +28,6 @@ const DEFAULT_LABELS: readonly string[] = [
   Label.archBeta,
 ];
 
-/**
- * The pause before try `attempt` + 1 to register, counted from 0: `firstMs`, twice as long each time, at most `maxMs`
- * (R9.4).
- */
-export function registerPauseMs(attempt: number, firstMs: number, maxMs: number): number {
-  return Math.min(firstMs * 2 ** attempt, maxMs);
-}
-
 /** The node before its status is computed (9.4): labels, annotation, taints, provider id. */
 export function initialNode(settings: AgentSettings, figures: Figures): NodeObject {
   const taints = initialTaints(settings);

@@ -8,9 +8,9 @@ import type { Decision, LedgerReader } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
-import { Repetition } from "../platform/requests/retry-schedule.ts";
 import { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
 import { translated } from "../platform/shard-view/shard-sight.ts";
+import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { Census } from "./census.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
@@ -87,7 +87,7 @@ class RunningLedger {
   readonly #recorder: EventRecorder;
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #leases = new Map<number, Stop>();
-  readonly #resyncs: Repetition<number>;
+  readonly #resyncs: RetrySchedule<number>;
   /** Ends the subscription to observed.pods; null while there is none. */
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
@@ -100,7 +100,7 @@ class RunningLedger {
     this.#sight = new ClusterSight(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
-    this.#resyncs = new Repetition(io.profile);
+    this.#resyncs = new RetrySchedule(requestRetries(io.profile));
     this.#unjudged = new Unjudged(io.profile);
     this.reader = ledgerReader({
       facts: this.#facts,

@@ -8,7 +8,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import type { Clock, Log, Metrics, Stop, Timer } from "../../protocols/ports.ts";
 import { decode, encode, MalformedMessage } from "../../protocols/wire.ts";
-import { type BackoffBounds, backoffMs } from "../platform/structures/backoff.policy.ts";
+import { type RetrySettings, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
   type HistoryOf,
   openStreams,
@@ -29,7 +29,7 @@ const REPLAY_IDLE_MS = 5_000;
  * Pauses before JetStream is tried again. The first is short: a NATS cluster that has just started refuses streams
  * until it has elected a leader and knows enough of its peers.
  */
-const RETRY: BackoffBounds = { baseMs: 1_000, maxMs: 60_000 };
+const RETRY: RetrySettings = { baseMs: 1_000, maxMs: 60_000 };
 
 /** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
 export interface LedgerStore {
@@ -194,7 +194,7 @@ class JetStreamStore implements LedgerStore {
   #afterPause(goOn: () => void): void {
     if (this.#closed) return;
     this.#failures++;
-    this.#retry = this.#options.clock.after(backoffMs(this.#failures, RETRY), goOn);
+    this.#retry = this.#options.clock.after(retryPauseMs(this.#failures, RETRY), goOn);
   }
 
   /** Last states and history: what both tell of is taken once, by the id of its message. */

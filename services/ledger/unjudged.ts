@@ -3,7 +3,7 @@
  * ledger that misses one has the shard resynced. Where no process judges nodes it waits for none.
  */
 import { shardOf } from "../../protocols/subjects.ts";
-import { Repetition, type RepetitionSettings } from "../platform/requests/retry-schedule.ts";
+import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 
 /** How long a judgement may take to follow the first sight of its node, in milliseconds. */
 export const JUDGED_WITHIN_MS = 3000;
@@ -12,11 +12,11 @@ export const JUDGED_WITHIN_MS = 3000;
 export class Unjudged {
   /** Since when each has been known. */
   readonly #sinceMs = new Map<string, number>();
-  readonly #resyncs: Repetition<number>;
+  readonly #resyncs: RetrySchedule<number>;
   #isJudging = false;
 
-  constructor(profile: RepetitionSettings) {
-    this.#resyncs = new Repetition(profile);
+  constructor(profile: RequestRetryProfile) {
+    this.#resyncs = new RetrySchedule(requestRetries(profile));
   }
 
   /** Takes an observed node; `isJudged` says whether a judgement of that very node was heard. */

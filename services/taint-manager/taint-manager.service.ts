@@ -6,9 +6,9 @@ import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { noExecuteTaints } from "../domain/toleration.ts";
-import { Repetition } from "../platform/requests/retry-schedule.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { Deadlines } from "../platform/structures/deadlines.ts";
+import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { startsToWrite } from "./taint-manager.policy.ts";
 import { type Sentence, TaintedNode } from "./tainted-node.ts";
 
@@ -49,7 +49,7 @@ class TaintShard {
   readonly #nodes = new Map<string, TaintedNode>();
   /** Sentences that came due while nothing could be seen. */
   readonly #held = new Set<Sentence>();
-  readonly #writings: Repetition<string>;
+  readonly #writings: RetrySchedule<string>;
   /** Nodes on which beginnings of taints are written down, which has to be taken away with their taints. */
   readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
@@ -61,7 +61,7 @@ class TaintShard {
     this.#io = io;
     this.#deadlines = deadlines;
     this.#gainedMs = io.clock.monotonicMs();
-    this.#writings = new Repetition(io.profile);
+    this.#writings = new RetrySchedule(requestRetries(io.profile));
     this.#stopListening = io.bus.subscribe("done.write", shard, ({ body }) => this.#settle(body));
     this.#feed = feedShard(io, shard, {
       needs: ["nodes", "pods"],

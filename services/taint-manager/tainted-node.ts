@@ -4,8 +4,8 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../domain/toleration.ts";
-import { pauseMs } from "../platform/requests/retry-schedule.ts";
 import type { Deadlines } from "../platform/structures/deadlines.ts";
+import { requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
   boundMsOf,
   isEvictable,
@@ -31,8 +31,8 @@ export interface Sentence {
   asked: number;
 }
 
-/** A sentence carried out: should it be lifted now, there is nothing left to cancel (L28). */
-const SETTLED = -1;
+/** A sentence carried out: lifting it cancels nothing (L28). As a count of requests it makes for the longest pause. */
+const SETTLED = 2 ** 30;
 
 /** What the tainted nodes of one service share. */
 export interface TaintSurroundings {
@@ -119,8 +119,7 @@ export class TaintedNode {
     const decided = { deadlineAt, taint: idOf(taint), timeAdded: taint.timeAdded ?? null };
     io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided }, cause);
     if (sentence.asked !== SETTLED) sentence.asked += 1;
-    const pause = sentence.asked === SETTLED ? io.profile.askRetryMaxMs : pauseMs(sentence.asked, io.profile);
-    deadlines.set(slot, now.monotonicMs + pause);
+    deadlines.set(slot, now.monotonicMs + retryPauseMs(sentence.asked, requestRetries(io.profile)));
   }
 
   #now(): Now {

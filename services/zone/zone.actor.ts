@@ -5,7 +5,7 @@ import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
-import { pauseMs, Repetition } from "../platform/requests/retry-schedule.ts";
+import { RetrySchedule, requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
   atRate,
   type Bucket,
@@ -83,7 +83,7 @@ export class ZoneActor {
   readonly #queue = new ZoneQueue();
   /** The nodes that carry one of our NoExecute taints. */
   readonly #tainted = new Set<string>();
-  readonly #clearing: Repetition<string>;
+  readonly #clearing: RetrySchedule<string>;
   #state: ZoneStateValue = INITIAL_ZONE_STATE;
   /** When its disruption began, on the wall clock. */
   #since: number;
@@ -96,7 +96,7 @@ export class ZoneActor {
 
   constructor(options: ZoneActorOptions) {
     this.#options = options;
-    this.#clearing = new Repetition(options.io.profile);
+    this.#clearing = new RetrySchedule(requestRetries(options.io.profile));
     this.#since = options.io.clock.wallMs();
   }
 
@@ -212,7 +212,7 @@ export class ZoneActor {
       this.#place(member);
       const grant = grants.underWay(member.observed.node);
       if (grant?.uid === member.observed.uid) {
-        this.#queue.granted(grant.node, grant.ask, grant.atMs + pauseMs(1, io.profile));
+        this.#queue.granted(grant.node, grant.ask, grant.atMs + retryPauseMs(1, requestRetries(io.profile)));
       }
     }
     const bucket =
@@ -246,7 +246,7 @@ export class ZoneActor {
     const head = this.#queue.head(now);
     if (head !== null && hasToken(this.#bucket, now)) {
       const ask = this.#askFor(head.node);
-      this.#queue.granted(head.node, ask, now + pauseMs(head.turns + 1, this.#options.io.profile));
+      this.#queue.granted(head.node, ask, now + retryPauseMs(head.turns + 1, requestRetries(this.#options.io.profile)));
       if (ask !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
         this.#note(head, ask, now);

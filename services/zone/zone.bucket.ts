@@ -1,12 +1,11 @@
 /** A zone's token bucket as pure functions of (bucket, now). It holds one token at most and never waits. */
 
-/** A token bucket of burst 1. Instants are monotonic milliseconds. */
-export interface Bucket {
+import { oneTokenAfterMs, type TokenBucket, tokensGained, tokensIn } from "../platform/structures/token-bucket.ts";
+
+/** A token bucket of burst 1, with -DEBT_MAX to BURST tokens. Instants are monotonic milliseconds. */
+export interface Bucket extends TokenBucket {
   /** Tokens per second while not stopped, a float32 widened to double (R7.8). */
   readonly perSecond: number;
-  /** Tokens at `at`, from -DEBT_MAX to BURST. */
-  readonly tokens: number;
-  readonly at: number;
   /** A stopped bucket never grants. A flag, because upstream's "never" limiter passes for one of rate 1 (L12). */
   readonly stopped: boolean;
 }
@@ -15,7 +14,6 @@ export interface Bucket {
 const BURST = 1;
 /** Tokens a bucket can owe: two owners may both grant before they hear each other, and then pay for both. */
 const DEBT_MAX = 1;
-const SECOND_MS = 1000;
 
 /** A full bucket, as a new zone gets it (R2.18); a rate of 0 or less is a stopped one (R7.10, step 2 of 7.5). */
 export function newBucket(perSecond: number, now: number): Bucket {
@@ -31,15 +29,13 @@ export function bucketWith(perSecond: number, tokens: number, at: number): Bucke
  * The bucket with its first token not before `waitMs` from now, or when an empty one would have it if that is sooner.
  */
 export function waiting(bucket: Bucket, waitMs: number, now: number): Bucket {
-  const tokens = Math.max(0, BURST - (waitMs / SECOND_MS) * bucket.perSecond);
+  const tokens = Math.max(0, BURST - tokensGained(bucket.perSecond, waitMs));
   return { ...bucket, tokens: Math.min(tokensAt(bucket, now), tokens), at: now };
 }
 
 /** Tokens in the bucket now. A clock that went back adds none and takes none (R7.9). */
 export function tokensAt(bucket: Bucket, now: number): number {
-  if (bucket.stopped) return 0;
-  const gained = (Math.max(0, now - bucket.at) / SECOND_MS) * bucket.perSecond;
-  return Math.min(BURST, bucket.tokens + gained);
+  return bucket.stopped ? 0 : tokensIn(bucket, { perSecond: bucket.perSecond, burst: BURST }, now);
 }
 
 /** Whether a token is there now. */
@@ -49,8 +45,7 @@ export function hasToken(bucket: Bucket, now: number): boolean {
 
 /** When the next token will be there, at or before now when it already is; infinite for a stopped bucket. */
 export function nextTokenAt(bucket: Bucket): number {
-  if (bucket.stopped) return Number.POSITIVE_INFINITY;
-  return bucket.at + ((BURST - bucket.tokens) / bucket.perSecond) * SECOND_MS;
+  return bucket.stopped ? Number.POSITIVE_INFINITY : bucket.at + oneTokenAfterMs(bucket, bucket.perSecond);
 }
 
 /** The bucket without the token it has now; only for a bucket that has one. */
@@ -75,8 +70,7 @@ export function withTokenBack(bucket: Bucket, now: number): Bucket {
  * since.
  */
 export function paid(bucket: Bucket, paidAt: number, now: number): Bucket {
-  const gained = (Math.max(0, now - paidAt) / SECOND_MS) * bucket.perSecond;
-  return { ...bucket, tokens: Math.min(tokensAt(bucket, now), gained), at: now };
+  return { ...bucket, tokens: Math.min(tokensAt(bucket, now), tokensGained(bucket.perSecond, now - paidAt)), at: now };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
-import { Repetition } from "../platform/requests/retry-schedule.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
+import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
 import { type Damage, damageOf, damageOfState, hasLanded, type Outlook, outlookOf } from "./zone.policy.ts";
@@ -38,7 +38,7 @@ class Zones {
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#io.clock.monotonicMs()),
   });
   readonly #listeningSince: number;
-  readonly #doubts: Repetition<number>;
+  readonly #doubts: RetrySchedule<number>;
   readonly #stops: Stop[];
   #suspects: ReadonlySet<string> = new Set();
   /** The zones that may be otherwise than when they were last evaluated. */
@@ -55,7 +55,7 @@ class Zones {
     this.#io = io;
     this.#listeningSince = io.clock.monotonicMs();
     this.#roster = new ZoneRoster(io.profile.evictionMode);
-    this.#doubts = new Repetition(io.profile);
+    this.#doubts = new RetrySchedule(requestRetries(io.profile));
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#sight = new ZoneSight(this.#feeds, this.#roster, io);
     this.#stops = [

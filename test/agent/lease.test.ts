@@ -1,7 +1,8 @@
 /** The lease keeper against the embedded API (9.12). */
 import { beforeEach, describe, expect, it } from "vitest";
-import { ensurePauseMs, jittered, renewPeriodMs } from "../../services/agent/lease.policy.ts";
+import { ENSURE_RETRIES, jittered, renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { LeaseKeeper } from "../../services/agent/lease.ts";
+import { retryPauseMs } from "../../services/platform/structures/retry-schedule.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -188,6 +189,6 @@ describe("the pace of a lease", () => {
   });
 
   it("has a longest pause of 7 s (R9.30)", () => {
-    expect([0, 1, 5, 6, 30].map(ensurePauseMs)).toEqual([200, 400, 6400, 7000, 7000]);
+    expect([1, 2, 6, 7, 31].map((tries) => retryPauseMs(tries, ENSURE_RETRIES))).toEqual([200, 400, 6400, 7000, 7000]);
   });
 });

@@ -9,7 +9,6 @@ import {
   reconcileExtendedResources,
   reconcileHugePages,
   reconcileLabels,
-  registerPauseMs,
 } from "../../services/agent/registration.policy.ts";
 import { FIGURES, nodeOf, settingsOf } from "./node-fixtures.ts";
 
@@ -80,13 +79,6 @@ describe("the initial node", () => {
     const node = initial({ providerId: "cloud://1", attachDetach: false });
     expect(node.spec).toEqual({ providerID: "cloud://1" });
     expect(node.metadata.annotations).toBeUndefined();
-  });
-});
-
-describe("the pause before a try to register", () => {
-  it("is 0.1 s, doubles, and stays at 7 s (R9.4)", () => {
-    const pauses = Array.from({ length: 9 }, (_, attempt) => registerPauseMs(attempt, 100, 7000));
-    expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkServer, type FirstLook } from "../../platform/kube/auth/access-check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
+import { type RetrySettings, retryPauseMs } from "../../platform/structures/retry-schedule.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;
@@ -21,8 +22,7 @@ export interface ClusterIo {
   readonly waitsFor?: (what: string) => void;
 }
 
-const FIRST_PAUSE_MS = 500;
-const PAUSE_MS_MAX = 10_000;
+const RETRIES: RetrySettings = { baseMs: 500, maxMs: 10_000 };
 
 /**
  * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
@@ -34,7 +34,7 @@ export async function openCluster(
   const connection = await findCluster(settings, log);
   waitsFor?.(`the API server at ${new URL(connection.server).host}`);
   const look: FirstLook = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
-  for (let pauseMs = FIRST_PAUSE_MS; !host.stopped.aborted; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+  for (let tries = 1; !host.stopped.aborted; tries++) {
     const problem = await Promise.race([
       checkServer({ wire: connection.wire, clock }, connection.server, look),
       untilStopped(host).then(() => "stopped" as const),
@@ -42,6 +42,7 @@ export async function openCluster(
     if (problem === "stopped") break;
     if (problem === null) return connection;
     if (problem.final) throw new Failure(problem.message);
+    const pauseMs = retryPauseMs(tries, RETRIES);
     log.warn(`${problem.message}; trying again`, { pauseMs });
     await pause(pauseMs, clock, host);
   }

@@ -7,6 +7,7 @@
  * from the same pulses (fleet.policy.ts), also one that joins later or knows nothing of this rule.
  */
 import type { ServiceName } from "../../../protocols/ports.ts";
+import { retryPauseMs } from "../structures/retry-schedule.ts";
 
 /** Whether a service is of no use in a process that does not reach the API server. The ledger writes Events. */
 const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {
@@ -96,5 +97,5 @@ function offeredIfNeeded(offer: Offer, context: OfferContext, nowMs: number): Of
 }
 
 function restMs({ withdrawals }: Offer): number {
-  return Math.min(REST_MAX_MS, MOVE_PAUSE_MS * 2 ** Math.max(0, withdrawals - 1));
+  return retryPauseMs(withdrawals, { baseMs: MOVE_PAUSE_MS, maxMs: REST_MAX_MS });
 }

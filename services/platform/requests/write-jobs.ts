@@ -5,7 +5,7 @@
 import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { Outcome } from "../../../protocols/done.ts";
 import type { Clock, Random, Timer } from "../../../protocols/ports.ts";
-import { fullJitterMs } from "../structures/backoff.policy.ts";
+import { retryPauseMs } from "../structures/retry-schedule.ts";
 
 /** How one try ended. */
 export interface TryResult {
@@ -193,7 +193,7 @@ export class WriteJobs<A> {
   #pauseMs({ failures, lates }: TryHistory, { outcome, retryAfterMs = 0 }: TryResult): number {
     const { random, retryMaxMs } = this.#options;
     if (outcome === "conflict" && failures === 1) return 0;
-    return retryAfterMs + fullJitterMs(failures + lates, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs }, random);
+    return retryAfterMs + retryPauseMs(failures + lates, { baseMs: RETRY_BASE_MS, maxMs: retryMaxMs, random });
   }
 }
 

@@ -7,10 +7,10 @@ import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from
 import { jittered, renewPeriodMs } from "../../agent/lease.policy.ts";
 import { LeaseKeeper } from "../../agent/lease.ts";
 import { asNode, type NodeCondition, type NodeObject } from "../../agent/node-object.ts";
-import { registerPauseMs } from "../../agent/registration.policy.ts";
 import { type Candidate, nodeRef, register } from "../../agent/registration.ts";
 import { removeObject } from "../../agent/removal.ts";
 import { statusPatch } from "../../agent/status.patch.ts";
+import { retryPauseMs } from "../../platform/structures/retry-schedule.ts";
 import type { HollowNodeSpec } from "./stats.ts";
 import { conditionsPatch, correctedConditions, hollowNode, hollowStatus, ownConditions } from "./status.ts";
 
@@ -39,8 +39,7 @@ interface Registering {
   readonly done: () => void;
 }
 
-const REGISTER_FIRST_MS = 100;
-const REGISTER_MAX_MS = 7_000;
+const REGISTER_RETRIES = { baseMs: 100, maxMs: 7_000 };
 
 /** One hollow node. Silent while stopped: no lease, no status, no pod is finalised, as of a machine without power. */
 export class HollowNode {
@@ -110,8 +109,7 @@ export class HollowNode {
       sent = node.status?.conditions ?? [];
       use({ node, resetExtendedResources: false });
     };
-    const pauseMs = (attempt: number) =>
-      attempt === 0 ? 0 : registerPauseMs(attempt - 1, REGISTER_FIRST_MS, REGISTER_MAX_MS);
+    const pauseMs = (attempt: number) => (attempt === 0 ? 0 : retryPauseMs(attempt, REGISTER_RETRIES));
     const stop = register({ clock, kube, log, pauseMs, candidate }, (node, created) => {
       this.#registering = null;
       this.#adopt(node, created ? sent : null);

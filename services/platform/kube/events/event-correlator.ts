@@ -4,6 +4,7 @@
  */
 import { apiTime } from "../../../domain/api-time.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
+import { type BucketRate, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
 
 /**
  * Events of one source about one object that may be written at once. Source: client-go tools/record, defaultSpamBurst.
@@ -11,6 +12,7 @@ import { BoundedMap } from "../../structures/bounded-map.ts";
 export const SPAM_BURST = 25;
 /** How long one more Event of that source and object takes to become allowed. Source: defaultSpamQPS. */
 export const SPAM_REFILL_MS = 300_000;
+const SPAM_RATE: BucketRate = { perSecond: 1000 / SPAM_REFILL_MS, burst: SPAM_BURST };
 /** Different messages of one kind from which they are told as one. Source: defaultAggregateMaxEvents. */
 export const SIMILAR_MAX = 10;
 /** Similar Events further apart than this are not added up. Source: defaultAggregateIntervalInSeconds. */
@@ -63,16 +65,11 @@ interface Series {
   count: number;
 }
 
-interface Bucket {
-  tokens: number;
-  filledAt: number;
-}
-
 /** The memory of what was told, bounded in size. */
 export class EventCorrelator {
   readonly #similar = new BoundedMap<string, Similar>(REMEMBERED_MAX);
   readonly #series = new BoundedMap<string, Series>(REMEMBERED_MAX);
-  readonly #buckets = new BoundedMap<string, Bucket>(REMEMBERED_MAX);
+  readonly #buckets = new BoundedMap<string, TokenBucket>(REMEMBERED_MAX);
   #names = 0n;
 
   /** What to write for an occurrence at an instant in epoch milliseconds; null when its object has had too many. */
@@ -114,13 +111,10 @@ export class EventCorrelator {
   }
 
   #spend(object: string, at: number): boolean {
-    const bucket = this.#buckets.get(object) ?? { tokens: SPAM_BURST, filledAt: at };
-    bucket.tokens = Math.min(SPAM_BURST, bucket.tokens + Math.max(0, at - bucket.filledAt) / SPAM_REFILL_MS);
-    bucket.filledAt = at;
-    this.#buckets.set(object, bucket);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens--;
-    return true;
+    const tokens = tokensIn(this.#buckets.get(object) ?? { tokens: SPAM_BURST, at }, SPAM_RATE, at);
+    const isAllowed = tokens >= 1;
+    this.#buckets.set(object, { tokens: isAllowed ? tokens - 1 : tokens, at });
+    return isAllowed;
   }
 }
 

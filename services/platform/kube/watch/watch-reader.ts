@@ -4,7 +4,7 @@
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Clock, Log, Random, Stop, Watch, WatchSink, Wire } from "../../../../protocols/ports.ts";
-import { fullJitterMs } from "../../structures/backoff.policy.ts";
+import { retryPauseMs } from "../../structures/retry-schedule.ts";
 import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { type ListEnd, startListing } from "./listing.ts";
@@ -235,7 +235,7 @@ export class Reader<T> implements Watch {
     const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();
     this.#lost(lostAtMs, troubleOf(end));
     this.#failures++;
-    const jitterMs = fullJitterMs(this.#failures, BACKOFF, this.#io.random);
+    const jitterMs = retryPauseMs(this.#failures, { ...BACKOFF, random: this.#io.random });
     const askedMs = end.kind === "refused" ? (end.refusal.retryAfterMs ?? 0) : 0;
     const timer = this.#io.clock.after(Math.max(jitterMs, askedMs), resume);
     this.#cease = () => timer.cancel();

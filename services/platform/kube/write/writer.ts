@@ -15,6 +15,7 @@ import type {
   WriteRequest,
 } from "../../../../protocols/ports.ts";
 import { Urgency } from "../../../../protocols/ports.ts";
+import { oneTokenAfterMs, type TokenBucket, tokensIn } from "../../structures/token-bucket.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "../transport/concurrency.policy.ts";
 import { readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
@@ -99,16 +100,14 @@ export class Writer {
   readonly #latencies = new RecentLatencies();
   readonly #elapsed = new ElapsedTime();
   #concurrency: Concurrency;
-  #tokens: number;
-  #filledAtMs: number;
+  #bucket: TokenBucket;
   #refillPending = false;
 
   constructor(io: WriterIo) {
     this.#io = io;
     this.#queue = new Queue(() => this.#admit());
     this.#concurrency = concurrencyAtStart(io.inFlightMax);
-    this.#tokens = io.burst;
-    this.#filledAtMs = io.clock.monotonicMs();
+    this.#bucket = { tokens: io.burst, at: io.clock.monotonicMs() };
     // Those that wait when the process is cut off fail then, whatever is allowed at once.
     io.reachability?.follow(() => this.#queue.drain());
   }
@@ -233,17 +232,14 @@ export class Writer {
   #admit(): boolean {
     if (this.#io.reachability?.isCutOff === true) return true;
     if (this.#queue.underWay >= Math.floor(this.#concurrency.limit)) return false;
-    const { perSecondMax, burst, clock } = this.#io;
-    if (perSecondMax === 0) return true;
+    const { perSecondMax: perSecond, burst, clock } = this.#io;
+    if (perSecond === 0) return true;
     const nowMs = clock.monotonicMs();
-    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#filledAtMs) / 1000) * perSecondMax);
-    this.#filledAtMs = nowMs;
-    if (this.#tokens >= 1) {
-      this.#tokens -= 1;
-      return true;
-    }
-    this.#awaitToken(((1 - this.#tokens) / perSecondMax) * 1000);
-    return false;
+    const tokens = tokensIn(this.#bucket, { perSecond, burst }, nowMs);
+    const isAdmitted = tokens >= 1;
+    this.#bucket = { tokens: isAdmitted ? tokens - 1 : tokens, at: nowMs };
+    if (!isAdmitted) this.#awaitToken(oneTokenAfterMs(this.#bucket, perSecond));
+    return isAdmitted;
   }
 
   #awaitToken(delayMs: number): void {

@@ -1,0 +1,50 @@
+/** The pauses between tries: how they grow, their limit, and when a try of many is due. */
+import { describe, expect, test } from "vitest";
+import {
+  RetrySchedule,
+  type RetrySettings,
+  retryPauseMs,
+} from "../../../services/platform/structures/retry-schedule.ts";
+
+const pauses = (settings: RetrySettings, count: number) =>
+  Array.from({ length: count }, (_, index) => retryPauseMs(index + 1, settings));
+
+describe("the pause after a try", () => {
+  test("doubles up to its limit, as a kubelet's that registers does (R9.4)", () => {
+    expect(pauses({ baseMs: 100, maxMs: 7000 }, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
+  });
+
+  test("is the first one twice where two are to be equal", () => {
+    expect(pauses({ baseMs: 10, maxMs: 50, equalPauses: 2 }, 5)).toEqual([10, 10, 20, 40, 50]);
+  });
+
+  test("is never over its limit, also after endless tries", () => {
+    expect(retryPauseMs(Number.POSITIVE_INFINITY, { baseMs: 1, maxMs: 50 })).toBe(50);
+    expect(retryPauseMs(1, { baseMs: 90, maxMs: 50 })).toBe(50);
+  });
+
+  test("is a share of its length with jitter", () => {
+    expect(pauses({ baseMs: 100, maxMs: 300, random: () => 0.5 }, 3)).toEqual([50, 100, 150]);
+  });
+});
+
+describe("a schedule of tries", () => {
+  const instantsDue = (schedule: RetrySchedule<string>, fromMs: number, untilMs: number) =>
+    Array.from({ length: untilMs - fromMs }, (_, index) => fromMs + index).filter((ms) => schedule.isDue("n-1", ms));
+  const settings: RetrySettings = { baseMs: 10, maxMs: 40 };
+
+  test("has a first try at once and others after its pauses", () => {
+    expect(instantsDue(new RetrySchedule(settings), 0, 120)).toEqual([0, 10, 30, 70, 110]);
+  });
+
+  test("hurries after a postponed try, and begins again with what it forgot", () => {
+    const schedule = new RetrySchedule<string>(settings);
+    schedule.isDue("n-1", 0);
+    schedule.postpone("n-1", 0);
+    expect(schedule.nextDueMs()).toBe(40);
+    schedule.hurry("n-1", 5);
+    expect(instantsDue(schedule, 5, 50)).toEqual([15, 35]);
+    schedule.forget("n-1");
+    expect([schedule.nextDueMs(), schedule.isDue("n-1", 50)]).toEqual([null, true]);
+  });
+});

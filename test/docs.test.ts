@@ -26,6 +26,13 @@ test.each(PAGES)("every verb that %s names exists", (page) => {
   expect(named.filter((name) => !verbs.includes(name))).toEqual([]);
 });
 
+test.each(PAGES)("every script and every test that %s runs exists", (page) => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const missing = namedIn(page, /npm run (?:-s )?([\w:]+)/g).filter((name) => !Object.hasOwn(scripts, name));
+  const paths = namedIn(page, /vitest run (test[\w./-]*)/g).filter((path) => !existsSync(join(ROOT, path)));
+  expect([...missing, ...paths]).toEqual([]);
+});
+
 test.each(PAGES)(
   "a command of %s prints what Vigil prints and no banner of npm's, so that it can go into a file",
   (page) => {

@@ -9,6 +9,7 @@ const TOP_LEVEL = new Set([
   ".gitignore",
   ".oxlintrc.json",
   "CHANGELOG.md",
+  "CONTRIBUTING.md",
   "Dockerfile",
   "LICENSE",
   "README.md",

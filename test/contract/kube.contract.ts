@@ -1,7 +1,6 @@
 /** The contract of the Kubernetes API: one suite that the real kube-apiserver and the embedded one must pass alike. */
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
-import { accessContract } from "./kube.access.ts";
 import { deletesContract } from "./kube.deletes.ts";
 import { eventsContract } from "./kube.events.ts";
 import { fieldsContract } from "./kube.fields.ts";
@@ -48,4 +47,27 @@ export function kubeContract<S extends ProvidedServer>(
 export function addressContract(server: () => AddressedServer): void {
   describe("access", () => accessContract(server));
   describeWithKube("kubectl", () => kubectlContract(server), ["kubectl"]);
+}
+
+function accessContract(server: () => AddressedServer): void {
+  test("an unknown bearer token is 401 Unauthorized, for reads, writes and watches", async () => {
+    const stranger = new RawClient(server().wireWith("no-such-token"));
+    const answers = [
+      await stranger.get("/api/v1/nodes"),
+      await stranger.get("/api/v1/nodes?watch=true&resourceVersion=0"),
+      await stranger.post("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "a-stranger" } }),
+    ];
+    for (const { status, object } of answers) {
+      expect(status).toBe(401);
+      expect(object).toEqual({
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Failure",
+        message: "Unauthorized",
+        reason: "Unauthorized",
+        code: 401,
+      });
+    }
+  });
 }

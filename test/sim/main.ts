@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { type Outcome, runSeeds } from "./crew.ts";
-import { headLine, reportLines } from "./report.ts";
 import { simulate } from "./simulate.ts";
 import { shrink, tell } from "./story.ts";
 import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
@@ -105,4 +104,28 @@ function commit(): string {
 
 function isFaultClass(name: string): name is FaultClass {
   return FAULT_CLASSES.some((known) => known === name);
+}
+
+/** The report: how much was run of which commit, how often the situations that matter were met, and what failed. */
+function reportLines(outcome: Outcome, commit: string): string[] {
+  const { runs, twice, failures, sometimes, seeds } = outcome;
+  const situations = [...sometimes]
+    .sort(([left], [right]) => left.localeCompare(right))
+    .map(([situation, count]) => `  ${situation}: ${count.times} times in ${count.runs} runs`);
+  const wrong = failures.map(({ seed, problem }) => `  seed ${seed}: ${problem}`);
+  return [
+    `commit ${commit}, seeds ${seeds[0]} to ${seeds[1]}`,
+    headLine(outcome),
+    `${twice} of them ran twice, to the same trace`,
+    "sometimes:",
+    ...situations,
+    failures.length === 0 ? `no seed of ${runs} failed` : `${failures.length} seeds failed:`,
+    ...wrong,
+  ];
+}
+
+/** How far many runs have come, in one line. */
+function headLine({ runs, virtualMs, tookMs, failures }: Outcome): string {
+  const hours = (virtualMs / 3_600_000).toFixed(1);
+  return `${runs} seeds, ${hours} simulated hours in ${Math.round(tookMs / 1000)} s, ${failures.length} failed`;
 }

@@ -1,10 +1,11 @@
 /** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
 import { createHash } from "node:crypto";
+import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
+import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { setClocksWrong } from "./clock-errors.ts";
 import { CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
@@ -16,7 +17,7 @@ import {
   type Surroundings,
 } from "./invariants.ts";
 import { Marks } from "./marks.ts";
-import { stepOf } from "./meddler.ts";
+import { type Reach, stepOf } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { heldTooLong } from "./memory.ts";
 import { Network } from "./network.ts";
@@ -25,9 +26,10 @@ import { wrongs } from "./oracle.ts";
 import { PodEdits } from "./pod-edits.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
-import type { RunOptions } from "./run-options.ts";
 import { sealed } from "./sealed.ts";
+import type { Crossing } from "./story.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
+import { setClocksWrong } from "./wall-error.ts";
 import { Words } from "./words.ts";
 import { World } from "./world.ts";
 import { ZonePaces } from "./zone-paces.ts";
@@ -51,6 +53,18 @@ export interface Verdict {
   readonly sometimes: Readonly<Record<string, number>>;
   readonly steps: readonly Step[];
   readonly virtualMs: number;
+}
+
+/** What a run may be given beside its swarm. */
+interface RunOptions {
+  /** Told of every message on the network. */
+  readonly crossed?: (crossing: Crossing) => void;
+  /** What goes wrong, when it is not the swarm's faults; what it returns ends it. */
+  readonly meddling?: (reach: Reach) => Stop;
+  /** How long the looks before a deletion and the deletion may take together, in milliseconds. */
+  readonly roundTripMs?: number;
+  /** Creates the registry of each process that starts; without it nothing is counted. */
+  readonly createMetrics?: () => ReadableMetrics;
 }
 
 const SECOND = 1000;

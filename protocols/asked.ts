@@ -61,7 +61,7 @@ export const askedTaint = z.object({
    */
   ready: conditionStatus.nullable(),
   /** Why: the conditions changed, the zone's turn came, the opposite taint stood there, or the node is well again. */
-  why: z.enum(["conditions", "turn", "swap", "healing"]),
+  why: z.enum(["conditions", "granted", "swap", "healing"]),
 });
 
 /** Body of `asked.label`: set these labels (R4.26) and annotations on a node. */

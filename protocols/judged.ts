@@ -74,7 +74,7 @@ export const judgedPod = z.object({
   name,
   uid: name,
   node: name,
-  sentence: z.enum(["none", "deadline", "now"]),
+  eviction: z.enum(["none", "pending", "due"]),
   deadlineAt: instant.nullable(),
   /** The taint that decides, null when nothing does. */
   taint: taintIdSchema.nullable(),

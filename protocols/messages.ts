@@ -27,7 +27,7 @@ export interface MessageDefinition<S extends z.ZodType> {
   readonly shard: (body: z.infer<S>) => number;
   readonly from: string;
   /** The member that a message is about, where that member alone may send it. */
-  readonly speaker?: (body: z.infer<S>) => string;
+  readonly publishedBy?: (body: z.infer<S>) => string;
   readonly to: string;
   readonly purpose: string;
 }
@@ -81,7 +81,7 @@ export const MESSAGES = {
     ...byShard,
     from: "observer",
     to: "observer, node, zone, taint-manager, ledger, console",
-    purpose: "the observer sees, and what it has told of a shard",
+    purpose: "the state of the watches, and a digest of what was published of a shard",
   }),
   "judged.node": define({
     schema: judgedNode,
@@ -97,14 +97,14 @@ export const MESSAGES = {
     shard: (body) => shardOf(body.zone),
     from: "zone",
     to: "zone, node, ledger",
-    purpose: "a zone's disruption state and pace",
+    purpose: "a zone's disruption state and eviction rate",
   }),
   "judged.pod": define({
     schema: judgedPod,
     ...byPod,
     from: "taint-manager",
     to: "ledger",
-    purpose: "a pod's sentence and what decided it",
+    purpose: "a pod's eviction and what decided it",
   }),
   "asked.condition": define({
     schema: askedCondition,
@@ -146,14 +146,14 @@ export const MESSAGES = {
     ...byNode,
     from: "zone",
     to: "node, zone, ledger",
-    purpose: "a node's turn to be drained has come (direct mode)",
+    purpose: "drain a node, now that its zone admits it (direct mode)",
   }),
   "asked.resync": define({
     schema: askedResync,
     ...byShard,
     from: "node, zone, taint-manager, ledger",
     to: "observer, node",
-    purpose: "tell everything about a shard again",
+    purpose: "publish everything about a shard again",
   }),
   "done.write": define({
     schema: doneWrite,
@@ -170,9 +170,9 @@ export const MESSAGES = {
     key: (body) => [body.member],
     shard: () => 0,
     from: "any",
-    speaker: (body) => body.member,
+    publishedBy: (body) => body.member,
     to: "fleet, ledger",
-    purpose: "a process lives, or says goodbye",
+    purpose: "a process is alive, or leaves",
   }),
 } as const;
 

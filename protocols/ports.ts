@@ -48,7 +48,7 @@ export interface Bus {
 /** The last message of each subject of one type. */
 export interface Latest<T extends MessageType> {
   /** Those that came since the last call, each with its arrival on the monotonic clock. */
-  take(): readonly { readonly message: Message<T>; readonly heardMs: number }[];
+  take(): readonly { readonly message: Message<T>; readonly receivedMs: number }[];
   readonly stop: Stop;
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { VERBS } from "../services/cli/verbs.ts";
+import { VERBS } from "../services/cli/verb-list.ts";
 import { nodeMachine } from "../services/node/node.machine.ts";
 import { RUN_SETTINGS } from "../services/platform/config/config.ts";
 import { zoneMachine } from "../services/zone/zone.machine.ts";

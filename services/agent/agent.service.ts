@@ -8,9 +8,9 @@ import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import type { AgentSettings } from "./agent.settings.ts";
-import type { FiguresSource } from "./figures.ts";
 import { jittered, renewPeriodMs } from "./lease.policy.ts";
 import { LeaseKeeper } from "./lease.ts";
+import type { MachineStatsSource } from "./machine-stats.ts";
 import type { NodeObject } from "./node-object.ts";
 import { initialNode } from "./registration.policy.ts";
 import { type Candidate, nodeRef, register } from "./registration.ts";
@@ -32,7 +32,7 @@ export interface AgentIo {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly figures: FiguresSource;
+  readonly stats: MachineStatsSource;
   readonly settings: AgentSettings;
   /** Called when heartbeats fail again and again, so that connections can be made anew. */
   readonly onRepeatedFailure?: () => void;
@@ -55,7 +55,7 @@ export function startAgent(io: AgentIo): Agent {
 
 /** The node that would be registered now, with what went wrong in computing it; nothing is sent. */
 export function previewNode(io: AgentIo, done: (candidate: Candidate, problems: readonly string[]) => void): void {
-  io.figures.checkRuntime((report) => {
+  io.stats.checkRuntime((report) => {
     const runtime = afterCheck(UNCHECKED_RUNTIME, report, io.clock.monotonicMs());
     const preview = new StatusSync({
       ...io,
@@ -75,9 +75,9 @@ interface Built extends Candidate {
 }
 
 function buildCandidate(sync: StatusSync, settings: AgentSettings, done: (built: Built) => void): void {
-  sync.look((input) => {
-    const { resetExtendedResources } = input.figures;
-    done({ ...computeStatus(initialNode(settings, input.figures), input), resetExtendedResources });
+  sync.measure((input) => {
+    const { resetExtendedResources } = input.stats;
+    done({ ...computeStatus(initialNode(settings, input.stats), input), resetExtendedResources });
   });
 }
 
@@ -122,8 +122,8 @@ class NodeAgent implements Agent {
       ...io,
       onRepeatedFailure,
       health: () => healthOf(this.#runtime, io, this.#shuttingDown),
-      found: (node) => this.#tell(node, [STARTING]),
-      emit: (node, events) => this.#tell(node, events),
+      found: (node) => this.#recordEvents(node, [STARTING]),
+      emit: (node, events) => this.#recordEvents(node, events),
     });
     this.#lease = new LeaseKeeper({
       clock,
@@ -164,7 +164,7 @@ class NodeAgent implements Agent {
     for (const begin of last) begin(over);
   }
 
-  #tell(node: NodeObject, events: readonly NodeEvent[]): void {
+  #recordEvents(node: NodeObject, events: readonly NodeEvent[]): void {
     for (const event of events) this.#events.record(occurrenceOf(node, event));
   }
 
@@ -188,7 +188,7 @@ class NodeAgent implements Agent {
   }
 
   #checkRuntime(next: () => void): void {
-    this.#io.figures.checkRuntime((report) => {
+    this.#io.stats.checkRuntime((report) => {
       this.#runtime = afterCheck(this.#runtime, report, this.#io.clock.monotonicMs());
       next();
     });
@@ -218,12 +218,12 @@ class NodeAgent implements Agent {
       (node, created) => {
         this.#stopRegistering = null;
         log.info("node registered", { node: settings.nodeName, created });
-        this.#welcome(node, created ? (built?.events ?? []) : []);
+        this.#registrationDone(node, created ? (built?.events ?? []) : []);
       },
     );
   }
 
-  #welcome(node: NodeObject, events: readonly NodeEvent[]): void {
+  #registrationDone(node: NodeObject, events: readonly NodeEvent[]): void {
     this.#registered = true;
     this.#status.registered(node, this.#started ? events : [STARTING, ...events]);
     this.#started = true;

@@ -3,7 +3,7 @@
  * command line's work.
  */
 import type { Taint } from "../../protocols/objects.ts";
-import type { Signal } from "./figures.ts";
+import type { Signal } from "./machine-stats.ts";
 import type { ResourceList } from "./node-object.ts";
 
 /** When a signal means pressure: below an amount, or below a fraction of the capacity. */

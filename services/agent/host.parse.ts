@@ -1,9 +1,9 @@
 /** Reads the texts in which Linux tells of itself. Pure: it opens no file. */
-import type { Headroom } from "./figures.ts";
-import { bytesText } from "./quantity.ts";
+import type { Headroom } from "./machine-stats.ts";
+import { bytesText } from "./resource-quantity.ts";
 
 /** How much memory there is, and how much of it could be had. */
-export interface MemoryFigures {
+export interface MemoryStats {
   readonly totalBytes: number;
   readonly availableBytes: number;
 }
@@ -14,7 +14,7 @@ const KIBIBYTE = 1024;
  * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of
  * late: the capacity less the working set, as kubelet counts memory.available.
  */
-export function meminfoBytes(text: string): MemoryFigures | null {
+export function meminfoBytes(text: string): MemoryStats | null {
   const amounts = new Map(
     [...text.matchAll(/^(\S+):\s+(\d+) kB$/gm)].map(([, name = "", amount]) => [name, Number(amount) * KIBIBYTE]),
   );

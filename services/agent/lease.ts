@@ -37,7 +37,7 @@ export interface LeaseKeeperOptions {
 }
 
 /** One renewal under way; replies to one that was given up find another in its place. */
-interface Round {
+interface RenewalRound {
   readonly done: (renewed: boolean) => void;
   /** Whether the lease was read or made within this round. */
   fresh: boolean;
@@ -61,7 +61,7 @@ export class LeaseKeeper {
   #known: KnownLease | null = null;
   /** Whether the owner in the lease may be one that is no more. */
   #disowned = false;
-  #round: Round | null = null;
+  #round: RenewalRound | null = null;
   #pause: Timer | null = null;
 
   constructor(options: LeaseKeeperOptions) {
@@ -74,7 +74,7 @@ export class LeaseKeeper {
    */
   renew(done: (renewed: boolean) => void): void {
     this.stop();
-    const round: Round = { done, fresh: false, updates: 0, ensures: 0 };
+    const round: RenewalRound = { done, fresh: false, updates: 0, ensures: 0 };
     this.#round = round;
     if (this.#known === null) this.#ensure(round);
     else this.#update(round);
@@ -106,7 +106,7 @@ export class LeaseKeeper {
   }
 
   /** GET, and CREATE when there is none, until there is a lease. */
-  #ensure(round: Round): void {
+  #ensure(round: RenewalRound): void {
     const { kube, nodeName } = this.#options;
     round.fresh = true;
     kube.read(leaseRef(nodeName), (reply) => {
@@ -122,7 +122,7 @@ export class LeaseKeeper {
   }
 
   /** A lease without its owner would outlive its node, so it is not created while the owner is unknown (R9.31). */
-  #create(round: Round): void {
+  #create(round: RenewalRound): void {
     const { kube, nodeName, owner, log } = this.#options;
     owner((uid) => {
       if (round !== this.#round) return;
@@ -140,7 +140,7 @@ export class LeaseKeeper {
     });
   }
 
-  #ensureLater(round: Round, detail: string): void {
+  #ensureLater(round: RenewalRound, detail: string): void {
     const { clock, log, nodeName } = this.#options;
     const pauseMs = retryPauseMs(++round.ensures, ENSURE_RETRIES);
     log.warn("lease could not be had, trying again", { node: nodeName, pauseMs, detail });
@@ -150,12 +150,12 @@ export class LeaseKeeper {
   /**
    * The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50).
    */
-  #update(round: Round): void {
+  #update(round: RenewalRound): void {
     if (this.#disowned || lacksOwner(this.#known?.lease)) this.#options.owner((uid) => this.#put(round, uid));
     else this.#put(round, null);
   }
 
-  #put(round: Round, uid: string | null): void {
+  #put(round: RenewalRound, uid: string | null): void {
     if (round !== this.#round) return;
     const ref = leaseRef(this.#options.nodeName);
     this.#options.kube.write({ ref, urgency: Urgency.healing, verb: "update", body: this.#body(uid) }, (reply) => {
@@ -169,7 +169,7 @@ export class LeaseKeeper {
    * Up to five tries, at once unless the API has no room; a conflict or a missing lease fetches a fresh one; then once
    * more from a fresh one (R9.29, R9.32).
    */
-  #updateFailed(round: Round, reply: Exclude<WriteReply, { outcome: "ok" }>): void {
+  #updateFailed(round: RenewalRound, reply: Exclude<WriteReply, { outcome: "ok" }>): void {
     const { clock, leaseSeconds, log, nodeName, onRepeatedFailure } = this.#options;
     const { outcome, detail } = reply;
     const stale = outcome === "conflict" || outcome === "gone";
@@ -201,14 +201,14 @@ export class LeaseKeeper {
   }
 
   /** `uid` is the owner that was written; null when the one that stood there was kept. */
-  #remember(round: Round, object: KubeObject, uid: string | null): void {
+  #remember(round: RenewalRound, object: KubeObject, uid: string | null): void {
     if (this.#known === null || uid !== null) this.#known = knownFrom(object);
     else this.#known.version = object.metadata.resourceVersion ?? "";
     this.#disowned &&= uid === null;
     this.#settle(round, true);
   }
 
-  #settle(round: Round, renewed: boolean): void {
+  #settle(round: RenewalRound, renewed: boolean): void {
     this.#round = null;
     round.done(renewed);
   }

@@ -2,8 +2,8 @@
  * Whether the machine is under pressure, from what is left of its resources: kubelet's hard eviction thresholds. Pure.
  */
 import type { Threshold } from "./agent.settings.ts";
-import { type Figures, type Headroom, SIGNALS, type Signal } from "./figures.ts";
-import { amountOf } from "./quantity.ts";
+import { type Headroom, type MachineStats, SIGNALS, type Signal } from "./machine-stats.ts";
+import { amountOf } from "./resource-quantity.ts";
 import type { Pressures } from "./setters/setter.ts";
 
 /** When each signal last was past its threshold, on the monotonic clock. */
@@ -17,9 +17,9 @@ const RESOURCE: Readonly<Record<Signal, keyof Pressures>> = {
 };
 
 /** The state after looking at the figures once more. */
-export function afterLook(
+export function afterMeasurement(
   state: PressureState,
-  headroom: Figures["headroom"],
+  headroom: MachineStats["headroom"],
   thresholds: readonly Threshold[],
   nowMs: number,
 ): PressureState {

@@ -5,9 +5,9 @@
 import { Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { AgentSettings } from "./agent.settings.ts";
-import type { Figures } from "./figures.ts";
+import type { MachineStats } from "./machine-stats.ts";
 import { type NodeObject, type ResourceList, withMetadata, withStatus } from "./node-object.ts";
-import { amountOf, isExtended, isHugePages } from "./quantity.ts";
+import { amountOf, isExtended, isHugePages } from "./resource-quantity.ts";
 
 /** Tells the attach-detach controller that it, not the kubelet, attaches volumes. */
 const ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach";
@@ -29,7 +29,7 @@ const DEFAULT_LABELS: readonly string[] = [
 ];
 
 /** The node before its status is computed (9.4): labels, annotation, taints, provider id. */
-export function initialNode(settings: AgentSettings, figures: Figures): NodeObject {
+export function initialNode(settings: AgentSettings, stats: MachineStats): NodeObject {
   const taints = initialTaints(settings);
   const spec = {
     ...(!settings.registerSchedulable && { unschedulable: true }),
@@ -41,7 +41,7 @@ export function initialNode(settings: AgentSettings, figures: Figures): NodeObje
     kind: "Node",
     metadata: {
       name: settings.nodeName,
-      labels: initialLabels(settings, figures),
+      labels: initialLabels(settings, stats),
       ...(settings.attachDetach && { annotations: { [ATTACH_DETACH]: "true" } }),
     },
     spec,
@@ -49,14 +49,14 @@ export function initialNode(settings: AgentSettings, figures: Figures): NodeObje
 }
 
 /** Default labels, over them what zone, region and instance type were given, over all the configured ones. */
-function initialLabels(settings: AgentSettings, figures: Figures): Record<string, string> {
+function initialLabels(settings: AgentSettings, stats: MachineStats): Record<string, string> {
   const { zone, region, instanceType } = settings;
   return {
-    [Label.hostname]: settings.hostname ?? figures.hostname,
-    [Label.os]: figures.operatingSystem,
-    [Label.arch]: figures.architecture,
-    [Label.osBeta]: figures.operatingSystem,
-    [Label.archBeta]: figures.architecture,
+    [Label.hostname]: settings.hostname ?? stats.hostname,
+    [Label.os]: stats.operatingSystem,
+    [Label.arch]: stats.architecture,
+    [Label.osBeta]: stats.operatingSystem,
+    [Label.archBeta]: stats.architecture,
     ...(instanceType !== null && { [Label.instanceTypeBeta]: instanceType, [Label.instanceType]: instanceType }),
     ...(zone !== null && { [Label.zoneBeta]: zone, [Label.zone]: zone }),
     ...(region !== null && { [Label.regionBeta]: region, [Label.region]: region }),

@@ -1,5 +1,5 @@
 /** What checks of the container runtime say about the node's health (R9.20). Pure. */
-import type { RuntimeReport } from "./figures.ts";
+import type { RuntimeReport } from "./machine-stats.ts";
 
 /** What is remembered of the checks. Instants on the monotonic clock. */
 export interface RuntimeState {

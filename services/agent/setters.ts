@@ -3,15 +3,15 @@
  */
 import type { NodeObject } from "./node-object.ts";
 import { setAddresses } from "./setters/addresses.ts";
+import { setMachine } from "./setters/capacity.ts";
 import {
+  reportSchedulable,
   setEndpoints,
   setImages,
   setPlatform,
   setVersion,
   setVolumesInUse,
-  tellSchedulable,
 } from "./setters/description.ts";
-import { setMachine } from "./setters/machine.ts";
 import { setDiskPressure, setMemoryPressure, setPidPressure } from "./setters/pressure.ts";
 import { setReady } from "./setters/ready.ts";
 import type { NodeEvent, Setter, SetterInput } from "./setters/setter.ts";
@@ -29,7 +29,7 @@ const SETTERS: readonly Setter[] = [
   setPidPressure,
   setReady,
   setVolumesInUse,
-  tellSchedulable,
+  reportSchedulable,
 ];
 
 /** A node with its status computed, the Events to emit once that status stands at the API, and what went wrong. */

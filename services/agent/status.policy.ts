@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Label } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
-import type { Figures } from "./figures.ts";
+import type { MachineStats } from "./machine-stats.ts";
 import {
   type NodeCondition,
   type NodeObject,
@@ -13,7 +13,7 @@ import {
   type ResourceList,
   withMetadata,
 } from "./node-object.ts";
-import { amountOf } from "./quantity.ts";
+import { amountOf } from "./resource-quantity.ts";
 import type { SetterInput } from "./setters/setter.ts";
 import { type ComputedStatus, computeStatus } from "./setters.ts";
 
@@ -26,7 +26,7 @@ export interface UpdatedNode extends ComputedStatus {
 export function updateNode(original: NodeObject, input: SetterInput, podCidrs: string): UpdatedNode {
   const cidrs = podCidrsOf(original);
   const cidrsChanged = cidrs !== "" && cidrs !== podCidrs;
-  const labelled = withPlatformLabels(original, input.figures);
+  const labelled = withPlatformLabels(original, input.stats);
   const computed = computeStatus(labelled, input);
   const changed = cidrsChanged || labelled !== original || nodeStatusHasChanged(original.status, computed.node.status);
   return { ...computed, changed };
@@ -38,8 +38,8 @@ export function podCidrsOf(node: NodeObject): string {
 }
 
 /** The same node when its labels of operating system and architecture are right. */
-export function withPlatformLabels(node: NodeObject, figures: Figures): NodeObject {
-  const wanted = { [Label.os]: figures.operatingSystem, [Label.arch]: figures.architecture };
+export function withPlatformLabels(node: NodeObject, stats: MachineStats): NodeObject {
+  const wanted = { [Label.os]: stats.operatingSystem, [Label.arch]: stats.architecture };
   const right = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);
   return right ? node : withMetadata(node, { labels: wanted });
 }

@@ -10,11 +10,11 @@ import {
   type WriteReply,
 } from "../../protocols/ports.ts";
 import type { AgentSettings } from "./agent.settings.ts";
-import type { Figures, FiguresSource } from "./figures.ts";
+import type { MachineStats, MachineStatsSource } from "./machine-stats.ts";
 import { asNode, conditionOf, type NodeObject } from "./node-object.ts";
-import { afterLook, type PressureState, pressuresAt } from "./pressure.policy.ts";
+import { afterMeasurement, type PressureState, pressuresAt } from "./pressure.policy.ts";
 import { nodeRef } from "./registration.ts";
-import type { Health, NodeEvent, SetterInput, Told } from "./setters/setter.ts";
+import type { Health, NodeEvent, ReportedState, SetterInput } from "./setters/setter.ts";
 import { statusPatch } from "./status.patch.ts";
 import {
   extraDelayMs,
@@ -38,7 +38,7 @@ export interface StatusSyncOptions {
   readonly random: Random;
   readonly log: Log;
   readonly settings: AgentSettings;
-  readonly figures: FiguresSource;
+  readonly stats: MachineStatsSource;
   readonly health: () => Health;
   /** Called once, when the API first shows the node to one who does not register it. */
   readonly found: (node: NodeObject) => void;
@@ -58,7 +58,7 @@ type Refusal = Exclude<ReadReply | WriteReply, { outcome: "ok" }>;
 export class StatusSync {
   readonly #options: StatusSyncOptions;
   #last: LastReport = NOTHING_REPORTED;
-  #told: Told = { unschedulable: false, reboot: false };
+  #reported: ReportedState = { unschedulable: false, reboot: false };
   #podCidrs = "";
   #pressure: PressureState = {};
   /** The node as the API last showed it. */
@@ -80,14 +80,14 @@ export class StatusSync {
   }
 
   /** All a setter may look at, from fresh figures. */
-  look(use: (input: SetterInput) => void): void {
-    this.#options.figures.read((figures) => use(this.#inputOf(figures)));
+  measure(use: (input: SetterInput) => void): void {
+    this.#options.stats.read((figures) => use(this.#inputOf(figures)));
   }
 
   /** Takes over a node that was just registered, and tells the Events of its first status when it was created. */
   registered(node: NodeObject, events: readonly NodeEvent[]): void {
     this.#known = node;
-    this.#tell(node, events);
+    this.#reportEvents(node, events);
   }
 
   /**
@@ -120,7 +120,7 @@ export class StatusSync {
       release();
       done(completed);
     };
-    this.look((input) => {
+    this.measure((input) => {
       const updated = updateNode(known, input, this.#podCidrs);
       const ready = conditionOf(updated.node, ConditionType.ready);
       if (!updated.changed || ready === undefined || ready.status === "False") {
@@ -180,12 +180,12 @@ export class StatusSync {
   #update(node: NodeObject, failed: (refusal: Refusal) => void, done: (outcome: SyncOutcome) => void): void {
     if (this.#known === null) this.#options.found(node);
     this.#known = node;
-    this.look((input) => {
+    this.measure((input) => {
       const { clock, log, settings } = this.#options;
       const updated = updateNode(node, input, this.#podCidrs);
       for (const problem of updated.problems) log.warn("part of the node status could not be set", { problem });
       if (!isReportDue(this.#last, updated.changed, clock.monotonicMs(), settings.statusReportMs)) {
-        this.#tell(node, updated.events);
+        this.#reportEvents(node, updated.events);
         done("unchanged");
         return;
       }
@@ -210,30 +210,30 @@ export class StatusSync {
       this.#last = { atMs: clock.monotonicMs(), extraDelayMs: delayMs };
       this.#known = asNode(reply.object);
       this.#podCidrs = podCidrsOf(node);
-      this.#tell(this.#known, updated.events);
+      this.#reportEvents(this.#known, updated.events);
       done(null);
     });
   }
 
-  #inputOf(figures: Figures): SetterInput {
+  #inputOf(stats: MachineStats): SetterInput {
     const { clock, settings, health } = this.#options;
     const nowMs = clock.monotonicMs();
-    this.#pressure = afterLook(this.#pressure, figures.headroom, settings.thresholds, nowMs);
+    this.#pressure = afterMeasurement(this.#pressure, stats.headroom, settings.thresholds, nowMs);
     return {
-      figures,
+      stats,
       settings,
       nowMs: clock.wallMs(),
       pressures: pressuresAt(this.#pressure, nowMs, settings.pressureTransitionMs),
       health: health(),
-      told: this.#told,
+      reported: this.#reported,
     };
   }
 
-  #tell(node: NodeObject, events: readonly NodeEvent[]): void {
-    const tells = (...reasons: string[]) => events.some(({ reason }) => reasons.includes(reason));
-    this.#told = {
-      unschedulable: this.#told.unschedulable !== tells("NodeSchedulable", "NodeNotSchedulable"),
-      reboot: this.#told.reboot || tells("Rebooted"),
+  #reportEvents(node: NodeObject, events: readonly NodeEvent[]): void {
+    const hasEvent = (...reasons: string[]) => events.some(({ reason }) => reasons.includes(reason));
+    this.#reported = {
+      unschedulable: this.#reported.unschedulable !== hasEvent("NodeSchedulable", "NodeNotSchedulable"),
+      reboot: this.#reported.reboot || hasEvent("Rebooted"),
     };
     if (events.length > 0) this.#options.emit(node, events);
   }

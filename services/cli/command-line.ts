@@ -5,7 +5,7 @@ import { printable } from "../platform/process/printable.ts";
 import { ExitCode } from "./exit-code.ts";
 import { overview, verbHelp } from "./help.ts";
 import { Failure, type Host, type Verb } from "./verb.ts";
-import { VERBS } from "./verbs.ts";
+import { VERBS } from "./verb-list.ts";
 
 /** Runs one command line to its end and gives the exit code. Problems are printed, never thrown. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {

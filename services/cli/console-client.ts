@@ -40,7 +40,7 @@ export const CONSOLE_SETTINGS = {
 
 /** A value for each of them. */
 export type ConsoleAddress = Readonly<ValuesOf<typeof CONSOLE_SETTINGS>>;
-type Asker = Pick<Host, "stopped" | "readFile">;
+type ConsoleClientHost = Pick<Host, "stopped" | "readFile">;
 
 const ANSWER_MS_MAX = 10_000;
 const SCHEMES: readonly string[] = ["http:", "https:"];
@@ -49,7 +49,7 @@ const SCHEMES: readonly string[] = ["http:", "https:"];
  * The JSON under a path of the console. Throws a ConfigProblem when the flags do not say how to ask, else a Failure of
  * one line, also when the process is asked to end.
  */
-export async function askConsole<T>(at: ConsoleAddress, path: string, host: Asker): Promise<T> {
+export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<T> {
   const { server } = at;
   const url = urlOf(at, path);
   const options = optionsOf(at, host);
@@ -82,7 +82,7 @@ function urlOf({ server, tokenFile, allowTokenOverHttp }: ConsoleAddress, path: 
   return url;
 }
 
-function optionsOf({ serverCa, tokenFile }: ConsoleAddress, host: Asker): https.RequestOptions {
+function optionsOf({ serverCa, tokenFile }: ConsoleAddress, host: ConsoleClientHost): https.RequestOptions {
   if (serverCa !== "") certificateIn(host, "server-ca", serverCa);
   return {
     ...(serverCa === "" ? {} : { ca: host.readFile(serverCa) }),

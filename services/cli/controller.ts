@@ -1,4 +1,6 @@
 /** One process of the controller: the chosen services, each on a bus of its own, on whatever ports it is given. */
+
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type {
   Bus,
   Clock,
@@ -12,7 +14,6 @@ import type {
   Transport,
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { LedgerReader } from "../../protocols/status.ts";
 import { startLedger } from "../ledger/ledger.service.ts";
 import type { LedgerStore } from "../ledger/ledger.store.ts";
 import { nodeService } from "../node/node.service.ts";
@@ -20,7 +21,7 @@ import { nodeWriterService } from "../node-writer/node-writer.service.ts";
 import { observerService } from "../observer/observer.service.ts";
 import { typedBus } from "../platform/bus/bus.ts";
 import { aloneFleet, type BusFleet, busFleet } from "../platform/fleet/fleet.ts";
-import type { Strangers } from "../platform/fleet/foreign-members.ts";
+import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
 import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
 import { logWith } from "../platform/process/log.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
@@ -44,11 +45,11 @@ export interface ControllerParts {
   readonly member: string;
   readonly services: readonly ServiceName[];
   /** Whether other processes may be on the transport, so that shards are shared with them. */
-  readonly shared: boolean;
+  readonly isShared: boolean;
   /** The ledger's memory beyond the process; null for none. */
   readonly store?: LedgerStore | null;
   /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
-  readonly strangers?: Strangers | null;
+  readonly foreignMembers?: ForeignMembers | null;
   /** How this process stands to the API server; absent when it is not measured. */
   readonly reachability?: ApiReachability | null;
   /** The fleet that was joined already; when there is none, and others may be on the transport, one is joined. */
@@ -81,14 +82,14 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
 
 /** Starts the chosen services. A process that stops without having left says goodbye all the same. */
 export function startController(parts: ControllerParts): Controller {
-  const { shared, clock, log, metrics, services, store = null, fatal } = parts;
-  const pulsing = parts.fleet ?? (shared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
+  const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
+  const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
     const { reader, stop } = startLedger(io, store);
     if (ledger === null) ledger = new CurrentLedger(reader);
-    else ledger.becomes(reader);
+    else ledger.replace(reader);
     return stop;
   };
   const known = new Map(SERVICES).set("ledger", ledgerService);
@@ -124,7 +125,7 @@ function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
 
 /** A bus of its own for a service or for who listens beside them. */
 export function busOf(parts: ControllerParts, service: string): Bus {
-  const { strangers } = parts;
-  const isStranger = (source: string): boolean => strangers?.sent(source) === true;
-  return typedBus({ ...parts, service, isStranger, mailboxMessagesMax: parts.profile.mailboxMessagesMax });
+  const { foreignMembers } = parts;
+  const isForeign = (source: string): boolean => foreignMembers?.sent(source) === true;
+  return typedBus({ ...parts, service, isForeign, mailboxMessagesMax: parts.profile.mailboxMessagesMax });
 }

@@ -1,23 +1,24 @@
 /** The ledger that runs now, for readers that outlive it: a failed ledger is started anew and forgets who listened. */
+
+import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Stop } from "../../protocols/ports.ts";
-import type { Decision, LedgerReader } from "../../protocols/status.ts";
 
 /** A ledger's reader that stays the same while ledgers come and go. */
 export class CurrentLedger implements LedgerReader {
   #reader: LedgerReader;
-  #stopHearing: Stop;
+  #stopListening: Stop;
   readonly #listeners = new Set<(decision: Decision) => void>();
 
   constructor(reader: LedgerReader) {
     this.#reader = reader;
-    this.#stopHearing = this.#hear();
+    this.#stopListening = this.#listen();
   }
 
   /** Goes on with another ledger. */
-  becomes(reader: LedgerReader): void {
-    this.#stopHearing();
+  replace(reader: LedgerReader): void {
+    this.#stopListening();
     this.#reader = reader;
-    this.#stopHearing = this.#hear();
+    this.#stopListening = this.#listen();
   }
 
   overview(): ReturnType<LedgerReader["overview"]> {
@@ -44,12 +45,12 @@ export class CurrentLedger implements LedgerReader {
     this.#reader.explainPod(...asked);
   }
 
-  onDecision(tell: (decision: Decision) => void): Stop {
-    this.#listeners.add(tell);
-    return () => this.#listeners.delete(tell);
+  onDecision(listener: (decision: Decision) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  #hear(): Stop {
+  #listen(): Stop {
     return this.#reader.onDecision((decision) => {
       for (const tell of this.#listeners) tell(decision);
     });

@@ -2,7 +2,7 @@
 
 import { printableJson } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
-import { Columns } from "./table.ts";
+import { Columns } from "./text-table.ts";
 import type { Host } from "./verb.ts";
 import type { Change } from "./watch.policy.ts";
 import { yamlText } from "./yaml.ts";

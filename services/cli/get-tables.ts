@@ -1,6 +1,6 @@
 /** The tables of `vigil get`, a topic each. Pure: the answers of a console and the time come in as arguments. */
-import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/status.ts";
-import { paceText, spanText } from "../domain/format.ts";
+import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
+import { rateText, spanText } from "../domain/format.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 
@@ -13,7 +13,7 @@ export interface Table<R> {
   /** What tells a row from all others, and is the same however it changes. */
   readonly key: (row: R) => string;
   /** Fields that move while nothing happens: they alone make no change. */
-  readonly restless: readonly (keyof R & string)[];
+  readonly ignoredChanges: readonly (keyof R & string)[];
 }
 
 /** The zones and their pace. */
@@ -25,17 +25,17 @@ export const ZONES: Table<ZoneReport> = {
     spanText(nowMs - since),
     String(size),
     String(notReady),
-    paceText(halted ? 0 : taintsPerSecond),
+    rateText(halted ? 0 : taintsPerSecond),
     String(queueLength),
   ],
   state: "STATE",
   key: ({ zone }) => zone,
-  restless: ["tokens"],
+  ignoredChanges: ["tokens"],
 };
 
 /** The nodes as judged. */
 export const NODES: Table<NodeReport> = {
-  heading: ["NODE", "READINESS", "FOR", "LAST SIGN", "EVICTION", "ZONE"],
+  heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],
   cells: (node, nowMs) => [
     node.name,
     node.readiness,
@@ -47,7 +47,7 @@ export const NODES: Table<NodeReport> = {
   ],
   state: "READINESS",
   key: ({ name }) => name,
-  restless: ["heartbeatAt"],
+  ignoredChanges: ["heartbeatAt"],
 };
 
 /** How far a node's eviction has come, and what is to come: its drain, or its place in the queue. */
@@ -69,7 +69,7 @@ export const TIMERS: Table<PendingEviction> = {
   ],
   state: "DUE",
   key: ({ uid }) => uid,
-  restless: [],
+  ignoredChanges: [],
 };
 
 /** When a pod is deleted; at the earliest where its node has still to take its turn. */

@@ -1,15 +1,16 @@
 /** What `vigil get` can show: where each topic is asked for, and in which rows it is told. */
+
+import type { NodeReport, Overview, PendingEviction, WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { Clock } from "../../protocols/ports.ts";
-import type { NodeReport, Overview, PendingEviction, SightReport } from "../../protocols/status.ts";
 import type { NATS_SETTINGS } from "../platform/config/settings.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
-import { askConsole, type ConsoleAddress } from "./console-client.ts";
-import { MEMBERS, openFleetEar, remarkOn } from "./fleet-roll.ts";
+import { type ConsoleAddress, getFromConsole } from "./console-client.ts";
+import { MEMBERS, openFleetListener, remarkOn } from "./fleet-members.ts";
 import { changePrinter, type Form, type Output, printWhole } from "./get-printer.ts";
 import { NODES, type Table, TIMERS, ZONES } from "./get-tables.ts";
 import type { Host } from "./verb.ts";
-import { type Answer, blindnessOf } from "./watch.policy.ts";
-import { blindLine, watchRows } from "./watch.ts";
+import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
+import { blindLine, watchRows } from "./watch-rows.ts";
 
 /** The readiness that stands for each of them. */
 export const ANY = "any";
@@ -30,7 +31,7 @@ export type Show = (wanted: Wanted, host: Host, clock: Clock) => Promise<void>;
 
 /** Where a topic is asked for. */
 interface Source<R> {
-  readonly ask: () => Promise<Answer<R>>;
+  readonly ask: () => Promise<WatchAnswer<R>>;
   readonly close?: () => Promise<void>;
 }
 
@@ -45,8 +46,8 @@ interface Topic<R> {
   readonly remark?: (rows: readonly R[]) => string | null;
 }
 
-/** The sight of a console that does not tell of it is taken for granted. */
-const seen = (sight?: SightReport) => (sight === undefined ? null : blindnessOf(sight));
+/** A console that does not report its watch health counts as synced. */
+const blindIn = (watchHealth?: WatchHealthReport) => (watchHealth === undefined ? null : blindnessOf(watchHealth));
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
@@ -57,8 +58,8 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       table: ZONES,
       open: (wanted, host) => ({
         ask: async () => {
-          const { zones, sight } = await askConsole<Overview>(wanted, "/api/overview", host);
-          return { rows: zones, total: zones.length, blind: seen(sight) };
+          const { zones, watchHealth } = await getFromConsole<Overview>(wanted, "/api/overview", host);
+          return { rows: zones, total: zones.length, blind: blindIn(watchHealth) };
         },
       }),
     }),
@@ -74,8 +75,8 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       name: "members",
       table: MEMBERS,
       open: async (wanted, host, clock) => {
-        const ear = await openFleetEar(wanted, { clock, host });
-        return { ask: async () => whole(await ear.members()), close: () => ear.close() };
+        const listener = await openFleetListener(wanted, { clock, host });
+        return { ask: async () => whole(await listener.members()), close: () => listener.close() };
       },
       where: ({ cluster }) => ` of --cluster=${cluster}; start vigil run with the same --nats, or name its --cluster`,
       remark: remarkOn,
@@ -83,24 +84,28 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
   ],
 ]);
 
-function whole<R>(rows: readonly R[]): Answer<R> {
+function whole<R>(rows: readonly R[]): WatchAnswer<R> {
   return { rows, total: rows.length, blind: null };
 }
 
-async function askNodes(wanted: Wanted, host: Host): Promise<Answer<NodeReport>> {
+async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
   const { limit, readiness } = wanted;
   const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
   const path = `/api/nodes?limit=${limit}${judged}`;
-  type Nodes = { counts: Record<string, number>; nodes: NodeReport[]; sight?: SightReport };
-  const { counts, nodes, sight } = await askConsole<Nodes>(wanted, path, host);
+  type Nodes = { counts: Record<string, number>; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
+  const { counts, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, path, host);
   const counted = Object.entries(counts).filter(([name]) => readiness === ANY || readiness === name);
-  return { rows: nodes, total: counted.reduce((sum, [, count]) => sum + count, 0), blind: seen(sight) };
+  return { rows: nodes, total: counted.reduce((sum, [, count]) => sum + count, 0), blind: blindIn(watchHealth) };
 }
 
-async function askTimers(wanted: Wanted, host: Host): Promise<Answer<PendingEviction>> {
-  type Timers = { count: number; next: PendingEviction[]; sight?: SightReport };
-  const { count, next, sight } = await askConsole<Timers>(wanted, `/api/evictions?limit=${wanted.limit}`, host);
-  return { rows: next, total: count, blind: seen(sight) };
+async function askTimers(wanted: Wanted, host: Host): Promise<WatchAnswer<PendingEviction>> {
+  type Timers = { count: number; next: PendingEviction[]; watchHealth?: WatchHealthReport };
+  const { count, next, watchHealth } = await getFromConsole<Timers>(
+    wanted,
+    `/api/evictions?limit=${wanted.limit}`,
+    host,
+  );
+  return { rows: next, total: count, blind: blindIn(watchHealth) };
 }
 
 function showOf<R>(topic: Topic<R>): Show {
@@ -108,14 +113,15 @@ function showOf<R>(topic: Topic<R>): Show {
     const { watch, output, outputWatchEvents: events, readiness } = wanted;
     const { table } = topic;
     const form: Form<R> = { table, output, events, gone: readiness === ANY ? "gone" : `not ${readiness}` };
-    const note = (answer: Answer<R>): void => {
+    const note = (answer: WatchAnswer<R>): void => {
       for (const line of notesOn(answer, topic, wanted)) host.warn(line);
     };
     let source: Source<R> | null = null;
     try {
       source = await topic.open(wanted, host, clock);
       const ask = source.ask;
-      if (watch) return await watchRows({ table, ask, tell: changePrinter(form, host), begun: note }, { clock, host });
+      if (watch)
+        return await watchRows({ table, ask, report: changePrinter(form, host), begun: note }, { clock, host });
       const answer = await ask();
       printWhole(answer.rows, form, host);
       note(answer);
@@ -129,7 +135,11 @@ function showOf<R>(topic: Topic<R>): Show {
 }
 
 /** What an answer does not say by itself: that it is empty, leaves something out, or may be old. */
-function notesOn<R>({ rows, total, blind }: Answer<R>, { name, where, remark }: Topic<R>, wanted: Wanted): string[] {
+function notesOn<R>(
+  { rows, total, blind }: WatchAnswer<R>,
+  { name, where, remark }: Topic<R>,
+  wanted: Wanted,
+): string[] {
   const kind = wanted.readiness === ANY ? name : `${wanted.readiness} ${name}`;
   const more = total > LIMIT_MAX ? `--limit=${LIMIT_MAX} shows the most` : `--limit=${total} shows all`;
   const shown = `${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown`;

@@ -108,7 +108,7 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
     aliases,
     examples,
     start: async (argv, host) => {
-      const { given, words: said } = parseFlags(lettersApart(argv, settings, aliases), settings, aliases);
+      const { given, words: said } = parseFlags(splitLetters(argv, settings, aliases), settings, aliases);
       if (words === "" && said[0] !== undefined) throw new ConfigProblem(`${said[0]}: vigil ${name} takes flags only`);
       if (wordsMax !== undefined) refuseMore([name, ...said], 1 + wordsMax);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
@@ -137,7 +137,7 @@ function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {
 }
 
 /** A letter and its value may be one word, as in `-ojson`. */
-function lettersApart(
+function splitLetters(
   argv: readonly string[],
   settings: SettingTable,
   aliases: ReadonlyMap<string, Alias>,

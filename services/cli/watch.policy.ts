@@ -1,10 +1,10 @@
 /** What has changed between two answers of `vigil get --watch`. Pure: it neither asks nor prints. */
-import type { SightReport } from "../../protocols/status.ts";
+import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import { listText } from "../domain/format.ts";
 import type { Table } from "./get-tables.ts";
 
 /** What a topic holds at one moment. */
-export interface Answer<R> {
+export interface WatchAnswer<R> {
   readonly rows: readonly R[];
   /** How many there are, also of those that were left out. */
   readonly total: number;
@@ -24,10 +24,11 @@ export type Rows<R> = ReadonlyMap<string, R>;
 /** How an answer differs from what was known, and what is known with it. */
 export function compared<R>(
   known: Rows<R>,
-  { rows, total, blind }: Answer<R>,
-  { key, restless }: Table<R>,
+  { rows, total, blind }: WatchAnswer<R>,
+  { key, ignoredChanges }: Table<R>,
 ): { readonly changes: readonly Change<R>[]; readonly known: Rows<R> } {
-  const fixed = (row: R) => JSON.stringify(row, (name, value) => (restless.includes(name as never) ? null : value));
+  const fixed = (row: R) =>
+    JSON.stringify(row, (name, value) => (ignoredChanges.includes(name as never) ? null : value));
   const changes: Change<R>[] = [];
   for (const row of rows) {
     const before = known.get(key(row));
@@ -44,7 +45,7 @@ export function compared<R>(
 }
 
 /** Why a ledger does not see all of the cluster; null when it does. */
-export function blindnessOf({ blindShards, shards, oldestPulseMs, watches }: SightReport): string | null {
+export function blindnessOf({ blindShards, shards, oldestPulseMs, watches }: WatchHealthReport): string | null {
   if (blindShards === 0) return null;
   const broken = Object.entries(watches).flatMap(([watch, sinceMs]) => (sinceMs === null ? [watch] : []));
   const where = `blind in ${blindShards} of ${shards} shards`;

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Bus, Clock, Log, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { LedgerReader } from "../../protocols/status.ts";
 import { listenProblem } from "../platform/config/address.ts";
-import { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
+import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { carriesToken, isOwnHost, isProbe, tokenIn } from "./console.access.policy.ts";
-import { type About, type Answer, answerTo, answerWaiting, problem } from "./console.routes.ts";
-import { type Follower, Stream } from "./console.stream.ts";
+import { EventStream, type Follower } from "./console.events.ts";
+import { type About, answerTo, answerWaiting, problem, type RouteAnswer } from "./console.routes.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
 import { type Check, readinessOf } from "./readiness.policy.ts";
 
@@ -33,7 +33,7 @@ const CHALLENGES = ["Bearer", 'Basic realm="vigil", charset="UTF-8"'];
 const STREAM_HEADERS = { ...HEADERS, "content-type": "text/event-stream", connection: "keep-alive" };
 
 /** The files of the page by the path they are served under. */
-const PAGE: ReadonlyMap<string, Answer> = new Map(
+const PAGE: ReadonlyMap<string, RouteAnswer> = new Map(
   (
     [
       ["/", "index.html", "text/html; charset=utf-8"],
@@ -97,8 +97,8 @@ export interface RunningConsole {
 
 /** What is answered at present; a stream is there once there is something to follow. */
 interface Serving {
-  readonly answer: (url: URL) => Answer | Promise<Answer> | null;
-  readonly stream: Stream | null;
+  readonly answer: (url: URL) => RouteAnswer | Promise<RouteAnswer> | null;
+  readonly stream: EventStream | null;
   readonly stop: Stop;
 }
 
@@ -149,13 +149,13 @@ function waiting(why: string): Serving {
 
 function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions): Serving {
   const pulses = bus.latest("observed.pulse");
-  const sight = new ClusterSight(profile, clock.monotonicMs());
+  const sight = new ClusterWatchHealth(profile, clock.monotonicMs());
   const look = () => {
-    for (const { message, heardMs } of pulses.take()) sight.hear(message, heardMs);
+    for (const { message, receivedMs } of pulses.take()) sight.take(message, receivedMs);
     return sight.report(clock.monotonicMs());
   };
-  const stream = ledger === null ? null : new Stream(clock, ledger);
-  const readiness = () => readinessOf({ busConnected: bus.connected(), sight: look(), own: ownChecks?.() ?? [] });
+  const stream = ledger === null ? null : new EventStream(clock, ledger);
+  const readiness = () => readinessOf({ busConnected: bus.connected(), watchHealth: look(), own: ownChecks?.() ?? [] });
   return {
     answer: (url) => PAGE.get(url.pathname) ?? answerTo(url, { about, ledger, readiness }),
     stream,
@@ -167,7 +167,7 @@ function showing({ about, bus, clock, ledger, ownChecks, profile }: ShownOptions
 }
 
 function serve(request: IncomingMessage, response: ServerResponse, front: FrontOptions, serving: Serving): void {
-  const proceed = (refused: Answer | null): void => {
+  const proceed = (refused: RouteAnswer | null): void => {
     if (refused === null) answer(request, response, front, serving);
     else refuse(response, refused);
   };
@@ -184,7 +184,7 @@ function serve(request: IncomingMessage, response: ServerResponse, front: FrontO
   }
 }
 
-function refuse(response: ServerResponse, refused: Answer): void {
+function refuse(response: ServerResponse, refused: RouteAnswer): void {
   if (refused.status === 401) response.setHeader("www-authenticate", CHALLENGES);
   send(response, refused);
 }
@@ -215,7 +215,7 @@ function urlOf({ url = "/" }: IncomingMessage): URL | null {
 function refusalOf(
   request: IncomingMessage,
   { hosts = [], token = null, access = null }: FrontOptions,
-): Answer | null | Promise<Answer | null> {
+): RouteAnswer | null | Promise<RouteAnswer | null> {
   const { headers } = request;
   if (!isOwnHost(headers.host, hosts)) {
     const name = JSON.stringify(headers.host);
@@ -228,12 +228,16 @@ function refusalOf(
   return problem(401, "this console answers to its token only; give it with --token-file, or as a password");
 }
 
-async function refusalBy(access: Pick<DelegatedAccess, "decide">, token: string, path: string): Promise<Answer | null> {
+async function refusalBy(
+  access: Pick<DelegatedAccess, "decide">,
+  token: string,
+  path: string,
+): Promise<RouteAnswer | null> {
   const decision = await access.decide({ token, path });
   return decision === "ok" ? null : problem(decision.status, decision.problem);
 }
 
-function sendLater(response: ServerResponse, answer: Answer | Promise<Answer>, { log }: FrontOptions): void {
+function sendLater(response: ServerResponse, answer: RouteAnswer | Promise<RouteAnswer>, { log }: FrontOptions): void {
   if (!(answer instanceof Promise)) {
     send(response, answer);
     return;
@@ -257,7 +261,7 @@ function sendMetrics(response: ServerResponse, { metricsText, log }: FrontOption
   );
 }
 
-function follow(response: ServerResponse, stream: Stream, client: string): void {
+function follow(response: ServerResponse, stream: EventStream, client: string): void {
   response.writeHead(200, STREAM_HEADERS);
   const follower: Follower = {
     client,
@@ -271,7 +275,7 @@ function follow(response: ServerResponse, stream: Stream, client: string): void 
   if (!stream.follow(follower)) response.end("event: full\ndata: {}\n\n");
 }
 
-function send(response: ServerResponse, { status, contentType, body }: Answer): void {
+function send(response: ServerResponse, { status, contentType, body }: RouteAnswer): void {
   response.writeHead(status, { ...HEADERS, "content-type": contentType, "content-length": Buffer.byteLength(body) });
   response.end(response.req.method === "HEAD" ? undefined : body);
 }

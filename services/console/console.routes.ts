@@ -1,9 +1,9 @@
 /** What the console answers to which path. It reads the ledger and changes nothing, and has no socket. */
-import type { LedgerReader, Overview, PendingEviction } from "../../protocols/status.ts";
+import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
 /** An answer, whole. */
-export interface Answer {
+export interface RouteAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -20,7 +20,7 @@ export interface About {
 }
 
 /** Where answers come from. */
-export interface Sources {
+export interface RouteSources {
   readonly about: About;
   /** Null in a process without a ledger. */
   readonly ledger: LedgerReader | null;
@@ -49,13 +49,13 @@ export function snapshotOf(ledger: LedgerReader): Snapshot {
  * The answer to a GET of any path while the process cannot run yet, and why not: it lives, and there is nothing else to
  * tell.
  */
-export function answerWaiting({ pathname, searchParams }: URL, why: string): Answer {
+export function answerWaiting({ pathname, searchParams }: URL, why: string): RouteAnswer {
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   return pathname.startsWith("/api/") ? problem(503, why) : { status: 503, contentType: TEXT_TYPE, body: `${why}\n` };
 }
 
 /** The answer to a GET of a path, which may have to wait for a live read; null when there is nothing under it. */
-export function answerTo(url: URL, sources: Sources): Answer | Promise<Answer> | null {
+export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise<RouteAnswer> | null {
   const { pathname, searchParams } = url;
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   if (pathname === "/readyz") return probe(pathname, sources.readiness(), searchParams);
@@ -69,7 +69,7 @@ export function answerTo(url: URL, sources: Sources): Answer | Promise<Answer> |
 }
 
 /** An error as JSON. */
-export function problem(status: number, error: string): Answer {
+export function problem(status: number, error: string): RouteAnswer {
   return json(status, { error });
 }
 
@@ -85,7 +85,7 @@ function ledgerAnswer(
   path: readonly string[],
   query: URLSearchParams,
   ledger: LedgerReader,
-): Answer | Promise<Answer> | null {
+): RouteAnswer | Promise<RouteAnswer> | null {
   const [topic, ...rest] = path;
   if (topic === "explain") return explanation(rest, ledger);
   if (rest.length > 0) return null;
@@ -95,16 +95,16 @@ function ledgerAnswer(
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
   if (topic === "evictions") {
-    const { pendingEvictions: count, sight } = ledger.overview();
-    return json(200, { count, next: ledger.pendingEvictions(limit), sight });
+    const { pendingEvictions: count, watchHealth } = ledger.overview();
+    return json(200, { count, next: ledger.pendingEvictions(limit), watchHealth });
   }
   return topic === "decisions" ? json(200, ledger.decisions(limit)) : null;
 }
 
-function nodes(query: URLSearchParams, ledger: LedgerReader): Answer {
+function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
-  const { nodes: counts, sight } = ledger.overview();
+  const { nodes: counts, watchHealth } = ledger.overview();
   const readiness = query.get("readiness");
   if (readiness !== null && !Object.hasOwn(counts, readiness)) {
     return problem(400, `readiness: ${JSON.stringify(readiness)} is none of ${Object.keys(counts).join(", ")}`);
@@ -112,10 +112,13 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): Answer {
   const wanted = ledger.nodes().filter((node) => readiness === null || node.readiness === readiness);
   // By name, so that it is the same ones whoever asks for the first few.
   const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
-  return json(200, { counts, nodes: sorted.slice(0, limit), sight });
+  return json(200, { counts, nodes: sorted.slice(0, limit), watchHealth });
 }
 
-function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): Answer | Promise<Answer> | null {
+function explanation(
+  [kind, ...name]: readonly string[],
+  ledger: LedgerReader,
+): RouteAnswer | Promise<RouteAnswer> | null {
   const [first = "", second = ""] = name;
   if (kind === "node" && name.length === 1) {
     return known(ledger.explainNode(first), `node ${first}: nothing is known of it, neither now nor in the history`);
@@ -127,11 +130,11 @@ function explanation([kind, ...name]: readonly string[], ledger: LedgerReader): 
   });
 }
 
-function known(explained: object | null, otherwise: string): Answer {
+function known(explained: object | null, otherwise: string): RouteAnswer {
   return explained === null ? problem(404, otherwise) : json(200, explained);
 }
 
-function limitOf(query: URLSearchParams): number | Answer {
+function limitOf(query: URLSearchParams): number | RouteAnswer {
   const text = query.get("limit");
   if (text === null) return LIMIT_STANDARD;
   const limit = Number(text);
@@ -139,11 +142,11 @@ function limitOf(query: URLSearchParams): number | Answer {
   return problem(400, `limit: ${JSON.stringify(text)} is no whole number from 0 to ${LIMIT_MAX}`);
 }
 
-function probe(path: string, checks: readonly Check[], query: URLSearchParams): Answer {
+function probe(path: string, checks: readonly Check[], query: URLSearchParams): RouteAnswer {
   const { status, text } = probeAnswer(path.slice(1), checks, query.has("verbose"));
   return { status, contentType: TEXT_TYPE, body: text };
 }
 
-function json(status: number, value: unknown): Answer {
+function json(status: number, value: unknown): RouteAnswer {
   return { status, contentType: "application/json; charset=utf-8", body: `${JSON.stringify(value)}\n` };
 }

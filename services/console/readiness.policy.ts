@@ -1,5 +1,5 @@
 /** Whether this process is ready: decided from what it sees of the bus and the cluster. It hears nothing itself. */
-import type { SightReport, WatchName } from "../../protocols/status.ts";
+import type { WatchHealthReport, WatchName } from "../../protocols/ledger-reader.ts";
 import type { ReachabilityReport } from "../platform/kube/transport/reachability.ts";
 
 /** One line of a probe: what was checked, and what is wrong with it. */
@@ -12,9 +12,9 @@ export interface Check {
 }
 
 /** What readiness is decided from. */
-export interface Vitals {
+export interface ReadinessInputs {
   readonly busConnected: boolean;
-  readonly sight: SightReport;
+  readonly watchHealth: WatchHealthReport;
   /** Checks that only the process itself can make, such as that it is not stopping. */
   readonly own: readonly Check[];
 }
@@ -31,40 +31,40 @@ export function reachabilityCheck({ able, failingForMs, problem }: ReachabilityR
 }
 
 /** Every check, the most basic first: the bus is up, the caches are complete, the eyes are open. */
-export function readinessOf({ busConnected, sight, own }: Vitals): readonly Check[] {
+export function readinessOf({ busConnected, watchHealth, own }: ReadinessInputs): readonly Check[] {
   return [
     { name: "bus", problem: busConnected ? null : "not connected to NATS" },
-    ...WATCHES.map((watch) => cacheCheck(watch, sight)),
-    { name: "eyes", problem: eyesProblem(sight), ...unpublishedNote(sight) },
+    ...WATCHES.map((watch) => cacheCheck(watch, watchHealth)),
+    { name: "watch-health", problem: watchHealthProblem(watchHealth), ...unpublishedNote(watchHealth) },
     ...own,
   ];
 }
 
 /**
- * What the zone service of this process does not hold whole; `doubtfulShards` is null where it runs none. A shard in
+ * What the zone service of this process does not hold whole; `suspectShards` is null where it runs none. A shard in
  * doubt makes no process unready: whoever could bring one about could end a rollout by it, and readers become whole by
  * themselves.
  */
-export function shardsCheck(doubtfulShards: number | null): Check {
-  if (doubtfulShards === null || doubtfulShards === 0) return { name: "shards", problem: null };
-  const note = `${doubtfulShards} are not received whole, no zone with a node in one of them is decided about`;
+export function shardsCheck(suspectShards: number | null): Check {
+  if (suspectShards === null || suspectShards === 0) return { name: "shards", problem: null };
+  const note = `${suspectShards} are not received whole, no zone with a node in one of them is decided about`;
   return { name: "shards", problem: null, note };
 }
 
-function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: SightReport): Check {
+function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: WatchHealthReport): Check {
   if (watches[watch] !== null) return { name: `cache-${watch}`, problem: null };
   const problem = oldestPulseMs === null ? "not told yet" : `the watch of ${watch} is not synced`;
   return { name: `cache-${watch}`, problem };
 }
 
-function eyesProblem({ blindShards, shards, oldestPulseMs }: SightReport): string | null {
+function watchHealthProblem({ blindShards, shards, oldestPulseMs }: WatchHealthReport): string | null {
   if (blindShards === 0) return null;
   if (oldestPulseMs === null) return "no pulse from the observer yet";
   return `blind in ${blindShards} of ${shards} shards, the oldest pulse came ${Math.round(oldestPulseMs)} ms ago`;
 }
 
 /** What one object is like makes no process unready: whoever may write it could end a rollout by it. */
-function unpublishedNote({ unpublished }: SightReport): Pick<Check, "note"> {
+function unpublishedNote({ unpublished }: WatchHealthReport): Pick<Check, "note"> {
   if (unpublished === undefined) return {};
   const { nodes, pods } = unpublished;
   return {

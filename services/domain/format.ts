@@ -23,7 +23,7 @@ export function countText(count: number, noun: string): string {
 }
 
 /** A pace in nodes per second, a float32, as operators think of it and have set it. */
-export function paceText(perSecond: number): string {
+export function rateText(perSecond: number): string {
   if (perSecond <= 0) return "no node at all";
   if (perSecond < 1) return `one node every ${spanText(SECOND / perSecond)}`;
   return `${Number(perSecond.toPrecision(6))} nodes per second`;

@@ -9,7 +9,7 @@ export function readyConditionOf(node: Pick<ObservedNode, "conditions">): Condit
 }
 
 /** Whether a node's pods are told on the bus: it is not known to be ready, or a NoExecute taint stands on it. */
-export function isOfInterest(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
+export function needsPods(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
   return (
     readyConditionOf(node)?.status !== "True" || node.taints.some((taint) => taint.effect === TaintEffect.noExecute)
   );

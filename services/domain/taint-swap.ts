@@ -6,10 +6,10 @@ import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
 import { parsed, recordOf } from "../platform/structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
-import { type TaintLine, taintName } from "./toleration.ts";
+import { type TaintLineage, taintName } from "./toleration.ts";
 
 /** What a node's annotations record about when its taints began to count. */
-type RecordedStarts = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
+type TaintStartRecords = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
 
 /** The two taints that take each other's place as the node's Ready status changes between False and Unknown (4.7). */
 const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].map((key) => ({
@@ -56,13 +56,18 @@ export function taintStartAt(taint: Taint, { taintsSeenAt }: Pick<ObservedNode, 
  * What to record when a taint takes the place of `replaced` at `at`, in epoch milliseconds; null when it is not known
  * since when that one counted.
  */
-export function swapOf(replaced: Taint, node: RecordedStarts, at: number): TaintSwap | null {
+export function taintSwapOf(replaced: Taint, node: TaintStartRecords, at: number): TaintSwap | null {
   const startAt = taintStartAt(replaced, node);
-  const line = lineOf(replaced, startAt, node);
-  const firstAt = line?.since ?? startAt;
+  const lineage = lineageOf(replaced, startAt, node);
+  const firstAt = lineage?.since ?? startAt;
   if (firstAt === null) return null;
   const stampAt = epochMsOf(apiTime(at)) ?? at;
-  return { at: stampAt, firstKey: line?.first.key ?? replaced.key, firstAt, secondAt: line?.secondSince ?? stampAt };
+  return {
+    at: stampAt,
+    firstKey: lineage?.first.key ?? replaced.key,
+    firstAt,
+    secondAt: lineage?.secondSince ?? stampAt,
+  };
 }
 
 /** The annotation that tells of a swap (Annotation.taintSwap). */
@@ -87,7 +92,7 @@ export function readTaintSwap(text: string): TaintSwap | null {
  * record counts only for the taint with the stamp it names, also after somebody has changed that stamp: one that was
  * added later starts a countdown of its own.
  */
-export function lineOf(taint: Taint, startAt: number | null, { taintSwap }: RecordedStarts): TaintLine | null {
+export function lineageOf(taint: Taint, startAt: number | null, { taintSwap }: TaintStartRecords): TaintLineage | null {
   if (taintSwap === undefined || startAt === null || !isSwappable(taint)) return null;
   const { at, firstKey, firstAt, secondAt } = taintSwap;
   if (epochMsOf(taint.timeAdded) !== at && startAt !== at) return null;

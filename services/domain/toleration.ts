@@ -7,11 +7,11 @@ export interface StandingTaint {
   readonly taint: Taint;
   readonly since: number;
   /** The line of taints that this one continues; absent when it took no other's place. */
-  readonly line?: TaintLine;
+  readonly lineage?: TaintLineage;
 }
 
 /** Two taints that took each other's place, once or more often, and when each of them first stood there. */
-export interface TaintLine {
+export interface TaintLineage {
   readonly first: TaintId;
   readonly second: TaintId;
   readonly since: number;
@@ -107,22 +107,22 @@ function evictionBy(
  * when there can be none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
  */
 function runningBy(
-  { line, since }: StandingTaint,
+  { lineage, since }: StandingTaint,
   tolerations: readonly Toleration[],
   boundAt: number,
   rules: TolerationRules,
 ): { readonly at: number; readonly seconds: number } | null {
-  if (line === undefined) return null;
-  const first = secondsFor(line.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
-  const second = secondsFor(line.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  if (lineage === undefined) return null;
+  const first = secondsFor(lineage.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
+  const second = secondsFor(lineage.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
   // Stamps of a clock that was set back tell of no order: the last of them is the one that can be trusted.
-  const isOrdered = !isBefore(line.secondSince, line.since) && !isBefore(since, line.secondSince);
+  const isOrdered = !isBefore(lineage.secondSince, lineage.since) && !isBefore(since, lineage.secondSince);
   if (isOrdered && isBefore(since, boundAt)) return null;
   // With which of the two it began, for a pod that came between two swaps or in the second of one, nobody knows any
   // more: in doubt later.
-  const seconds = isOrdered && isBefore(boundAt, line.secondSince) ? first : Math.max(first, second);
-  return { at: Math.max(isOrdered ? line.since : since, boundAt) + seconds * SECOND_MS, seconds };
+  const seconds = isOrdered && isBefore(boundAt, lineage.secondSince) ? first : Math.max(first, second);
+  return { at: Math.max(isOrdered ? lineage.since : since, boundAt) + seconds * SECOND_MS, seconds };
 }
 
 /**

@@ -2,13 +2,14 @@
  * The pods that a drain will delete (direct mode). Nothing is published of such a pod before the turn of its node, so
  * the ledger keeps the pods of the nodes that are not ready. It decides nothing.
  */
+
+import type { PendingEviction } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
-import type { PendingEviction } from "../../protocols/status.ts";
-import { isOfInterest } from "../domain/node-conditions.ts";
+import { needsPods } from "../domain/node-conditions.ts";
 import { ShardPods } from "../platform/shard-view/shard-pods.ts";
-import { isSpoken, placeOf, turnAt } from "./explain/turn.policy.ts";
-import type { Facts, NodeFacts } from "./facts.ts";
+import type { ClusterState, NodeRecord } from "./cluster-state.ts";
+import { grantAt, isRecent, placeOf } from "./explain/queue.policy.ts";
 
 /** Pods by node, as last observed. */
 export class DrainPods {
@@ -16,7 +17,7 @@ export class DrainPods {
 
   /** Takes a node as observed: pods of a ready one are not published any more. */
   see(node: ObservedNode): void {
-    if (!isOfInterest(node)) this.lose(node.node);
+    if (!needsPods(node)) this.lose(node.node);
   }
 
   /** Takes a chunk of a node's pods. */
@@ -30,7 +31,7 @@ export class DrainPods {
   }
 
   /** Every pod whose node is ahead of its drain, with the earliest instant; `now` in epoch milliseconds. */
-  *ahead(facts: Facts, now: number): Generator<PendingEviction> {
+  *ahead(facts: ClusterState, now: number): Generator<PendingEviction> {
     for (const node of facts.nodes.values()) {
       const { judged, name } = node;
       if (judged?.eviction !== "toBeEvicted" && judged?.evictionFromAt === undefined) continue;
@@ -50,11 +51,11 @@ function isDrained({ owner, deletionAt }: ObservedPod): boolean {
 }
 
 /** When a node is drained at the earliest, epoch milliseconds; null when that cannot be foretold. */
-function drainAt({ name, judged }: NodeFacts, facts: Facts, now: number): number | null {
+function drainAt({ name, judged }: NodeRecord, facts: ClusterState, now: number): number | null {
   if (judged === null || judged.eviction !== "toBeEvicted") return judged?.evictionFromAt ?? null;
   const zone = facts.zones.get(judged.zone);
   const place = placeOf(name, zone);
-  if (zone === undefined || place === null || !isSpoken(zone, now)) return null;
-  const at = turnAt(place, zone);
+  if (zone === undefined || place === null || !isRecent(zone, now)) return null;
+  const at = grantAt(place, zone);
   return at === null ? null : Math.max(at, now);
 }

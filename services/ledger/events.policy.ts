@@ -3,7 +3,7 @@ import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
 import type { InvolvedObject, Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
-import type { Facts, NodeFacts } from "./facts.ts";
+import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 
 /** The reasons of all Events the ledger writes. */
 const EventReason = {
@@ -16,29 +16,32 @@ const EventReason = {
 } as const;
 
 /** An occurrence, and what to note as told about its node once it is written. */
-export interface Telling extends Occurrence {
-  readonly noted?: "silenceTold" | "drainTold";
+export interface EventToWrite extends Occurrence {
+  readonly marks?: "silenceReported" | "drainReported";
 }
 
-const NONE: readonly Telling[] = [];
+const NONE: readonly EventToWrite[] = [];
 
-const TELLINGS: ByType<[before: Facts], readonly Telling[]> = {
-  "observed.node": ({ body }, before) => eventsOfSight(body, before),
+const EVENTS: ByType<[before: ClusterState], readonly EventToWrite[]> = {
+  "observed.node": ({ body }, before) => eventsOfNode(body, before),
   "observed.gone": ({ body }, before) => eventsOfDeparture(body, before.nodes.get(body.node)),
-  "judged.pod": ({ body }, before) => eventsOfSentence(body, before),
+  "judged.pod": ({ body }, before) => eventsOfPod(body, before),
   "done.write": (message, before) => eventsOfWrite(message, before),
 };
 
 /** The Events that a message is worth, given the facts before it. */
-export function eventsOf(message: AnyMessage, before: Facts): readonly Telling[] {
-  return dispatch(TELLINGS, message, before) ?? NONE;
+export function eventsOf(message: AnyMessage, before: ClusterState): readonly EventToWrite[] {
+  return dispatch(EVENTS, message, before) ?? NONE;
 }
 
 /**
  * R2.9: a node is new to this ledger; of another uid under a known name, the old one left unnoticed. A ledger that
  * joins others finds nodes that they have reported.
  */
-function eventsOfSight({ node, uid, createdAt }: BodyOf<"observed.node">, before: Facts): readonly Telling[] {
+function eventsOfNode(
+  { node, uid, createdAt }: BodyOf<"observed.node">,
+  before: ClusterState,
+): readonly EventToWrite[] {
   const known = before.nodes.get(node);
   if (known?.observed && known.uid === uid) return NONE;
   const isReported = before.joinedAt !== null && createdAt < before.joinedAt;
@@ -47,20 +50,23 @@ function eventsOfSight({ node, uid, createdAt }: BodyOf<"observed.node">, before
 }
 
 /** R2.10: with the uid of the node that was known. */
-function eventsOfDeparture({ node, uid }: BodyOf<"observed.gone">, before: NodeFacts | undefined): readonly Telling[] {
+function eventsOfDeparture(
+  { node, uid }: BodyOf<"observed.gone">,
+  before: NodeRecord | undefined,
+): readonly EventToWrite[] {
   return before?.observed && before.uid === uid ? [removing(node, uid)] : NONE;
 }
 
 /** A countdown was running and nothing asks for the pod any more; not when its deletion is already under way (L28). */
-function eventsOfSentence(body: BodyOf<"judged.pod">, before: Facts): readonly Telling[] {
+function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): readonly EventToWrite[] {
   const pod = before.pods.get(body.uid);
-  if (body.sentence !== "none" || pod?.judged?.sentence !== "deadline") return NONE;
+  if (body.eviction !== "none" || pod?.judged?.eviction !== "pending") return NONE;
   if (pod.asked !== null || pod.order !== "none") return NONE;
   const message = `Cancelling deletion of Pod ${body.namespace}/${body.name}`;
   return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
 }
 
-function eventsOfWrite({ cause, body }: Message<"done.write">, before: Facts): readonly Telling[] {
+function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterState): readonly EventToWrite[] {
   switch (body.ask) {
     case "asked.condition":
       return body.outcome === "ok" ? eventsOfSilence(body, cause, before) : NONE;
@@ -68,24 +74,32 @@ function eventsOfWrite({ cause, body }: Message<"done.write">, before: Facts): r
       if (body.outcome !== "ok" || body.change === "") return NONE;
       return [onPod(body, EventReason.notReady, "Warning", "Node is not ready", EventSource.node)];
     case "asked.eviction":
-      return eventsOfOrder(body, cause, before);
+      return eventsOfDeletion(body, cause, before);
     default:
       return NONE;
   }
 }
 
 /** R2.26, R2.28: only when we ourselves turned Ready from True into Unknown, once per flip. */
-function eventsOfSilence(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
-  if (before.ask(cause)?.ready !== "True" || before.nodes.get(body.node)?.silenceTold) return NONE;
+function eventsOfSilence(
+  body: BodyOf<"done.write">,
+  cause: string | null,
+  before: ClusterState,
+): readonly EventToWrite[] {
+  if (before.request(cause)?.ready !== "True" || before.nodes.get(body.node)?.silenceReported) return NONE;
   const message = `Node ${body.node} status is now: NodeNotReady`;
-  return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), noted: "silenceTold" }];
+  return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), marks: "silenceReported" }];
 }
 
 /** R8.25 and R5.15–R5.16, reported when the API server has accepted the deletion, once per pod and drain (L31, L40). */
-function eventsOfOrder(body: BodyOf<"done.write">, cause: string | null, before: Facts): readonly Telling[] {
+function eventsOfDeletion(
+  body: BodyOf<"done.write">,
+  cause: string | null,
+  before: ClusterState,
+): readonly EventToWrite[] {
   const pod = before.pods.get(body.uid);
   if (body.outcome !== "ok" || pod?.order === "done") return NONE;
-  const ask = before.ask(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
+  const ask = before.request(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
   if ((ask ?? pod?.asked)?.mode !== "direct") {
     const message = `Marking for deletion Pod ${body.namespace}/${body.name}`;
     return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
@@ -93,20 +107,20 @@ function eventsOfOrder(body: BodyOf<"done.write">, cause: string | null, before:
   const message = `Marking for deletion Pod ${body.name} from Node ${body.node}`;
   const marking = onPod(body, EventReason.directEviction, "Normal", message, EventSource.node);
   const node = before.nodes.get(body.node);
-  if (node === undefined || node.drainTold) return [marking];
+  if (node === undefined || node.drainReported) return [marking];
   const all = `Deleting all Pods from Node ${node.name}.`;
-  return [{ ...onNode(node.name, node.uid, EventReason.deletingAll, all), noted: "drainTold" }, marking];
+  return [{ ...onNode(node.name, node.uid, EventReason.deletingAll, all), marks: "drainReported" }, marking];
 }
 
-function removing(name: string, uid: string): Telling {
+function removing(name: string, uid: string): EventToWrite {
   return onNode(name, uid, EventReason.removing, `Removing Node ${name} from Controller`);
 }
 
-function onNode(name: string, uid: string, reason: string, what: string): Telling {
+function onNode(name: string, uid: string, reason: string, what: string): EventToWrite {
   return nodeEvent(name, uid, reason, `Node ${name} event: ${what}`);
 }
 
-function nodeEvent(name: string, uid: string, reason: string, message: string): Telling {
+function nodeEvent(name: string, uid: string, reason: string, message: string): EventToWrite {
   const involvedObject: InvolvedObject = { apiVersion: "v1", kind: "Node", namespace: "", name, uid };
   return { involvedObject, reason, type: "Normal", message, component: EventSource.node };
 }
@@ -117,7 +131,7 @@ function onPod(
   type: Occurrence["type"],
   message: string,
   component: string,
-): Telling {
+): EventToWrite {
   const { namespace, name, uid, resourceVersion } = pod;
   const version = resourceVersion ? { resourceVersion } : {};
   const involvedObject: InvolvedObject = { apiVersion: "v1", kind: "Pod", namespace, name, uid, ...version };

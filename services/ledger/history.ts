@@ -1,6 +1,7 @@
 /** What happened to which object and what led to it, for as long as there is room. It holds sentences, not messages. */
+
+import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { Decision, Subject } from "../../protocols/status.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 
 /** Entries kept over all objects, some 600 bytes each; the object longest unmentioned is forgotten first. */
@@ -14,7 +15,7 @@ const IDS_PER_ENTRY_MAX = 8;
 /** How far a chain of causes is followed. */
 const CHAIN_MAX = 16;
 
-interface Entry {
+interface HistoryEntry {
   decision: Decision;
   /** The node it happened on; null where what it tells of was gone. */
   node: string | null;
@@ -22,7 +23,7 @@ interface Entry {
 }
 
 /** A write to a node. */
-interface NodeWrite {
+interface ObservedNodeWrite {
   readonly resourceVersion: string;
   /** Id of the message with its outcome. */
   readonly id: string;
@@ -31,10 +32,10 @@ interface NodeWrite {
 /** A bounded history by object, in which causes can be followed. */
 export class History {
   readonly #entriesMax: number;
-  readonly #objects: BoundedMap<string, Entry[]>;
-  readonly #byId = new Map<string, Entry>();
+  readonly #objects: BoundedMap<string, HistoryEntry[]>;
+  readonly #byId = new Map<string, HistoryEntry>();
   /** The last write to each node, by uid: the one that made the node what it is then observed to be. */
-  readonly #writes: BoundedMap<string, NodeWrite>;
+  readonly #writes: BoundedMap<string, ObservedNodeWrite>;
   readonly #latest: Decision[] = [];
   #size = 0;
 
@@ -106,13 +107,13 @@ export class History {
     return this.#latest.slice(this.#latest.length - Math.min(limit, LATEST_MAX, this.#latest.length)).reverse();
   }
 
-  #place(entries: Entry[], entry: Entry): void {
+  #place(entries: HistoryEntry[], entry: HistoryEntry): void {
     insert(entries, entry, ({ decision }) => decision.at);
     this.#size++;
     if (entries.length > ENTRIES_PER_OBJECT_MAX) this.#forget(entries.splice(0, 1));
   }
 
-  #name(entry: Entry, id: string): void {
+  #name(entry: HistoryEntry, id: string): void {
     // A pushed array would have room for sixteen more, in each of very many entries that mostly have one id.
     entry.ids = entry.ids.concat(id);
     this.#byId.set(id, entry);
@@ -134,7 +135,7 @@ export class History {
     return write?.resourceVersion === body.resourceVersion ? write.id : cause;
   }
 
-  #forget(entries: readonly Entry[]): void {
+  #forget(entries: readonly HistoryEntry[]): void {
     this.#size -= entries.length;
     for (const { ids } of entries) for (const id of ids) this.#byId.delete(id);
   }

@@ -3,7 +3,7 @@ import type { AnyMessage } from "../../protocols/messages.ts";
 import { token } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { type ByType, dispatch } from "./by-type.ts";
-import type { Facts } from "./facts.ts";
+import type { ClusterState } from "./cluster-state.ts";
 
 /** What to do with an object's last state. */
 export interface LastState {
@@ -15,7 +15,7 @@ export interface LastState {
 const NODE_FIELDS = ["readiness", "ready", "eviction", "zone"] as const;
 const ZONE_FIELDS = ["state", "size", "notReady", "halted"] as const;
 
-const STATES: ByType<[before: Facts], LastState | null> = {
+const STATES: ByType<[before: ClusterState], LastState | null> = {
   "judged.node": (message, before) => {
     const known = before.nodes.get(message.body.node);
     const same = known?.uid === message.body.uid && agree(known.judged, message.body, NODE_FIELDS);
@@ -27,7 +27,7 @@ const STATES: ByType<[before: Facts], LastState | null> = {
   },
   "judged.pod": (message) => ({
     key: keyOf(message),
-    action: message.body.sentence === "none" ? "forget" : "keep",
+    action: message.body.eviction === "none" ? "forget" : "keep",
   }),
   "done.write": ({ body }) => {
     const isGone = body.ask === "asked.eviction" && (body.outcome === "ok" || body.outcome === "gone");
@@ -37,7 +37,7 @@ const STATES: ByType<[before: Facts], LastState | null> = {
 };
 
 /** What a message means for its object's last state, given the facts before it; null when nothing. */
-export function lastStateOf(message: AnyMessage, before: Facts): LastState | null {
+export function lastStateOf(message: AnyMessage, before: ClusterState): LastState | null {
   return dispatch(STATES, message, before) ?? null;
 }
 

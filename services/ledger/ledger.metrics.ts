@@ -3,11 +3,11 @@
  * ledger of the fleet only.
  */
 import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
+import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { Metrics } from "../../protocols/ports.ts";
-import type { SightReport } from "../../protocols/status.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
-import type { Facts } from "./facts.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 
 /** Bounds in seconds of an upstream histogram (13.1): one node's health update. */
@@ -75,7 +75,7 @@ function own(metrics: Metrics) {
       "state",
     ]),
     zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", zone),
-    zonePace: gauge("vigil_zone_taints_per_second", "Nodes per second the zone may taint NoExecute at present.", zone),
+    zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second the zone may taint NoExecute at present.", zone),
     zoneTokens: gauge(
       "vigil_zone_tokens",
       "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.",
@@ -93,8 +93,8 @@ function own(metrics: Metrics) {
       "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.",
       ["quantile"],
     ),
-    watchSight: gauge(
-      "vigil_watch_sight_seconds",
+    watchSynced: gauge(
+      "vigil_watch_synced_seconds",
       "How long the watch has been seen without a break, as told by pulses; 0 while it is not synced.",
       ["watch"],
     ),
@@ -136,7 +136,7 @@ export class LedgerMetrics {
     this.#upstream.zoneHealth.set(size === 0 ? 100 : (100 * (size - notReady)) / size, zone);
     for (const state of zoneStateSchema.options) this.#own.zoneState.set(state === body.state ? 1 : 0, zone, state);
     this.#own.zoneHalted.set(body.halted ? 1 : 0, zone);
-    this.#own.zonePace.set(body.taintsPerSecond, zone);
+    this.#own.zoneRate.set(body.taintsPerSecond, zone);
     this.#own.zoneTokens.set(body.tokens, zone);
     this.#own.zoneQueue.set(body.queueLength, zone);
   }
@@ -151,7 +151,7 @@ export class LedgerMetrics {
   }
 
   /** Adds what a message counts for, given the facts before it. */
-  count(message: AnyMessage, before: Facts, mode: string): void {
+  count(message: AnyMessage, before: ClusterState, mode: string): void {
     if (message.type === "done.write") this.#countWrite(message, before);
     if (message.type !== "judged.node" || mode !== "direct") return;
     const { node, eviction, zone } = message.body;
@@ -164,38 +164,44 @@ export class LedgerMetrics {
   }
 
   /** Sets what changes with time alone. */
-  refresh(facts: Facts, ages: HeartbeatAges, sight: SightReport, historyEntries: number, nowMs: number): void {
-    for (const readiness of readinessSchema.options) this.#own.nodes.set(facts.readiness[readiness], readiness);
-    this.#own.pending.set(facts.pods.pendingCount);
+  refresh(
+    state: ClusterState,
+    ages: HeartbeatAges,
+    watchHealth: WatchHealthReport,
+    historyEntries: number,
+    nowMs: number,
+  ): void {
+    for (const readiness of readinessSchema.options) this.#own.nodes.set(state.readiness[readiness], readiness);
+    this.#own.pending.set(state.pods.pendingCount);
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
       this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
-    for (const [watch, sightMs] of Object.entries(sight.watches)) {
-      this.#own.watchSight.set((sightMs ?? 0) / 1000, watch);
+    for (const [watch, sightMs] of Object.entries(watchHealth.watches)) {
+      this.#own.watchSynced.set((sightMs ?? 0) / 1000, watch);
     }
-    this.#own.pulseAge.set(sight.oldestPulseMs === null ? -1 : sight.oldestPulseMs / 1000);
-    this.#own.blindShards.set(sight.blindShards);
+    this.#own.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
+    this.#own.blindShards.set(watchHealth.blindShards);
     this.#own.historyEntries.set(historyEntries);
   }
 
   #remove(zone: string): void {
     const { zoneHealth, zoneSize, unhealthy, evictions } = this.#upstream;
-    const { zoneState, zoneHalted, zonePace, zoneTokens, zoneQueue } = this.#own;
-    const all = [zoneHealth, zoneSize, unhealthy, evictions, zoneHalted, zonePace, zoneTokens, zoneQueue];
+    const { zoneState, zoneHalted, zoneRate, zoneTokens, zoneQueue } = this.#own;
+    const all = [zoneHealth, zoneSize, unhealthy, evictions, zoneHalted, zoneRate, zoneTokens, zoneQueue];
     for (const metric of all) metric.remove(zone);
     for (const state of zoneStateSchema.options) zoneState.remove(zone, state);
   }
 
-  #countWrite({ cause, at, body }: Message<"done.write">, before: Facts): void {
+  #countWrite({ cause, at, body }: Message<"done.write">, before: ClusterState): void {
     const { ask, outcome, retrying, latencyMs } = body;
     this.#own.writes.add(1, ask, outcome);
     // A write whose reply was lost is over when it shows what came of it.
     const isOver = !retrying && outcome !== "unknown";
     if (isOver) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
     if (ask === "asked.condition" && isOver) this.#upstream.nodeHealth.observe(latencyMs / 1000);
-    const asked = before.ask(cause)?.message;
+    const asked = before.request(cause)?.message;
     if (outcome !== "ok" || asked === undefined) return;
-    if (asked.type === "asked.taint" && asked.body.why === "turn" && body.change !== "") {
+    if (asked.type === "asked.taint" && asked.body.why === "granted" && body.change !== "") {
       this.#upstream.evictions.add(1, before.nodes.get(body.node)?.judged?.zone ?? "");
     }
     if (asked.type !== "asked.eviction" || asked.body.mode !== "taint" || before.pods.get(body.uid)?.order === "done")

@@ -1,66 +1,67 @@
 /** The ledger's answers to those who ask in the same process: copies of the moment, ready for JSON. */
+
+import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Clock, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
-import type { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
+import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
-import type { Census } from "./census.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod } from "./explain/explain.policy.ts";
-import type { Grounds } from "./explain/grounds.ts";
-import { isSpoken, placeOf } from "./explain/turn.policy.ts";
-import type { Facts } from "./facts.ts";
+import type { ExplainContext } from "./explain/explain-context.ts";
+import { isRecent, placeOf } from "./explain/queue.policy.ts";
 import type { History } from "./history.ts";
 import type { LivePods } from "./live-pods.ts";
+import type { NodeInventory } from "./node-inventory.ts";
 
 /** An empty zone that has been silent for this long is not shown any more; a zone that exists speaks every second. */
 export const VANISHED_MS = 60_000;
 
 /** What the answers are drawn from. */
-export interface Sources {
-  readonly facts: Facts;
+export interface ReaderSources {
+  readonly state: ClusterState;
   readonly history: History;
-  readonly sight: ClusterSight;
-  readonly census: Pick<Census, "ignorance">;
+  readonly watchHealth: ClusterWatchHealth;
+  readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
   readonly drainPods: Pick<DrainPods, "ahead">;
   readonly clock: Clock;
   readonly profile: Profile;
-  readonly onDecision: (tell: (decision: Decision) => void) => Stop;
+  readonly onDecision: (listener: (decision: Decision) => void) => Stop;
 }
 
 /** Read access to a ledger's state. */
 export function ledgerReader({
-  facts,
+  state,
   history,
-  sight,
-  census,
+  watchHealth,
+  inventory,
   livePods,
   drainPods,
   clock,
   profile,
   onDecision,
-}: Sources): LedgerReader {
-  const grounds = (): Grounds => ({
-    facts,
+}: ReaderSources): LedgerReader {
+  const grounds = (): ExplainContext => ({
+    state,
     history,
     profile,
-    blindness: (node) => sight.blindness(shardOf(node), clock.monotonicMs()),
-    ignorance: (node) => census.ignorance(node, clock.monotonicMs()),
+    blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
+    unknownReason: (node) => inventory.unknownReason(node, clock.monotonicMs()),
     now: clock.wallMs(),
   });
   return {
     overview: () => ({
       at: clock.wallMs(),
-      nodes: { ...facts.readiness },
-      zones: zonesOf(facts, clock.wallMs()),
-      pendingEvictions: facts.pods.pendingCount + [...drainPods.ahead(facts, clock.wallMs())].length,
-      sight: sight.report(clock.monotonicMs()),
+      nodes: { ...state.readiness },
+      zones: zonesOf(state, clock.wallMs()),
+      pendingEvictions: state.pods.pendingCount + [...drainPods.ahead(state, clock.wallMs())].length,
+      watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
-    nodes: () => nodesOf(facts, clock.wallMs()),
-    pendingEvictions: (limit) => soonest(pendingOf(facts, drainPods, clock.wallMs()), limit),
+    nodes: () => nodesOf(state, clock.wallMs()),
+    pendingEvictions: (limit) => soonest(pendingOf(state, drainPods, clock.wallMs()), limit),
     decisions: (limit) => history.latest(limit),
     explainNode: (name) => explainNode(name, grounds()),
     explainPod: (namespace, name, done) =>
@@ -70,22 +71,22 @@ export function ledgerReader({
 }
 
 /** Every zone but those that are empty and that nobody has spoken of lately: they have vanished. */
-function zonesOf(facts: Facts, nowMs: number): ZoneReport[] {
-  const present = [...facts.zones.values()].filter(
-    ({ judged, toldAt }) => judged.size > 0 || nowMs - toldAt < VANISHED_MS,
+function zonesOf(state: ClusterState, nowMs: number): ZoneReport[] {
+  const present = [...state.zones.values()].filter(
+    ({ judged, publishedAt }) => judged.size > 0 || nowMs - publishedAt < VANISHED_MS,
   );
   const zones = present.map(({ judged }) => ({ ...judged, title: zoneTitleOf(judged.zone) }));
   return zones.sort((left, right) => left.title.localeCompare(right.title, "en"));
 }
 
-function nodesOf(facts: Facts, now: number): NodeReport[] {
+function nodesOf(state: ClusterState, now: number): NodeReport[] {
   const reports: NodeReport[] = [];
-  for (const { name, observed, judged } of facts.nodes.values()) {
+  for (const { name, observed, judged } of state.nodes.values()) {
     if (observed === null || judged === null) continue;
     const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone } = judged;
-    const queue = facts.zones.get(zone);
+    const queue = state.zones.get(zone);
     const place =
-      eviction === "toBeEvicted" && queue !== undefined && isSpoken(queue, now) ? placeOf(name, queue) : null;
+      eviction === "toBeEvicted" && queue !== undefined && isRecent(queue, now) ? placeOf(name, queue) : null;
     const ahead = {
       ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
       ...(place === null ? {} : { queuePlace: place }),
@@ -111,13 +112,17 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
 }
 
 /** The pods that wait for their deletion, and those ahead of a drain. */
-function* pendingOf(facts: Facts, drainPods: Sources["drainPods"], now: number): Generator<PendingEviction> {
+function* pendingOf(
+  facts: ClusterState,
+  drainPods: ReaderSources["drainPods"],
+  now: number,
+): Generator<PendingEviction> {
   yield* waiting(facts);
   yield* drainPods.ahead(facts, now);
 }
 
 /** The pods whose deletion was judged or requested. */
-function* waiting(facts: Facts): Generator<PendingEviction> {
+function* waiting(facts: ClusterState): Generator<PendingEviction> {
   for (const { judged, asked } of facts.pods.pending()) {
     const told = judged ?? asked;
     if (told === null) continue;

@@ -2,30 +2,31 @@
  * The ledger: hears all four kinds of message and keeps account of them. It wires policies to ports and decides
  * nothing.
  */
+
+import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
-import type { Decision, LedgerReader } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
-import { ClusterSight } from "../platform/shard-view/cluster-sight.ts";
-import { translated } from "../platform/shard-view/shard-sight.ts";
+import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
+import { translated } from "../platform/shard-view/watch-health.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
-import { Census } from "./census.ts";
+import { ClusterState, wasSent } from "./cluster-state.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
-import { Facts, wasOrdered } from "./facts.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
 import { History } from "./history.ts";
+import { historyTextOf, instantOf, subjectOf } from "./history-text.policy.ts";
 import { lastStateOf } from "./last-state.policy.ts";
 import { LedgerMetrics } from "./ledger.metrics.ts";
 import { ledgerReader, VANISHED_MS } from "./ledger.reader.ts";
 import type { LedgerStore } from "./ledger.store.ts";
 import { LivePods } from "./live-pods.ts";
 import { LostReplies } from "./lost-replies.ts";
-import { RecalledPods } from "./recalled-pods.ts";
-import { instantOf, sentenceOf, subjectOf } from "./sentences.policy.ts";
-import { Unjudged } from "./unjudged.ts";
+import { MissingJudgements } from "./missing-judgements.ts";
+import { NodeInventory } from "./node-inventory.ts";
+import { RestoredPods } from "./restored-pods.ts";
 
 /** How often metrics that change with time alone are set. */
 const REFRESH_MS = 2000;
@@ -38,7 +39,7 @@ const SWEEP_MS = 60_000;
  * What every ledger of a fleet hears in full, so that each can explain every object; only the owner of a shard acts on
  * it.
  */
-const HEARD: readonly MessageType[] = [
+const RECORDED_TYPES: readonly MessageType[] = [
   "observed.node",
   "observed.gone",
   "judged.node",
@@ -54,7 +55,7 @@ const HEARD: readonly MessageType[] = [
 ];
 
 /** The facts before anything was told. */
-const NOTHING_KNOWN = new Facts();
+const EMPTY_STATE = new ClusterState();
 
 /** A running ledger. */
 export interface Ledger {
@@ -74,15 +75,15 @@ class RunningLedger {
   readonly #store: LedgerStore | null;
   /** Epoch milliseconds. */
   readonly #startedAt: number;
-  readonly #facts = new Facts();
-  readonly #census: Census;
+  readonly #state = new ClusterState();
+  readonly #inventory: NodeInventory;
   readonly #history = new History();
-  readonly #recalled = new RecalledPods(this.#facts);
+  readonly #restored = new RestoredPods(this.#state);
   readonly #drainPods = new DrainPods();
   readonly #lostReplies = new LostReplies();
-  readonly #unjudged: Unjudged;
+  readonly #missingJudgements: MissingJudgements;
   readonly #ages = new HeartbeatAges();
-  readonly #sight: ClusterSight;
+  readonly #watchHealth: ClusterWatchHealth;
   readonly #metrics: LedgerMetrics;
   readonly #recorder: EventRecorder;
   readonly #listeners = new Set<(decision: Decision) => void>();
@@ -96,32 +97,32 @@ class RunningLedger {
     this.#io = io;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
-    this.#census = new Census(io.profile, io.clock.monotonicMs());
-    this.#sight = new ClusterSight(io.profile, io.clock.monotonicMs());
+    this.#inventory = new NodeInventory(io.profile, io.clock.monotonicMs());
+    this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
     this.#resyncs = new RetrySchedule(requestRetries(io.profile));
-    this.#unjudged = new Unjudged(io.profile);
+    this.#missingJudgements = new MissingJudgements(io.profile);
     this.reader = ledgerReader({
-      facts: this.#facts,
+      state: this.#state,
       history: this.#history,
-      sight: this.#sight,
-      census: this.#census,
+      watchHealth: this.#watchHealth,
+      inventory: this.#inventory,
       livePods: new LivePods(io),
       drainPods: this.#drainPods,
       clock: io.clock,
       profile: io.profile,
-      onDecision: (tell) => {
-        this.#listeners.add(tell);
-        return () => this.#listeners.delete(tell);
+      onDecision: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
       },
     });
     this.#followPods();
-    store?.restore((message) => this.#recall(message));
+    store?.restore((message) => this.#restore(message));
     this.#stops = [
-      ...HEARD.map((type) => io.bus.subscribe(type, "all", (message) => this.#hear(message as AnyMessage))),
-      io.bus.subscribe("observed.pulse", "all", (message) => this.#feelPulse(message)),
-      io.bus.subscribe("pulse.member", "all", ({ body }) => this.#hearMember(body)),
+      ...RECORDED_TYPES.map((type) => io.bus.subscribe(type, "all", (message) => this.#receive(message as AnyMessage))),
+      io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
+      io.bus.subscribe("pulse.member", "all", ({ body }) => this.#takeMember(body)),
       io.fleet.follow("ledger", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
       this.#repeating(REFRESH_MS, () => this.#refresh()),
       this.#repeating(SWEEP_MS, () => this.#sweep()),
@@ -135,13 +136,13 @@ class RunningLedger {
     this.#listeners.clear();
   }
 
-  #hear(message: AnyMessage): void {
-    for (const heard of this.#lostReplies.take(message)) this.#account(heard);
+  #receive(message: AnyMessage): void {
+    for (const heard of this.#lostReplies.take(message)) this.#process(heard);
   }
 
   /** Everything is derived from the message and the facts before it; the facts follow last. */
-  #account(message: AnyMessage): void {
-    const facts = this.#facts;
+  #process(message: AnyMessage): void {
+    const facts = this.#state;
     const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
     const events = eventsOf(message, facts);
     const note = this.#noteOf(message, facts);
@@ -152,16 +153,16 @@ class RunningLedger {
     }
     this.#follow(message);
     for (const event of events) {
-      if (event.noted !== undefined) facts.told(event.involvedObject.name, event.noted);
+      if (event.marks !== undefined) facts.noteReported(event.involvedObject.name, event.marks);
       if (isOurs) this.#recorder.record(event);
     }
-    this.#tell(note());
+    this.#notify(note());
   }
 
   /** Keeps a message in the words it has now, once the facts have followed it. A verdict told again is no other one. */
-  #noteOf(message: AnyMessage, before: Facts): () => Decision | null {
+  #noteOf(message: AnyMessage, before: ClusterState): () => Decision | null {
     const { type } = message;
-    const [subject, text, at] = [subjectOf(message), sentenceOf(message, before), instantOf(message, before)];
+    const [subject, text, at] = [subjectOf(message), historyTextOf(message, before), instantOf(message, before)];
     const isSame = (kept: Decision) => kept.type === type && kept.text === text && kept.at === at;
     const isKept = text !== null && type === "judged.node" && this.#history.of(subject).some(isSame);
     const dated = at === message.at ? message : { ...message, at };
@@ -170,41 +171,42 @@ class RunningLedger {
 
   #follow(message: AnyMessage): void {
     if (message.type === "observed.node") {
-      this.#recalled.see(message.body);
+      this.#restored.takeNode(message.body);
       this.#drainPods.see(message.body);
-      this.#facts.apply({ ...message, body: this.#census.take(message.body) });
-      const isJudged = this.#facts.show(message.body);
-      this.#unjudged.see(message.body.node, isJudged, this.#io.clock.monotonicMs());
+      this.#state.apply({ ...message, body: this.#inventory.take(message.body) });
+      const isJudged = this.#state.takeWhole(message.body);
+      this.#missingJudgements.takeNode(message.body.node, isJudged, this.#io.clock.monotonicMs());
       return;
     }
     if (message.type === "observed.gone") {
-      this.#census.takeGone(message.body);
+      this.#inventory.takeGone(message.body);
       this.#ages.forget(message.body.node);
-      this.#recalled.lose(message.body.node);
+      this.#restored.drop(message.body.node);
       this.#drainPods.lose(message.body.node);
-      this.#unjudged.lose(message.body.node);
+      this.#missingJudgements.forget(message.body.node);
     }
-    if (message.type === "judged.node") this.#unjudged.judged(message.body.node);
-    if (message.type === "judged.pod") this.#recalled.confirm(message.body);
-    this.#facts.apply(message);
+    if (message.type === "judged.node") this.#missingJudgements.judged(message.body.node);
+    if (message.type === "judged.pod") this.#restored.confirm(message.body);
+    this.#state.apply(message);
   }
 
   /** Learns whether another ledger has long been running, and so has reported the nodes that are there. */
-  #hearMember({ member, services, since }: BodyOf<"pulse.member">): void {
+  #takeMember({ member, services, since }: BodyOf<"pulse.member">): void {
     const isElder = since < this.#startedAt - STARTED_TOGETHER_MS;
     if (member !== this.#io.fleet.member && isElder && services.includes("ledger")) {
-      this.#facts.joinedAt = this.#startedAt;
+      this.#state.joinedAt = this.#startedAt;
     }
   }
 
-  #feelPulse(message: Message<"observed.pulse">): void {
+  #takePulse(message: Message<"observed.pulse">): void {
     const now = this.#io.clock.monotonicMs();
-    this.#sight.hear(message, now);
-    const { departed, resync } = this.#census.takePulse(message, now);
+    this.#watchHealth.take(message, now);
+    const { departed, resync } = this.#inventory.takePulse(message, now);
     for (const { node, uid } of departed) {
-      this.#hear({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
+      this.#receive({ ...message, type: "observed.gone", id: `${message.id}/${node}`, body: { node, uid } });
     }
-    const reason = resync ?? this.#reviewRecalled(message.body, now) ?? this.#unjudged.resyncReason(message.body, now);
+    const reason =
+      resync ?? this.#reviewRestored(message.body, now) ?? this.#missingJudgements.resyncReason(message.body, now);
     if (reason !== null) this.#io.bus.publish("asked.resync", { shard: message.body.shard, reason }, message.id);
   }
 
@@ -212,11 +214,11 @@ class RunningLedger {
    * Forgets recalled pods whose nodes are not there. Returns why the shard has to be resynced: pods recalled after its
    * last resync are confirmed by the next one only.
    */
-  #reviewRecalled({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
-    if (this.#recalled.isEmpty || !this.#census.isTold(shard, nowMs)) return null;
-    this.#recalled.loseAbsent(shard);
+  #reviewRestored({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
+    if (this.#restored.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
+    this.#restored.dropAbsent(shard);
     this.#followPods();
-    if (!this.#recalled.hasAnyOf(shard)) {
+    if (!this.#restored.hasAnyOf(shard)) {
       this.#resyncs.forget(shard);
       return null;
     }
@@ -229,45 +231,45 @@ class RunningLedger {
    */
   #followPods(): void {
     const isDirect = this.#io.profile.evictionMode === "direct";
-    if (this.#recalled.isEmpty && !isDirect) {
+    if (this.#restored.isEmpty && !isDirect) {
       this.#podsStop?.();
       this.#podsStop = null;
     } else {
       this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => {
-        this.#recalled.seePods(body);
+        this.#restored.takePods(body);
         if (isDirect) this.#drainPods.seePods(body);
       });
     }
   }
 
   /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
-  #recall(kept: AnyMessage): void {
-    for (const message of this.#lostReplies.take(kept)) this.#recallOne(message);
+  #restore(kept: AnyMessage): void {
+    for (const message of this.#lostReplies.take(kept)) this.#restoreOne(message);
   }
 
-  #recallOne(message: AnyMessage): void {
+  #restoreOne(message: AnyMessage): void {
     if (message.type === "judged.pod") {
-      this.#recalled.take(message);
+      this.#restored.take(message);
       this.#followPods();
     }
-    if (message.type === "done.write" && !this.#isOutdated(message)) this.#facts.apply(message);
-    this.#noteOf(message, NOTHING_KNOWN)();
+    if (message.type === "done.write" && !this.#isOutdated(message)) this.#state.apply(message);
+    this.#noteOf(message, EMPTY_STATE)();
   }
 
   /** Whether a recalled try gave no order, and its pod was spoken of since: it says nothing about the next try. */
   #isOutdated({ at, body }: Message<"done.write">): boolean {
-    const pod = this.#facts.pods.get(body.uid);
-    return pod !== undefined && pod.toldAt > at && !wasOrdered(body.outcome) && body.outcome !== "gone";
+    const pod = this.#state.pods.get(body.uid);
+    return pod !== undefined && pod.publishedAt > at && !wasSent(body.outcome) && body.outcome !== "gone";
   }
 
   #keepLastState(message: AnyMessage): void {
     if (this.#store === null) return;
-    const state = lastStateOf(message, this.#facts);
+    const state = lastStateOf(message, this.#state);
     if (state?.action === "keep") this.#store.keep(state.key, message);
     if (state?.action === "forget") this.#store.forget(state.key);
   }
 
-  #tell(decision: Decision | null): void {
+  #notify(decision: Decision | null): void {
     if (decision !== null) for (const listener of this.#listeners) listener(decision);
   }
 
@@ -290,16 +292,16 @@ class RunningLedger {
 
   #refresh(): void {
     const now = this.#io.clock.monotonicMs();
-    this.#metrics.refresh(this.#facts, this.#ages, this.#sight.report(now), this.#history.size, now);
+    this.#metrics.refresh(this.#state, this.#ages, this.#watchHealth.report(now), this.#history.size, now);
   }
 
   #sweep(): void {
     const { clock } = this.#io;
     const [nowMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
-    this.#facts.pods.forgetMoot(wallMs, (node) => this.#facts.nodes.get(node)?.judged?.readiness === "unknown");
-    this.#facts.forgetStrangers((node) => this.#census.ignorance(node, nowMs) === null);
-    if (!this.#census.isWhole(nowMs)) return;
-    for (const zone of this.#facts.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);
+    this.#state.pods.forgetSettled(wallMs, (node) => this.#state.nodes.get(node)?.judged?.readiness === "unknown");
+    this.#state.forgetUnobserved((node) => this.#inventory.unknownReason(node, nowMs) === null);
+    if (!this.#inventory.isKnown(nowMs)) return;
+    for (const zone of this.#state.takeVanished(wallMs - VANISHED_MS)) this.#metrics.vanished(zone);
   }
 
   #repeating(periodMs: number, run: () => void): Stop {

@@ -158,7 +158,7 @@ class JetStreamStore implements LedgerStore {
       this.#flush();
       if (this.#receive !== null) await this.#replayAll(connection, history);
     } catch (error) {
-      this.#lookAgain(error, history);
+      this.#retryMissing(error, history);
     }
   }
 
@@ -216,7 +216,7 @@ class JetStreamStore implements LedgerStore {
     this.#waiting.clear();
   }
 
-  #lookAgain(error: unknown, history: HistoryOf): void {
+  #retryMissing(error: unknown, history: HistoryOf): void {
     this.#giveUp();
     if (this.#closed) return;
     const reason = error instanceof Error ? error.message : String(error);

@@ -7,7 +7,7 @@ import { type Clock, type Kube, type ReadReply, Urgency } from "../../protocols/
 import { epochMsOf } from "../domain/api-time.ts";
 import { spanText } from "../domain/format.ts";
 import { projectPod } from "../platform/kube/watch/projection.ts";
-import { SharedReads } from "../platform/requests/single-flight-reads.ts";
+import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { Interner } from "../platform/structures/interner.ts";
 import { listOf, textOf } from "../platform/structures/json.ts";
 
@@ -37,11 +37,11 @@ const projection = { interner: new Interner(), problem: () => {} };
 /** Reads pods behind everything else that is asked of the API server. */
 export class LivePods {
   readonly #clock: Clock;
-  readonly #reads: SharedReads;
+  readonly #reads: SingleFlightReads;
 
   constructor({ kube, clock }: { readonly kube: Pick<Kube, "read">; readonly clock: Clock }) {
     this.#clock = clock;
-    this.#reads = new SharedReads({ kube, clock, keptMs: KEPT_MS, viewersMax: READS_MAX });
+    this.#reads = new SingleFlightReads({ kube, clock, keptMs: KEPT_MS, waitersMax: READS_MAX });
   }
 
   /** Reads a pod and calls `done` once, later. */

@@ -18,7 +18,7 @@ const SHOWN_BY_NODE = "the reply was lost, and the node shows the change";
 const SHOWN_BY_POD = "the reply to an earlier try was lost, and the pod shows the change";
 
 /** The newest write of a kind that was asked for about a node. */
-interface NodeWrite {
+interface PendingNodeWrite {
   /** Id of the ask. */
   readonly ask: string;
   readonly isShownBy: (node: ObservedNode) => boolean;
@@ -31,7 +31,7 @@ interface NodeWrite {
 /** Follows writes until their reply or the object shows what came of them. */
 export class LostReplies {
   /** By type of ask and uid of the node. */
-  readonly #nodeWrites = new BoundedMap<string, NodeWrite>(WRITES_MAX);
+  readonly #nodeWrites = new BoundedMap<string, PendingNodeWrite>(WRITES_MAX);
   /** What was written, by type of ask and uid of the pod; only where the reply was lost. */
   readonly #podChanges = new BoundedMap<string, string>(WRITES_MAX);
   readonly #take: ByType<[], readonly AnyMessage[] | undefined> = {
@@ -56,7 +56,7 @@ export class LostReplies {
 
   /** Only a turn is counted, and only a turn is not tried again by its writer, which would find it done. */
   #askTurn({ id, body: { uid, add, why } }: Message<"asked.taint">): undefined {
-    if (why !== "turn") return;
+    if (why !== "granted") return;
     const wanted = add.map(taintName);
     const isShownBy = ({ taints }: ObservedNode) => {
       const standing = new Set(taints.map(taintName));

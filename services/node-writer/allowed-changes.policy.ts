@@ -22,19 +22,19 @@ import { taintName } from "../domain/toleration.ts";
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
 
 /** An ask about a node. */
-type NodeAsk = {
+type AnyNodeRequest = {
   [T in "asked.condition" | "asked.taint" | "asked.label"]: { readonly type: T; readonly body: BodyOf<T> };
 }["asked.condition" | "asked.taint" | "asked.label"];
 
 /** Why no service of Vigil asks for this; null when one may. */
-export function foreignTo(ask: NodeAsk, { evictionMode }: Pick<Profile, "evictionMode">): string | null {
+export function forbiddenChange(ask: AnyNodeRequest, { evictionMode }: Pick<Profile, "evictionMode">): string | null {
   switch (ask.type) {
     case "asked.condition":
-      return foreignConditions(ask.body);
+      return forbiddenConditions(ask.body);
     case "asked.taint":
-      return foreignTaintChange(ask.body, evictionMode);
+      return forbiddenTaintChange(ask.body, evictionMode);
     case "asked.label":
-      return foreignLabels(ask.body);
+      return forbiddenLabels(ask.body);
   }
 }
 
@@ -42,7 +42,7 @@ export function foreignTo(ask: NodeAsk, { evictionMode }: Pick<Profile, "evictio
  * A turn is about the NoExecute taints alone, a swap adds the one of the new status, conditions add none, and healing
  * adds nothing.
  */
-function foreignTaintChange(
+function forbiddenTaintChange(
   { add, remove, why }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">,
   evictionMode: Profile["evictionMode"],
 ): string | null {
@@ -53,7 +53,7 @@ function foreignTaintChange(
   if (evictionMode === "direct" && evicting.length > 0) return "in direct mode Vigil changes no NoExecute taint";
   const added = add.filter(isSwappable).length;
   const isOfItsReason = {
-    turn: added === 1 && evicting.length === all.length,
+    granted: added === 1 && evicting.length === all.length,
     swap: added === 1,
     conditions: added === 0,
     healing: add.length === 0,
@@ -61,7 +61,7 @@ function foreignTaintChange(
   return isOfItsReason[why] ? null : `for ${why} Vigil does not add ${add.map(taintName).join(" ") || "no taint"}`;
 }
 
-function foreignConditions({ conditions }: Pick<BodyOf<"asked.condition">, "conditions">): string | null {
+function forbiddenConditions({ conditions }: Pick<BodyOf<"asked.condition">, "conditions">): string | null {
   for (const { type, status, reason, message, heartbeatAt } of conditions) {
     if (!FORCED_CONDITIONS.includes(type)) return `condition ${type} is not one that Vigil sets`;
     if (status !== "Unknown") return `Vigil sets ${type} to Unknown only, not to ${status}`;
@@ -71,7 +71,7 @@ function foreignConditions({ conditions }: Pick<BodyOf<"asked.condition">, "cond
   return null;
 }
 
-function foreignLabels({ labels, annotations = {} }: BodyOf<"asked.label">): string | null {
+function forbiddenLabels({ labels, annotations = {} }: BodyOf<"asked.label">): string | null {
   const label = Object.keys(labels).find((key) => !LABELS.has(key));
   if (label !== undefined) return `label ${label} is not one that Vigil sets`;
   const annotation = Object.keys(annotations).find((key) => key !== Annotation.taintsSeen);

@@ -4,7 +4,7 @@ import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
 import { apiTime } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { evictingTaintOf, isSwappable, swapOf, taintSwapText } from "../domain/taint-swap.ts";
+import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 import { recordedTaints } from "../platform/kube/watch/node-annotations.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
@@ -12,7 +12,7 @@ import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 /**
  * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.
  */
-export type Decision =
+export type NodeWriteDecision =
   | { readonly kind: "write"; readonly change: string; readonly body: NodePatch }
   | { readonly kind: "so already" }
   | { readonly kind: "refused" | "gone"; readonly detail: string };
@@ -30,9 +30,9 @@ interface LabelPatch {
 }
 
 /** What an ask is compared with: the node it names, as it was when asked or as just read. */
-export type Known = Pick<ObservedNode, "uid" | "resourceVersion">;
+export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 
-const SO_ALREADY: Decision = { kind: "so already" };
+const SO_ALREADY: NodeWriteDecision = { kind: "so already" };
 
 /**
  * Whether a live lease refutes the silence an ask rests on: its renewal is another than the asker knew, backwards too.
@@ -45,7 +45,11 @@ export function refutesSilence(basis: BodyOf<"asked.condition">["basis"], liveRe
  * Carries out `asked.condition`. `live` is the node as just read, null to trust the ask's own resourceVersion. Another
  * heartbeat than the verdict rests on refutes it; conditions that are Unknown by now are left alone (2.8, step F).
  */
-export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedNode | null, wallMs: number): Decision {
+export function decideConditions(
+  ask: BodyOf<"asked.condition">,
+  live: ObservedNode | null,
+  wallMs: number,
+): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const ready = live === null ? null : readyConditionOf(live);
@@ -78,7 +82,7 @@ export function decideConditions(ask: BodyOf<"asked.condition">, live: ObservedN
  * refutes it; what heals is refuted only by a node that is not ready after all. A NoExecute taint is added only to a
  * node that was read live, and only the one that its Ready status calls for.
  */
-export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): Decision {
+export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
@@ -99,10 +103,10 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
   const removed = before.filter((taint) => !kept.includes(taint));
   const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }))];
-  const words = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
+  const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
   const metadata = { ...preconditionOf(live ?? ask), ...swapAnnotation(live ?? ask, { kept, added, removed }, wallMs) };
   const spec = { taints: taints.length === 0 ? null : taints };
-  return { kind: "write", change: `taints: ${words.join(" ")}`, body: { metadata, spec } };
+  return { kind: "write", change: `taints: ${changes.join(" ")}`, body: { metadata, spec } };
 }
 
 /**
@@ -110,7 +114,7 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
  * resourceVersion, as nobody else minds them (R4.29). A label follows the one that it is the old name of, and an
  * annotation records taints that stand: what says anything else is refuted.
  */
-export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): Decision {
+export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
@@ -130,7 +134,7 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): De
   };
   return {
     kind: "write",
-    change: [...wordsOf("labels", labels), ...wordsOf("annotations", annotations)].join(", "),
+    change: [...changeText("labels", labels), ...changeText("annotations", annotations)].join(", "),
     body: { metadata },
   };
 }
@@ -149,7 +153,7 @@ function restsOnReady({ conditions }: BodyOf<"asked.condition">): boolean {
   return !conditions.some(({ type, heartbeatAt }) => type === ConditionType.ready && heartbeatAt !== null);
 }
 
-function wordsOf(what: string, entries: readonly (readonly [string, string | null])[]): string[] {
+function changeText(what: string, entries: readonly (readonly [string, string | null])[]): string[] {
   if (entries.length === 0) return [];
   return [`${what}: ${entries.map(([name, value]) => (value === null ? `-${name}` : `${name}=${value}`)).join(" ")}`];
 }
@@ -171,7 +175,7 @@ function swapAnnotation(
 ): { readonly annotations?: Readonly<Record<string, string | null>> } {
   const replaced = removed.find(isSwappable);
   if (replaced === undefined || kept.some(isSwappable)) return {};
-  const swap = added.some(isSwappable) ? swapOf(replaced, seen, at) : null;
+  const swap = added.some(isSwappable) ? taintSwapOf(replaced, seen, at) : null;
   if (swap === null && seen.taintSwap === undefined) return {};
   return { annotations: { [Annotation.taintSwap]: swap === null ? null : taintSwapText(swap) } };
 }
@@ -188,12 +192,12 @@ function isEviction({ effect }: TaintId): boolean {
   return effect === TaintEffect.noExecute;
 }
 
-function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): Decision | null {
+function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): NodeWriteDecision | null {
   if (live === null || live.uid === ask.uid) return null;
   return { kind: "gone", detail: "another node has taken the name" };
 }
 
-function preconditionOf({ uid, resourceVersion }: Known): Known {
+function preconditionOf({ uid, resourceVersion }: KnownVersion): KnownVersion {
   return { resourceVersion, uid };
 }
 

@@ -4,36 +4,36 @@
  */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
+import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
 import { type TryResult, WriteJobs } from "../platform/requests/write-jobs.ts";
-import { foreignRefusal } from "../platform/requests/write-result.ts";
-import { foreignTo } from "./allowed-changes.policy.ts";
-import { isRepeated, isSameWish, type NodeAsk, tryNodeAsk } from "./node-asks.ts";
+import { forbiddenRefusal } from "../platform/requests/write-result.ts";
+import { forbiddenChange } from "./allowed-changes.policy.ts";
+import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./node-write-attempt.ts";
 
 /** Carries out asks about the nodes of this process's shards and tells what came of each try. */
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const rehearsals = new Rehearsals(profile);
-  const refuse = foreignRefusal(io);
+  const shadowedWrites = new ShadowedWrites(profile);
+  const refuse = forbiddenRefusal(io);
   /** Whether a shadowed write was told before. A turn never was: its zone grants each once. */
-  const wasTold = ({ type, id, body }: NodeAsk, { outcome, change }: TryResult): boolean => {
-    if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "turn")) return false;
+  const wasPublished = ({ type, id, body }: NodeRequest, { outcome, change }: TryResult): boolean => {
+    if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "granted")) return false;
     const what = type === "asked.condition" ? `${change} ${JSON.stringify(body.basis)}` : change;
-    return !rehearsals.isNews(`${type}/${askerOf(id)}/${body.uid}`, what, clock.monotonicMs());
+    return !shadowedWrites.isNew(`${type}/${requesterOf(id)}/${body.uid}`, what, clock.monotonicMs());
   };
-  const jobs = new WriteJobs<NodeAsk>({
+  const jobs = new WriteJobs<NodeRequest>({
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
     isRepeated,
-    isSame: isSameWish,
+    isSame: isSameChange,
     attempt: (ask, { failures }, report, newest) => {
-      const foreign = foreignTo(ask, profile);
-      if (foreign === null) tryNodeAsk(io, { ask, hasFailed: failures > 0, newest }, report);
+      const foreign = forbiddenChange(ask, profile);
+      if (foreign === null) attemptNodeWrite(io, { ask, hasFailed: failures > 0, newest }, report);
       else refuse(ask, foreign, report);
     },
-    told: (ask, result, timing) => {
-      if (wasTold(ask, result)) return;
+    reportOutcome: (ask, result, timing) => {
+      if (wasPublished(ask, result)) return;
       const { type, id } = ask;
       const { node, uid } = ask.body;
       const { outcome, change, detail, resourceVersion } = result;
@@ -41,9 +41,9 @@ export const nodeWriterService: Service = (io) => {
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
-  const take = (shard: number, source: string, ask: NodeAsk): void => {
+  const take = (shard: number, source: string, ask: NodeRequest): void => {
     // Node and zone may want different taints of one node at once: one's newest ask never replaces the other's.
-    jobs.ask(`${shard}/${ask.type}/${askerOf(source)}/${ask.body.node}`, ask);
+    jobs.ask(`${shard}/${ask.type}/${requesterOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
     bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
@@ -61,6 +61,6 @@ export const nodeWriterService: Service = (io) => {
 };
 
 /** The service that asks, by the source or the id of its message. */
-function askerOf(sourceOrId: string): string {
+function requesterOf(sourceOrId: string): string {
   return sourceOrId.slice(0, sourceOrId.indexOf("@"));
 }

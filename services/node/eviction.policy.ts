@@ -54,9 +54,9 @@ export interface DownSince {
   readonly readiness: Readiness;
   /** When the Ready condition last changed. */
   readonly transitionMs: number;
-  readonly lastSignMs: number;
+  readonly lastHeartbeatMs: number;
   /** Whether that sign was seen to come, rather than found at first sight. */
-  readonly isSignWitnessed: boolean;
+  readonly isHeartbeatWitnessed: boolean;
 }
 
 /**
@@ -69,8 +69,8 @@ export function directEvictionFromMs(
   profile: Pick<Profile, "podEvictionTimeoutMs" | "nodeMonitorGraceMs">,
 ): number {
   const impliedMs = down.transitionMs - profile.nodeMonitorGraceMs;
-  const lastSignMs = down.isSignWitnessed ? down.lastSignMs : Math.min(down.lastSignMs, impliedMs);
-  const fromMs = down.readiness === "unknown" ? lastSignMs : down.transitionMs;
+  const lastHeartbeatMs = down.isHeartbeatWitnessed ? down.lastHeartbeatMs : Math.min(down.lastHeartbeatMs, impliedMs);
+  const fromMs = down.readiness === "unknown" ? lastHeartbeatMs : down.transitionMs;
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
 }
 

@@ -45,7 +45,7 @@ export const nodeService: Service = (io) => {
   });
   const halts = new ZoneHalts(profile);
   const stopZones = bus.subscribe("judged.zone", "all", ({ source, id, body }) => {
-    const change = halts.hear(body, source, clock.monotonicMs());
+    const change = halts.take(body, source, clock.monotonicMs());
     if (change === null) return;
     for (const shard of shards.values()) shard.zoneHalted(body.zone, change === "began", id);
   });

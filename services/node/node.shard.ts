@@ -3,30 +3,30 @@ import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
-import { translated } from "../platform/shard-view/shard-sight.ts";
-import { NodeActor, type NodeSurroundings } from "./node.actor.ts";
+import { translated } from "../platform/shard-view/watch-health.ts";
+import { NodeActor, type NodeContext } from "./node.actor.ts";
 
 /** How many judgements are told again before other work gets its turn. */
-const REJUDGED_PER_TURN = 256;
+const REPUBLISHED_PER_TURN = 256;
 
 /** How the id of an ask begins that a node actor sent, in whichever process. */
-const ASKED_BY_US = "node@";
+const NODE_SERVICE_PREFIX = "node@";
 
 /** What the shards of one process share. */
-export type SharedSurroundings = Omit<NodeSurroundings, "view" | "waiting" | "doubt">;
+export type SharedNodeContext = Omit<NodeContext, "view" | "waiting" | "markSuspect">;
 
 /** One shard of nodes. */
 export class NodeShard {
   readonly #io: Io;
   readonly #feed: ShardFeed;
-  readonly #around: NodeSurroundings;
+  readonly #context: NodeContext;
   readonly #actors = new Map<string, NodeActor>();
   readonly #stops: Stop[];
   /** Nodes whose judgement is still to be told again; null when no telling is under way. */
-  #rejudging: Iterator<NodeActor> | null = null;
+  #republishing: Iterator<NodeActor> | null = null;
   #hasEnded = false;
 
-  constructor(shared: SharedSurroundings, shard: number) {
+  constructor(shared: SharedNodeContext, shard: number) {
     this.#io = shared.io;
     this.#feed = feedShard(shared.io, shard, {
       needs: ["nodes", "leases"],
@@ -37,27 +37,27 @@ export class NodeShard {
         pulse: (cause) => this.#reviewWaiting(cause),
       },
     });
-    this.#around = {
+    this.#context = {
       ...shared,
       view: this.#feed.view,
       waiting: new Set(),
-      doubt: (reason, cause) => this.#feed.doubt(reason, cause),
+      markSuspect: (reason, cause) => this.#feed.markSuspect(reason, cause),
     };
     const { bus } = shared.io;
     this.#stops = [
-      bus.subscribe("observed.lease", shard, (message) => this.#hear(message)),
+      bus.subscribe("observed.lease", shard, (message) => this.#takeHeartbeats(message)),
       bus.subscribe("asked.drain", shard, ({ body, id }) => this.#actors.get(body.node)?.grantDrain(body.uid, id)),
       bus.subscribe("done.write", shard, ({ body, id, cause }) => {
-        const isOwn = cause?.startsWith(ASKED_BY_US) === true;
+        const isOwn = cause?.startsWith(NODE_SERVICE_PREFIX) === true;
         this.#actors.get(body.node)?.written(body, { isOwn, cause: id });
       }),
-      bus.subscribe("asked.resync", shard, ({ source, id }) => this.#rejudgeFor(source, id)),
+      bus.subscribe("asked.resync", shard, ({ source, id }) => this.#republishFor(source, id)),
     ];
   }
 
   /** Notes that messages of this shard went missing. */
   gap(): void {
-    this.#feed.doubt("messages went missing", null);
+    this.#feed.markSuspect("messages went missing", null);
   }
 
   /** Takes word that the all-zones rule halts a zone, or no longer does. */
@@ -82,7 +82,7 @@ export class NodeShard {
   }
 
   #begin(node: ObservedNode, cause: string): void {
-    const actor = new NodeActor(this.#around, node);
+    const actor = new NodeActor(this.#context, node);
     this.#actors.set(node.node, actor);
     actor.review(cause);
   }
@@ -94,15 +94,15 @@ export class NodeShard {
     this.#actors.delete(name);
   }
 
-  #hear({ body, at, id }: Message<"observed.lease">): void {
+  #takeHeartbeats({ body, at, id }: Message<"observed.lease">): void {
     const nowMs = this.#io.clock.monotonicMs();
     for (const heartbeat of body.heartbeats) {
-      this.#actors.get(heartbeat.node)?.hear(heartbeat, translated(heartbeat.seenAt, at, nowMs), id);
+      this.#actors.get(heartbeat.node)?.takeHeartbeat(heartbeat, translated(heartbeat.seenAt, at, nowMs), id);
     }
   }
 
   #reviewWaiting(cause: string): void {
-    const { waiting, view } = this.#around;
+    const { waiting, view } = this.#context;
     if (waiting.size === 0 || view.blindness(this.#io.clock.monotonicMs()) !== null) return;
     const actors = [...waiting];
     waiting.clear();
@@ -110,24 +110,24 @@ export class NodeShard {
   }
 
   /** Someone else asked for a resync: judgements belong to what it needs. Asks that come meanwhile begin it anew. */
-  #rejudgeFor(source: string, cause: string): void {
+  #republishFor(source: string, cause: string): void {
     if (source === `node@${this.#io.fleet.member}`) return;
-    const isUnderWay = this.#rejudging !== null;
-    this.#rejudging = this.#actors.values();
-    if (!isUnderWay) this.#rejudgeSome(cause);
+    const isUnderWay = this.#republishing !== null;
+    this.#republishing = this.#actors.values();
+    if (!isUnderWay) this.#republishSome(cause);
   }
 
-  #rejudgeSome(cause: string): void {
-    for (let told = 0; told < REJUDGED_PER_TURN; told++) {
-      const next = this.#rejudging?.next();
+  #republishSome(cause: string): void {
+    for (let republished = 0; republished < REPUBLISHED_PER_TURN; republished++) {
+      const next = this.#republishing?.next();
       if (next === undefined || next.done === true) {
-        this.#rejudging = null;
+        this.#republishing = null;
         return;
       }
-      next.value.rejudge(cause);
+      next.value.republish(cause);
     }
     this.#io.clock.after(0, () => {
-      if (!this.#hasEnded) this.#rejudgeSome(cause);
+      if (!this.#hasEnded) this.#republishSome(cause);
     });
   }
 }

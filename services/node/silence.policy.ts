@@ -37,8 +37,8 @@ export function graceMsOf(
  * The first instant at which a node's silence has lasted longer than its grace. Time before the present sight does not
  * count.
  */
-export function silentFromMs(lastSignMs: number, sightSinceMs: number | null, graceMs: number): number {
-  return Math.max(lastSignMs, sightSinceMs ?? lastSignMs) + graceMs + FIRST_LATER_MS;
+export function silentFromMs(lastHeartbeatMs: number, syncedSinceMs: number | null, graceMs: number): number {
+  return Math.max(lastHeartbeatMs, syncedSinceMs ?? lastHeartbeatMs) + graceMs + FIRST_LATER_MS;
 }
 
 /**

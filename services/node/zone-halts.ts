@@ -10,7 +10,7 @@ export type HaltChange = "began" | "ended";
 
 interface Claim {
   readonly source: string;
-  readonly heardMs: number;
+  readonly receivedMs: number;
 }
 
 interface Halt {
@@ -37,7 +37,7 @@ export class ZoneHalts {
   }
 
   /** Takes an announcement of `source`. Returns what it changes; null when that is nothing. */
-  hear(body: Pick<BodyOf<"judged.zone">, "zone" | "halted" | "since" | "size">, source: string, nowMs: number) {
+  take(body: Pick<BodyOf<"judged.zone">, "zone" | "halted" | "since" | "size">, source: string, nowMs: number) {
     return body.halted ? this.#claim(body.zone, { since: body.since, source, nowMs }) : this.#deny(body, source, nowMs);
   }
 
@@ -50,12 +50,12 @@ export class ZoneHalts {
     const halt = this.#halts.get(zone);
     if (halt?.endedMs === null) {
       halt.since = since;
-      halt.claims.set(since, { source, heardMs: nowMs });
+      halt.claims.set(since, { source, receivedMs: nowMs });
       return null;
     }
     const isOver = halt?.since === since && nowMs - halt.endedMs <= this.#profile.nodeMonitorGraceMs;
     if (isOver) return null;
-    this.#halts.set(zone, { claims: new Map([[since, { source, heardMs: nowMs }]]), since, endedMs: null });
+    this.#halts.set(zone, { claims: new Map([[since, { source, receivedMs: nowMs }]]), since, endedMs: null });
     return "began";
   }
 
@@ -69,7 +69,7 @@ export class ZoneHalts {
     const isForgotten =
       size === 0 || (halt.endedMs !== null && nowMs - halt.endedMs > this.#profile.nodeMonitorGraceMs);
     for (const [since, claim] of halt.claims) {
-      const isStale = nowMs - claim.heardMs >= this.#profile.pulseTimeoutMs;
+      const isStale = nowMs - claim.receivedMs >= this.#profile.pulseTimeoutMs;
       if (claim.source === source || isStale) halt.claims.delete(since);
     }
     if (halt.claims.size > 0) return null;

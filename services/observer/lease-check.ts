@@ -26,20 +26,20 @@ export interface KnownLeases {
 export class LeaseCheck {
   readonly #io: Io;
   readonly #leases: KnownLeases;
-  #heardMs: number;
+  #receivedMs: number;
   #timer: Timer;
   #hasEnded = false;
 
   constructor(io: Io, leases: KnownLeases) {
     this.#io = io;
     this.#leases = leases;
-    this.#heardMs = io.clock.monotonicMs();
-    this.#timer = io.clock.after(io.profile.watchQuietMs, () => this.#look());
+    this.#receivedMs = io.clock.monotonicMs();
+    this.#timer = io.clock.after(io.profile.watchQuietMs, () => this.#check());
   }
 
   /** An event of the lease watch came. */
-  heard(): void {
-    this.#heardMs = this.#io.clock.monotonicMs();
+  received(): void {
+    this.#receivedMs = this.#io.clock.monotonicMs();
   }
 
   /** Compares one lease now: someone has read a newer one than we told. */
@@ -56,13 +56,13 @@ export class LeaseCheck {
     this.#timer.cancel();
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, profile } = this.#io;
-    const quietMs = clock.monotonicMs() - this.#heardMs;
+    const quietMs = clock.monotonicMs() - this.#receivedMs;
     const isQuiet = quietMs >= profile.watchQuietMs;
     if (isQuiet) for (const name of this.#leases.sample(LEASES_PER_CHECK)) this.compare(name);
     const pauseMs = isQuiet ? profile.watchQuietMs : profile.watchQuietMs - quietMs;
-    this.#timer = clock.after(pauseMs, () => this.#look());
+    this.#timer = clock.after(pauseMs, () => this.#check());
   }
 
   #conclude(name: string, live: number | null | undefined): void {

@@ -10,7 +10,7 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;
 
 /** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
-export interface HeldSign extends Pick<Heartbeat, "node" | "kind" | "renewedAt"> {
+export interface KnownHeartbeat extends Pick<Heartbeat, "node" | "kind" | "renewedAt"> {
   readonly seenMs: number;
 }
 
@@ -19,9 +19,9 @@ export class NodeEntry {
   readonly name: string;
   node: ObservedNode | null = null;
   /** The version under which the node was told; null while it was not. */
-  told: string | null = null;
+  publishedVersion: string | null = null;
   /** The version under which its pods were told; null while they were not. */
-  toldPods: string | null = null;
+  publishedPodsVersion: string | null = null;
   #statusSeenMs = 0;
   #leaseRenewedAt: number | null | undefined = undefined;
   #leaseSeenMs = 0;
@@ -52,7 +52,7 @@ export class NodeEntry {
     const after = heartbeatAtOf(node);
     this.node = node;
     if (!isNew && (after === null || after === before)) return null;
-    const silentMs = nowMs - this.#lastSignMs;
+    const silentMs = nowMs - this.#lastHeartbeatMs;
     this.#statusSeenMs = (isNew ? seenBefore(this.name, "status", after) : null) ?? nowMs;
     this.#isStatusUnsent = true;
     // A new node, or one under an old name: what was seen of its lease before is told to its new readers.
@@ -63,7 +63,7 @@ export class NodeEntry {
   /** Takes the lease's renewTime; any other one than before is a sign of life. Returns as takeNode does. */
   takeLease(renewedAt: number | null, nowMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
-    const silentMs = nowMs - this.#lastSignMs;
+    const silentMs = nowMs - this.#lastHeartbeatMs;
     this.#leaseRenewedAt = renewedAt;
     this.#leaseSeenMs = seenBefore(this.name, "lease", renewedAt) ?? nowMs;
     this.#isLeaseUnsent = true;
@@ -79,24 +79,24 @@ export class NodeEntry {
    * Signs of life to send: the last of each kind, or only those not sent yet. They count as sent from now on. When they
    * were seen is told on the wall clock as it stands now, so that its steps do no harm.
    */
-  takeSigns(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
-    const signs: Heartbeat[] = [];
-    if (this.node === null) return signs;
+  takeHeartbeats(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
+    const heartbeats: Heartbeat[] = [];
+    if (this.node === null) return heartbeats;
     const offsetMs = wallMs - nowMs;
     if (which === "all" || this.#isStatusUnsent) {
-      const status = this.#sign("status", heartbeatAtOf(this.node), this.#statusSeenMs + offsetMs);
-      signs.push({ ...status, resourceVersion: this.node.resourceVersion });
+      const status = this.#heartbeat("status", heartbeatAtOf(this.node), this.#statusSeenMs + offsetMs);
+      heartbeats.push({ ...status, resourceVersion: this.node.resourceVersion });
     }
     if (this.#leaseRenewedAt !== undefined && (which === "all" || this.#isLeaseUnsent)) {
-      signs.push(this.#sign("lease", this.#leaseRenewedAt, this.#leaseSeenMs + offsetMs));
+      heartbeats.push(this.#heartbeat("lease", this.#leaseRenewedAt, this.#leaseSeenMs + offsetMs));
     }
     this.#isStatusUnsent = false;
     this.#isLeaseUnsent = false;
-    return signs;
+    return heartbeats;
   }
 
   /** The last sign of each kind and when it was seen, sent or not. */
-  *heldSigns(): Generator<HeldSign> {
+  *knownHeartbeats(): Generator<KnownHeartbeat> {
     const { name } = this;
     if (this.node !== null) {
       yield { node: name, kind: "status", renewedAt: heartbeatAtOf(this.node), seenMs: this.#statusSeenMs };
@@ -106,11 +106,11 @@ export class NodeEntry {
     }
   }
 
-  get #lastSignMs(): number {
+  get #lastHeartbeatMs(): number {
     return Math.max(this.#statusSeenMs, this.#leaseSeenMs);
   }
 
-  #sign(kind: Heartbeat["kind"], renewedAt: number | null, seenAt: number): Heartbeat {
+  #heartbeat(kind: Heartbeat["kind"], renewedAt: number | null, seenAt: number): Heartbeat {
     return { node: this.name, kind, renewedAt, seenAt };
   }
 }

@@ -7,7 +7,7 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
-import { isOfInterest } from "../domain/node-conditions.ts";
+import { needsPods } from "../domain/node-conditions.ts";
 import { boundedNode } from "./node-bounds.policy.ts";
 import { NodeEntry, type SeenBefore } from "./node-entry.ts";
 import { nodeChange, podChunks } from "./observer.policy.ts";
@@ -19,13 +19,13 @@ import { Unpublished } from "./unpublished.ts";
  * an operator has made it short. Any other may wait, but for a tenth of the grace at most, so that it is told well
  * before its node would be found silent.
  */
-const LONG_SILENCE = 0.75;
+const URGENT_SILENCE = 0.75;
 
 /** How long changes of a node's pods are collected before they are told, in milliseconds. */
 const PODS_BATCH_MS = 100;
 
 /** What the shards of one observer share. */
-export interface ObserverSurroundings {
+export interface ObserverShardContext {
   readonly io: Io;
   /** How long ordinary heartbeats are collected, in milliseconds. */
   readonly leaseBatchMs: number;
@@ -40,7 +40,7 @@ export interface ObserverSurroundings {
 /** One shard as the observer holds and tells it. Nothing is told before its first resync has begun. */
 export class ObserverShard {
   readonly #shard: number;
-  readonly #around: ObserverSurroundings;
+  readonly #context: ObserverShardContext;
   readonly #entries = new Map<string, NodeEntry>();
   readonly #unsent = new Set<NodeEntry>();
   readonly #dirtyPods = new Set<NodeEntry>();
@@ -49,12 +49,12 @@ export class ObserverShard {
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
   #resyncs = 0;
-  #mayTell = false;
+  #mayPublish = false;
 
-  constructor(shard: number, around: ObserverSurroundings) {
+  constructor(shard: number, context: ObserverShardContext) {
     this.#shard = shard;
-    this.#around = around;
-    this.unpublished = new Unpublished(around.io.log);
+    this.#context = context;
+    this.unpublished = new Unpublished(context.io.log);
   }
 
   /** How many resyncs were finished; readers may trust pulses from the first on. */
@@ -75,24 +75,30 @@ export class ObserverShard {
     const node = boundedNode(live);
     const entry = this.#entryFor(node.node);
     const before = entry.node;
-    if (before !== null && before.uid !== node.uid) this.#tellGone(entry, before);
-    this.#noteSign(entry, entry.takeNode(node, this.#around.io.clock.monotonicMs(), this.#around.seenBeforeMs));
-    if (this.#mayTell && (entry.told === null || before === null || nodeChange(before, node) === "state")) {
-      this.#tell(entry);
+    if (before !== null && before.uid !== node.uid) this.#publishGone(entry, before);
+    this.#noteHeartbeat(entry, entry.takeNode(node, this.#context.io.clock.monotonicMs(), this.#context.seenBeforeMs));
+    if (
+      this.#mayPublish &&
+      (entry.publishedVersion === null || before === null || nodeChange(before, node) === "state")
+    ) {
+      this.#publishNode(entry);
     }
   }
 
   takeNodeGone(name: string): void {
     const entry = this.#entries.get(name);
     if (entry === undefined || entry.node === null) return;
-    this.#tellGone(entry, entry.node);
+    this.#publishGone(entry, entry.node);
     entry.node = null;
     this.#dropIfEmpty(entry);
   }
 
   takeLease({ node, renewedAt }: ObservedLease): void {
     const entry = this.#entryFor(node);
-    this.#noteSign(entry, entry.takeLease(renewedAt, this.#around.io.clock.monotonicMs(), this.#around.seenBeforeMs));
+    this.#noteHeartbeat(
+      entry,
+      entry.takeLease(renewedAt, this.#context.io.clock.monotonicMs(), this.#context.seenBeforeMs),
+    );
   }
 
   takeLeaseGone(name: string): void {
@@ -105,9 +111,9 @@ export class ObserverShard {
   /** The pods of a node changed. */
   notePods(name: string): void {
     const entry = this.#entries.get(name);
-    if (entry?.node === undefined || entry.node === null || !isOfInterest(entry.node)) return;
+    if (entry?.node === undefined || entry.node === null || !needsPods(entry.node)) return;
     this.#dirtyPods.add(entry);
-    this.#around.flushWithin(Math.min(PODS_BATCH_MS, this.#around.leaseBatchMs));
+    this.#context.flushWithin(Math.min(PODS_BATCH_MS, this.#context.leaseBatchMs));
   }
 
   /** The pods of every node became known: those of the nodes of interest are to be told. */
@@ -117,26 +123,26 @@ export class ObserverShard {
 
   /** Tells the signs and pods that were held back to go together. */
   flush(): void {
-    if (!this.#mayTell) return;
-    this.#tellSigns(this.#unsent, "unsent", null);
+    if (!this.#mayPublish) return;
+    this.#publishHeartbeats(this.#unsent, "unsent", null);
     this.#unsent.clear();
-    for (const entry of this.#dirtyPods) this.#tellPods(entry, false, null);
+    for (const entry of this.#dirtyPods) this.#publishPods(entry, false, null);
     this.#dirtyPods.clear();
   }
 
   /** Tells everything again, so many nodes at each step, and yields between the steps. */
-  *tellAll(nodesPerStep: number, cause: string | null): Generator<void, void> {
-    this.#mayTell = true;
+  *publishAll(nodesPerStep: number, cause: string | null): Generator<void, void> {
+    this.#mayPublish = true;
     let step: NodeEntry[] = [];
     for (const entry of this.#entries.values()) {
       if (entry.node === null) continue;
       step.push(entry);
       if (step.length < nodesPerStep) continue;
-      this.#tellStep(step, cause);
+      this.#publishStep(step, cause);
       step = [];
       yield;
     }
-    this.#tellStep(step, cause);
+    this.#publishStep(step, cause);
   }
 
   /** Counts a resync as finished and says so. */
@@ -157,7 +163,7 @@ export class ObserverShard {
       resyncs: this.#resyncs,
       ...(nodes + pods === 0 ? {} : { unpublished: { nodes, pods } }),
     };
-    this.#around.io.bus.publish("observed.pulse", body, cause);
+    this.#context.io.bus.publish("observed.pulse", body, cause);
   }
 
   #entryFor(name: string): NodeEntry {
@@ -175,91 +181,95 @@ export class ObserverShard {
   }
 
   /** A sign after a long silence may be just in time, so it does not wait for others to go with. */
-  #noteSign(entry: NodeEntry, silentMs: number | null): void {
+  #noteHeartbeat(entry: NodeEntry, silentMs: number | null): void {
     if (silentMs === null || entry.node === null) return;
     this.#unsent.add(entry);
-    const isUrgent = silentMs > this.#around.io.profile.nodeMonitorGraceMs * LONG_SILENCE;
-    this.#around.flushWithin(isUrgent ? 0 : this.#around.leaseBatchMs);
+    const isUrgent = silentMs > this.#context.io.profile.nodeMonitorGraceMs * URGENT_SILENCE;
+    this.#context.flushWithin(isUrgent ? 0 : this.#context.leaseBatchMs);
   }
 
-  #tellStep(entries: readonly NodeEntry[], cause: string | null): void {
-    for (const entry of entries) this.#tell(entry, cause);
-    this.#tellSigns(entries, "all", cause);
+  #publishStep(entries: readonly NodeEntry[], cause: string | null): void {
+    for (const entry of entries) this.#publishNode(entry, cause);
+    this.#publishHeartbeats(entries, "all", cause);
   }
 
-  #tell(entry: NodeEntry, cause: string | null = null): void {
+  #publishNode(entry: NodeEntry, cause: string | null = null): void {
     const { node } = entry;
     if (node === null) return;
-    const wasTold = entry.told !== null;
-    this.#untell(entry);
-    const isSent = this.#around.io.bus.publish("observed.node", node, cause) !== null;
+    const wasPublished = entry.publishedVersion !== null;
+    this.#forgetPublished(entry);
+    const isSent = this.#context.io.bus.publish("observed.node", node, cause) !== null;
     this.unpublished.noteNode(node.node, isSent);
     if (!isSent) {
-      this.#untellPods(entry);
-      if (wasTold) this.#around.io.bus.publish("observed.gone", { node: node.node, uid: node.uid }, cause);
+      this.#forgetPublishedPods(entry);
+      if (wasPublished) this.#context.io.bus.publish("observed.gone", { node: node.node, uid: node.uid }, cause);
       return;
     }
-    entry.told = entry.version;
-    if (entry.told !== null) this.#nodesDigest = digestWith(this.#nodesDigest, entry.name, entry.told);
-    this.#tellPods(entry, true, cause);
+    entry.publishedVersion = entry.version;
+    if (entry.publishedVersion !== null)
+      this.#nodesDigest = digestWith(this.#nodesDigest, entry.name, entry.publishedVersion);
+    this.#publishPods(entry, true, cause);
   }
 
   /**
    * Tells a node's pods while they are of interest: always when asked to repeat, else when they are not the ones told
    * last.
    */
-  #tellPods(entry: NodeEntry, repeats: boolean, cause: string | null): void {
-    const { io, pods } = this.#around;
-    const { name, node, toldPods } = entry;
-    if (node === null || entry.told === null || !isOfInterest(node)) {
-      this.#untellPods(entry);
+  #publishPods(entry: NodeEntry, repeats: boolean, cause: string | null): void {
+    const { io, pods } = this.#context;
+    const { name, node, publishedPodsVersion } = entry;
+    if (node === null || entry.publishedVersion === null || !needsPods(node)) {
+      this.#forgetPublishedPods(entry);
       this.unpublished.notePods(name, []);
       return;
     }
     const version = pods.versionOf(name);
-    if (!this.#around.arePodsKnown() || (!repeats && version === toldPods)) return;
-    this.#untellPods(entry);
-    entry.toldPods = version;
+    if (!this.#context.arePodsKnown() || (!repeats && version === publishedPodsVersion)) return;
+    this.#forgetPublishedPods(entry);
+    entry.publishedPodsVersion = version;
     this.#podsDigest = digestWith(this.#podsDigest, name, version);
     const { chunks, omitted } = podChunks(pods.podsOf(name));
     const unsent = [...omitted];
-    for (const [chunk, told] of chunks.entries()) {
+    for (const [chunk, chunkPods] of chunks.entries()) {
       const body = { node: name, version, chunk, chunks: chunks.length };
-      if (io.bus.publish("observed.pods", { ...body, pods: [...told] }, cause) !== null) continue;
+      if (io.bus.publish("observed.pods", { ...body, pods: [...chunkPods] }, cause) !== null) continue;
       // Readers wait for every chunk of a version.
       io.bus.publish("observed.pods", { ...body, pods: [] }, cause);
-      unsent.push(...told);
+      unsent.push(...chunkPods);
     }
     this.unpublished.notePods(name, unsent.map(podName));
   }
 
-  #tellGone(entry: NodeEntry, { node, uid }: ObservedNode): void {
-    const wasTold = entry.told !== null;
-    this.#untell(entry);
-    this.#untellPods(entry);
+  #publishGone(entry: NodeEntry, { node, uid }: ObservedNode): void {
+    const wasPublished = entry.publishedVersion !== null;
+    this.#forgetPublished(entry);
+    this.#forgetPublishedPods(entry);
     this.#dirtyPods.delete(entry);
     this.unpublished.forget(node);
-    if (wasTold) this.#around.io.bus.publish("observed.gone", { node, uid }, null);
+    if (wasPublished) this.#context.io.bus.publish("observed.gone", { node, uid }, null);
   }
 
-  #untell(entry: NodeEntry): void {
-    if (entry.told !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, entry.name, entry.told);
-    entry.told = null;
+  #forgetPublished(entry: NodeEntry): void {
+    if (entry.publishedVersion !== null)
+      this.#nodesDigest = digestWithout(this.#nodesDigest, entry.name, entry.publishedVersion);
+    entry.publishedVersion = null;
   }
 
-  #untellPods(entry: NodeEntry): void {
-    if (entry.toldPods !== null) this.#podsDigest = digestWithout(this.#podsDigest, entry.name, entry.toldPods);
-    entry.toldPods = null;
+  #forgetPublishedPods(entry: NodeEntry): void {
+    if (entry.publishedPodsVersion !== null)
+      this.#podsDigest = digestWithout(this.#podsDigest, entry.name, entry.publishedPodsVersion);
+    entry.publishedPodsVersion = null;
   }
 
-  #tellSigns(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
-    const { clock, bus } = this.#around.io;
-    const signs: Heartbeat[] = [];
+  #publishHeartbeats(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
+    const { clock, bus } = this.#context.io;
+    const unpublished: Heartbeat[] = [];
     for (const entry of entries) {
-      if (entry.told !== null) signs.push(...entry.takeSigns(which, clock.wallMs(), clock.monotonicMs()));
+      if (entry.publishedVersion !== null)
+        unpublished.push(...entry.takeHeartbeats(which, clock.wallMs(), clock.monotonicMs()));
     }
-    for (let start = 0; start < signs.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
-      const heartbeats = signs.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
+    for (let start = 0; start < unpublished.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
+      const heartbeats = unpublished.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
       bus.publish("observed.lease", { shard: this.#shard, heartbeats }, cause);
     }
   }

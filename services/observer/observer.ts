@@ -5,7 +5,7 @@ import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../prot
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { LeaseCheck } from "./lease-check.ts";
-import type { HeldSign } from "./node-entry.ts";
+import type { KnownHeartbeat } from "./node-entry.ts";
 import { observerCounters } from "./observer.counters.ts";
 import { ObserverShard } from "./observer.shard.ts";
 import { PodIndex } from "./pod-index.ts";
@@ -21,7 +21,7 @@ const LEASE_BATCH_SHARE = 0.1;
 type WatchName = keyof BodyOf<"observed.pulse">["watches"];
 
 /** Sight of one watch; `sinceMs` is on the monotonic clock and null while not synced. */
-interface WatchSight {
+interface WatchHistory {
   sinceMs: number | null;
   /** When it was last known to be whole, on the monotonic clock; null while synced, and before the first list. */
   lostMs: number | null;
@@ -31,7 +31,7 @@ interface WatchSight {
   first: { readonly ownMs: number; readonly sinceMs: number } | null;
 }
 
-const UNSEEN: WatchSight = { sinceMs: null, lostMs: null, wasSynced: false, first: null };
+const UNSEEN: WatchHistory = { sinceMs: null, lostMs: null, wasSynced: false, first: null };
 
 /** Watches and tells until it is stopped. */
 export class Observer {
@@ -41,13 +41,13 @@ export class Observer {
   readonly #shards: readonly ObserverShard[];
   readonly #resyncs: ResyncQueue;
   readonly #leaseCheck: LeaseCheck;
-  readonly #sight: Readonly<Record<WatchName, WatchSight>> = {
+  readonly #watchHistory: Readonly<Record<WatchName, WatchHistory>> = {
     nodes: { ...UNSEEN },
     leases: { ...UNSEEN },
     pods: { ...UNSEEN },
   };
   /** Asks for a resync that came before the nodes were known; every shard is told then, asked for or not. */
-  readonly #earlyAsks = new Map<number, string>();
+  readonly #earlyResyncs = new Map<number, string>();
   readonly #watches: readonly Watch[];
   readonly #stops: readonly Stop[];
   #flushTimer: Timer | null = null;
@@ -57,26 +57,26 @@ export class Observer {
   /** When this process last went on after it had stood still: it has seen nothing before, whatever its watches say. */
   #awakeSinceMs = Number.NEGATIVE_INFINITY;
   /** What is known of the observer before us; null when there was none, and once we know everything ourselves. */
-  #before: Standby | null;
+  #predecessor: Standby | null;
 
   /** Goes on where the observer ended that `before` remembers. */
   constructor(io: Io, before: Standby | null) {
     this.#io = io;
-    this.#before = before;
+    this.#predecessor = before;
     this.#counters = observerCounters(io.metrics);
-    const around = {
+    const context = {
       io,
       pods: this.#pods,
-      arePodsKnown: () => this.#sight.pods.wasSynced,
-      seenBeforeMs: (...sign: Parameters<Standby["seenMs"]>) => this.#before?.seenMs(...sign) ?? null,
+      arePodsKnown: () => this.#watchHistory.pods.wasSynced,
+      seenBeforeMs: (...heartbeat: Parameters<Standby["seenMs"]>) => this.#predecessor?.seenMs(...heartbeat) ?? null,
       leaseBatchMs: Math.min(io.profile.leaseBatchMs, io.profile.nodeMonitorGraceMs * LEASE_BATCH_SHARE),
       flushWithin: (delayMs: number) => this.#flushWithin(delayMs),
     };
-    this.#shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ObserverShard(shard, around));
+    this.#shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ObserverShard(shard, context));
     this.#resyncs = new ResyncQueue(
       io.clock,
       this.#shards.map((shard) => ({
-        begin: (cause) => shard.tellAll(NODES_PER_STEP, cause),
+        begin: (cause) => shard.publishAll(NODES_PER_STEP, cause),
         close: (cause) => this.#closeResync(shard, cause),
       })),
     );
@@ -104,20 +104,20 @@ export class Observer {
   }
 
   /** What it knows, for whoever remembers it when it has ended. */
-  *signs(): Generator<HeldSign> {
-    for (const shard of this.#shards) for (const entry of shard.entries()) yield* entry.heldSigns();
+  *heartbeats(): Generator<KnownHeartbeat> {
+    for (const shard of this.#shards) for (const entry of shard.entries()) yield* entry.knownHeartbeats();
   }
 
   /** Since when it sees by a watch; null while it does not. */
   sinceMs(watch: WatchName): number | null {
     this.#noteStandstill();
-    const { sinceMs } = this.#sight[watch];
+    const { sinceMs } = this.#watchHistory[watch];
     return sinceMs === null ? null : Math.max(sinceMs, this.#awakeSinceMs);
   }
 
   /** What it remembers itself of the observer before. */
-  get before(): Standby | null {
-    return this.#before;
+  get predecessor(): Standby | null {
+    return this.#predecessor;
   }
 
   #watchNodes(): Watch {
@@ -131,7 +131,7 @@ export class Observer {
   #watchLeases(): Watch {
     return this.#io.kube.watch("leases", {
       changed: (lease: ObservedLease) => {
-        this.#leaseCheck.heard();
+        this.#leaseCheck.received();
         this.#shardOf(lease.node).takeLease(lease);
       },
       gone: (name) => this.#shardOf(name).takeLeaseGone(name),
@@ -158,8 +158,8 @@ export class Observer {
     const { bus } = this.#io;
     return [
       bus.subscribe("asked.resync", "all", ({ body, id }) => {
-        if (this.#sight.nodes.wasSynced) this.#resyncs.ask(body.shard, id);
-        else this.#earlyAsks.set(body.shard, id);
+        if (this.#watchHistory.nodes.wasSynced) this.#resyncs.ask(body.shard, id);
+        else this.#earlyResyncs.set(body.shard, id);
       }),
       bus.subscribe("done.write", "all", ({ body }) => {
         if (body.ask === "asked.condition" && body.outcome === "refused") this.#leaseCheck.compare(body.node);
@@ -175,33 +175,33 @@ export class Observer {
 
   #takeState(name: WatchName, state: WatchState): void {
     const { clock } = this.#io;
-    const sight = this.#sight[name];
-    const isFirst = state.synced && !sight.wasSynced;
+    const history = this.#watchHistory[name];
+    const isFirst = state.synced && !history.wasSynced;
     const monotonicOf = (at: number) => clock.monotonicMs() - Math.max(0, clock.wallMs() - at);
-    sight.sinceMs = state.synced ? this.#sightSince(name, monotonicOf(state.since ?? 0)) : null;
-    sight.lostMs = state.synced || state.lostAt === undefined ? null : monotonicOf(state.lostAt);
-    sight.wasSynced ||= state.synced;
-    if (Object.values(this.#sight).every(({ wasSynced }) => wasSynced)) this.#before = null;
+    history.sinceMs = state.synced ? this.#syncedSinceMs(name, monotonicOf(state.since ?? 0)) : null;
+    history.lostMs = state.synced || state.lostAt === undefined ? null : monotonicOf(state.lostAt);
+    history.wasSynced ||= state.synced;
+    if (Object.values(this.#watchHistory).every(({ wasSynced }) => wasSynced)) this.#predecessor = null;
     this.#counters.synced(name, state.synced);
-    if (isFirst && name === "nodes") this.#tellFirst();
+    if (isFirst && name === "nodes") this.#publishFirst();
     if (isFirst && name === "pods") for (const shard of this.#shards) shard.noteAllPods();
     // Whoever hears that a watch can be trusted must have heard what it told before.
     this.#flush();
-    this.#tellPulses();
+    this.#publishPulses();
   }
 
   /** Start of the sight that our own watch has had since `ownMs`: what was inherited counts until it was blind. */
-  #sightSince(name: WatchName, ownMs: number): number {
-    const sight = this.#sight[name];
-    sight.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#before?.sinceMs(name) ?? ownMs) };
-    return ownMs - sight.first.ownMs > this.#io.profile.watchBlindMs ? ownMs : sight.first.sinceMs;
+  #syncedSinceMs(name: WatchName, ownMs: number): number {
+    const history = this.#watchHistory[name];
+    history.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#predecessor?.sinceMs(name) ?? ownMs) };
+    return ownMs - history.first.ownMs > this.#io.profile.watchBlindMs ? ownMs : history.first.sinceMs;
   }
 
-  #tellFirst(): void {
+  #publishFirst(): void {
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
-      this.#resyncs.ask(shard, this.#earlyAsks.get(shard) ?? null);
+      this.#resyncs.ask(shard, this.#earlyResyncs.get(shard) ?? null);
     }
-    this.#earlyAsks.clear();
+    this.#earlyResyncs.clear();
   }
 
   #closeResync(shard: ObserverShard, cause: string | null): void {
@@ -236,7 +236,7 @@ export class Observer {
       if (this.#awakeSinceMs >= dueMs) this.#listAgain();
       this.#pulseTimer = this.#armPulse();
       this.#flush();
-      this.#tellPulses();
+      this.#publishPulses();
     });
   }
 
@@ -260,7 +260,7 @@ export class Observer {
     for (const watch of this.#watches) watch.relist("this process stood still");
   }
 
-  #tellPulses(): void {
+  #publishPulses(): void {
     const watches = this.#watchStates();
     for (const shard of this.#shards) shard.pulse(watches, null);
     this.#counters.unpublished(this.#shards.map(({ unpublished }) => unpublished));
@@ -270,7 +270,7 @@ export class Observer {
     const { clock } = this.#io;
     const wallOf = (monotonicMs: number) => clock.wallMs() - (clock.monotonicMs() - monotonicMs);
     const stateOf = (name: WatchName): WatchState => {
-      const [sinceMs, { lostMs }] = [this.sinceMs(name), this.#sight[name]];
+      const [sinceMs, { lostMs }] = [this.sinceMs(name), this.#watchHistory[name]];
       return {
         synced: sinceMs !== null,
         since: sinceMs === null ? null : wallOf(sinceMs),

@@ -6,8 +6,8 @@ import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { publisherOf, translated } from "../platform/shard-view/shard-sight.ts";
-import type { HeldSign } from "./node-entry.ts";
+import { publisherOf, translated } from "../platform/shard-view/watch-health.ts";
+import type { KnownHeartbeat } from "./node-entry.ts";
 
 type WatchName = keyof BodyOf<"observed.pulse">["watches"];
 
@@ -17,56 +17,56 @@ const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 const OURSELVES = "ourselves";
 
 /** What an observer knew that has ended. */
-export interface Ended {
-  signs(): Iterable<HeldSign>;
+export interface EndedObserver {
+  heartbeats(): Iterable<KnownHeartbeat>;
   sinceMs(watch: WatchName): number | null;
   /** What it remembered of the one before, as long as it had not seen everything itself. */
-  readonly before: Standby | null;
+  readonly predecessor: Standby | null;
 }
 
 /** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
-interface Sign {
+interface SeenStamp {
   readonly renewedAt: number | null;
   readonly seenMs: number;
 }
 
 /** One node name: its last sign of each kind, and who told of it last, after how many resyncs of its shard. */
-interface Remembered {
+interface RememberedNode {
   readonly shard: number;
-  teller: string;
+  publisher: string;
   resyncs: number;
-  readonly signs: Partial<Record<Heartbeat["kind"], Sign>>;
+  readonly stamps: Partial<Record<Heartbeat["kind"], SeenStamp>>;
 }
 
 /** What an observer said last of a shard: how many resyncs of it were finished. */
-interface Told {
-  readonly teller: string;
+interface PublishedResyncs {
+  readonly publisher: string;
   readonly resyncs: number;
 }
 
 /** The sight of one watch, as the observer told it last; instants are on the monotonic clock. */
-interface ToldSight {
+interface InheritedSync {
   readonly sinceMs: number;
-  readonly toldMs: number;
+  readonly publishedMs: number;
 }
 
 /** Listens until it is stopped; what it heard stays known. */
 export class Standby {
   readonly #io: Io;
-  readonly #nodes = new Map<string, Remembered>();
+  readonly #nodes = new Map<string, RememberedNode>();
   /** Who told last of each shard that it had told all of it, and how often it has. */
-  readonly #told = new Map<number, Told>();
-  readonly #sight = new Map<WatchName, ToldSight>();
+  readonly #resyncs = new Map<number, PublishedResyncs>();
+  readonly #sync = new Map<WatchName, InheritedSync>();
   readonly #stops: readonly Stop[];
 
   /** Goes on with what `ended` knew, an observer of this very process. */
-  constructor(io: Io, ended: Ended | null = null) {
+  constructor(io: Io, ended: EndedObserver | null = null) {
     this.#io = io;
     if (ended !== null) this.#inherit(ended);
     this.#stops = [
-      io.bus.subscribe("observed.lease", "all", (message) => this.#hearSigns(message)),
+      io.bus.subscribe("observed.lease", "all", (message) => this.#takeHeartbeats(message)),
       io.bus.subscribe("observed.gone", "all", ({ body }) => this.#nodes.delete(body.node)),
-      io.bus.subscribe("observed.pulse", "all", (message) => this.#hearPulse(message)),
+      io.bus.subscribe("observed.pulse", "all", (message) => this.#takePulse(message)),
     ];
   }
 
@@ -76,49 +76,49 @@ export class Standby {
 
   /** When this very stamp was first seen; null when it is not the one remembered, or none that could be told apart. */
   seenMs(node: string, kind: Heartbeat["kind"], renewedAt: number | null): number | null {
-    const sign = this.#nodes.get(node)?.signs[kind];
+    const sign = this.#nodes.get(node)?.stamps[kind];
     return renewedAt === null || sign?.renewedAt !== renewedAt ? null : sign.seenMs;
   }
 
   /** Start of a sight that can be gone on with; null when nobody has seen for longer than watchBlindMs. */
   sinceMs(watch: WatchName): number | null {
     const { clock, profile } = this.#io;
-    const sight = this.#sight.get(watch);
-    if (sight === undefined || clock.monotonicMs() - sight.toldMs > profile.watchBlindMs) return null;
+    const sight = this.#sync.get(watch);
+    if (sight === undefined || clock.monotonicMs() - sight.publishedMs > profile.watchBlindMs) return null;
     return sight.sinceMs;
   }
 
-  #inherit(ended: Ended): void {
-    const { before } = ended;
-    for (const [node, { shard, signs }] of before === null ? [] : before.#nodes) {
-      this.#nodes.set(node, { shard, teller: OURSELVES, resyncs: 0, signs: { ...signs } });
+  #inherit(ended: EndedObserver): void {
+    const { predecessor } = ended;
+    for (const [node, { shard, stamps }] of predecessor === null ? [] : predecessor.#nodes) {
+      this.#nodes.set(node, { shard, publisher: OURSELVES, resyncs: 0, stamps: { ...stamps } });
     }
-    for (const { node, kind, renewedAt, seenMs } of ended.signs()) {
-      const known = this.#nodes.get(node) ?? { shard: shardOf(node), teller: OURSELVES, resyncs: 0, signs: {} };
-      known.signs[kind] = { renewedAt, seenMs };
+    for (const { node, kind, renewedAt, seenMs } of ended.heartbeats()) {
+      const known = this.#nodes.get(node) ?? { shard: shardOf(node), publisher: OURSELVES, resyncs: 0, stamps: {} };
+      known.stamps[kind] = { renewedAt, seenMs };
       this.#nodes.set(node, known);
     }
-    const toldMs = this.#io.clock.monotonicMs();
+    const publishedMs = this.#io.clock.monotonicMs();
     for (const name of WATCHES) {
       const sinceMs = ended.sinceMs(name);
-      const remembered = before === null ? undefined : before.#sight.get(name);
-      const sight = sinceMs === null ? remembered : { sinceMs, toldMs };
-      if (sight !== undefined) this.#sight.set(name, sight);
+      const remembered = predecessor === null ? undefined : predecessor.#sync.get(name);
+      const sync = sinceMs === null ? remembered : { sinceMs, publishedMs };
+      if (sync !== undefined) this.#sync.set(name, sync);
     }
   }
 
-  #hearSigns(message: Message<"observed.lease">): void {
+  #takeHeartbeats(message: Message<"observed.lease">): void {
     const { body, at } = message;
     const nowMs = this.#io.clock.monotonicMs();
-    const teller = publisherOf(message);
-    const resyncs = this.#resyncsBy(teller, body.shard);
+    const publisher = publisherOf(message);
+    const resyncs = this.#resyncsBy(publisher, body.shard);
     for (const { node, kind, renewedAt, seenAt } of body.heartbeats) {
-      const known = this.#nodes.get(node) ?? { shard: body.shard, teller, resyncs, signs: {} };
-      known.teller = teller;
+      const known = this.#nodes.get(node) ?? { shard: body.shard, publisher, resyncs, stamps: {} };
+      known.publisher = publisher;
       known.resyncs = resyncs;
       this.#nodes.set(node, known);
-      if (known.signs[kind]?.renewedAt === renewedAt) continue;
-      known.signs[kind] = { renewedAt, seenMs: translated(seenAt, at, nowMs) };
+      if (known.stamps[kind]?.renewedAt === renewedAt) continue;
+      known.stamps[kind] = { renewedAt, seenMs: translated(seenAt, at, nowMs) };
     }
   }
 
@@ -127,40 +127,40 @@ export class Standby {
    * just begun that is all it never mentioned; later, as nobody says when a resync began, all it has not mentioned
    * since it finished the one before.
    */
-  #hearPulse(message: Message<"observed.pulse">): void {
+  #takePulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;
-    const teller = publisherOf(message);
-    const before = this.#resyncsBy(teller, shard);
-    if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnmentioned(shard, teller, before);
-    this.#told.set(shard, { teller, resyncs });
-    this.#hearSight(watches, message.at);
+    const publisher = publisherOf(message);
+    const before = this.#resyncsBy(publisher, shard);
+    if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnmentioned(shard, publisher, before);
+    this.#resyncs.set(shard, { publisher, resyncs });
+    this.#takeSync(watches, message.at);
   }
 
   /** How many resyncs of a shard an observer is known to have finished. */
-  #resyncsBy(teller: string, shard: number): number {
-    const told = this.#told.get(shard);
-    return told?.teller === teller ? told.resyncs : 0;
+  #resyncsBy(publisher: string, shard: number): number {
+    const published = this.#resyncs.get(shard);
+    return published?.publisher === publisher ? published.resyncs : 0;
   }
 
-  #forgetUnmentioned(shard: number, teller: string, sinceResyncs: number): void {
+  #forgetUnmentioned(shard: number, publisher: string, sinceResyncs: number): void {
     for (const [node, known] of this.#nodes) {
-      const isMentioned = known.teller === teller && known.resyncs >= sinceResyncs;
+      const isMentioned = known.publisher === publisher && known.resyncs >= sinceResyncs;
       if (known.shard === shard && !isMentioned) this.#nodes.delete(node);
     }
   }
 
-  #hearSight(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
-    const toldMs = this.#io.clock.monotonicMs();
+  #takeSync(watches: BodyOf<"observed.pulse">["watches"], at: number): void {
+    const publishedMs = this.#io.clock.monotonicMs();
     for (const name of WATCHES) {
       const { synced, since, lostAt } = watches[name];
-      if (synced && since !== null) this.#sight.set(name, { sinceMs: translated(since, at, toldMs), toldMs });
-      else if (lostAt !== undefined) this.#endSight(name, translated(lostAt, at, toldMs));
+      if (synced && since !== null) this.#sync.set(name, { sinceMs: translated(since, at, publishedMs), publishedMs });
+      else if (lostAt !== undefined) this.#endSync(name, translated(lostAt, at, publishedMs));
     }
   }
 
   /** A sight that was found out late to have ended did not last until it was told last. */
-  #endSight(name: WatchName, lostMs: number): void {
-    const sight = this.#sight.get(name);
-    if (sight !== undefined && lostMs < sight.toldMs) this.#sight.set(name, { ...sight, toldMs: lostMs });
+  #endSync(name: WatchName, lostMs: number): void {
+    const sync = this.#sync.get(name);
+    if (sync !== undefined && lostMs < sync.publishedMs) this.#sync.set(name, { ...sync, publishedMs: lostMs });
   }
 }

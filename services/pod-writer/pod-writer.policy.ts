@@ -7,7 +7,7 @@ import type { BoundPod, KubeObject, WriteReply } from "../../protocols/ports.ts"
 import type { Profile } from "../../protocols/profile.ts";
 import { epochMsOf } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { lineOf, taintStartAt } from "../domain/taint-swap.ts";
+import { lineageOf, taintStartAt } from "../domain/taint-swap.ts";
 import {
   evictionOf,
   hasCompleted,
@@ -20,14 +20,14 @@ import type { TryHistory } from "../platform/requests/write-jobs.ts";
 import { type JsonRecord, listOf, recordOf } from "../platform/structures/json.ts";
 
 /** An ask that came to an end without a write. */
-export interface Moot {
+export interface NotNeeded {
   readonly kind: "moot";
   readonly outcome: Extract<Outcome, "ok" | "gone" | "refused">;
   readonly detail: string;
 }
 
 /** What live objects say about an ask: act, because of this taint if of any, or nothing is left to do. */
-export type Verdict = { readonly kind: "act"; readonly taint: Taint | null } | Moot;
+export type PodWriteDecision = { readonly kind: "act"; readonly taint: Taint | null } | NotNeeded;
 
 /** A live pod: as the product projects it, and as the API sent it. */
 export interface LivePod extends BoundPod {
@@ -48,7 +48,7 @@ export interface EvictionRules extends TolerationRules {
 const CLOCKS_APART_MS = 2000;
 
 /** Why no service of Vigil asks for this eviction; null when one may. */
-export function foreignEviction(
+export function forbiddenEviction(
   { mode }: Pick<BodyOf<"asked.eviction">, "mode">,
   { evictionMode }: Pick<Profile, "evictionMode">,
 ): string | null {
@@ -56,7 +56,7 @@ export function foreignEviction(
 }
 
 /** Nothing is to be written. */
-function moot(outcome: Moot["outcome"], detail: string): Moot {
+function notNeeded(outcome: NotNeeded["outcome"], detail: string): NotNeeded {
   return { kind: "moot", outcome, detail };
 }
 
@@ -68,29 +68,33 @@ function moot(outcome: Moot["outcome"], detail: string): Moot {
  * counted through it too; and when the asker's clock is ahead of ours, our clock has to agree. In direct mode the node
  * must be down and the pod no DaemonSet's.
  */
-export function evictionVerdict(
+export function decideEviction(
   ask: BodyOf<"asked.eviction">,
   node: ObservedNode,
   live: LivePod | null,
   rules: EvictionRules,
-): Verdict {
+): PodWriteDecision {
   const absent = absence(ask, live);
-  if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
-  if (live.pod.deletionAt !== null) return moot("gone", "the pod is terminating already");
-  return ask.mode === "taint" ? taintVerdict(ask, node, live, rules) : directVerdict(node, live);
+  if (absent !== null || live === null) return absent ?? notNeeded("gone", "the pod is gone");
+  if (live.pod.deletionAt !== null) return notNeeded("gone", "the pod is terminating already");
+  return ask.mode === "taint" ? decideTaintEviction(ask, node, live, rules) : decideDirectEviction(node, live);
 }
 
 /**
  * Whether a pod's Ready condition is to be set to False (R3.2, R3.5): it has one that is not, and its node is not
  * ready.
  */
-export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode, live: LivePod | null): Verdict {
+export function decideUnready(
+  ask: BodyOf<"asked.unready">,
+  node: ObservedNode,
+  live: LivePod | null,
+): PodWriteDecision {
   const absent = absence(ask, live);
-  if (absent !== null || live === null) return absent ?? moot("gone", "the pod is gone");
-  const spared = notDown(node);
-  if (spared !== null) return spared;
-  if (live.pod.ready === null) return moot("refused", "the pod has no Ready condition");
-  if (live.pod.ready === "False") return moot("ok", "its Ready condition is False already");
+  if (absent !== null || live === null) return absent ?? notNeeded("gone", "the pod is gone");
+  const notDownNode = notDown(node);
+  if (notDownNode !== null) return notDownNode;
+  if (live.pod.ready === null) return notNeeded("refused", "the pod has no Ready condition");
+  if (live.pod.ready === "False") return notNeeded("ok", "its Ready condition is False already");
   return { kind: "act", taint: null };
 }
 
@@ -98,32 +102,32 @@ export function unreadyVerdict(ask: BodyOf<"asked.unready">, node: ObservedNode,
  * That nothing is to be done because the node is ready, or has no Ready condition, so that its pods are left alone
  * (R2.23); null while it is down.
  */
-export function notDown(node: ObservedNode): Moot | null {
+export function notDown(node: ObservedNode): NotNeeded | null {
   const ready = readyConditionOf(node);
-  if (ready === null) return moot("refused", `node ${node.node} has no Ready condition`);
-  return ready.status === "True" ? moot("refused", `node ${node.node} is ready again`) : null;
+  if (ready === null) return notNeeded("refused", `node ${node.node} has no Ready condition`);
+  return ready.status === "True" ? notNeeded("refused", `node ${node.node} is ready again`) : null;
 }
 
-function absence(ask: { uid: string; node: string }, live: LivePod | null): Moot | null {
-  if (live === null) return moot("gone", "the pod is bound to no node");
-  if (live.pod.uid !== ask.uid) return moot("gone", `another pod has its name: uid ${live.pod.uid}`);
-  return live.node === ask.node ? null : moot("refused", `the pod is bound to ${live.node}`);
+function absence(ask: { uid: string; node: string }, live: LivePod | null): NotNeeded | null {
+  if (live === null) return notNeeded("gone", "the pod is bound to no node");
+  if (live.pod.uid !== ask.uid) return notNeeded("gone", `another pod has its name: uid ${live.pod.uid}`);
+  return live.node === ask.node ? null : notNeeded("refused", `the pod is bound to ${live.node}`);
 }
 
-function taintVerdict(
+function decideTaintEviction(
   ask: BodyOf<"asked.eviction">,
   node: ObservedNode,
   { pod }: LivePod,
   rules: EvictionRules,
-): Verdict {
-  if (hasCompleted(pod)) return moot("refused", `the pod has completed: ${pod.phase}`);
+): PodWriteDecision {
+  if (hasCompleted(pod)) return notNeeded("refused", `the pod has completed: ${pod.phase}`);
   const standing = noExecuteTaints(node.taints).map((taint) => standingTaint(taint, node, ask, rules.wallMs));
   const eviction = evictionOf(standing, pod.tolerations, pod.boundAt, rules);
-  if (eviction === null) return moot("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
-  if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");
-  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return moot("refused", "its deadline has not come yet");
+  if (eviction === null) return notNeeded("refused", `the pod tolerates every NoExecute taint of ${ask.node}`);
+  if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");
+  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
-    return moot("refused", `our clock is ${rules.behindMs} ms behind the asker's, and shows no deadline yet`);
+    return notNeeded("refused", `our clock is ${rules.behindMs} ms behind the asker's, and shows no deadline yet`);
   }
   return { kind: "act", taint: eviction.taint };
 }
@@ -136,10 +140,10 @@ function taintVerdict(
 function standingTaint(taint: Taint, node: ObservedNode, ask: BodyOf<"asked.eviction">, wallMs: number): StandingTaint {
   const isSeen = isSeenByAsker(taint, ask);
   const startAt = isSeen ? taintStartAt(taint, node) : (epochMsOf(taint.timeAdded) ?? wallMs);
-  const line = lineOf(taint, startAt, node);
+  const lineage = lineageOf(taint, startAt, node);
   const isBelieved = isSeen && (startAt === null || startAt > wallMs);
   const since = isBelieved ? Number.NEGATIVE_INFINITY : (startAt ?? wallMs);
-  return { taint, since, ...(line === null ? {} : { line }) };
+  return { taint, since, ...(lineage === null ? {} : { lineage }) };
 }
 
 /** Whether the asker sees this taint with this stamp; one that does not say which stamp it sees is believed. */
@@ -148,15 +152,15 @@ function isSeenByAsker({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.evi
   return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
 }
 
-function directVerdict(node: ObservedNode, { pod }: LivePod): Verdict {
-  const spared = notDown(node);
-  if (spared !== null) return spared;
-  if (pod.owner === "DaemonSet") return moot("refused", "the pod belongs to a DaemonSet");
+function decideDirectEviction(node: ObservedNode, { pod }: LivePod): PodWriteDecision {
+  const notDownNode = notDown(node);
+  if (notDownNode !== null) return notDownNode;
+  if (pod.owner === "DaemonSet") return notNeeded("refused", "the pod belongs to a DaemonSet");
   return { kind: "act", taint: null };
 }
 
 /** How long an eviction waits for its pod's status to be patched, in milliseconds: a webhook may be restarting. */
-const MARKING_PATIENCE_MS = 60_000;
+const MARKING_TIMEOUT_MS = 60_000;
 /** Conflicts after which a delete no longer names the version. */
 const VERSION_CONFLICTS_MAX = 3;
 
@@ -172,7 +176,7 @@ export function mayDeleteUnmarked(
   nowMs: number,
 ): boolean {
   if (outcome === "conflict" || outcome === "throttled") return false;
-  return isDrain || (failingSinceMs !== null && nowMs - failingSinceMs >= MARKING_PATIENCE_MS);
+  return isDrain || (failingSinceMs !== null && nowMs - failingSinceMs >= MARKING_TIMEOUT_MS);
 }
 
 /**

@@ -1,23 +1,23 @@
 /** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { Rehearsals } from "../platform/requests/shadowed-writes.ts";
-import { SharedReads } from "../platform/requests/single-flight-reads.ts";
+import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
+import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
-import { foreignRefusal } from "../platform/requests/write-result.ts";
+import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { latestInstant } from "./latest-instant.ts";
-import { isRepeated, NODE_READ_KEPT_MS, type PodAsk, tryPodAsk } from "./pod-asks.ts";
-import { foreignEviction } from "./pod-writer.policy.ts";
+import { attemptPodWrite, isRepeated, NODE_READ_KEPT_MS, type PodRequest } from "./pod-write-attempt.ts";
+import { forbiddenEviction } from "./pod-writer.policy.ts";
 
 /** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const reads = { keptMs: NODE_READ_KEPT_MS, viewersMax: profile.writesInFlightMax };
+  const reads = { keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
-  const around = { io, nodes: new SharedReads({ kube: io.kube, clock, ...reads }), latestMs };
-  const refuse = foreignRefusal(io);
-  const rehearsals = new Rehearsals(profile);
-  const jobs = new WriteJobs<PodAsk>({
+  const around = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), latestMs };
+  const refuse = forbiddenRefusal(io);
+  const shadowedWrites = new ShadowedWrites(profile);
+  const jobs = new WriteJobs<PodRequest>({
     clock,
     random,
     retryMaxMs: profile.askRetryMaxMs,
@@ -25,19 +25,19 @@ export const podWriterService: Service = (io) => {
     isRepeated,
     isSame: isRepeated,
     attempt: (ask, history, report) => {
-      const foreign = ask.type === "asked.eviction" ? foreignEviction(ask.body, profile) : null;
-      if (foreign === null) tryPodAsk(around, ask, history, report);
+      const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
+      if (foreign === null) attemptPodWrite(around, ask, history, report);
       else refuse(ask, foreign, report);
     },
-    told: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
+    reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
       const { outcome, change, detail, resourceVersion } = result;
-      const isRehearsed = outcome === "shadowed";
-      if (isRehearsed && !rehearsals.isNews(`${type}/${uid}`, change, clock.monotonicMs())) return;
+      const isShadowed = outcome === "shadowed";
+      if (isShadowed && !shadowedWrites.isNew(`${type}/${uid}`, change, clock.monotonicMs())) return;
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
       bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
     },
   });
-  const take = (shard: number, ask: PodAsk): void => {
+  const take = (shard: number, ask: PodRequest): void => {
     latestMs();
     jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };

@@ -1,13 +1,13 @@
 /** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
-import { lineOf } from "../domain/taint-swap.ts";
+import { lineageOf } from "../domain/taint-swap.ts";
 import {
   type Eviction,
   hasCompleted,
   noExecuteTaints,
   type StandingTaint,
-  type TaintLine,
+  type TaintLineage,
   taintName,
 } from "../domain/toleration.ts";
 
@@ -28,7 +28,7 @@ export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): nu
 }
 
 /** What a shard's view says about the moments before a node's state came. */
-export interface Sight extends Now {
+export interface ViewHistory extends Now {
   /**
    * When taints that are new in this state had not been there yet, on the monotonic clock; minus infinity if unknown.
    */
@@ -46,7 +46,7 @@ export interface KnownTaint extends StandingTaint {
   readonly latestMs: number;
   /** Whether somebody has changed its stamp while it stood, or may have before this process began. */
   readonly isRestamped: boolean;
-  readonly line?: TaintLine & { readonly sinceAt: number; readonly secondSinceAt: number };
+  readonly lineage?: TaintLineage & { readonly sinceAt: number; readonly secondSinceAt: number };
 }
 
 /**
@@ -62,15 +62,15 @@ const STAMP_SLACK_MS = 1000;
  * unknown, because the taint stood before this process began, the instant that is written down counts before the
  * stamp, and neither is believed from before the node was created.
  */
-export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], sight: Sight): KnownTaint[] {
+export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], view: ViewHistory): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
     const before = known.find((each) => taintName(each.taint) === taintName(taint));
     const standing =
-      before !== undefined && hasStood(before, taint, sight)
+      before !== undefined && hasStood(before, taint, view)
         ? stillStanding(before, taint, node)
-        : newTaint(taint, node, sight);
-    const line = lineOf(taint, standing.sinceAt, node);
-    return { ...standing, ...knownLine(line, [standing, ...known], sight) };
+        : newTaint(taint, node, view);
+    const lineage = lineageOf(taint, standing.sinceAt, node);
+    return { ...standing, ...knownLineage(lineage, [standing, ...known], view) };
   });
 }
 
@@ -78,7 +78,7 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], si
  * Whether a taint is the one that stood before. After a break in the sight another stamp means another taint, unless
  * somebody keeps changing the stamp.
  */
-function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: Sight): boolean {
+function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
   return isUnbroken || before.isRestamped || before.taint.timeAdded === taint.timeAdded;
 }
 
@@ -95,38 +95,42 @@ function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): Kn
   return { taint, ...counted, latestMs, isRestamped };
 }
 
-function newTaint(taint: Taint, node: ObservedNode, sight: Sight): KnownTaint {
-  const { monotonicMs, wallMs, absentMs } = sight;
+function newTaint(taint: Taint, node: ObservedNode, view: ViewHistory): KnownTaint {
+  const { monotonicMs, wallMs, absentMs } = view;
   const stampAt = epochMsOf(taint.timeAdded);
   // What is written down about a taint that was seen to appear is left of an earlier one of its name.
   const writtenAt = absentMs === Number.NEGATIVE_INFINITY ? node.taintsSeenAt?.[taintName(taint)] : undefined;
-  const saidAt = writtenAt ?? stampAt;
+  const recordedAt = writtenAt ?? stampAt;
   const isRestamped = stampAt !== null && writtenAt !== undefined;
-  const saidMs = saidAt === null ? monotonicMs : onMonotonic(saidAt, sight);
+  const recordedMs = recordedAt === null ? monotonicMs : onMonotonic(recordedAt, view);
   // A node that was created later than now, after a clock was set back, tells nothing by that.
-  const createdMs = node.createdAt > wallMs ? Number.NEGATIVE_INFINITY : onMonotonic(node.createdAt, sight);
+  const createdMs = node.createdAt > wallMs ? Number.NEGATIVE_INFINITY : onMonotonic(node.createdAt, view);
   const earliestMs = Math.max(absentMs, createdMs);
-  const sinceMs = Math.min(Math.max(saidMs, earliestMs), monotonicMs);
-  if (saidAt !== null && Math.abs(saidMs - sinceMs) <= STAMP_SLACK_MS) {
-    return { taint, since: saidMs, sinceAt: saidAt, latestMs: monotonicMs, isRestamped };
+  const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);
+  if (recordedAt !== null && Math.abs(recordedMs - sinceMs) <= STAMP_SLACK_MS) {
+    return { taint, since: recordedMs, sinceAt: recordedAt, latestMs: monotonicMs, isRestamped };
   }
   // A whole millisecond: finer than it is written down, it would never be read again as the same.
   const sinceAt = Math.ceil(wallMs - (monotonicMs - sinceMs));
-  return { taint, since: onMonotonic(sinceAt, sight), sinceAt, latestMs: monotonicMs, isRestamped };
+  return { taint, since: onMonotonic(sinceAt, view), sinceAt, latestMs: monotonicMs, isRestamped };
 }
 
 /** A line as it is written down now; instants that were known before keep their place on this process's own clock. */
-function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: Now): Pick<KnownTaint, "line"> {
-  if (line === null) return {};
-  const instants = known.flatMap(({ taint, since, sinceAt, line: before }) => [
+function knownLineage(
+  lineage: TaintLineage | null,
+  known: readonly KnownTaint[],
+  now: Now,
+): Pick<KnownTaint, "lineage"> {
+  if (lineage === null) return {};
+  const instants = known.flatMap(({ taint, since, sinceAt, lineage: before }) => [
     [sinceAt, since] as const,
     [epochMsOf(taint.timeAdded), since] as const,
     ...(before === undefined ? [] : [[before.sinceAt, before.since] as const]),
     ...(before === undefined ? [] : [[before.secondSinceAt, before.secondSince] as const]),
   ]);
   const own = (at: number): number => instants.find(([knownAt]) => knownAt === at)?.[1] ?? onMonotonic(at, now);
-  const [sinceAt, secondSinceAt] = [line.since, line.secondSince];
-  return { line: { ...line, since: own(sinceAt), secondSince: own(secondSinceAt), sinceAt, secondSinceAt } };
+  const [sinceAt, secondSinceAt] = [lineage.since, lineage.secondSince];
+  return { lineage: { ...lineage, since: own(sinceAt), secondSince: own(secondSinceAt), sinceAt, secondSinceAt } };
 }
 
 /**
@@ -136,9 +140,9 @@ function knownLine(line: TaintLine | null, known: readonly KnownTaint[], now: No
  * stood before it.
  */
 export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: Now): number {
-  const starts = known.flatMap(({ since, sinceAt, line }) => [
+  const starts = known.flatMap(({ since, sinceAt, lineage }) => [
     { since, sinceAt },
-    ...(line === undefined ? [] : [line, { since: line.secondSince, sinceAt: line.secondSinceAt }]),
+    ...(lineage === undefined ? [] : [lineage, { since: lineage.secondSince, sinceAt: lineage.secondSinceAt }]),
   ]);
   const earlier = starts.filter(({ sinceAt }) => sinceAt <= boundAt);
   if (earlier.length === 0) {
@@ -150,10 +154,12 @@ export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: No
 
 /** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
 export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
-  return known.map(({ taint, sinceAt, line }) => ({
+  return known.map(({ taint, sinceAt, lineage }) => ({
     taint,
     since: sinceAt,
-    ...(line === undefined ? {} : { line: { ...line, since: line.sinceAt, secondSince: line.secondSinceAt } }),
+    ...(lineage === undefined
+      ? {}
+      : { lineage: { ...lineage, since: lineage.sinceAt, secondSince: lineage.secondSinceAt } }),
   }));
 }
 

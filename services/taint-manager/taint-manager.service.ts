@@ -10,7 +10,7 @@ import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts"
 import { Deadlines } from "../platform/structures/deadlines.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { startsToWrite } from "./taint-manager.policy.ts";
-import { type Sentence, TaintedNode } from "./tainted-node.ts";
+import { type EvictionSchedule, TaintedNode } from "./tainted-node.ts";
 
 /** What a writer tells when there is nothing left for it to do about a pod, or when it only rehearsed. */
 const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
@@ -19,8 +19,8 @@ const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
 export const taintManagerService: Service = (io) => {
   if (io.profile.evictionMode !== "taint") return () => {};
   const shards = new Map<number, TaintShard>();
-  const fire = (sentence: Sentence): void => shards.get(shardOf(sentence.node.name))?.execute(sentence);
-  const deadlines = new Deadlines<Sentence>({ clock: io.clock, fire });
+  const fire = (schedule: EvictionSchedule): void => shards.get(shardOf(schedule.node.name))?.requestEviction(schedule);
+  const deadlines = new Deadlines<EvictionSchedule>({ clock: io.clock, fire });
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();
     shards.delete(shard);
@@ -31,7 +31,7 @@ export const taintManagerService: Service = (io) => {
       lost: lose,
     }),
     io.bus.onGap((type, shard) => {
-      if (type.startsWith("observed.")) shards.get(shard)?.doubt("messages were lost");
+      if (type.startsWith("observed.")) shards.get(shard)?.markSuspect("messages were lost");
     }),
   ];
   return () => {
@@ -44,12 +44,12 @@ export const taintManagerService: Service = (io) => {
 /** The tainted nodes of one shard. */
 class TaintShard {
   readonly #io: Io;
-  readonly #deadlines: Deadlines<Sentence>;
+  readonly #deadlines: Deadlines<EvictionSchedule>;
   readonly #feed: ShardFeed;
   readonly #nodes = new Map<string, TaintedNode>();
   /** Sentences that came due while nothing could be seen. */
-  readonly #held = new Set<Sentence>();
-  readonly #writings: RetrySchedule<string>;
+  readonly #held = new Set<EvictionSchedule>();
+  readonly #annotationRetries: RetrySchedule<string>;
   /** Nodes on which beginnings of taints are written down, which has to be taken away with their taints. */
   readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
@@ -57,11 +57,11 @@ class TaintShard {
   /** When the whole shard was last seen, on the monotonic clock: a taint that is new now was not there then. */
   #wholeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(io: Io, shard: number, deadlines: Deadlines<Sentence>) {
+  constructor(io: Io, shard: number, deadlines: Deadlines<EvictionSchedule>) {
     this.#io = io;
     this.#deadlines = deadlines;
     this.#gainedMs = io.clock.monotonicMs();
-    this.#writings = new RetrySchedule(requestRetries(io.profile));
+    this.#annotationRetries = new RetrySchedule(requestRetries(io.profile));
     this.#stopListening = io.bus.subscribe("done.write", shard, ({ body }) => this.#settle(body));
     this.#feed = feedShard(io, shard, {
       needs: ["nodes", "pods"],
@@ -74,14 +74,14 @@ class TaintShard {
     });
   }
 
-  doubt(reason: string): void {
-    this.#feed.doubt(reason, null);
+  markSuspect(reason: string): void {
+    this.#feed.markSuspect(reason, null);
   }
 
   /** Evicts a pod whose deadline has come, or holds that back until the shard can be seen. */
-  execute(sentence: Sentence): void {
-    if (this.#isBlind()) this.#held.add(sentence);
-    else sentence.node.execute(sentence);
+  requestEviction(schedule: EvictionSchedule): void {
+    if (this.#isBlind()) this.#held.add(schedule);
+    else schedule.node.requestEviction(schedule);
   }
 
   stop(): void {
@@ -105,14 +105,14 @@ class TaintShard {
       const tainted = this.#nodes.get(node.node) ?? new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node);
       this.#nodes.set(node.node, tainted);
       const pods = this.#feed.view.pods(node.node)?.pods ?? [];
-      tainted.review(node, pods, this.#sightOf(isSame), cause);
+      tainted.review(node, pods, this.#viewHistory(isSame), cause);
     }
-    this.#writeDown(node, cause);
+    this.#recordStarts(node, cause);
     this.#release();
   }
 
   /** Since when a node can have been as it is; a node that was held before was seen after this shard was gained. */
-  #sightOf(wasHeld: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
+  #viewHistory(wasHeld: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
     const absentMs = wasHeld ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;
     return { absentMs, isUnbroken: !this.#isBlind() };
   }
@@ -120,7 +120,7 @@ class TaintShard {
   #forget(name: string, cause: string): void {
     this.#end(name, cause);
     this.#annotated.delete(name);
-    this.#writings.forget(name);
+    this.#annotationRetries.forget(name);
   }
 
   #end(name: string, cause: string): void {
@@ -132,7 +132,7 @@ class TaintShard {
     if (!this.#isBlind()) this.#wholeMs = this.#io.clock.monotonicMs();
     for (const name of new Set([...this.#nodes.keys(), ...this.#annotated])) {
       const node = this.#feed.view.node(name);
-      if (node !== null) this.#writeDown(node, cause);
+      if (node !== null) this.#recordStarts(node, cause);
     }
     this.#release();
   }
@@ -141,18 +141,18 @@ class TaintShard {
     if (this.#held.size === 0 || this.#isBlind()) return;
     const held = [...this.#held];
     this.#held.clear();
-    for (const sentence of held) sentence.node.execute(sentence);
+    for (const schedule of held) schedule.node.requestEviction(schedule);
   }
 
   /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
-  #writeDown(node: ObservedNode, cause: string): void {
+  #recordStarts(node: ObservedNode, cause: string): void {
     const tainted = this.#nodes.get(node.node);
     const starts = startsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());
     if (starts === null) {
-      this.#writings.forget(node.node);
+      this.#annotationRetries.forget(node.node);
       return;
     }
-    if (!this.#writings.isDue(node.node, this.#io.clock.monotonicMs())) return;
+    if (!this.#annotationRetries.isDue(node.node, this.#io.clock.monotonicMs())) return;
     const annotation = Object.keys(starts).length === 0 ? null : JSON.stringify(starts);
     const { uid, resourceVersion } = node;
     const annotations = { [Annotation.taintsSeen]: annotation };

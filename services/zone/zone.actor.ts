@@ -31,17 +31,17 @@ import {
   type ZoneStateValue,
 } from "./zone.machine.ts";
 import {
-  clearAsk,
+  type AllZonesState,
+  byWaitingTime,
   damageOf,
-  inOrderOfWaiting,
   newestTaintAt,
-  type Outlook,
   ownTaintsOf,
+  taintRemovalRequest,
+  taintRequest,
   taintsPerSecondOf,
-  turnAsk,
-  wantsTurn,
+  waitsForGrant,
 } from "./zone.policy.ts";
-import { type Waiting, ZoneQueue } from "./zone.queue.ts";
+import { type QueuedNode, ZoneQueue } from "./zone.queue.ts";
 import { EMPTY_ZONE, type Member, type Move, type Zone } from "./zone.roster.ts";
 
 /** What an actor needs besides the ports. */
@@ -67,12 +67,12 @@ export interface Announcement {
  * How long a request of an owner that this process never heard may still be under way, in milliseconds. 99 % of writes
  * take less than 1 s on a healthy API server (the API latency objective of Kubernetes); this allows for a slow one.
  */
-const UNHEARD_REQUEST_MS = 5000;
+const UNSEEN_REQUEST_MS = 5000;
 
 /** What the whole cluster looks like to a zone at this moment. */
-export interface Circumstances {
+export interface ClusterView {
   readonly zone: Zone;
-  readonly outlook: Outlook;
+  readonly allZones: AllZonesState;
   /** What was last announced of the zone, by whichever owner; null when nothing was heard. */
   readonly announced: Announcement | null;
 }
@@ -91,7 +91,7 @@ export class ZoneActor {
   #zone: Zone = EMPTY_ZONE;
   #announced = "";
   /** Whether the zone had no member when it was last announced. */
-  #isToldEmpty = false;
+  #isPublishedEmpty = false;
   #timer: Timer | null = null;
 
   constructor(options: ZoneActorOptions) {
@@ -112,12 +112,12 @@ export class ZoneActor {
   }
 
   /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
-  evaluate(circumstances: Circumstances, cause: string | null): void {
-    const { zone, outlook, announced } = circumstances;
+  evaluate(view: ClusterView, cause: string | null): void {
+    const { zone, allZones, announced } = view;
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
     if (this.#state.cluster === "unsynced" && announced !== null) this.#inherit(announced.body);
-    const actions = this.#step(outlook, damageOf(zone.count, profile.unhealthyZoneThreshold));
+    const actions = this.#step(allZones, damageOf(zone.count, profile.unhealthyZoneThreshold));
     const { cluster, disruption } = this.#state;
     const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);
     const now = clock.monotonicMs();
@@ -157,13 +157,13 @@ export class ZoneActor {
   }
 
   /** Takes word that something is written after all: what was only rehearsed is due again. */
-  rouse(): void {
-    if (this.#queue.rouse()) this.#options.wake();
+  endRests(): void {
+    if (this.#queue.endRests()) this.#options.wake();
   }
 
   /** Whether nothing is lost by forgetting this zone: all know it empty, and a new bucket would be as full. */
   isSpent(): boolean {
-    if (!this.#isToldEmpty) return false;
+    if (!this.#isPublishedEmpty) return false;
     const isFull = this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs());
     return isFull && this.#queue.size === 0;
   }
@@ -174,7 +174,7 @@ export class ZoneActor {
 
   #place(member: Member): void {
     const { node, uid, taints } = member.observed;
-    if (wantsTurn(member, this.#mode)) this.#queue.add(node, uid);
+    if (waitsForGrant(member, this.#mode)) this.#queue.add(node, uid);
     else this.#queue.remove(node);
     if (ownTaintsOf(taints).length > 0) this.#tainted.add(node);
     else this.#tainted.delete(node);
@@ -207,7 +207,7 @@ export class ZoneActor {
   /** Takes the zone over: its queue from what is judged and granted, its bucket from what is known to be spent. */
   #takeOver(perSecond: number, announced: Announcement | null, now: number): void {
     const { zone, grants, io } = this.#options;
-    const members = [...this.#zone.members.values()].sort(inOrderOfWaiting);
+    const members = [...this.#zone.members.values()].sort(byWaitingTime);
     for (const member of members) {
       this.#place(member);
       const grant = grants.underWay(member.observed.node);
@@ -217,7 +217,7 @@ export class ZoneActor {
     }
     const bucket =
       announced === null
-        ? this.#unheardBucket(perSecond, members, now)
+        ? this.#estimatedBucket(perSecond, members, now)
         : bucketWith(announced.body.taintsPerSecond, announced.body.tokens, announced.heardAt);
     const spentAt = grants.spentAtMs(zone);
     this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);
@@ -227,10 +227,10 @@ export class ZoneActor {
    * The bucket of a zone of which no owner was heard: the newest taint that stands is paid for, and so is a request
    * that may be under way, which is for one of the nodes that wait.
    */
-  #unheardBucket(perSecond: number, members: readonly Member[], now: number): Bucket {
+  #estimatedBucket(perSecond: number, members: readonly Member[], now: number): Bucket {
     const paidAt = this.#lastPaidAt(members, now);
     const bucket = paidAt === null ? newBucket(perSecond, now) : paid(newBucket(perSecond, now), paidAt, now);
-    const waitMs = this.#options.listeningSince + UNHEARD_REQUEST_MS - now;
+    const waitMs = this.#options.listeningSince + UNSEEN_REQUEST_MS - now;
     return this.#queue.size > 0 ? waiting(bucket, Math.max(0, waitMs), now) : bucket;
   }
 
@@ -245,8 +245,12 @@ export class ZoneActor {
     this.#timer?.cancel();
     const head = this.#queue.head(now);
     if (head !== null && hasToken(this.#bucket, now)) {
-      const ask = this.#askFor(head.node);
-      this.#queue.granted(head.node, ask, now + retryPauseMs(head.turns + 1, requestRetries(this.#options.io.profile)));
+      const ask = this.#requestFor(head.node);
+      this.#queue.granted(
+        head.node,
+        ask,
+        now + retryPauseMs(head.grants + 1, requestRetries(this.#options.io.profile)),
+      );
       if (ask !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
         this.#note(head, ask, now);
@@ -258,14 +262,14 @@ export class ZoneActor {
   }
 
   /** Notes a grant for this owner and the next; a drain does not land, so none is under way. */
-  #note({ node, uid }: Waiting, ask: string, atMs: number): void {
+  #note({ node, uid }: QueuedNode, ask: string, atMs: number): void {
     const { zone, grants } = this.#options;
     if (this.#mode === "taint") grants.add({ zone, node, uid, ask, atMs });
     else grants.spend(zone, atMs, ask);
   }
 
   /** Asks for what a turn brings; the ask's id, or null when the node turned out to need nothing. */
-  #askFor(node: string): string | null {
+  #requestFor(node: string): string | null {
     const { bus } = this.#options.io;
     const member = this.#zone.members.get(node);
     if (member === undefined) return null;
@@ -273,7 +277,7 @@ export class ZoneActor {
     if (this.#mode !== "taint") {
       return bus.publish("asked.drain", { node, uid: observed.uid, zone: this.#options.zone }, cause);
     }
-    const ask = turnAsk(observed);
+    const ask = taintRequest(observed);
     return ask === null ? null : bus.publish("asked.taint", ask, cause);
   }
 
@@ -282,7 +286,7 @@ export class ZoneActor {
     if (this.#mode !== "taint") return;
     for (const node of this.#tainted) {
       const member = this.#zone.members.get(node);
-      const ask = member === undefined ? null : clearAsk(member.observed);
+      const ask = member === undefined ? null : taintRemovalRequest(member.observed);
       if (ask !== null && this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
     }
     this.#clearing.keep((node) => this.#tainted.has(node));
@@ -292,7 +296,7 @@ export class ZoneActor {
     if (this.#state.cluster === "unsynced") return;
     const now = this.#options.io.clock.monotonicMs();
     const queue = this.#queue.size === 0 ? {} : { queue: this.#queue.first(QUEUE_PUBLISHED_MAX, now) };
-    const told = {
+    const announcement = {
       zone: this.#options.zone,
       state: announcedState(this.#state),
       since: this.#since,
@@ -302,11 +306,11 @@ export class ZoneActor {
       ...queue,
       halted: this.#state.disruption === "Halted",
     };
-    const announced = JSON.stringify(told);
+    const announced = JSON.stringify(announcement);
     if (!again && announced === this.#announced) return;
     this.#announced = announced;
-    this.#isToldEmpty = this.#zone.members.size === 0;
+    this.#isPublishedEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, now);
-    this.#options.io.bus.publish("judged.zone", { ...told, tokens }, cause);
+    this.#options.io.bus.publish("judged.zone", { ...announcement, tokens }, cause);
   }
 }

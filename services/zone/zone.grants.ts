@@ -57,7 +57,7 @@ export class Grants {
   }
 
   /** Takes note of a taint that landed on a node. Returns whether it was granted, and so is paid for. */
-  land({ node, uid }: Pick<Grant, "node" | "uid">, nowMs: number): boolean {
+  complete({ node, uid }: Pick<Grant, "node" | "uid">, nowMs: number): boolean {
     const grant = this.#underWay.get(node);
     this.#underWay.delete(node);
     return grant?.uid === uid && nowMs - grant.atMs < UNDER_WAY_MAX_MS;

@@ -15,13 +15,13 @@
 import { or, setup, stateIn, transition } from "xstate";
 import type { ZoneState } from "../../protocols/judged.ts";
 import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
-import type { Damage, Outlook } from "./zone.policy.ts";
+import type { AllZonesState, Damage } from "./zone.policy.ts";
 
 /** What all zones together show, that this process does not see enough of them, or what the zone's own count shows. */
-export type ZoneEvent = Outlook | "stale" | Damage;
+export type ZoneEvent = AllZonesState | "stale" | Damage;
 
 /** What the zone knows of the cluster. */
-export type ClusterState = "unsynced" | Outlook | "stale";
+export type ClusterState = "unsynced" | AllZonesState | "stale";
 
 /** The state of a zone; `Halted` is full disruption in which nothing is granted (R6.10). */
 export type DisruptionState = ZoneState | "Halted";

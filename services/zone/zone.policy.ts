@@ -9,7 +9,7 @@ import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../domain/taint-swa
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 
 /** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
-type PaceSettings = Pick<
+type RateSettings = Pick<
   Profile,
   "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold"
 >;
@@ -50,21 +50,21 @@ export function damageOfState(state: ZoneState): Damage | null {
  * Tokens per second of a zone, as float32 (R6.4, R6.5, R6.10): the secondary rate in a large, partially disrupted zone,
  * none in a small one or a halted one, the ordinary rate otherwise, also in a zone that is wholly down.
  */
-export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, settings: PaceSettings): number {
+export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, settings: RateSettings): number {
   if (state === "Halted") return 0;
   if (state !== "PartialDisruption") return Math.fround(settings.nodeEvictionsPerSecond);
   return size > settings.largeClusterSizeThreshold ? Math.fround(settings.secondaryNodeEvictionsPerSecond) : 0;
 }
 
 /** What the zones together say: all are fully disrupted, some are not, or it cannot be told. */
-export type Outlook = "spared" | "unclear" | "disrupted";
+export type AllZonesState = "spared" | "unclear" | "disrupted";
 
 /**
  * Folds the zones that have counted nodes (R6.7); null is a zone of which nothing is known. An unknown zone counts as
  * disrupted as far as granting goes, but taints are only taken back when every zone is known to be down: a doubt stops
  * us and undoes nothing. With no zone at all nothing is disrupted.
  */
-export function outlookOf(damages: Iterable<Damage | null>): Outlook {
+export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState {
   let counted = 0;
   let unknown = 0;
   for (const damage of damages) {
@@ -85,7 +85,7 @@ export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
 }
 
 /** Whether one of our taints has landed on a node that had none: its zone spent a token, whoever granted it. */
-export function hasLanded(before: ObservedNode | null, after: ObservedNode): boolean {
+export function isNewlyTainted(before: ObservedNode | null, after: ObservedNode): boolean {
   if (before === null || before.uid !== after.uid) return false;
   return ownTaintsOf(before.taints).length === 0 && ownTaintsOf(after.taints).length > 0;
 }
@@ -100,7 +100,7 @@ export interface NodeInZone {
   readonly observed: ObservedNode;
   readonly judged: BodyOf<"judged.node">;
   /** Whether it is judged Unknown by a verdict that shadow mode rehearsed, so that the API will not show it. */
-  readonly isRehearsed?: boolean;
+  readonly isShadowed?: boolean;
 }
 
 /**
@@ -108,13 +108,13 @@ export interface NodeInZone {
  * is a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37), and one
  * that has moved waits in its new zone: the pace of the old one is not its own.
  */
-export function wantsTurn({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
+export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
   if (judged.eviction !== "toBeEvicted" || judged.zone !== zoneKeyOf(observed.labels)) return false;
   return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
 }
 
 /** The order in which nodes that have waited unseen are let into a queue: the longest ill first, then by name. */
-export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
+export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
   return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
 }
 
@@ -123,13 +123,13 @@ export function inOrderOfWaiting(left: NodeInZone, right: NodeInZone): number {
  * way, for long only when a message was lost, or when shadow mode keeps the verdict from the API. In taint mode a node
  * is evicted when it carries our taint, and only then.
  */
-export function isAtOdds(
-  { observed, judged, isRehearsed }: NodeInZone,
+export function contradicts(
+  { observed, judged, isShadowed }: NodeInZone,
   evictionMode: Profile["evictionMode"],
 ): boolean {
   return (
     judged.uid !== observed.uid ||
-    (judged.ready !== readyOf(observed) && isRehearsed !== true) ||
+    (judged.ready !== readyOf(observed) && isShadowed !== true) ||
     judged.zone !== zoneKeyOf(observed.labels) ||
     judged.counted !== isCounted(observed.labels) ||
     (evictionMode === "taint" && (judged.eviction === "evicted") !== ownTaintsOf(observed.taints).length > 0)
@@ -137,16 +137,16 @@ export function isAtOdds(
 }
 
 /** The ask that follows from a node's turn in taint mode; null when the node turned out ready. */
-export function turnAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
+export function taintRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const ready = readyOf(node);
   const wanted = evictingTaintOf(ready);
   if (wanted === null) return null;
   const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== wanted.key);
-  return { ...basisOf(node, ready), add: [wanted], remove: opposite.map(idOf), why: "turn" };
+  return { ...basisOf(node, ready), add: [wanted], remove: opposite.map(idOf), why: "granted" };
 }
 
 /** The ask that takes our NoExecute taints off a node (R6.10); null when it carries none. */
-export function clearAsk(node: ObservedNode): BodyOf<"asked.taint"> | null {
+export function taintRemovalRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const own = ownTaintsOf(node.taints);
   if (own.length === 0) return null;
   return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(idOf), why: "healing" };

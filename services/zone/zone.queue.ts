@@ -1,13 +1,13 @@
 /** The nodes of one zone that wait for a turn. Pure state: it knows no clock and no pace, and sends nothing. */
 
 /** A node that waits for its turn, or whose turn was granted and has not shown its effect yet. */
-export interface Waiting {
+export interface QueuedNode {
   readonly node: string;
   readonly uid: string;
   /** Not granted before this monotonic instant; 0 for a node that never had a turn. */
   readonly notBefore: number;
   /** How many turns it has had. */
-  readonly turns: number;
+  readonly grants: number;
   /** Id of the ask that its last turn led to; null before. */
   readonly ask: string | null;
 }
@@ -18,7 +18,7 @@ export interface Waiting {
  */
 export class ZoneQueue {
   /** In order of service: a Map iterates as its keys were inserted. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, QueuedNode>();
   #hasResting = false;
 
   get size(): number {
@@ -28,7 +28,7 @@ export class ZoneQueue {
   /** Lets a node wait, if it does not already; another node of the same name takes the end of the queue. */
   add(node: string, uid: string): void {
     if (this.#waiting.get(node)?.uid === uid) return;
-    this.#moveToEnd({ node, uid, notBefore: 0, turns: 0, ask: null });
+    this.#moveToEnd({ node, uid, notBefore: 0, grants: 0, ask: null });
   }
 
   /** Takes a node out; nothing happens when it is not there. */
@@ -37,7 +37,7 @@ export class ZoneQueue {
   }
 
   /** Whose turn it is now; null when it is nobody's. A delayed entry lets the others pass and costs nothing (L13). */
-  head(now: number): Waiting | null {
+  head(now: number): QueuedNode | null {
     for (const waiting of this.#waiting.values()) if (waiting.notBefore <= now) return waiting;
     return null;
   }
@@ -64,7 +64,7 @@ export class ZoneQueue {
   granted(node: string, ask: string | null, againAt: number): void {
     const waiting = this.#waiting.get(node);
     if (waiting === undefined) return;
-    this.#moveToEnd({ ...waiting, notBefore: againAt, turns: waiting.turns + 1, ask });
+    this.#moveToEnd({ ...waiting, notBefore: againAt, grants: waiting.grants + 1, ask });
   }
 
   /** Lets a node rest whose turn was only rehearsed: it has no other until it wants one anew or is roused. */
@@ -76,7 +76,7 @@ export class ZoneQueue {
   }
 
   /** Lets those that rest have a turn again. Returns whether there were any. */
-  rouse(): boolean {
+  endRests(): boolean {
     if (!this.#hasResting) return false;
     this.#hasResting = false;
     for (const [node, waiting] of this.#waiting) {
@@ -85,7 +85,7 @@ export class ZoneQueue {
     return true;
   }
 
-  #moveToEnd(waiting: Waiting): void {
+  #moveToEnd(waiting: QueuedNode): void {
     this.#waiting.delete(waiting.node);
     this.#waiting.set(waiting.node, waiting);
   }

@@ -5,7 +5,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
-import { isAtOdds, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
+import { contradicts, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
 /** A node that has been observed and judged under one uid. */
 export interface Member extends NodeInZone {
@@ -30,12 +30,12 @@ export interface Zone {
 /** A zone that has lost all its members. */
 export const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 }, shards: new Map() };
 
-interface Entry {
+interface RosterEntry {
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;
   cause: string;
   /** The uid of the node of which only a rehearsal told that it is Unknown; null when there is none. */
-  rehearsed: string | null;
+  shadowedUid: string | null;
 }
 
 interface Tally {
@@ -55,11 +55,11 @@ export interface Move {
  * takes part once both speak of the same uid.
  */
 export class ZoneRoster {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RosterEntry>();
   readonly #zones = new Map<string, Tally>();
-  readonly #atOdds = new Set<string>();
+  readonly #contradicting = new Set<string>();
   /** Nodes that were judged and that nobody observes. */
-  readonly #strangers = new Set<string>();
+  readonly #unobserved = new Set<string>();
   readonly #evictionMode: Profile["evictionMode"];
   /** How many observed nodes of each zone have no judgement, by the key that their labels make. */
   readonly #unjudged = new Map<string, number>();
@@ -81,8 +81,8 @@ export class ZoneRoster {
   }
 
   /** The observed nodes that have no judgement, or one that contradicts what is observed. */
-  get atOdds(): ReadonlySet<string> {
-    return this.#atOdds;
+  get contradicting(): ReadonlySet<string> {
+    return this.#contradicting;
   }
 
   /** Every zone that has a member, by key. */
@@ -109,9 +109,9 @@ export class ZoneRoster {
   }
 
   /** Takes word that the verdict on a node was rehearsed in shadow mode: the API will not show it. */
-  takeRehearsed({ node, uid }: Pick<BodyOf<"done.write">, "node" | "uid">): Move {
+  takeShadowed({ node, uid }: Pick<BodyOf<"done.write">, "node" | "uid">): Move {
     return this.#change(node, (entry) => {
-      entry.rehearsed = uid;
+      entry.shadowedUid = uid;
     });
   }
 
@@ -123,34 +123,34 @@ export class ZoneRoster {
   }
 
   /** Forgets judgements of nodes that nobody observes; only for nodes of which everything observed has been told. */
-  dropStrangers(isToldOf: (node: string) => boolean): void {
-    for (const node of this.#strangers) {
-      if (!isToldOf(node)) continue;
+  dropUnobserved(isKnown: (node: string) => boolean): void {
+    for (const node of this.#unobserved) {
+      if (!isKnown(node)) continue;
       this.#entries.delete(node);
-      this.#strangers.delete(node);
+      this.#unobserved.delete(node);
     }
   }
 
-  #change(node: string, apply: (entry: Entry) => void): Move {
-    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", rehearsed: null };
+  #change(node: string, apply: (entry: RosterEntry) => void): Move {
+    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", shadowedUid: null };
     const before = memberOf(entry);
     this.#countUnjudged(entry, -1);
     apply(entry);
-    if (!isRehearsed(entry)) entry.rehearsed = null;
+    if (!isShadowed(entry)) entry.shadowedUid = null;
     this.#countUnjudged(entry, 1);
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
-    if (entry.observed === null && entry.judged !== null) this.#strangers.add(node);
-    else this.#strangers.delete(node);
+    if (entry.observed === null && entry.judged !== null) this.#unobserved.add(node);
+    else this.#unobserved.delete(node);
     const after = memberOf(entry);
-    if (isUnjudged(entry) || (after !== null && isAtOdds(after, this.#evictionMode))) this.#atOdds.add(node);
-    else this.#atOdds.delete(node);
+    if (isUnjudged(entry) || (after !== null && contradicts(after, this.#evictionMode))) this.#contradicting.add(node);
+    else this.#contradicting.delete(node);
     if (before !== null) this.#leave(before);
     if (after !== null) this.#enter(after);
     return { before, after };
   }
 
-  #countUnjudged(entry: Entry, by: 1 | -1): void {
+  #countUnjudged(entry: RosterEntry, by: 1 | -1): void {
     if (entry.observed === null || !isUnjudged(entry)) return;
     const zone = zoneKeyOf(entry.observed.labels);
     const count = this.unjudgedIn(zone) + by;
@@ -180,19 +180,19 @@ export class ZoneRoster {
   }
 }
 
-function memberOf(entry: Entry): Member | null {
+function memberOf(entry: RosterEntry): Member | null {
   const { observed, judged, cause } = entry;
   if (observed === null || judged === null || observed.uid !== judged.uid) return null;
-  return { observed, judged, cause, isRehearsed: isRehearsed(entry) };
+  return { observed, judged, cause, isShadowed: isShadowed(entry) };
 }
 
 /** Whether the verdict that was rehearsed stands, and still nobody else has written it. */
-function isRehearsed({ observed, judged, rehearsed }: Entry): boolean {
-  if (rehearsed === null || observed?.uid !== rehearsed || judged?.uid !== rehearsed) return false;
+function isShadowed({ observed, judged, shadowedUid }: RosterEntry): boolean {
+  if (shadowedUid === null || observed?.uid !== shadowedUid || judged?.uid !== shadowedUid) return false;
   return judged.ready === "Unknown" && readyConditionOf(observed)?.status !== "Unknown";
 }
 
-function isUnjudged(entry: Entry): boolean {
+function isUnjudged(entry: RosterEntry): boolean {
   return entry.observed !== null && memberOf(entry) === null;
 }
 

@@ -8,11 +8,18 @@ import { pauseUntilPulseMs } from "../platform/process/pulse.policy.ts";
 import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { type Announcement, ZoneActor } from "./zone.actor.ts";
+import { ZoneCoverage } from "./zone.coverage.ts";
 import { Grants, isOtherOwner } from "./zone.grants.ts";
-import { type Damage, damageOf, damageOfState, hasLanded, type Outlook, outlookOf } from "./zone.policy.ts";
+import {
+  type AllZonesState,
+  allZonesStateOf,
+  type Damage,
+  damageOf,
+  damageOfState,
+  isNewlyTainted,
+} from "./zone.policy.ts";
 import { Refunds } from "./zone.refunds.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
-import { ZoneSight } from "./zone.sight.ts";
 
 /**
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
@@ -27,7 +34,7 @@ class Zones {
   readonly #io: Io;
   readonly #roster: ZoneRoster;
   readonly #feeds: readonly ShardFeed[];
-  readonly #sight: ZoneSight;
+  readonly #coverage: ZoneCoverage;
   readonly #actors = new Map<string, ZoneActor>();
   readonly #shards = new Set<number>();
   readonly #announcements = new Map<string, Announcement>();
@@ -38,14 +45,14 @@ class Zones {
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#io.clock.monotonicMs()),
   });
   readonly #listeningSince: number;
-  readonly #doubts: RetrySchedule<number>;
+  readonly #suspectRetries: RetrySchedule<number>;
   readonly #stops: Stop[];
-  #suspects: ReadonlySet<string> = new Set();
+  #contradictedBefore: ReadonlySet<string> = new Set();
   /** The zones that may be otherwise than when they were last evaluated. */
   readonly #due = new Set<string>();
   /** What all zones were last evaluated with; null while too little was seen. */
-  #outlookBefore: Outlook | null = null;
-  #sightBefore = "";
+  #allZonesBefore: AllZonesState | null = null;
+  #coverageBefore = "";
   #ticker: Timer;
   #isDirty = false;
   #isStopped = false;
@@ -55,18 +62,18 @@ class Zones {
     this.#io = io;
     this.#listeningSince = io.clock.monotonicMs();
     this.#roster = new ZoneRoster(io.profile.evictionMode);
-    this.#doubts = new RetrySchedule(requestRetries(io.profile));
+    this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
-    this.#sight = new ZoneSight(this.#feeds, this.#roster, io);
+    this.#coverage = new ZoneCoverage(this.#feeds, this.#roster, io);
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
-      io.bus.subscribe("judged.zone", "all", (message) => this.#hear(message)),
-      io.bus.subscribe("asked.taint", "all", (message) => this.#hearTaint(message)),
-      io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => this.#hearDrain(body.zone, source, id)),
+      io.bus.subscribe("judged.zone", "all", (message) => this.#takeAnnouncement(message)),
+      io.bus.subscribe("asked.taint", "all", (message) => this.#takeTaintGrant(message)),
+      io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => this.#takeDrainGrant(body.zone, source, id)),
       io.bus.subscribe("done.write", "all", (message) => this.#settle(message)),
       io.bus.onGap((type, shard) => {
         // A grant that was not heard is paid for when its taint lands.
-        if (!type.startsWith("asked.")) this.#feeds[shard]?.doubt("messages were lost", null);
+        if (!type.startsWith("asked.")) this.#feeds[shard]?.markSuspect("messages were lost", null);
       }),
       io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
     ];
@@ -86,7 +93,7 @@ class Zones {
       needs: ["nodes", "leases"],
       reader: {
         node: (node, previous, cause) => {
-          if (hasLanded(previous, node)) this.#land(node);
+          if (isNewlyTainted(previous, node)) this.#takeTainted(node);
           this.#refunds.observe(node, this.#io.clock.monotonicMs());
           this.#due.add(zoneKeyOf(node.labels));
           this.#take(this.#roster.takeObserved(node), cause);
@@ -110,17 +117,17 @@ class Zones {
     this.#wake(cause);
   }
 
-  #hear({ body }: Message<"judged.zone">): void {
+  #takeAnnouncement({ body }: Message<"judged.zone">): void {
     const heardAt = this.#io.clock.monotonicMs();
     this.#announcements.set(body.zone, { body, heardAt });
     if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
   /** Pays for a grant of another owner when it is heard: its taint may land much later. */
-  #hearTaint({ source, id, body }: Message<"asked.taint">): void {
+  #takeTaintGrant({ source, id, body }: Message<"asked.taint">): void {
     const { node, uid, why } = body;
     const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
-    if (why !== "turn" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
+    if (why !== "granted" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
     const now = this.#io.clock.monotonicMs();
     const zone = zoneKeyOf(observed.labels);
     // Of two grants to the same node one taint lands, which is paid for.
@@ -129,14 +136,14 @@ class Zones {
     if (!isGranted) this.#actors.get(zone)?.spend(now);
   }
 
-  #hearDrain(zone: string, source: string, ask: string): void {
+  #takeDrainGrant(zone: string, source: string, ask: string): void {
     if (isOtherOwner(source, this.#io.fleet.member)) this.#spend(zone, ask);
   }
 
   /** Pays for a taint that nobody was heard to grant when it lands. In direct mode no taint is granted. */
-  #land(node: ObservedNode): void {
+  #takeTainted(node: ObservedNode): void {
     const { clock, profile } = this.#io;
-    if (profile.evictionMode !== "taint" || this.#grants.land(node, clock.monotonicMs())) return;
+    if (profile.evictionMode !== "taint" || this.#grants.complete(node, clock.monotonicMs())) return;
     this.#spend(zoneKeyOf(node.labels), null);
   }
 
@@ -148,10 +155,10 @@ class Zones {
 
   #settle({ id, body, cause }: Message<"done.write">): void {
     const { ask, kind, outcome, change } = body;
-    if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeRehearsed(body), id);
+    if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeShadowed(body), id);
     if (ask === "asked.taint") this.#settleGrant(body, cause);
     if (kind !== "Node" || outcome !== "ok" || change === "") return;
-    for (const actor of this.#actors.values()) actor.rouse();
+    for (const actor of this.#actors.values()) actor.endRests();
   }
 
   /** Ends a grant of which nothing is written; one that was refused ends when its node is observed well or gone. */
@@ -208,23 +215,23 @@ class Zones {
     const cause = this.#cause;
     this.#cause = null;
     if (this.#isStopped) return;
-    this.#sight.update(this.#io.clock.monotonicMs());
-    const { suffices, state } = this.#sight;
-    const outlook = suffices ? outlookOf(this.#damages()) : null;
-    const isSame = outlook === this.#outlookBefore && state === this.#sightBefore;
+    this.#coverage.update(this.#io.clock.monotonicMs());
+    const { suffices, state } = this.#coverage;
+    const allZones = suffices ? allZonesStateOf(this.#damages()) : null;
+    const isSame = allZones === this.#allZonesBefore && state === this.#coverageBefore;
     // Of a thousand zones most messages are about one: a zone that is as it was, under the same outlook, stays so.
     const zones = isSame ? [...this.#due] : [...this.#actors.keys()];
     this.#due.clear();
-    this.#outlookBefore = outlook;
-    this.#sightBefore = state;
-    for (const zone of zones) this.#evaluateZone(zone, outlook, cause);
+    this.#allZonesBefore = allZones;
+    this.#coverageBefore = state;
+    for (const zone of zones) this.#evaluateZone(zone, allZones, cause);
   }
 
-  #evaluateZone(zone: string, outlook: Outlook | null, cause: string | null): void {
+  #evaluateZone(zone: string, allZones: AllZonesState | null, cause: string | null): void {
     const actor = this.#actors.get(zone);
     const announced = this.#announcements.get(zone) ?? null;
-    if (outlook === null || !this.#sight.sees(zone)) actor?.pause();
-    else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, outlook, announced }, cause);
+    if (allZones === null || !this.#coverage.covers(zone)) actor?.pause();
+    else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, allZones, announced }, cause);
   }
 
   /**
@@ -234,12 +241,12 @@ class Zones {
   *#damages(): Generator<Damage | null> {
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
-      const isSeen = this.#sight.sees(zone);
+      const isSeen = this.#coverage.covers(zone);
       const isOwn = this.#shards.has(shardOf(zone));
       const damage = isOwn && isSeen ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone);
-      yield damage ?? (isSeen ? null : this.#sight.certainDamage(zone));
+      yield damage ?? (isSeen ? null : this.#coverage.certainDamage(zone));
     }
-    if (this.#sight.isPartial) yield null;
+    if (this.#coverage.isPartial) yield null;
   }
 
   /** What another process has announced of its zone lately; null when nothing is known. */
@@ -261,9 +268,10 @@ class Zones {
   #tick(): void {
     this.#ticker = this.#tickLater();
     this.#forget();
-    this.#doubt();
-    this.#sight.update(this.#io.clock.monotonicMs());
-    for (const [zone, actor] of this.#actors) if (this.#sight.suffices && this.#sight.sees(zone)) actor.announce();
+    this.#markSuspectShards();
+    this.#coverage.update(this.#io.clock.monotonicMs());
+    for (const [zone, actor] of this.#actors)
+      if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.announce();
     // What has to be repeated, as taking taints back has, is due with time alone.
     for (const zone of this.#actors.keys()) this.#due.add(zone);
     this.#wake(null);
@@ -282,18 +290,19 @@ class Zones {
       this.#refunds.forgetZone(zone);
     }
     const now = this.#io.clock.monotonicMs();
-    this.#roster.dropStrangers((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);
+    this.#roster.dropUnobserved((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);
   }
 
   /** Distrusts the shards in which judgement and observation have contradicted each other since the last tick. */
-  #doubt(): void {
-    const { atOdds } = this.#roster;
-    const shards = new Set([...atOdds].filter((node) => this.#suspects.has(node)).map(shardOf));
-    this.#suspects = new Set(atOdds);
+  #markSuspectShards(): void {
+    const { contradicting } = this.#roster;
+    const shards = new Set([...contradicting].filter((node) => this.#contradictedBefore.has(node)).map(shardOf));
+    this.#contradictedBefore = new Set(contradicting);
     const now = this.#io.clock.monotonicMs();
     for (const shard of shards) {
-      if (this.#doubts.isDue(shard, now)) this.#feeds[shard]?.doubt("a judgement is missing or contradicts", null);
+      if (this.#suspectRetries.isDue(shard, now))
+        this.#feeds[shard]?.markSuspect("a judgement is missing or contradicts", null);
     }
-    this.#doubts.keep((shard) => shards.has(shard));
+    this.#suspectRetries.keep((shard) => shards.has(shard));
   }
 }

@@ -2,22 +2,22 @@
 import { agentKube } from "../../services/agent/agent.kube.ts";
 import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
-import { FakeFigures, settingsOf } from "./node-fixtures.ts";
+import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
 /** The API, the figures, and how often the agent gave up its connection. */
 export class AgentWorld extends VirtualApi {
-  readonly figures = new FakeFigures((run) => this.clock.soon(run));
+  readonly figures = new FakeStats((run) => this.clock.soon(run));
   reconnects = 0;
 
   start(changes: Partial<AgentSettings> = {}): Agent {
-    const { wire, clock, log, metrics, figures } = this;
+    const { wire, clock, log, metrics, figures: stats } = this;
     const settings = settingsOf(changes);
     const io = { clock, log, metrics, random: () => 0.5 };
     const onRepeatedFailure = () => {
       this.reconnects++;
     };
-    return startAgent({ ...io, kube: agentKube({ wire, ...io }, settings), figures, onRepeatedFailure, settings });
+    return startAgent({ ...io, kube: agentKube({ wire, ...io }, settings), stats, onRepeatedFailure, settings });
   }
 
   /** Makes requests of a verb fail until the result is called. */

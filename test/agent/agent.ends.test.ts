@@ -1,8 +1,8 @@
 /** How an agent starts with an unwell runtime, how it ends, and what it would register (9.11). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { previewNode } from "../../services/agent/agent.service.ts";
+import { settingsOf } from "./agent-fixtures.ts";
 import { AgentWorld, NODE, STATUS } from "./agent-world.ts";
-import { settingsOf } from "./node-fixtures.ts";
 
 let api: AgentWorld;
 
@@ -135,10 +135,10 @@ describe("a graceful stop", () => {
 
 describe("a preview", () => {
   it("shows the node that would be registered, and sends nothing", () => {
-    const { clock, kube, log, metrics, random, figures } = api;
+    const { clock, kube, log, metrics, random, figures: stats } = api;
     const shown: unknown[] = [];
     previewNode(
-      { clock, kube, log, metrics, random, figures, settings: settingsOf({ zone: "z" }) },
+      { clock, kube, log, metrics, random, stats, settings: settingsOf({ zone: "z" }) },
       ({ node }, problems) =>
         shown.push(node.metadata.labels?.["topology.kubernetes.io/zone"], node.status?.capacity?.cpu, problems),
     );

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Wire } from "../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../services/agent/agent.kube.ts";
 import { startAgent } from "../../services/agent/agent.service.ts";
-import { FakeFigures, settingsOf } from "./node-fixtures.ts";
+import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
 /** A wire on which closing fails all that is under way, as it does on sockets. */
@@ -51,9 +51,9 @@ it("renews the lease and posts the status on new connections, neither breaking t
   const settings = settingsOf();
   const wire = closable(api);
   const kube = agentKube({ wire, clock, log, metrics, random: () => 0.5 }, settings);
-  const figures = new FakeFigures((run) => clock.soon(run));
+  const stats = new FakeStats((run) => clock.soon(run));
   const onRepeatedFailure = reconnecting(clock, () => wire.close());
-  startAgent({ clock, kube, log, metrics, figures, settings, onRepeatedFailure, random: () => 0.5 });
+  startAgent({ clock, kube, log, metrics, stats, settings, onRepeatedFailure, random: () => 0.5 });
   clock.advance(1_000);
   const heartbeat = ({ verb }: { verb: string }) => verb === "get" || verb === "update";
   api.server.faults.add({ fault: { kind: "stall" }, when: heartbeat, times: 4 });

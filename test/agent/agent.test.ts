@@ -1,7 +1,7 @@
 /** The agent at the API: registration, status, lease and Events on virtual time (9.1 to 9.10). */
 import { beforeEach, describe, expect, it } from "vitest";
+import { STATS } from "./agent-fixtures.ts";
 import { AgentWorld, NODE, STATUS } from "./agent-world.ts";
-import { FIGURES } from "./node-fixtures.ts";
 
 let api: AgentWorld;
 
@@ -146,11 +146,11 @@ describe("the status", () => {
   it("is posted at the next round when something changed, with its Event (R9.12)", () => {
     api.start();
     api.clock.advance(1_000);
-    api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
     api.clock.advance(10_300);
     expect(api.condition("MemoryPressure")).toMatchObject({ status: "True", reason: "KubeletHasInsufficientMemory" });
     expect(api.events().at(-1)).toBe("NodeHasInsufficientMemory");
-    api.figures.current = FIGURES;
+    api.figures.current = STATS;
     api.clock.advance(299_000);
     expect(api.condition("MemoryPressure")?.status).toBe("True");
     api.clock.advance(20_000);
@@ -178,7 +178,7 @@ describe("the status", () => {
       api.start();
       api.clock.advance(1_000);
       const known = api.events().length;
-      api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+      api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
       api.refuse("patch", times);
       api.clock.advance(10_300);
       expect([api.reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
@@ -195,7 +195,7 @@ describe("the status", () => {
   ])("for whose %s the API has no room for 2 s is posted then", (refused, request) => {
     api.start();
     api.clock.advance(1_000);
-    api.figures.current = { ...FIGURES, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
     const fault = { kind: "status", code: 429, retryAfterSeconds: 2 } as const;
     api.server.faults.add({ fault, when: ({ verb }) => verb === refused, times: 2 });
     api.forget();

@@ -1,8 +1,8 @@
 /** Pressure from figures, health from runtime checks, and how thresholds are written. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
-import type { Signal } from "../../services/agent/figures.ts";
-import { afterLook, parseThresholds, pressuresAt } from "../../services/agent/pressure.policy.ts";
+import type { Signal } from "../../services/agent/machine-stats.ts";
+import { afterMeasurement, parseThresholds, pressuresAt } from "../../services/agent/pressure.policy.ts";
 import {
   afterCheck,
   networkProblems,
@@ -15,7 +15,11 @@ const { thresholds, pressureTransitionMs, runtimeDownMs } = STANDARD_AGENT;
 const CALM = { memory: false, disk: false, pid: false };
 
 function look(signal: Signal, available: number, capacity: number) {
-  return pressuresAt(afterLook({}, { [signal]: { available, capacity } }, thresholds, 0), 0, pressureTransitionMs);
+  return pressuresAt(
+    afterMeasurement({}, { [signal]: { available, capacity } }, thresholds, 0),
+    0,
+    pressureTransitionMs,
+  );
 }
 
 describe("pressure", () => {
@@ -33,21 +37,21 @@ describe("pressure", () => {
   });
 
   it("is not seen in what could not be measured", () => {
-    expect(pressuresAt(afterLook({}, {}, thresholds, 0), 0, pressureTransitionMs)).toEqual(CALM);
+    expect(pressuresAt(afterMeasurement({}, {}, thresholds, 0), 0, pressureTransitionMs)).toEqual(CALM);
   });
 
   it("stays for the transition period after its last sign, and starts anew with each sign", () => {
     const tight = { "memory.available": { available: 0, capacity: 1 } };
     const free = { "memory.available": { available: 1e12, capacity: 1e12 } };
-    let state = afterLook({}, tight, thresholds, 0);
-    state = afterLook(state, tight, thresholds, 60_000);
-    state = afterLook(state, free, thresholds, 70_000);
+    let state = afterMeasurement({}, tight, thresholds, 0);
+    state = afterMeasurement(state, tight, thresholds, 60_000);
+    state = afterMeasurement(state, free, thresholds, 70_000);
     const at = (nowMs: number) => pressuresAt(state, nowMs, pressureTransitionMs).memory;
     expect([at(60_000 + pressureTransitionMs - 1), at(60_000 + pressureTransitionMs)]).toEqual([true, false]);
   });
 
   it("without a transition period is there only while it is measured", () => {
-    const state = afterLook({}, { "pid.available": { available: 0, capacity: 1 } }, thresholds, 5);
+    const state = afterMeasurement({}, { "pid.available": { available: 0, capacity: 1 } }, thresholds, 5);
     expect([pressuresAt(state, 5, 0).pid, pressuresAt(state, 6, 0).pid]).toEqual([true, false]);
   });
 });

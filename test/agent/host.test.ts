@@ -2,8 +2,6 @@
 import { readFileSync } from "node:fs";
 import { cpus, networkInterfaces, totalmem } from "node:os";
 import { describe, expect, it } from "vitest";
-import { isProblem } from "../../services/agent/figures.ts";
-import { hostFigures } from "../../services/agent/host.figures.ts";
 import {
   defaultRouteAddress,
   hugePageSize,
@@ -11,6 +9,8 @@ import {
   osImageOf,
   pidHeadroom,
 } from "../../services/agent/host.parse.ts";
+import { hostStats } from "../../services/agent/host.stats.ts";
+import { isProblem } from "../../services/agent/machine-stats.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 
 describe("texts of Linux", () => {
@@ -68,7 +68,7 @@ describe("texts of Linux", () => {
 });
 
 describe("this machine", () => {
-  const source = hostFigures({ clock: realClock(), resolve: null, storagePath: "/", runtime: "test://1" });
+  const source = hostStats({ clock: realClock(), resolve: null, storagePath: "/", runtime: "test://1" });
 
   it("is read with the capacity the operating system reports", async () => {
     const { promise, resolve } = Promise.withResolvers<Parameters<Parameters<typeof source.read>[0]>[0]>();

@@ -11,8 +11,8 @@ import { describeWithKube } from "../support/kube-assets.ts";
 import { read } from "../support/kube-probe.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
+import { GIBIBYTE, MACHINE, STATS } from "./agent-fixtures.ts";
 import { AgentScene } from "./journey.scene.ts";
-import { FIGURES, GIBIBYTE, MACHINE } from "./node-fixtures.ts";
 
 /** Of the one test that itself waits for half a minute. */
 const LONG = { timeout: 120_000 };
@@ -59,7 +59,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     });
     const { figures } = scene.start("known", { providerId: "other://1" });
     const machine = { ...MACHINE, hugePages: { "2Mi": GIBIBYTE } };
-    figures.current = { ...FIGURES, machine, resetExtendedResources: true };
+    figures.current = { ...STATS, machine, resetExtendedResources: true };
     const node = await scene.shows("known", "Ready=True", ["unschedulable"]);
     expect(node).toMatchObject({
       metadata: { labels: { "kubernetes.io/os": "linux", mine: "1" }, annotations: { [CMAD]: "true" } },
@@ -96,9 +96,9 @@ describeWithKube("an agent on a real kube-apiserver", () => {
   test("under pressure says so, Vigil taints it, and both end with the pressure", async () => {
     const { figures } = scene.start("pressed");
     await scene.shows("pressed", "MemoryPressure=False", []);
-    figures.current = { ...FIGURES, headroom: { "memory.available": { available: 1, capacity: 2 } } };
+    figures.current = { ...STATS, headroom: { "memory.available": { available: 1, capacity: 2 } } };
     await scene.shows("pressed", "MemoryPressure=True", ["memory-pressure"]);
-    figures.current = FIGURES;
+    figures.current = STATS;
     await scene.shows("pressed", "MemoryPressure=False", []);
   });
 

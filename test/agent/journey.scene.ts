@@ -17,7 +17,7 @@ import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserve
 import { read, write } from "../support/kube-probe.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
-import { FakeFigures, settingsOf } from "./node-fixtures.ts";
+import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 
 /** A kubelet's paces, all shortened alike. */
 const PACES: Partial<AgentSettings> = {
@@ -55,7 +55,7 @@ export class AgentScene {
       cluster: "journey",
       member: "one",
       services: ["observer", "node", "zone", "node-writer", "ledger"],
-      shared: false,
+      isShared: false,
       store: null,
       fatal: (problem) => this.log.error(problem),
     });
@@ -74,13 +74,13 @@ export class AgentScene {
     nodeName: string,
     settings: Partial<AgentSettings> = {},
     kube: Kube = this.kube,
-  ): { readonly agent: Agent; readonly figures: FakeFigures } {
+  ): { readonly agent: Agent; readonly figures: FakeStats } {
     const { clock, log } = this;
-    const figures = new FakeFigures((run) => clock.soon(run));
-    const io = { clock, kube, log, figures, random: systemRandom, metrics: createMetrics() };
+    const stats = new FakeStats((run) => clock.soon(run));
+    const io = { clock, kube, log, stats, random: systemRandom, metrics: createMetrics() };
     const agent = startAgent({ ...io, settings: settingsOf({ ...PACES, nodeName, ...settings }) });
     this.#ends.push(() => agent.stop(() => {}));
-    return { agent, figures };
+    return { agent, figures: stats };
   }
 
   /** The node at the API; null when there is none. */

@@ -8,7 +8,7 @@ import {
   isExtended,
   isHugePages,
   quantityText,
-} from "../../services/agent/quantity.ts";
+} from "../../services/agent/resource-quantity.ts";
 
 describe("quantities", () => {
   it.each([

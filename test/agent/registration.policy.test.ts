@@ -10,10 +10,10 @@ import {
   reconcileHugePages,
   reconcileLabels,
 } from "../../services/agent/registration.policy.ts";
-import { FIGURES, nodeOf, settingsOf } from "./node-fixtures.ts";
+import { nodeOf, STATS, settingsOf } from "./agent-fixtures.ts";
 
 const CMAD = "volumes.kubernetes.io/controller-managed-attach-detach";
-const initial = (settings: Partial<AgentSettings> = {}) => initialNode(settingsOf(settings), FIGURES);
+const initial = (settings: Partial<AgentSettings> = {}) => initialNode(settingsOf(settings), STATS);
 
 describe("the initial node", () => {
   it("carries the default labels and the attach-detach annotation (9.4)", () => {

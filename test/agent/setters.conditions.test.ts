@@ -5,7 +5,7 @@ import { conditionOf } from "../../services/agent/node-object.ts";
 import { setDiskPressure, setMemoryPressure, setPidPressure } from "../../services/agent/setters/pressure.ts";
 import { setReady } from "../../services/agent/setters/ready.ts";
 import type { Health } from "../../services/agent/setters/setter.ts";
-import { conditionWith, EARLIER, inputOf, NOW, nodeOf, settingsOf } from "./node-fixtures.ts";
+import { conditionWith, EARLIER, inputOf, NOW, nodeOf, settingsOf } from "./agent-fixtures.ts";
 
 const WELL: Health = { runtime: [], network: [], storage: [], shuttingDown: false, warning: null };
 const CAPACITY = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };

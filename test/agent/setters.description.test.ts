@@ -4,32 +4,32 @@
  */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
-import type { AddressFigures, Figures } from "../../services/agent/figures.ts";
+import type { HostAddresses, MachineStats } from "../../services/agent/machine-stats.ts";
 import type { NodeObject } from "../../services/agent/node-object.ts";
 import { setAddresses } from "../../services/agent/setters/addresses.ts";
 import {
+  reportSchedulable,
   setEndpoints,
   setImages,
   setPlatform,
   setVersion,
   setVolumesInUse,
-  tellSchedulable,
 } from "../../services/agent/setters/description.ts";
 import { computeStatus } from "../../services/agent/setters.ts";
-import { FIGURES, inputOf, nodeOf, settingsOf } from "./node-fixtures.ts";
+import { inputOf, nodeOf, STATS, settingsOf } from "./agent-fixtures.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
-const withFigures = (changes: Partial<Figures>) => inputOf({ figures: { ...FIGURES, ...changes } });
+const withFigures = (changes: Partial<MachineStats>) => inputOf({ stats: { ...STATS, ...changes } });
 
-function addresses(settings: Partial<AgentSettings>, found: Partial<AddressFigures> = {}, node: NodeObject = nodeOf()) {
-  const figures = { ...FIGURES, addresses: { ...FIGURES.addresses, ...found } };
-  const { node: set, problem } = setAddresses(node, inputOf({ figures, settings: settingsOf(settings) }));
+function addresses(settings: Partial<AgentSettings>, found: Partial<HostAddresses> = {}, node: NodeObject = nodeOf()) {
+  const stats = { ...STATS, addresses: { ...STATS.addresses, ...found } };
+  const { node: set, problem } = setAddresses(node, inputOf({ stats, settings: settingsOf(settings) }));
   const list = set.status?.addresses?.map(({ type, address }) => `${type}=${address}`);
   return { list, problem, annotation: set.metadata.annotations?.[PROVIDED] };
 }
 
 describe("addresses", () => {
-  it.each<[string, Partial<AgentSettings>, Partial<AddressFigures>, string[]]>([
+  it.each<[string, Partial<AgentSettings>, Partial<HostAddresses>, string[]]>([
     ["the default route's address", {}, {}, ["InternalIP=10.0.0.7", "Hostname=host-1"]],
     ["the given IP", { nodeIps: ["10.0.0.8"] }, { local: ["10.0.0.8"] }, ["InternalIP=10.0.0.8", "Hostname=host-1"]],
     [
@@ -120,7 +120,7 @@ describe("images", () => {
   it("are the largest, largest first, digests before tags, at most five names (9.8 row 5)", () => {
     const many = { digests: ["d1", "d2", "d3"], tags: ["t1", "t2", "t3"], sizeBytes: 5 };
     const input = inputOf({
-      figures: { ...FIGURES, images: [image("small", 1), image("big", 9), many] },
+      stats: { ...STATS, images: [image("small", 1), image("big", 9), many] },
       settings: settingsOf({ imagesMax: 2 }),
     });
     expect(setImages(nodeOf(), input).node.status?.images).toEqual([
@@ -131,7 +131,7 @@ describe("images", () => {
 
   it("are all there are with -1, and cleared when they cannot be listed", () => {
     const images = Array.from({ length: 60 }, (_, index) => image(`i${index}`, index));
-    const all = inputOf({ figures: { ...FIGURES, images }, settings: settingsOf({ imagesMax: -1 }) });
+    const all = inputOf({ stats: { ...STATS, images }, settings: settingsOf({ imagesMax: -1 }) });
     expect(setImages(nodeOf(), all).node.status?.images).toHaveLength(60);
     expect(setImages(nodeOf(), withFigures({ images })).node.status?.images).toHaveLength(50);
     const failing = setImages(nodeOf({ status: { images: [1] } }), withFigures({ images: { problem: "no list" } }));
@@ -156,16 +156,16 @@ describe("scheduling", () => {
     [true, false, ["NodeNotSchedulable"]],
     [false, true, ["NodeSchedulable"]],
   ])("with unschedulable %s and %s told before emits %j (9.8 row 13)", (unschedulable, told, reasons) => {
-    const input = inputOf({ told: { unschedulable: told, reboot: false } });
-    const { events = [] } = tellSchedulable(nodeOf({ spec: { unschedulable } }), input);
+    const input = inputOf({ reported: { unschedulable: told, reboot: false } });
+    const { events = [] } = reportSchedulable(nodeOf({ spec: { unschedulable } }), input);
     expect(events.map(({ reason }) => reason)).toEqual(reasons);
   });
 });
 
 describe("all setters", () => {
   it("run in order, so that Ready sees the capacity, and one that fails stops no other (R9.18)", () => {
-    const figures: Figures = { ...FIGURES, version: { problem: "v" }, images: { problem: "i" } };
-    const { node, problems } = computeStatus(nodeOf(), inputOf({ figures }));
+    const stats: MachineStats = { ...STATS, version: { problem: "v" }, images: { problem: "i" } };
+    const { node, problems } = computeStatus(nodeOf(), inputOf({ stats }));
     expect(problems).toEqual(["error getting version info: v", "i"]);
     expect(node.status?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
       "MemoryPressure=False",

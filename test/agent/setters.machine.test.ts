@@ -1,16 +1,16 @@
 /** The machine setter: capacity, allocatable, identity and reboots (9.8.1). */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
-import type { Figures, Machine } from "../../services/agent/figures.ts";
+import type { Machine, MachineStats } from "../../services/agent/machine-stats.ts";
 import type { NodeStatus } from "../../services/agent/node-object.ts";
-import { setMachine } from "../../services/agent/setters/machine.ts";
-import { FIGURES, GIBIBYTE, inputOf, MACHINE, nodeOf, settingsOf } from "./node-fixtures.ts";
+import { setMachine } from "../../services/agent/setters/capacity.ts";
+import { GIBIBYTE, inputOf, MACHINE, nodeOf, STATS, settingsOf } from "./agent-fixtures.ts";
 
 const NO_THRESHOLDS: Partial<AgentSettings> = { thresholds: [] };
 
 function set(machine: Partial<Machine>, settings: Partial<AgentSettings> = NO_THRESHOLDS, status: NodeStatus = {}) {
-  const figures: Figures = { ...FIGURES, machine: { ...MACHINE, ...machine } };
-  return setMachine(nodeOf({ status }), inputOf({ figures, settings: settingsOf(settings) }));
+  const stats: MachineStats = { ...STATS, machine: { ...MACHINE, ...machine } };
+  return setMachine(nodeOf({ status }), inputOf({ stats, settings: settingsOf(settings) }));
 }
 
 describe("the machine setter", () => {
@@ -31,9 +31,9 @@ describe("the machine setter", () => {
   });
 
   it("offers nothing but pods while the machine cannot be read, and keeps what was advertised", () => {
-    const figures: Figures = { ...FIGURES, machine: { problem: "no /proc" } };
+    const stats: MachineStats = { ...STATS, machine: { problem: "no /proc" } };
     const status = { capacity: { cpu: "4", "example.com/gpu": "1" } };
-    const { node, problem } = setMachine(nodeOf({ status }), inputOf({ figures }));
+    const { node, problem } = setMachine(nodeOf({ status }), inputOf({ stats }));
     expect(node.status?.capacity).toEqual({ cpu: "0", memory: "0", pods: "110", "example.com/gpu": "1" });
     expect(problem).toBe("no /proc");
   });
@@ -84,7 +84,7 @@ describe("the machine setter", () => {
     ["boot-0", true, 0],
   ])("with boot id %j before and a reboot told already %s emits %d Events", (bootID, reboot, count) => {
     const node = nodeOf({ status: { nodeInfo: { bootID } } });
-    const { events } = setMachine(node, inputOf({ told: { unschedulable: false, reboot } }));
+    const { events } = setMachine(node, inputOf({ reported: { unschedulable: false, reboot } }));
     const message = "Node node-1 has been rebooted, boot id: boot-1";
     expect(events).toEqual(Array.from({ length: count }, () => ({ type: "Warning", reason: "Rebooted", message })));
   });

@@ -5,7 +5,7 @@ import type { NodeCondition, NodeObject } from "../../services/agent/node-object
 import { statusPatch } from "../../services/agent/status.patch.ts";
 import { mergeRulesOf } from "../../services/sandbox/apiserver/patch/schema.ts";
 import { strategicMerge } from "../../services/sandbox/apiserver/patch/strategic.ts";
-import { conditionWith, NOW, nodeOf } from "./node-fixtures.ts";
+import { conditionWith, NOW, nodeOf } from "./agent-fixtures.ts";
 
 const withConditions = (...conditions: NodeCondition[]) => nodeOf({ status: { conditions } });
 

@@ -11,7 +11,7 @@ import {
   updateNode,
   withPlatformLabels,
 } from "../../services/agent/status.policy.ts";
-import { conditionWith, FIGURES, inputOf, NOW, nodeOf } from "./node-fixtures.ts";
+import { conditionWith, inputOf, NOW, nodeOf, STATS } from "./agent-fixtures.ts";
 
 const PERIOD_MS = STANDARD_AGENT.statusReportMs;
 const LABELS = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" };
@@ -69,7 +69,7 @@ describe("updating a node", () => {
     [{ "kubernetes.io/os": "linux" }, false],
   ])("with labels %j leaves them: %s (R9.16)", (labels, right) => {
     const node = nodeOf({ ...known, metadata: { labels: { ...labels, mine: "1" } } });
-    expect(withPlatformLabels(node, FIGURES) === node).toBe(right);
+    expect(withPlatformLabels(node, STATS) === node).toBe(right);
     expect(updateNode(node, inputOf(), "")).toMatchObject({
       changed: !right,
       node: { metadata: { labels: { ...LABELS, mine: "1" } } },

@@ -7,12 +7,12 @@ import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { asNode } from "../../services/agent/node-object.ts";
 import { apiMicroTime } from "../../services/domain/api-time.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import type { ApiObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import type { ApiObject } from "../../services/sandbox/apiserver/objects.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
-import { hollowPod } from "../../services/sandbox/hollow/pods.ts";
-import { type HollowSelector, select } from "../../services/sandbox/hollow/selection.ts";
-import { hollowNode, hollowStatus } from "../../services/sandbox/hollow/status.ts";
+import { hollowPod } from "../../services/sandbox/hollow/hollow-pods.ts";
+import { hollowNode, hollowStatus } from "../../services/sandbox/hollow/hollow-status.ts";
+import { type HollowSelector, select } from "../../services/sandbox/hollow/node-selection.ts";
 import { type LoadOptions, specsOf } from "./load.ts";
 import { podsOf } from "./pod-template.ts";
 

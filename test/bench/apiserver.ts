@@ -1,10 +1,10 @@
 /** Measures what the embedded API costs: a large cluster in memory, its leases renewed over HTTP with a watch open. */
 import { once } from "node:events";
 import { Agent, type ClientRequest, get, request } from "node:http";
-import { type BenchReport, figure } from "./figures.ts";
+import { LEASE_SECONDS } from "./bench-world.ts";
 import { Load } from "./load.ts";
+import { type BenchReport, measurement } from "./measurements.ts";
 import { usageOf } from "./process-usage.ts";
-import { LEASE_SECONDS } from "./world.ts";
 
 const NODES = 100_000;
 const PODS_PER_NODE = 10;
@@ -27,12 +27,14 @@ export async function apiserver(): Promise<BenchReport> {
   return {
     bench: "apiserver",
     load: `${NODES} nodes with ${PODS_PER_NODE} pods each; ${RENEWALS_PER_SECOND} leases a second asked for, one watch`,
-    figures: [
-      figure("memory when filled", "MiB", [rssMebibytes]),
-      ...Object.entries(filled.createMicros).map(([kind, micros]) => figure(`CPU to create a ${kind}`, "µs", [micros])),
-      figure("renewals over HTTP", "/s", [renewals / seconds]),
-      figure("CPU of the server meanwhile", "cores", [cpuSeconds / seconds]),
-      figure("CPU of the server per renewal", "µs", [(cpuSeconds * 1e6) / renewals]),
+    measurements: [
+      measurement("memory when filled", "MiB", [rssMebibytes]),
+      ...Object.entries(filled.createMicros).map(([kind, micros]) =>
+        measurement(`CPU to create a ${kind}`, "µs", [micros]),
+      ),
+      measurement("renewals over HTTP", "/s", [renewals / seconds]),
+      measurement("CPU of the server meanwhile", "cores", [cpuSeconds / seconds]),
+      measurement("CPU of the server per renewal", "µs", [(cpuSeconds * 1e6) / renewals]),
     ],
   };
 }

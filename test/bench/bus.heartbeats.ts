@@ -8,8 +8,8 @@ import { observerService } from "../../services/observer/observer.service.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { until } from "../support/until.ts";
-import { type Figure, figure } from "./figures.ts";
 import { bareIo, Heartbeats, watchesInto } from "./heartbeats.ts";
+import { type Measurement, measurement } from "./measurements.ts";
 import { pause } from "./pause.ts";
 import { usageOver } from "./process-usage.ts";
 
@@ -29,7 +29,7 @@ const SETTLE_MS = 10_000;
 const JUDGED_MS = 60_000;
 
 /** Observer and node service in this process on the memory bus, every node at once. */
-export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Promise<Figure[]> {
+export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Promise<Measurement[]> {
   const clock = realClock();
   const transport = memoryTransport(clock);
   const services = { observer: observerService, node: nodeService };
@@ -46,8 +46,8 @@ export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Pr
   }
   heartbeats.stop();
   return [
-    figure("observer and node on memory: CPU per heartbeat", "µs", micros),
-    figure(
+    measurement("observer and node on memory: CPU per heartbeat", "µs", micros),
+    measurement(
       "observer and node on memory: what one core carries",
       "heartbeats/s",
       micros.map((each) => 1e6 / each),
@@ -60,7 +60,7 @@ export async function heartbeatsOverNats(
   server: string,
   transport: Transport,
   { nodes, windowMs, runs }: HeartbeatSettings,
-): Promise<Figure[]> {
+): Promise<Measurement[]> {
   const child = fork(new URL(import.meta.resolve("./node-process.ts")), [server]);
   await once(child, "message");
   const clock = realClock();
@@ -81,8 +81,12 @@ export async function heartbeatsOverNats(
   heartbeats.stop();
   child.disconnect();
   return [
-    figure(`${nodes / 10} heartbeats/s over NATS: CPU of the node process per heartbeat`, "µs", nodeMicros),
-    figure(`${nodes / 10} heartbeats/s over NATS: CPU of the observing process per heartbeat`, "µs", observerMicros),
+    measurement(`${nodes / 10} heartbeats/s over NATS: CPU of the node process per heartbeat`, "µs", nodeMicros),
+    measurement(
+      `${nodes / 10} heartbeats/s over NATS: CPU of the observing process per heartbeat`,
+      "µs",
+      observerMicros,
+    ),
   ];
 }
 

@@ -9,7 +9,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { findNatsServer } from "../support/nats-programs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { type HeartbeatSettings, heartbeatsOnMemory, heartbeatsOverNats } from "./bus.heartbeats.ts";
-import { type BenchReport, type Figure, figure } from "./figures.ts";
+import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 
 const MESSAGES = 2_000;
@@ -25,14 +25,14 @@ const WINDOW_MS = 10_000;
 export async function bus(options: BenchOptions): Promise<BenchReport> {
   const { runs = RUNS, windowMs = WINDOW_MS, nodes: [nodes = NODES] = [] } = options;
   const settings = { nodes, windowMs, runs };
-  const figures: Figure[] = await overTransport("memory", memoryTransport(realClock()), runs);
-  figures.push(...(await heartbeatsOnMemory(settings)));
-  if (findNatsServer() !== null) figures.push(...(await overNats(settings)));
+  const measurements: Measurement[] = await overTransport("memory", memoryTransport(realClock()), runs);
+  measurements.push(...(await heartbeatsOnMemory(settings)));
+  if (findNatsServer() !== null) measurements.push(...(await overNats(settings)));
   const load = `${MESSAGES} batches of ${HEARTBEATS} heartbeats; ${nodes} nodes renewed each 10 s`;
-  return { bench: "bus", load, warmUp: "one run", figures };
+  return { bench: "bus", load, warmUp: "one run", measurements };
 }
 
-async function overNats(settings: HeartbeatSettings): Promise<Figure[]> {
+async function overNats(settings: HeartbeatSettings): Promise<Measurement[]> {
   const server = await startNatsServer();
   const about = { name: "bench", clock: realClock(), log: silentLog, metrics: createMetrics() };
   const nats = await connectNats({ ...about, servers: [server.url] });
@@ -45,7 +45,7 @@ async function overNats(settings: HeartbeatSettings): Promise<Figure[]> {
   }
 }
 
-async function overTransport(name: string, transport: Transport, runs: number): Promise<Figure[]> {
+async function overTransport(name: string, transport: Transport, runs: number): Promise<Measurement[]> {
   const clock = realClock();
   const busOf = (service: ServiceName) =>
     typedBus({
@@ -81,8 +81,8 @@ async function overTransport(name: string, transport: Transport, runs: number): 
     if (run > 0) micros.push((user + system) / MESSAGES);
   }
   return [
-    figure(`${name}: CPU per batch`, "µs", micros),
-    figure(
+    measurement(`${name}: CPU per batch`, "µs", micros),
+    measurement(
       `${name}: CPU per heartbeat`,
       "µs",
       micros.map((each) => each / HEARTBEATS),

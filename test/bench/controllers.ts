@@ -4,7 +4,7 @@ import { startControllerManager } from "../support/kube-controller-manager.ts";
 import { freePort } from "../support/nats-server.ts";
 import { ServerProcess } from "../support/server-process.ts";
 import { until } from "../support/until.ts";
-import type { World } from "./world.ts";
+import type { World } from "./bench-world.ts";
 
 /** A controller that runs. */
 export interface Controller {

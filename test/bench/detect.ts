@@ -1,13 +1,13 @@
 /** Measures how late silence is found under Vigil: a tenth of the nodes is silent, a whole zone, half of everything. */
-import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
+import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
-import { type BenchReport, type Figure, figure, quantiles } from "./figures.ts";
 import { firstNodes } from "./load.ts";
+import { type BenchReport, type Measurement, measurement, quantiles } from "./measurements.ts";
 import type { ApiKind, BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { usageOf } from "./process-usage.ts";
 import { fallSilent, type SilenceFound } from "./silence.ts";
-import { openWorld, type World } from "./world.ts";
 
 const SIZES: Readonly<Record<ApiKind, readonly number[]>> = {
   real: [1_000],
@@ -36,12 +36,12 @@ interface Case {
 export async function detect(options: BenchOptions): Promise<BenchReport> {
   const { podsPerNode = PODS_PER_NODE, runs = RUNS, graceMs = GRACE_MS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
-  const figures: Figure[] = [];
+  const measurements: Measurement[] = [];
   for (const api of kinds) {
     for (const nodes of options.nodes ?? SIZES[api]) {
       const world = await openWorld(api, { nodes, podsPerNode });
       try {
-        figures.push(...(await detectIn(world, casesOf(api, nodes), runs, graceMs)));
+        measurements.push(...(await detectIn(world, casesOf(api, nodes), runs, graceMs)));
       } finally {
         await world.close();
       }
@@ -52,7 +52,7 @@ export async function detect(options: BenchOptions): Promise<BenchReport> {
     bench: "detect",
     load,
     warmUp: `${(graceMs + SETTLE_MS) / 1000} s and one silence, then ${runs} more`,
-    figures,
+    measurements,
   };
 }
 
@@ -64,11 +64,11 @@ function casesOf(api: ApiKind, nodes: number): Case[] {
   return [some, { name: "a whole zone silent", selector: { zone: "zone-0" } }, half];
 }
 
-async function detectIn(world: World, cases: readonly Case[], runs: number, graceMs: number): Promise<Figure[]> {
+async function detectIn(world: World, cases: readonly Case[], runs: number, graceMs: number): Promise<Measurement[]> {
   const vigil = await startVigil(world, { "node-monitor-grace-period": `${graceMs / 1000}s` });
   try {
     await pause(graceMs + SETTLE_MS);
-    const figures: Figure[] = [];
+    const figures: Measurement[] = [];
     await fallSilent(world, { selector: firstNodes(world.size.nodes / 100), graceMs });
     for (const { name, selector } of cases) {
       const found: SilenceFound[] = [];
@@ -80,7 +80,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
     }
     return [
       ...figures,
-      figure(`${world.size.nodes} nodes, ${world.server}: memory`, "MiB", [usageOf(vigil.pid).peakMebibytes]),
+      measurement(`${world.size.nodes} nodes, ${world.server}: memory`, "MiB", [usageOf(vigil.pid).peakMebibytes]),
     ];
   } finally {
     await vigil.stop();
@@ -88,7 +88,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
 }
 
 /** The latenesses of several runs as figures. */
-function figuresOf(where: string, runs: readonly SilenceFound[]): Figure[] {
+function figuresOf(where: string, runs: readonly SilenceFound[]): Measurement[] {
   return [
     ...quantiles(
       `${where}: verdict late`,

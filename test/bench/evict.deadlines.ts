@@ -5,9 +5,9 @@ import type { ObservedPod } from "../../protocols/objects.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { Deadlines } from "../../services/platform/structures/deadlines.ts";
-import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { type EvictionSchedule, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
-import { type Figure, figure } from "./figures.ts";
+import { type Measurement, measurement } from "./measurements.ts";
 
 const FAR_MS = 3_600_000;
 const PODS_PER_NODE = 100;
@@ -22,7 +22,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
 /** The figures of so many deadlines. */
-export async function deadlineFigures(count: number, runs: number): Promise<Figure[]> {
+export async function deadlineFigures(count: number, runs: number): Promise<Measurement[]> {
   const figures = [...decided(count, runs), moved(count, runs)];
   for (const spreadMs of SPREADS_MS) figures.push(await lateness(count, spreadMs, runs));
   return figures;
@@ -32,14 +32,14 @@ export async function deadlineFigures(count: number, runs: number): Promise<Figu
  * What countdowns weigh as the service holds them, a sentence and its deadline for each pod beside the pod itself; and
  * what it costs to decide them anew. Nobody hears what is told: the bus has a benchmark of its own.
  */
-function decided(count: number, runs: number): Figure[] {
+function decided(count: number, runs: number): Measurement[] {
   const clock = realClock();
   const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: FAR_MS / 1000 }];
   const crowds = Array.from({ length: Math.ceil(count / PODS_PER_NODE) }, (_, index) => ({
     node: observedNode(`node-${index}`, { taints: [noExecute("k")] }),
     pods: Array.from({ length: PODS_PER_NODE }, (_each, pod) => observedPod(`pod-${index}-${pod}`, { tolerations })),
   }));
-  const deadlines = new Deadlines<Sentence>({ clock, fire: () => {} });
+  const deadlines = new Deadlines<EvictionSchedule>({ clock, fire: () => {} });
   const around = { io: { clock, profile: STANDARD_PROFILE, bus: { publish: () => "id" } }, deadlines };
   const before = usedBytes();
   const tainted = crowds.map(({ node, pods }) => {
@@ -63,9 +63,9 @@ function decided(count: number, runs: number): Figure[] {
   }
   for (const { crowd } of tainted) crowd.drop();
   return [
-    figure(`${count} deadlines: memory`, "MiB", [bytes / MEBIBYTE]),
-    figure(`${count} deadlines: memory of each`, "bytes", [bytes / count]),
-    figure(`${count} deadlines: deciding one anew, by a second taint`, "µs", micros),
+    measurement(`${count} deadlines: memory`, "MiB", [bytes / MEBIBYTE]),
+    measurement(`${count} deadlines: memory of each`, "bytes", [bytes / count]),
+    measurement(`${count} deadlines: deciding one anew, by a second taint`, "µs", micros),
   ];
 }
 
@@ -78,7 +78,7 @@ function toleratingAll(pod: ObservedPod): ObservedPod {
 }
 
 /** The cost of moving one, as a changed toleration or taint does. */
-function moved(count: number, runs: number): Figure {
+function moved(count: number, runs: number): Measurement {
   const clock = realClock();
   const deadlines = new Deadlines<number>({ clock, fire: () => {} });
   const slots = Array.from({ length: count }, (_, item) => deadlines.add(item));
@@ -90,11 +90,11 @@ function moved(count: number, runs: number): Figure {
     if (run > 0) micros.push(((clock.monotonicMs() - startedMs) * 1000) / count);
   }
   deadlines.stop();
-  return figure(`${count} deadlines: moving one`, "µs", micros);
+  return measurement(`${count} deadlines: moving one`, "µs", micros);
 }
 
 /** How late the latest of them fires when all are due within a time. */
-async function lateness(count: number, spreadMs: number, runs: number): Promise<Figure> {
+async function lateness(count: number, spreadMs: number, runs: number): Promise<Measurement> {
   const clock = realClock();
   const latest: number[] = [];
   for (let run = 0; run <= runs; run++) {
@@ -117,7 +117,7 @@ async function lateness(count: number, spreadMs: number, runs: number): Promise<
     if (run > 0) latest.push(latestMs);
   }
   const when = spreadMs === 0 ? "at once" : `within ${spreadMs} ms`;
-  return figure(`${count} deadlines, due ${when}: the last is late`, "ms", latest);
+  return measurement(`${count} deadlines, due ${when}: the last is late`, "ms", latest);
 }
 
 function usedBytes(): number {

@@ -7,20 +7,20 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { until } from "../support/until.ts";
+import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
-import { type Figure, figure, quantiles } from "./figures.ts";
 import type { ClusterSize } from "./load.ts";
+import { type Measurement, measurement, quantiles } from "./measurements.ts";
 import type { ApiKind } from "./options.ts";
 import { pause } from "./pause.ts";
 import { changesOf } from "./raw-api.ts";
-import { openWorld, type World } from "./world.ts";
 
 const TAINT = { key: "bench.example/maintenance", effect: "NoExecute" };
 const WARM_UP_MS = 5_000;
 const WITHIN_MS = 120_000;
 
 /** From the moment a node's taint shows to the deletion of each of its pods, and the time that all of it takes. */
-export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Figure[]> {
+export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Measurement[]> {
   const world = await openWorld(api, size);
   try {
     const vigil = await startVigil(world);
@@ -35,7 +35,7 @@ export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Fig
   }
 }
 
-async function taintAll(world: World): Promise<Figure[]> {
+async function taintAll(world: World): Promise<Measurement[]> {
   const { nodes, podsPerNode } = world.size;
   const taintedAt = new Map<string, number>();
   const deletedAt = new Map<string, { readonly node: string; readonly atMs: number }>();
@@ -67,6 +67,6 @@ async function taintAll(world: World): Promise<Figure[]> {
   const where = `${nodes} nodes tainted at once, ${world.server}`;
   return [
     ...quantiles(`${where}: taint to pods deleted`, "ms", [lateMs]),
-    figure(`${where}: first taint to last delete`, "ms", [lastMs - startedMs]),
+    measurement(`${where}: first taint to last delete`, "ms", [lastMs - startedMs]),
   ];
 }

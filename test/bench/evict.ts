@@ -1,7 +1,7 @@
 /** Measures evictions: scheduled deadlines by number, and a taint that empties many nodes at once. */
 import { deadlineFigures } from "./evict.deadlines.ts";
 import { taintFigures } from "./evict.taint.ts";
-import type { BenchReport, Figure } from "./figures.ts";
+import type { BenchReport, Measurement } from "./measurements.ts";
 import type { ApiKind, BenchOptions } from "./options.ts";
 
 const COUNTS = [1_000, 100_000, 1_000_000];
@@ -13,14 +13,14 @@ const PODS_PER_NODE = 10;
 /** For each number of deadlines what they weigh, cost and how late they fire; then the taint, on each API server. */
 export async function evict(options: BenchOptions): Promise<BenchReport> {
   const { runs = RUNS, api, podsPerNode = PODS_PER_NODE, nodes: [nodes = TAINTED_NODES] = [] } = options;
-  const figures: Figure[] = [];
-  for (const count of COUNTS) figures.push(...(await deadlineFigures(count, runs)));
+  const measurements: Measurement[] = [];
+  for (const count of COUNTS) measurements.push(...(await deadlineFigures(count, runs)));
   const kinds: readonly ApiKind[] = api === undefined ? ["embedded", "real"] : [api];
-  for (const kind of kinds) figures.push(...(await taintFigures(kind, { nodes, podsPerNode })));
+  for (const kind of kinds) measurements.push(...(await taintFigures(kind, { nodes, podsPerNode })));
   return {
     bench: "evict",
     load: `${COUNTS.join(", ")} deadlines; a foreign taint on nodes with ${podsPerNode} pods each`,
     warmUp: "one run",
-    figures,
+    measurements,
   };
 }

@@ -6,11 +6,11 @@
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
-import { type BenchReport, type Figure, figure } from "./figures.ts";
+import { LEASE_SECONDS, openWorld } from "./bench-world.ts";
+import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { usageOver, type WindowUsage } from "./process-usage.ts";
-import { LEASE_SECONDS, openWorld } from "./world.ts";
 
 const NODES = 20_000;
 const SIZES = [1, 2, 4];
@@ -28,17 +28,17 @@ const HEARTBEATS_PER_NODE_SECOND = 4 / LEASE_SECONDS;
 
 /** Has the same nodes judged by one process, two and four side by side, so that the machine is the same for all. */
 export async function fleet({ nodes = [NODES], windowMs = WINDOW_MS }: BenchOptions): Promise<BenchReport> {
-  const figures: Figure[] = [];
-  for (const count of nodes) figures.push(...(await fleetsOf(count, windowMs)));
+  const measurements: Measurement[] = [];
+  for (const count of nodes) measurements.push(...(await fleetsOf(count, windowMs)));
   return {
     bench: "fleet",
     load: `${nodes.join(", ")} nodes on the embedded API, judged by ${SIZES.join(", ")} processes over nats-server`,
     warmUp: `${SETTLE_MS / 1000} s, then a window of ${windowMs / 1000} s for all at once`,
-    figures,
+    measurements,
   };
 }
 
-async function fleetsOf(nodes: number, windowMs: number): Promise<Figure[]> {
+async function fleetsOf(nodes: number, windowMs: number): Promise<Measurement[]> {
   const nats = await startNatsServer();
   const world = await openWorld("embedded", { nodes, podsPerNode: 0 });
   const running = new Set<VigilProcess>();
@@ -82,7 +82,7 @@ async function fleetsOf(nodes: number, windowMs: number): Promise<Figure[]> {
  * What each process takes whatever it minds, and what a heartbeat adds: the line through the means of each size over
  * the share of the nodes that one minds, by least squares.
  */
-function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Figure[] {
+function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Measurement[] {
   const points = usages.map((usage, index) => ({
     share: 1 / (SIZES[index] ?? Number.NaN),
     cores: mean(usage.map((each) => each.cores)),
@@ -93,8 +93,8 @@ function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Figure[] {
   const slope = covariance / mean(points.map(({ share }) => (share - meanShare) ** 2));
   const where = `${nodes} nodes, by the line through all sizes`;
   return [
-    figure(`${where}: CPU of a process whatever it minds`, "cores", [meanCores - slope * meanShare]),
-    figure(`${where}: CPU that a heartbeat adds`, "µs", [(slope * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND)]),
+    measurement(`${where}: CPU of a process whatever it minds`, "cores", [meanCores - slope * meanShare]),
+    measurement(`${where}: CPU that a heartbeat adds`, "µs", [(slope * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND)]),
   ];
 }
 
@@ -102,24 +102,24 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function figuresOf(nodes: number, usage: readonly WindowUsage[], aloneCores: number, index: number): Figure[] {
+function figuresOf(nodes: number, usage: readonly WindowUsage[], aloneCores: number, index: number): Measurement[] {
   const size = SIZES[index] ?? Number.NaN;
   const where = size === 1 ? `${nodes} nodes, one process` : `${nodes} nodes, each of ${size}`;
   const cores = usage.map((each) => each.cores);
   const perHeartbeat = cores.map((each) => (each * size * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND));
   const rss = usage.map((each) => each.peakMebibytes);
   return [
-    figure(`${where}: CPU`, "cores", cores),
+    measurement(`${where}: CPU`, "cores", cores),
     ...(size === 1
       ? []
       : [
-          figure(
+          measurement(
             `${where}: share of what one takes`,
             "of 1",
             cores.map((each) => each / aloneCores),
           ),
         ]),
-    figure(`${where}: CPU per heartbeat`, "µs", perHeartbeat),
-    figure(`${where}: memory at most`, "MiB", rss),
+    measurement(`${where}: CPU per heartbeat`, "µs", perHeartbeat),
+    measurement(`${where}: memory at most`, "MiB", rss),
   ];
 }

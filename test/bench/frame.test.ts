@@ -7,7 +7,7 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { until } from "../support/until.ts";
 import { ApiserverKubelets } from "./apiserver-kubelets.ts";
-import { figure, quantile, quantiles } from "./figures.ts";
+import { measurement, quantile, quantiles } from "./measurements.ts";
 import { parseBenchCommand } from "./options.ts";
 import { podsOf } from "./pod-template.ts";
 import { resetPeak, usageOf } from "./process-usage.ts";
@@ -32,8 +32,8 @@ describe("the command line", () => {
 
 describe("a figure", () => {
   test("is the middle of its runs, between their least and most", () => {
-    expect(figure("it", "s", [3, 1, 2])).toEqual({ name: "it", unit: "s", median: 2, least: 1, most: 3 });
-    expect(figure("it", "s", [4, 1]).median).toBe(2.5);
+    expect(measurement("it", "s", [3, 1, 2])).toEqual({ name: "it", unit: "s", median: 2, least: 1, most: 3 });
+    expect(measurement("it", "s", [4, 1]).median).toBe(2.5);
   });
 
   test("of lateness is a quantile of each run", () => {

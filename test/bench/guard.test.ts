@@ -11,8 +11,8 @@ import { projectLease } from "../../services/platform/kube/watch/projection.ts";
 import { Deadlines } from "../../services/platform/structures/deadlines.ts";
 import { Interner } from "../../services/platform/structures/interner.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
-import { quantile } from "./figures.ts";
 import { Heartbeats } from "./heartbeats.ts";
+import { quantile } from "./measurements.ts";
 
 const S = 1000;
 const FEW = 2_000;

@@ -1,10 +1,11 @@
 /** Measures what hollow nodes cost: heartbeats of many nodes from one process against the embedded API over HTTP. */
-import { type BenchReport, figure } from "./figures.ts";
+
+import { LEASE_SECONDS, openWorld } from "./bench-world.ts";
 import { Load } from "./load.ts";
+import { type BenchReport, measurement } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { usageOf, usageOver } from "./process-usage.ts";
-import { LEASE_SECONDS, openWorld } from "./world.ts";
 
 const NODES = 10_000;
 const WINDOW_MS = 60_000;
@@ -30,10 +31,10 @@ export async function hollow(options: BenchOptions): Promise<BenchReport> {
     return {
       bench: "hollow",
       load: `${nodes} hollow nodes in one process against the embedded API over HTTP`,
-      figures: [
-        figure("CPU of the hollow process", "cores", [used.cores]),
-        figure("CPU per heartbeat", "µs", [(used.cores * 1e6) / renewalsPerSecond]),
-        figure("memory at most", "MiB", [Math.max(peakMebibytes, used.peakMebibytes)]),
+      measurements: [
+        measurement("CPU of the hollow process", "cores", [used.cores]),
+        measurement("CPU per heartbeat", "µs", [(used.cores * 1e6) / renewalsPerSecond]),
+        measurement("memory at most", "MiB", [Math.max(peakMebibytes, used.peakMebibytes)]),
       ],
     };
   } finally {

@@ -1,8 +1,8 @@
 /** A process that plays the kubelets of a benchmark, and what it is told and tells. It measures nothing. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
-import type { HollowNodeSpec } from "../../services/sandbox/hollow/stats.ts";
+import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
 
 /** How large a cluster is. */
 export interface ClusterSize {

@@ -6,11 +6,11 @@
 import { apiTime } from "../../services/domain/api-time.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import type { ApiObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import type { ApiObject } from "../../services/sandbox/apiserver/objects.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
-import { hollowPod } from "../../services/sandbox/hollow/pods.ts";
+import { hollowPod } from "../../services/sandbox/hollow/hollow-pods.ts";
 import type { ClusterSize } from "./load.ts";
 
 const NAMESPACE = "default";

@@ -1,11 +1,12 @@
 /** Measures what a start costs: the time from process start until the eyes are open, and the memory at its peak. */
+
+import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
-import { type BenchReport, type Figure, figure } from "./figures.ts";
+import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
 import type { ApiKind, BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { usageOf } from "./process-usage.ts";
 import { WARM_UP_MS } from "./steady.ts";
-import { openWorld, type World } from "./world.ts";
 
 const NODES: Readonly<Record<ApiKind, number>> = { embedded: 100_000, real: 5_000 };
 const PODS_PER_NODE = 10;
@@ -15,19 +16,19 @@ const RUNS = 3;
 export async function restart(options: BenchOptions): Promise<BenchReport> {
   const { podsPerNode = PODS_PER_NODE, runs = RUNS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
-  const figures: Figure[] = [];
+  const measurements: Measurement[] = [];
   for (const api of kinds) {
     for (const nodes of options.nodes ?? [NODES[api]]) {
       const world = await openWorld(api, { nodes, podsPerNode });
       try {
-        figures.push(...(await restartIn(world, runs)));
+        measurements.push(...(await restartIn(world, runs)));
       } finally {
         await world.close();
       }
     }
   }
   const load = `Vigil started ${runs} times beside a cluster that heartbeats, ${podsPerNode} pods a node`;
-  return { bench: "restart", load, figures };
+  return { bench: "restart", load, measurements };
 }
 
 interface Start {
@@ -37,12 +38,12 @@ interface Start {
   readonly steadyMebibytes: number;
 }
 
-async function restartIn(world: World, runs: number): Promise<Figure[]> {
+async function restartIn(world: World, runs: number): Promise<Measurement[]> {
   const starts: Start[] = [];
   for (let run = 0; run < runs; run++) starts.push(await startIn(world));
   const where = `${world.size.nodes} nodes, ${world.server}`;
   const of = (name: string, unit: string, value: (start: Start) => number) =>
-    figure(`${where}: ${name}`, unit, starts.map(value));
+    measurement(`${where}: ${name}`, unit, starts.map(value));
   return [
     of("until the eyes are open", "s", ({ readyMs }) => readyMs / 1000),
     of("CPU until then", "s", ({ cpuSeconds }) => cpuSeconds),

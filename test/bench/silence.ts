@@ -1,10 +1,10 @@
 /** What follows when nodes of a world fall silent, as the API shows it. It knows no controller and starts none. */
 
 import { epochMsOf } from "../../services/domain/api-time.ts";
-import type { HollowSelector } from "../../services/sandbox/hollow/selection.ts";
+import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
 import { until } from "../support/until.ts";
+import type { World } from "./bench-world.ts";
 import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
-import type { World } from "./world.ts";
 
 /** How late each thing was seen, in milliseconds. */
 export interface SilenceFound {

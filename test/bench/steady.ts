@@ -1,10 +1,11 @@
 /** Measures what a cluster in which nothing happens costs: CPU and memory of Vigil while leases are renewed. */
+
+import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
-import { type BenchReport, type Figure, figure } from "./figures.ts";
+import { type BenchReport, type Measurement, measurement } from "./measurements.ts";
 import type { ApiKind, BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import { type ProcessUsage, usageOf, usageOver, type WindowUsage } from "./process-usage.ts";
-import { openWorld, type World } from "./world.ts";
 
 const SIZES: Readonly<Record<ApiKind, readonly number[]>> = {
   embedded: [1_000, 5_000, 20_000, 100_000],
@@ -20,12 +21,12 @@ export const WARM_UP_MS = 30_000;
 export async function steady(options: BenchOptions): Promise<BenchReport> {
   const { podsPerNode = PODS_PER_NODE, windowMs = WINDOW_MS, runs = RUNS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["embedded", "real"] : [options.api];
-  const figures: Figure[] = [];
+  const measurements: Measurement[] = [];
   for (const api of kinds) {
     for (const nodes of options.nodes ?? SIZES[api]) {
       const world = await openWorld(api, { nodes, podsPerNode });
       try {
-        figures.push(...(await steadyIn(world, windowMs, runs)));
+        measurements.push(...(await steadyIn(world, windowMs, runs)));
       } finally {
         await world.close();
       }
@@ -33,10 +34,10 @@ export async function steady(options: BenchOptions): Promise<BenchReport> {
   }
   const load = `${podsPerNode} pods a node, leases renewed each 10 s`;
   const warmUp = `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s`;
-  return { bench: "steady", load, warmUp, figures };
+  return { bench: "steady", load, warmUp, measurements };
 }
 
-async function steadyIn(world: World, windowMs: number, runs: number): Promise<Figure[]> {
+async function steadyIn(world: World, windowMs: number, runs: number): Promise<Measurement[]> {
   const vigil = await startVigil(world);
   try {
     const start = usageOf(vigil.pid);
@@ -59,15 +60,15 @@ export async function windowsOf<N extends string>(
   return windows;
 }
 
-function figuresOf(where: string, start: ProcessUsage, windows: readonly Record<string, WindowUsage>[]): Figure[] {
+function figuresOf(where: string, start: ProcessUsage, windows: readonly Record<string, WindowUsage>[]): Measurement[] {
   const [first = {}] = windows;
   const of = (name: string, field: keyof WindowUsage) => windows.map((window) => window[name]?.[field] ?? Number.NaN);
   const others = Object.keys(first).filter((name) => name !== "Vigil");
   return [
-    figure(`${where}: CPU`, "cores", of("Vigil", "cores")),
-    figure(`${where}: memory`, "MiB", of("Vigil", "rssMebibytes")),
-    figure(`${where}: memory at most in a window`, "MiB", of("Vigil", "peakMebibytes")),
-    figure(`${where}: memory at most while starting`, "MiB", [start.peakMebibytes]),
-    ...others.map((name) => figure(`${where}: CPU of ${name}`, "cores", of(name, "cores"))),
+    measurement(`${where}: CPU`, "cores", of("Vigil", "cores")),
+    measurement(`${where}: memory`, "MiB", of("Vigil", "rssMebibytes")),
+    measurement(`${where}: memory at most in a window`, "MiB", of("Vigil", "peakMebibytes")),
+    measurement(`${where}: memory at most while starting`, "MiB", [start.peakMebibytes]),
+    ...others.map((name) => measurement(`${where}: CPU of ${name}`, "cores", of(name, "cores"))),
   ];
 }

@@ -2,15 +2,16 @@
  * Measures Vigil against upstream's kube-controller-manager: the same cluster on the same real API server, one after
  * the other, first at rest and then with nodes falling silent at once.
  */
+
+import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
-import { type BenchReport, type Figure, figure, quantile, quantiles } from "./figures.ts";
 import { type ClusterSize, firstNodes } from "./load.ts";
+import { type BenchReport, type Measurement, measurement, quantile, quantiles } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
 import type { WindowUsage } from "./process-usage.ts";
 import { fallSilent, type SilenceFound } from "./silence.ts";
 import { WARM_UP_MS, windowsOf } from "./steady.ts";
-import { openWorld, type World } from "./world.ts";
 
 interface Size extends ClusterSize {
   readonly silent: number;
@@ -36,13 +37,13 @@ interface Measured {
 
 /** For each size: the figures of both controllers, and Vigil's over upstream's. */
 export async function versus(options: BenchOptions): Promise<BenchReport> {
-  const figures: Figure[] = [];
+  const measurements: Measurement[] = [];
   for (const size of sizesOf(options)) {
     const world = await openWorld("real", size);
     try {
       const vigil = await measure(world, startVigil, size, options);
       const upstream = await measure(world, startUpstream, size, options);
-      figures.push(...compare(size, vigil, upstream));
+      measurements.push(...compare(size, vigil, upstream));
     } finally {
       await world.close();
     }
@@ -53,7 +54,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
     bench: "versus",
     load: `real API server, leases renewed each 10 s, grace ${graceMs / 1000} s`,
     warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${silences} times silence`,
-    figures,
+    measurements,
   };
 }
 
@@ -80,15 +81,15 @@ async function measure(world: World, start: StartController, size: Size, options
   }
 }
 
-function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream: Measured): Figure[] {
+function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream: Measured): Measurement[] {
   const where = `${nodes} nodes, ${nodes * podsPerNode} pods`;
   const rows = [vigil, upstream].map(({ name, windows, silences }) => [
-    figure(
+    measurement(
       `${where}: CPU of ${name}`,
       "cores",
       windows.map(({ cores }) => cores),
     ),
-    figure(
+    measurement(
       `${where}: memory of ${name}`,
       "MiB",
       windows.map(({ rssMebibytes }) => rssMebibytes),
@@ -99,16 +100,16 @@ function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream
   return ours.flatMap((own, index) => {
     const other = theirs[index];
     if (other === undefined) return [own];
-    const ratio = figure(`${own.name}, over upstream's`, "×", [own.median / other.median]);
+    const ratio = measurement(`${own.name}, over upstream's`, "×", [own.median / other.median]);
     return [own, other, ratio];
   });
 }
 
-function latenessOf(name: string, silences: readonly SilenceFound[]): Figure[] {
+function latenessOf(name: string, silences: readonly SilenceFound[]): Measurement[] {
   const seconds = (pick: (found: SilenceFound) => readonly number[]) =>
     silences.map((found) => pick(found).map((ms) => ms / 1000));
   const p99 = (what: string, pick: (found: SilenceFound) => readonly number[]) =>
-    figure(
+    measurement(
       `${name}, ${what}, p99`,
       "s",
       seconds(pick).map((values) => quantile(values, 0.99)),

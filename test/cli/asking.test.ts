@@ -24,7 +24,7 @@ async function consoleThat(answers: RequestListener): Promise<string> {
 describe("an answer that leaves something out or is empty says so on standard error", () => {
   const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
-  const sight = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
+  const watchHealth = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
   const pod = { namespace: "shop", name: "cart-0", uid: "u", node: "n1", deadlineAt: null, taint: null };
 
   test.each([
@@ -36,7 +36,7 @@ describe("an answer that leaves something out or is empty says so on standard er
     [["timers", "-o", "json"], { count: 1, next: [pod] }, ""],
     [["timers", "-ojson"], { count: 1, next: [pod] }, ""],
     [["timers", "-oyaml"], { count: 1, next: [pod] }, ""],
-    [["zones"], { zones: [], sight }, "there are no zones"],
+    [["zones"], { zones: [], watchHealth }, "there are no zones"],
     [["timers"], { count: 0, next: [] }, "there are no timers"],
     [["nodes", "--readiness=unknown"], { counts: { ...counts, unknown: 0 }, nodes: [] }, "there are no unknown nodes"],
   ])("get %j", async (words, answer, note) => {
@@ -52,8 +52,13 @@ test.each([
   ["nodes", { counts: { ready: 0 }, nodes: [] }],
   ["timers", { count: 0, next: [] }],
 ])("get %s of a process that does not see the cluster says that it may be old, and why", async (topic, answer) => {
-  const sight = { shards: 64, blindShards: 64, oldestPulseMs: 1, watches: { nodes: null, leases: 9, pods: null } };
-  const server = await consoleThat((_, response) => response.end(JSON.stringify({ ...answer, sight })));
+  const watchHealth = {
+    shards: 64,
+    blindShards: 64,
+    oldestPulseMs: 1,
+    watches: { nodes: null, leases: 9, pods: null },
+  };
+  const server = await consoleThat((_, response) => response.end(JSON.stringify({ ...answer, watchHealth })));
   const host = fakeHost();
   expect(await runCommandLine(["get", topic, server], host)).toBe(0);
   expect(host.err()).toContain(

@@ -1,8 +1,8 @@
 /** Shows how the command line answers: help for everything, one line for every mistake, the right exit code. */
 import { describe, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import { completionScript } from "../../services/cli/completion.ts";
-import { VERBS } from "../../services/cli/verbs.ts";
+import { completionScript } from "../../services/cli/completion-script.ts";
+import { VERBS } from "../../services/cli/verb-list.ts";
 import { fakeHost } from "./fake-host.ts";
 
 const say = async (argv: readonly string[], files: Record<string, string> = {}) => {

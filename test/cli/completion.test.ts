@@ -1,8 +1,8 @@
 /** Runs the completion script in a real bash and looks at what it offers. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { completionScript } from "../../services/cli/completion.ts";
-import { VERBS } from "../../services/cli/verbs.ts";
+import { completionScript } from "../../services/cli/completion-script.ts";
+import { VERBS } from "../../services/cli/verb-list.ts";
 
 function offered(words: readonly string[]): string[] {
   const current = words.at(-1) ?? "";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import type { MemberReport } from "../../services/cli/fleet-roll.ts";
+import type { MemberReport } from "../../services/cli/fleet-members.ts";
 import { kubeconfigOf } from "../../services/cli/served-api.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { connectNats } from "../../services/platform/bus/nats.ts";

@@ -1,8 +1,8 @@
 /** Shows what `vigil get` and `vigil explain` make of a console's answers. */
 import { describe, expect, test } from "vitest";
-import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-roll.ts";
+import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-members.ts";
 import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";
-import { tableText } from "../../services/cli/table.ts";
+import { tableText } from "../../services/cli/text-table.ts";
 import { explanationText } from "../../services/cli/verbs/explain.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -55,7 +55,7 @@ test("nodes tell their readiness, and their last sign of life where no other fol
   const beating = { ...node, name: "n3", readiness: "ready", zone: "" } as const;
   expect(shownIn(NODES, [silent, unheard, beating])).toBe(
     [
-      "NODE   READINESS   FOR   LAST SIGN   EVICTION   ZONE",
+      "NODE   READINESS   FOR   HEARTBEAT   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",
       "n2     starting    1 s   -           evicted    (no zone)",
       "n3     ready       1 s   -           evicted    (no zone)\n",

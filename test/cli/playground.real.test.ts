@@ -1,6 +1,6 @@
 /** Plays the playground's story through the program itself, which takes half a minute. */
 import { expect, test } from "vitest";
-import { PLAYGROUND_PROFILE } from "../../services/cli/playground.ts";
+import { PLAYGROUND_PROFILE } from "../../services/cli/playground-cluster.ts";
 import { playgroundVerb } from "../../services/cli/verbs/playground.ts";
 import { storyOf } from "../../services/sandbox/playground/story.ts";
 import { fakeHost } from "./fake-host.ts";

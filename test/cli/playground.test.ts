@@ -1,6 +1,6 @@
 /** Plays the playground's story on virtual time, and looks at what it says. */
 import { describe, expect, test } from "vitest";
-import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground.ts";
+import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground-cluster.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { NODES_PER_ZONE, nodesOf, ZONES } from "../../services/sandbox/playground/cluster.ts";
 import { play } from "../../services/sandbox/playground/stage.ts";
@@ -38,15 +38,15 @@ describe("the story on virtual time", () => {
   });
 
   test("judged the fifteen silent nodes on time, brought them all back, and failed no write", () => {
-    expect(told.facts.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
-    expect(told.facts.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
+    expect(told.narration.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
+    expect(told.narration.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
   });
 
   test("evicted the pod of the lone node, and hardly any of the struck zone", () => {
-    expect(told.facts.evicted).toContain("web-node-a-07");
-    const struck = [...told.facts.evicted].filter((pod) => pod.includes("node-b-"));
+    expect(told.narration.evicted).toContain("web-node-a-07");
+    const struck = [...told.narration.evicted].filter((pod) => pod.includes("node-b-"));
     expect(struck.length).toBeLessThanOrEqual(2);
-    expect([...told.facts.evicted].every((pod) => pod.startsWith("web-"))).toBe(true);
+    expect([...told.narration.evicted].every((pod) => pod.startsWith("web-"))).toBe(true);
   });
 
   test("is the same story again from the same seed", () => {
@@ -66,10 +66,10 @@ test("a story that goes wrong says what it waited for", () => {
 });
 
 describe("the view", () => {
-  const { facts } = playVirtually(1, STORY.slice(0, 5));
+  const { narration } = playVirtually(1, STORY.slice(0, 5));
 
   test("draws each zone with its nodes and its state", () => {
-    expect(picture(facts)).toEqual([
+    expect(picture(narration)).toEqual([
       expect.stringMatching(/zone-a {2}█{20} {2}Normal: 20 Ready$/),
       expect.stringMatching(/zone-b {2}█{6}░{14} {2}PartialDisruption: 6 Ready, 14 Unknown, \d+ wait/),
       expect.stringMatching(/zone-c {2}█{20} {2}Normal: 20 Ready$/),
@@ -77,7 +77,9 @@ describe("the view", () => {
   });
 
   test("ends with a table of figures", () => {
-    expect(closingTable(facts, 42_000).join("\n")).toMatch(/nodes judged Unknown +15\n[\s\S]*the story took +42 s$/);
+    expect(closingTable(narration, 42_000).join("\n")).toMatch(
+      /nodes judged Unknown +15\n[\s\S]*the story took +42 s$/,
+    );
   });
 
   test("breaks long lines of the story under their beginning", () => {

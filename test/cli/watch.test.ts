@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import type { NodeReport, WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
-import type { NodeReport, SightReport } from "../../protocols/status.ts";
-import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/cli/fleet-roll.ts";
+import { fleetOn, LISTEN_MS, MEMBERS, type MemberReport } from "../../services/cli/fleet-members.ts";
 import { changePrinter } from "../../services/cli/get-printer.ts";
 import { getVerb } from "../../services/cli/verbs/get.ts";
-import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch.ts";
+import { WATCH_PERIOD_MS, watchRows } from "../../services/cli/watch-rows.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -19,8 +19,13 @@ import { cuttable } from "../support/cuttable-transport.ts";
 import { until } from "../support/until.ts";
 import { type FakeHost, fakeHost } from "./fake-host.ts";
 
-const OPEN: SightReport = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
-const BLIND: SightReport = { ...OPEN, blindShards: 64, oldestPulseMs: null };
+const OPEN: WatchHealthReport = {
+  shards: 64,
+  blindShards: 0,
+  oldestPulseMs: 1,
+  watches: { nodes: 1, leases: 1, pods: 1 },
+};
+const BLIND: WatchHealthReport = { ...OPEN, blindShards: 64, oldestPulseMs: null };
 const SINCE = Date.UTC(2026, 10, 20, 11, 59);
 
 const node = (name: string, changes: Partial<NodeReport> = {}): NodeReport => ({
@@ -41,17 +46,17 @@ describe("get nodes --watch", () => {
   let ended: Promise<number>;
   let asked = 0;
   let nodes: readonly NodeReport[];
-  let sight: SightReport;
+  let watchHealth: WatchHealthReport;
   let total: number | null;
   let path = "";
 
   beforeEach(async () => {
-    [clock, host, asked, sight, total] = [new VirtualClock(), fakeHost(), 0, OPEN, null];
+    [clock, host, asked, watchHealth, total] = [new VirtualClock(), fakeHost(), 0, OPEN, null];
     nodes = [node("n1"), node("n2")];
     server = createServer((request, response) => {
       path = request.url ?? "";
       asked++;
-      response.end(JSON.stringify({ counts: { ready: total ?? nodes.length }, nodes, sight }));
+      response.end(JSON.stringify({ counts: { ready: total ?? nodes.length }, nodes, watchHealth }));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });
@@ -81,7 +86,7 @@ describe("get nodes --watch", () => {
     await watch("-w");
     expect(host.out()).toBe(
       [
-        "NODE   READINESS   FOR    LAST SIGN   EVICTION   ZONE",
+        "NODE   READINESS   FOR    HEARTBEAT   EVICTION   ZONE",
         "n1     ready       60 s   -           unmarked   (no zone)",
         "n2     ready       60 s   -           unmarked   (no zone)\n",
       ].join("\n"),
@@ -169,11 +174,11 @@ describe("get nodes --watch", () => {
     expect(await next()).toBe("n0     ready       60 s   -           unmarked   (no zone)\n");
   });
 
-  test("takes nothing for gone that a process without sight does not know, and says when it sees again", async () => {
+  test("takes nothing for gone that a process without synced watches does not know, and says when it sees again", async () => {
     await watch("-w");
-    [nodes, sight] = [[], BLIND];
+    [nodes, watchHealth] = [[], BLIND];
     expect(await next()).toBe("");
-    [nodes, sight] = [[node("n1"), node("n2")], OPEN];
+    [nodes, watchHealth] = [[node("n1"), node("n2")], OPEN];
     expect(await next()).toBe("");
     expect(host.err()).toBe(
       "vigil: blind in 64 of 64 shards: no pulse from the observer yet; " +
@@ -251,7 +256,7 @@ describe("the fleet, watched", () => {
     };
     const form = { table: MEMBERS, output: "table", events: true, gone: "gone" } as const;
     const watching = watchRows(
-      { table: MEMBERS, ask, tell: changePrinter(form, host), begun: () => {} },
+      { table: MEMBERS, ask, report: changePrinter(form, host), begun: () => {} },
       { clock, host },
     );
     pulse();

@@ -15,17 +15,17 @@ function answered(path: string, { ledger }: LedgerWorld): unknown {
 test("the first few nodes are the first by name, in whatever order they came", () => {
   const world = ledgerWorld();
   for (const name of ["n-3", "n-1", "n-2"]) {
-    world.tell("observed.node", observedNode(name), null);
-    world.tell("judged.node", judgedNode(name), null);
+    world.receive("observed.node", observedNode(name), null);
+    world.receive("judged.node", judgedNode(name), null);
   }
   expect(answered("/api/nodes?limit=2", world)).toMatchObject({ nodes: [{ name: "n-1" }, { name: "n-2" }] });
 });
 
 test.each(["nodes", "evictions"])("with %s comes how well the cluster is seen", (topic) => {
   const world = ledgerWorld();
-  expect(answered(`/api/${topic}`, world)).toMatchObject({ sight: { blindShards: SHARDS.length } });
+  expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: SHARDS.length } });
   const watch = { synced: true, since: world.clock.wallMs() };
   const watches = { nodes: watch, leases: watch, pods: watch };
-  for (const shard of SHARDS) world.tell("observed.pulse", pulse(shard, { watches }), null);
-  expect(answered(`/api/${topic}`, world)).toMatchObject({ sight: { blindShards: 0 } });
+  for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard, { watches }), null);
+  expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: 0 } });
 });

@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Bus } from "../../protocols/ports.ts";
+import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import {
   type FrontOptions,
   REQUESTS_PER_SOCKET_MAX,
@@ -10,7 +11,6 @@ import {
   type ShownOptions,
   startConsole,
 } from "../../services/console/console.http.ts";
-import { FOLLOWERS_PER_CLIENT_MAX, SNAPSHOT_MS } from "../../services/console/console.stream.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import {
   judgedNode,
@@ -66,10 +66,10 @@ function consoleBus({ io, metrics, transport }: LedgerWorld): Bus {
   });
 }
 
-function openEyes({ clock, tell }: LedgerWorld): void {
+function openEyes({ clock, receive }: LedgerWorld): void {
   const watch = { synced: true, since: clock.wallMs() };
   for (const shard of SHARDS)
-    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+    receive("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
 }
 
 describe("probes", () => {
@@ -84,11 +84,11 @@ describe("probes", () => {
     const { get, world } = await setup();
     const before = await get("/readyz");
     expect(before.status).toBe(500);
-    expect(await before.text()).toContain("[-]eyes failed: no pulse from the observer yet");
+    expect(await before.text()).toContain("[-]watch-health failed: no pulse from the observer yet");
     openEyes(world);
     expect((await get("/readyz")).status).toBe(200);
     expect(await (await get("/readyz?verbose")).text()).toBe(
-      "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]eyes ok\nreadyz check passed\n",
+      "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]watch-health ok\nreadyz check passed\n",
     );
     world.clock.advance(4000);
     expect((await get("/readyz")).status).toBe(500);
@@ -119,10 +119,10 @@ describe("/metrics", () => {
 describe("the API", () => {
   test("tells zones, nodes, evictions and decisions", async () => {
     const { json, world } = await setup();
-    world.tell("judged.zone", judgedZone(), null);
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
-    world.tell("judged.pod", judgedPod(), null);
+    world.receive("judged.zone", judgedZone(), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    world.receive("judged.pod", judgedPod(), null);
     expect(await json("/api/about")).toMatchObject({ cluster: "test", shadow: false });
     expect(await json("/api/overview")).toMatchObject({ nodes: { unknown: 1 }, pendingEvictions: 1 });
     expect(await json("/api/zones")).toMatchObject([{ title: "a", state: "Normal" }]);
@@ -136,9 +136,9 @@ describe("the API", () => {
   test("explains nodes and pods by name, also by one that must be escaped", async () => {
     const { json, world } = await setup();
     openEyes(world);
-    world.tell("observed.node", observedNode("n 1/x"), null);
-    world.tell("judged.node", judgedNode("n 1/x"), null);
-    world.tell("judged.pod", judgedPod(), null);
+    world.receive("observed.node", observedNode("n 1/x"), null);
+    world.receive("judged.node", judgedNode("n 1/x"), null);
+    world.receive("judged.pod", judgedPod(), null);
     expect(await json("/api/explain/node/n%201%2Fx")).toMatchObject({
       sentences: [expect.stringContaining("Node n 1/x is ready"), expect.anything()],
     });
@@ -221,10 +221,10 @@ async function events(response: Response, count: number): Promise<{ name: string
 describe("the event stream", () => {
   test("tells the past decisions, the state, each decision at once and the state again each second", async () => {
     const { get, world } = await setup();
-    world.tell("judged.zone", judgedZone(), null);
+    world.receive("judged.zone", judgedZone(), null);
     const response = await get("/api/stream");
     expect(response.headers.get("content-type")).toBe("text/event-stream");
-    world.tell("judged.zone", judgedZone({ state: "FullDisruption", notReady: 10 }), null);
+    world.receive("judged.zone", judgedZone({ state: "FullDisruption", notReady: 10 }), null);
     world.clock.advance(SNAPSHOT_MS);
     expect(await events(response, 4)).toMatchObject([
       { name: "decision", data: { text: expect.stringMatching(/^is Normal/) } },

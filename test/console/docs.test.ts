@@ -52,7 +52,7 @@ describe("docs/metrics.md", () => {
     const { wire } = new ApiServer({ clock, random });
     const kube = createKube({ wire, clock, random, log, metrics, profile });
     const fatal = (problem: string) => expect.fail(problem);
-    const about = { cluster: "test", member: "m-1", services: SERVICE_NAMES, shared: true, store: null };
+    const about = { cluster: "test", member: "m-1", services: SERVICE_NAMES, isShared: true, store: null };
     const parts = { clock, random, log, metrics, profile, kube, transport, fatal, ...about };
     startController(parts).stop();
     expect(declared.size).toBeGreaterThan(40);
@@ -65,23 +65,23 @@ describe("docs/metrics.md", () => {
 describe("docs/events.md", () => {
   test("lists exactly the Events that are written", () => {
     const direct = ledgerWorld({ profile: { evictionMode: "direct" } });
-    const { tell, kube } = direct;
-    tell("observed.node", observedNode("n-1"), null);
-    tell("done.write", doneNode("asked.condition", "n-1"), tell("asked.condition", askedCondition("n-1"), null));
-    tell("done.write", donePod("asked.unready"), null);
+    const { receive, kube } = direct;
+    receive("observed.node", observedNode("n-1"), null);
+    receive("done.write", doneNode("asked.condition", "n-1"), receive("asked.condition", askedCondition("n-1"), null));
+    receive("done.write", donePod("asked.unready"), null);
     for (const [uid, mode] of [
       ["1", "taint"],
       ["2", "direct"],
     ] as const) {
-      tell(
+      receive(
         "done.write",
         donePod("asked.eviction", { uid }),
-        tell("asked.eviction", askedEviction({ uid, mode }), null),
+        receive("asked.eviction", askedEviction({ uid, mode }), null),
       );
     }
-    tell("judged.pod", judgedPod({ uid: "3" }), null);
-    tell("judged.pod", judgedPod({ uid: "3", sentence: "none" }), null);
-    tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    receive("judged.pod", judgedPod({ uid: "3" }), null);
+    receive("judged.pod", judgedPod({ uid: "3", eviction: "none" }), null);
+    receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     const written = kube.events.map(({ reason, type, source, involvedObject, message }) => {
       const { component } = source as { component: string };
       const template = message

@@ -1,7 +1,7 @@
 /** The dashboard in a real browser: what it shows, what it follows, and what it says when nobody answers. */
 import { afterEach, expect, test } from "vitest";
+import { SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
-import { SNAPSHOT_MS } from "../../services/console/console.stream.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { judgedNode, judgedPod, judgedZone, type LedgerWorld, ledgerWorld } from "../ledger/ledger-world.ts";
 import { describeWithChromium, openPage, type Page } from "../support/chromium.ts";
@@ -46,17 +46,17 @@ async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]):
 
 describeWithChromium("the dashboard in a browser", () => {
   test("shows zones, nodes, what is pending and what was decided, as it happens", async () => {
-    const { clock, tell } = await open(true);
+    const { clock, receive } = await open(true);
     await shows("link", /^live$/, clock);
     await shows("about", /cluster test, member m-0, shadow: nothing is written/);
-    tell(
+    receive(
       "judged.zone",
       judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: Math.fround(0.01), queueLength: 4 }),
       null,
     );
-    tell("observed.node", observedNode("n-1"), null);
-    tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
-    tell("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    receive("judged.pod", judgedPod({ deadlineAt: clock.wallMs() + 3_600_000 }), null);
     await shows("zones", /a\s+PartialDisruption\s+6 of 10\s+one node every 100 s\s+1\.00\s+4/, clock);
     await shows("nodes", /unknown\s+1/, clock);
     await shows(
@@ -70,12 +70,12 @@ describeWithChromium("the dashboard in a browser", () => {
   });
 
   test("explains a node, and says so when it knows nothing of one", async () => {
-    const { clock, tell } = await open();
+    const { clock, receive } = await open();
     const ask = (subject: string) =>
       page.evaluate(`subject.value = ${JSON.stringify(subject)}; document.getElementById("explain").requestSubmit()`);
     await shows("link", /^live$/, clock);
-    tell("observed.node", observedNode("<b>n-1"), null);
-    tell("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
+    receive("observed.node", observedNode("<b>n-1"), null);
+    receive("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
     await ask("<b>n-1");
     await shows("explanation", /Node <b>n-1 is unknown since[\s\S]*judged unknown: silent for/);
     await ask("default/other");

@@ -1,37 +1,48 @@
 /** The decision whether a process is ready, and the words a probe is answered in. */
 import { describe, expect, test } from "vitest";
-import type { SightReport } from "../../protocols/status.ts";
+import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import {
   type Check,
   probeAnswer,
+  type ReadinessInputs,
   reachabilityCheck,
   readinessOf,
   shardsCheck,
-  type Vitals,
 } from "../../services/console/readiness.policy.ts";
 
-const OPEN: SightReport = {
+const OPEN: WatchHealthReport = {
   shards: 64,
   blindShards: 0,
   oldestPulseMs: 800,
   watches: { nodes: 1000, leases: 1000, pods: 1000 },
 };
-const vitals = (changes: Partial<Vitals> = {}): Vitals => ({ busConnected: true, sight: OPEN, own: [], ...changes });
+const vitals = (changes: Partial<ReadinessInputs> = {}): ReadinessInputs => ({
+  busConnected: true,
+  watchHealth: OPEN,
+  own: [],
+  ...changes,
+});
 const problems = (checks: readonly Check[]) =>
   Object.fromEntries(checks.filter(({ problem }) => problem !== null).map(({ name, problem }) => [name, problem]));
 
 describe("a process", () => {
   test("is ready when the bus is up, the caches are complete and the eyes are open", () => {
     const checks = readinessOf(vitals());
-    expect(checks.map(({ name }) => name)).toEqual(["bus", "cache-nodes", "cache-leases", "cache-pods", "eyes"]);
+    expect(checks.map(({ name }) => name)).toEqual([
+      "bus",
+      "cache-nodes",
+      "cache-leases",
+      "cache-pods",
+      "watch-health",
+    ]);
     expect(problems(checks)).toEqual({});
   });
 
   test("is ready, and says so, while an object exceeds a message", () => {
-    const checks = readinessOf(vitals({ sight: { ...OPEN, unpublished: { nodes: 1, pods: 2 } } }));
+    const checks = readinessOf(vitals({ watchHealth: { ...OPEN, unpublished: { nodes: 1, pods: 2 } } }));
     expect(problems(checks)).toEqual({});
     expect(probeAnswer("readyz", checks, true).text).toContain(
-      "[+]eyes ok: 1 nodes and 2 pods exceed a message and are not watched, the observer's log names them\n",
+      "[+]watch-health ok: 1 nodes and 2 pods exceed a message and are not watched, the observer's log names them\n",
     );
   });
 
@@ -40,20 +51,25 @@ describe("a process", () => {
   });
 
   test("is not ready while a watch is not synced, and says which", () => {
-    const sight = { ...OPEN, blindShards: 64, watches: { ...OPEN.watches, leases: null } };
-    expect(problems(readinessOf(vitals({ sight })))).toEqual({
+    const watchHealth = { ...OPEN, blindShards: 64, watches: { ...OPEN.watches, leases: null } };
+    expect(problems(readinessOf(vitals({ watchHealth })))).toEqual({
       "cache-leases": "the watch of leases is not synced",
-      eyes: "blind in 64 of 64 shards, the oldest pulse came 800 ms ago",
+      "watch-health": "blind in 64 of 64 shards, the oldest pulse came 800 ms ago",
     });
   });
 
   test("is not ready before the first pulse of every shard", () => {
-    const sight = { ...OPEN, blindShards: 1, oldestPulseMs: null, watches: { nodes: null, leases: null, pods: null } };
-    expect(problems(readinessOf(vitals({ sight })))).toEqual({
+    const watchHealth = {
+      ...OPEN,
+      blindShards: 1,
+      oldestPulseMs: null,
+      watches: { nodes: null, leases: null, pods: null },
+    };
+    expect(problems(readinessOf(vitals({ watchHealth })))).toEqual({
       "cache-nodes": "not told yet",
       "cache-leases": "not told yet",
       "cache-pods": "not told yet",
-      eyes: "no pulse from the observer yet",
+      "watch-health": "no pulse from the observer yet",
     });
   });
 
@@ -83,7 +99,7 @@ describe("a process", () => {
 
 describe("a probe", () => {
   const well: Check = { name: "bus", problem: null };
-  const ill: Check = { name: "eyes", problem: "blind" };
+  const ill: Check = { name: "watch-health", problem: "blind" };
 
   test("is answered with ok when all is well", () => {
     expect(probeAnswer("readyz", [well], false)).toEqual({ status: 200, text: "ok" });
@@ -94,7 +110,7 @@ describe("a probe", () => {
   });
 
   test("lists every check when one fails, asked for or not", () => {
-    const text = "[+]bus ok\n[-]eyes failed: blind\nreadyz check failed\n";
+    const text = "[+]bus ok\n[-]watch-health failed: blind\nreadyz check failed\n";
     expect(probeAnswer("readyz", [well, ill], false)).toEqual({ status: 500, text });
   });
 });

@@ -1,11 +1,11 @@
 /** Shows how many pages may follow the console's event stream, without a socket. */
 import { expect, test } from "vitest";
-import { FOLLOWERS_MAX, Stream } from "../../services/console/console.stream.ts";
+import { EventStream, FOLLOWERS_MAX } from "../../services/console/console.events.ts";
 import { ledgerWorld } from "../ledger/ledger-world.ts";
 
 test("takes in only so many pages of all clients together", () => {
   const world = ledgerWorld();
-  const stream = new Stream(world.clock, world.ledger.reader);
+  const stream = new EventStream(world.clock, world.ledger.reader);
   const follow = (client: string) => stream.follow({ client, send: () => true, end: () => {} });
   const taken = Array.from({ length: FOLLOWERS_MAX + 1 }, (_, at) => follow(`10.0.0.${at}`));
   expect(taken.filter(Boolean).length).toBe(FOLLOWERS_MAX);

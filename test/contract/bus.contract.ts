@@ -209,7 +209,7 @@ function typedTests(the: () => TransportWorld): void {
     await the().settle();
     expect(heard).toEqual(["1", "2", "5"]);
     expect(gaps).toEqual([`observed.gone ${SHARD_OF_A}`]);
-    expect([await received(), await dropped("doubled"), await dropped("overtaken")]).toEqual([3, 2, 3]);
+    expect([await received(), await dropped("duplicate"), await dropped("out-of-order")]).toEqual([3, 2, 3]);
   });
 }
 

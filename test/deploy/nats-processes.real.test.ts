@@ -137,7 +137,7 @@ describeWithEachNats("under the deployed roles", () => {
           cluster: "prod",
           member: memberOf(role),
           services: processes[role] ?? [],
-          shared: true,
+          isShared: true,
           store: null,
         };
         const controller = startController({ ...common, ...place, fatal: (problem) => log.error(problem) });

@@ -1,6 +1,6 @@
 /** Which nodes' pods are told on the bus, and which Ready condition counts. */
 import { describe, expect, test } from "vitest";
-import { isOfInterest, readyConditionOf } from "../../services/domain/node-conditions.ts";
+import { needsPods, readyConditionOf } from "../../services/domain/node-conditions.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
 describe("pods are of interest", () => {
@@ -16,7 +16,7 @@ describe("pods are of interest", () => {
     ],
     ["not of one with other taints", nodeWith("True", { taints: [taint("example.com/a", "NoSchedule")] }), false],
   ])("%s", (_what, node, expected) => {
-    expect(isOfInterest(node)).toBe(expected);
+    expect(needsPods(node)).toBe(expected);
   });
 });
 

@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import {
-  lineOf as lineFrom,
+  lineageOf as lineFrom,
   readTaintSwap,
-  swapOf,
   taintStartAt,
+  taintSwapOf,
   taintSwapText,
   taintsSeenOn,
 } from "../../services/domain/taint-swap.ts";
@@ -71,5 +71,5 @@ test("a swap records from when the replaced taint really counted, and an ask nam
   const node = observedNode("a", { taints: [noExecute(NOT_READY, STAMP)], taintsSeenAt });
   const asked = taintsSeenOn(node);
   expect(asked.taintsSeenAt).toEqual({ [`${NOT_READY}:NoExecute`]: startAt });
-  expect(swapOf(noExecute(NOT_READY, STAMP), asked, SWAP.at + 60_000)).toMatchObject({ firstAt: startAt });
+  expect(taintSwapOf(noExecute(NOT_READY, STAMP), asked, SWAP.at + 60_000)).toMatchObject({ firstAt: startAt });
 });

@@ -27,8 +27,8 @@ test("for any NoExecute taints, on any line of swaps, with or without comparison
       fc.boolean(),
       (tolerations, taints, comparisonOperators) => {
         const [first = { key: "a", effect: "NoExecute" }, second = { key: "b", effect: "NoExecute" }] = taints;
-        const line = { first, second, since: 0, secondSince: 1000 };
-        const standing = taints.map((taint, index) => ({ taint, since: 2000, ...(index === 0 ? { line } : {}) }));
+        const lineage = { first, second, since: 0, secondSince: 1000 };
+        const standing = taints.map((taint, index) => ({ taint, since: 2000, ...(index === 0 ? { lineage } : {}) }));
         const decide = (list: readonly Toleration[]) => evictionOf(standing, list, 500, { comparisonOperators });
         const reduced = reducedTolerations(tolerations);
         expect(decide(reduced)).toEqual(decide(tolerations));

@@ -3,9 +3,9 @@
  * time of its own; a service that throws fails the round.
  */
 import { frameId } from "../../protocols/frame.ts";
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import { MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import type { Random, Service } from "../../protocols/ports.ts";
-import type { LedgerReader } from "../../protocols/status.ts";
 import { subjectOf } from "../../protocols/subjects.ts";
 import { decode, definitionOf, MalformedMessage } from "../../protocols/wire.ts";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
@@ -50,13 +50,13 @@ export function fuzzRound(seed: number, cases: number): FuzzCount {
   try {
     for (let index = 1; index <= cases; index++) {
       last = spoiledObject(random);
-      const message = spoiledMessage(world.heard, random, index);
+      const message = spoiledMessage(world.received, random, index);
       last = message.frame;
       if (message.isAdmitted) admitted++;
       world.transport.publish(message.subject, message.payload);
       world.advance(STEP_MS);
       if (index % ASKED_EVERY === 0) askAll(reader);
-      if (world.heard.length > HEARD_MAX) world.heard.splice(0, HEARD_MAX / 2);
+      if (world.received.length > HEARD_MAX) world.received.splice(0, HEARD_MAX / 2);
     }
   } catch (error) {
     throw new Error(`seed ${seed}: ${JSON.stringify(last).slice(0, 2000)}`, { cause: error });

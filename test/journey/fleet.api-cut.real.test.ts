@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommandLine } from "../../services/cli/command-line.ts";
-import type { MemberReport } from "../../services/cli/fleet-roll.ts";
+import type { MemberReport } from "../../services/cli/fleet-members.ts";
 import { fakeHost } from "../cli/fake-host.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";

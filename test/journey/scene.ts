@@ -101,7 +101,7 @@ export class JourneyScene {
       cluster: "journey",
       member,
       services,
-      shared: true,
+      isShared: true,
       store: null,
       fatal: (problem) => log.error(problem),
     });

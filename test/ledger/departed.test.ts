@@ -22,10 +22,10 @@ function seeOne(world: LedgerWorld, node: string): void {
   pulsedTwice(world, (shard) => pulse(shard, shard === shardOf(node) ? { nodes } : {}));
 }
 
-function pulsedTwice({ tell, clock }: LedgerWorld, pulseOf: (shard: number) => BodyOf<"observed.pulse">): void {
-  for (const shard of SHARDS) tell("observed.pulse", pulseOf(shard), "ask");
+function pulsedTwice({ receive, clock }: LedgerWorld, pulseOf: (shard: number) => BodyOf<"observed.pulse">): void {
+  for (const shard of SHARDS) receive("observed.pulse", pulseOf(shard), "ask");
   clock.advance(PULSE_MS);
-  for (const shard of SHARDS) tell("observed.pulse", pulseOf(shard), "ask");
+  for (const shard of SHARDS) receive("observed.pulse", pulseOf(shard), "ask");
 }
 
 describe("a node that was judged after it had left", () => {
@@ -33,10 +33,10 @@ describe("a node that was judged after it had left", () => {
 
   function departed(): LedgerWorld {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1"), null);
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
-    world.tell("judged.node", LATE, null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    world.receive("judged.node", LATE, null);
     return world;
   }
 
@@ -55,7 +55,7 @@ describe("a node that was judged after it had left", () => {
     world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     seeNone(world);
     world.clock.advance(1);
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1"), null);
     expect(world.ledger.reader.overview().nodes).toEqual({ starting: 0, ready: 0, notReady: 0, unknown: 0 });
   });
 });
@@ -65,9 +65,9 @@ describe("a zone that lost its nodes while nobody minded it", () => {
 
   function abandoned(): LedgerWorld {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1"), null);
-    world.tell("judged.zone", judgedZone(DOWN), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
+    world.receive("judged.zone", judgedZone(DOWN), null);
     return world;
   }
 
@@ -81,7 +81,7 @@ describe("a zone that lost its nodes while nobody minded it", () => {
 
   test("is not shown any more, and no gauge calls it disrupted", async () => {
     const world = abandoned();
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     sweep(world, seeNone);
     expect(world.ledger.reader.overview().zones).toEqual([]);
     const value = (name: string, labels = {}) => metricValue(world.metrics, name, { ...ZONE, ...labels });
@@ -95,8 +95,8 @@ describe("a zone that lost its nodes while nobody minded it", () => {
 
   test("is shown as it was last told while not every shard can be seen", () => {
     const world = abandoned();
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
-    sweep(world, ({ tell }) => tell("observed.pulse", pulse(0), "ask"));
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    sweep(world, ({ receive }) => receive("observed.pulse", pulse(0), "ask"));
     expect(world.ledger.reader.overview().zones).toHaveLength(1);
   });
 
@@ -112,10 +112,10 @@ describe("a zone that lost its nodes while nobody minded it", () => {
     const world = ledgerWorld();
     for (let index = 0; index < zones; index++) {
       const [node, zone] = [`n-${index}`, keyOf(index)];
-      world.tell("observed.node", observedNode(node), null);
-      world.tell("judged.node", judgedNode(node, { zone }), null);
-      world.tell("judged.zone", judgedZone({ zone }), null);
-      world.tell("observed.gone", { node, uid: `uid-${node}` }, null);
+      world.receive("observed.node", observedNode(node), null);
+      world.receive("judged.node", judgedNode(node, { zone }), null);
+      world.receive("judged.zone", judgedZone({ zone }), null);
+      world.receive("observed.gone", { node, uid: `uid-${node}` }, null);
     }
     return sweep(world, seeNone);
   }
@@ -134,17 +134,17 @@ describe("a zone that lost its nodes while nobody minded it", () => {
 
   test("is there anew when it comes back, as it is then", async () => {
     const world = afterMany(1000);
-    world.tell("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
+    world.receive("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(0) })).toBe(75);
     expect(await world.metrics.text()).toContain(`node_collector_evictions_total{zone="${keyOf(0)}"} 0`);
   });
 
   test("keeps what it is from then on, however many others vanish", async () => {
     const world = afterMany(100);
-    world.tell("observed.node", observedNode("n-0"), null);
-    world.tell("judged.node", judgedNode("n-0", { zone: keyOf(0) }), null);
-    world.tell("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
-    for (let index = 100; index < 300; index++) world.tell("judged.zone", judgedZone({ zone: keyOf(index) }), null);
+    world.receive("observed.node", observedNode("n-0"), null);
+    world.receive("judged.node", judgedNode("n-0", { zone: keyOf(0) }), null);
+    world.receive("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
+    for (let index = 100; index < 300; index++) world.receive("judged.zone", judgedZone({ zone: keyOf(index) }), null);
     sweep(world, (around) => seeOne(around, "n-0"));
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(0) })).toBe(75);
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(100) })).toBe(0);

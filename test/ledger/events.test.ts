@@ -22,8 +22,8 @@ const webObject = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "
 describe("Events about nodes", () => {
   test("R2.9: a node first seen is registered, once, under its real uid", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("observed.node", observedNode("n-1", { resourceVersion: "2" }), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1", { resourceVersion: "2" }), null);
     expect(world.kube.events).toEqual([
       {
         apiVersion: "v1",
@@ -45,15 +45,15 @@ describe("Events about nodes", () => {
 
   test("a judgement that comes before the node does not hide its registration", () => {
     const world = ledgerWorld();
-    world.tell("judged.node", judgedNode("n-1"), null);
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1"), null);
     expect(told(world, "RegisteredNode")).toHaveLength(1);
   });
 
   test("R2.10: a node that leaves is removed, under the uid it had", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     expect(told(world, "RemovingNode")).toMatchObject([
       { message: "Node n-1 event: Removing Node n-1 from Controller", involvedObject: { uid: "uid-n-1" } },
     ]);
@@ -61,15 +61,15 @@ describe("Events about nodes", () => {
 
   test("word that an earlier node of that name left says nothing of the present one", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("observed.gone", { node: "n-1", uid: "an older one" }, null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.gone", { node: "n-1", uid: "an older one" }, null);
     expect(told(world, "RemovingNode")).toEqual([]);
   });
 
   test("a node re-created under its name is removed and registered, each under its own uid", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("observed.node", observedNode("n-1", { uid: "new" }), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1", { uid: "new" }), null);
     expect(world.kube.events.map(({ reason, involvedObject }) => [reason, involvedObject.uid])).toEqual([
       ["RegisteredNode", "uid-n-1"],
       ["RemovingNode", "uid-n-1"],
@@ -82,9 +82,9 @@ describe("NodeNotReady", () => {
   function silenced(ready: "True" | "False", outcome: "ok" | "refused" | "shadowed" = "ok"): LedgerWorld {
     const world = ledgerWorld();
     const conditions = [{ type: "Ready", status: ready, heartbeatAt: 0, transitionAt: 0 }];
-    world.tell("observed.node", observedNode("n-1", { conditions }), null);
-    const ask = world.tell("asked.condition", askedCondition("n-1"), null);
-    world.tell("done.write", doneNode("asked.condition", "n-1", { outcome }), ask);
+    world.receive("observed.node", observedNode("n-1", { conditions }), null);
+    const ask = world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { outcome }), ask);
     return world;
   }
 
@@ -110,30 +110,30 @@ describe("NodeNotReady", () => {
 
   test("is not told of an ask for no condition: that only takes a verdict back", () => {
     const world = silenced("True", "refused");
-    const taken = world.tell("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
-    world.tell("done.write", doneNode("asked.condition", "n-1", { change: "" }), taken);
+    const taken = world.receive("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { change: "" }), taken);
     expect(told(world, "NodeNotReady")).toEqual([]);
   });
 
   test("is told once per flip, however often the ask was repeated before the watch showed it", () => {
     const world = silenced("True");
-    const again = world.tell("asked.condition", askedCondition("n-1"), null);
-    world.tell("done.write", doneNode("asked.condition", "n-1"), again);
+    const again = world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1"), again);
     expect(told(world, "NodeNotReady")).toHaveLength(1);
   });
 
   test("is told again of the next flip", () => {
     const world = silenced("True");
-    world.tell("observed.node", observedNode("n-1", { resourceVersion: "5" }), null);
-    const next = world.tell("asked.condition", askedCondition("n-1"), null);
-    world.tell("done.write", doneNode("asked.condition", "n-1"), next);
+    world.receive("observed.node", observedNode("n-1", { resourceVersion: "5" }), null);
+    const next = world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1"), next);
     expect(world.kube.requests.at(-1)).toMatchObject({ verb: "patch", body: { count: 2 } });
   });
 
   test("R3.2: a pod that was marked gets a warning with its whole reference", () => {
     const world = ledgerWorld();
-    const ask = world.tell("asked.unready", WEB, null);
-    world.tell("done.write", donePod("asked.unready", { resourceVersion: "77" }), ask);
+    const ask = world.receive("asked.unready", WEB, null);
+    world.receive("done.write", donePod("asked.unready", { resourceVersion: "77" }), ask);
     expect(told(world, "NodeNotReady")).toMatchObject([
       { type: "Warning", message: "Node is not ready", involvedObject: { ...webObject, resourceVersion: "77" } },
     ]);
@@ -141,17 +141,17 @@ describe("NodeNotReady", () => {
 
   test("R3.2: a pod that was not Ready anyway gets none", () => {
     const world = ledgerWorld();
-    world.tell("done.write", donePod("asked.unready", { change: "" }), world.tell("asked.unready", WEB, null));
+    world.receive("done.write", donePod("asked.unready", { change: "" }), world.receive("asked.unready", WEB, null));
     expect(world.kube.events).toEqual([]);
   });
 });
 
 describe("TaintManagerEviction", () => {
   const order = (world: LedgerWorld, outcome: BodyOf<"done.write">["outcome"]) =>
-    world.tell(
+    world.receive(
       "done.write",
       donePod("asked.eviction", { outcome }),
-      world.tell("asked.eviction", askedEviction(), null),
+      world.receive("asked.eviction", askedEviction(), null),
     );
 
   test("R8.25: marks a pod for deletion in its own namespace, under its real uid", () => {
@@ -188,14 +188,14 @@ describe("TaintManagerEviction", () => {
 
   test("an ask alone is no order", () => {
     const world = ledgerWorld();
-    world.tell("asked.eviction", askedEviction(), null);
+    world.receive("asked.eviction", askedEviction(), null);
     expect(world.kube.events).toEqual([]);
   });
 
   test("a running countdown that ends without deletion is cancelled", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod(), null);
-    world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null }), null);
+    world.receive("judged.pod", judgedPod(), null);
+    world.receive("judged.pod", judgedPod({ eviction: "none", deadlineAt: null }), null);
     expect(world.kube.events).toMatchObject([
       { reason: "TaintManagerEviction", message: "Cancelling deletion of Pod default/web", involvedObject: webObject },
     ]);
@@ -203,17 +203,17 @@ describe("TaintManagerEviction", () => {
 
   test("nothing is cancelled where no countdown ran", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
-    world.tell("judged.pod", judgedPod({ sentence: "now" }), null);
-    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "none" }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "due" }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "none" }), null);
     expect(world.kube.events).toEqual([]);
   });
 
   test("L28: nothing is cancelled once the deletion is under way", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod(), null);
+    world.receive("judged.pod", judgedPod(), null);
     order(world, "ok");
-    world.tell("judged.pod", judgedPod({ sentence: "none" }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "none" }), null);
     expect(world.kube.events.map(({ message }) => message)).toEqual(["Marking for deletion Pod default/web"]);
   });
 });
@@ -221,13 +221,13 @@ describe("TaintManagerEviction", () => {
 describe("direct mode", () => {
   const drain = (world: LedgerWorld, name: string) => {
     const pod = { name, uid: `uid-${name}` };
-    const ask = world.tell("asked.eviction", askedEviction({ ...pod, mode: "direct", taint: null }), null);
-    world.tell("done.write", donePod("asked.eviction", pod), ask);
+    const ask = world.receive("asked.eviction", askedEviction({ ...pod, mode: "direct", taint: null }), null);
+    world.receive("done.write", donePod("asked.eviction", pod), ask);
   };
 
   test("R5.15, R5.16: the node is told of once, every pod by name", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1"), null);
     drain(world, "web");
     drain(world, "db");
     expect(world.kube.events.slice(1)).toMatchObject([
@@ -248,20 +248,20 @@ describe("direct mode", () => {
 
   test("nothing is reported of a drain while every deletion is denied", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("observed.node", observedNode("n-1"), null);
-    const ask = world.tell("asked.eviction", askedEviction({ mode: "direct", taint: null }), null);
-    world.tell("done.write", donePod("asked.eviction", { outcome: "denied" }), ask);
+    world.receive("observed.node", observedNode("n-1"), null);
+    const ask = world.receive("asked.eviction", askedEviction({ mode: "direct", taint: null }), null);
+    world.receive("done.write", donePod("asked.eviction", { outcome: "denied" }), ask);
     expect(world.kube.events.slice(1)).toEqual([]);
   });
 
   test("L40: pods landing on a drained node later add no second word about the node, until it was well in between", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.receive("observed.node", observedNode("n-1"), null);
     drain(world, "web");
-    world.tell("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
+    world.receive("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
     drain(world, "late");
     expect(told(world, "DeletingAllPods")).toHaveLength(1);
-    world.tell("judged.node", judgedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
     drain(world, "next-time");
     expect(world.kube.requests.filter(({ verb }) => verb === "patch")).toHaveLength(1);
   });
@@ -269,7 +269,7 @@ describe("direct mode", () => {
 
 test("a ledger that does not own a shard writes no Event about it, and remembers what it heard", () => {
   const world = ledgerWorld({ fleet: { member: "m-0", owns: () => false, follow: () => () => {} } });
-  world.tell("observed.node", observedNode("n-1"), null);
+  world.receive("observed.node", observedNode("n-1"), null);
   expect(world.kube.events).toEqual([]);
   expect(world.ledger.reader.explainNode("n-1")).not.toBeNull();
 });

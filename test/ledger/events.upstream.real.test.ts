@@ -105,7 +105,7 @@ async function theirStory(): Promise<void> {
 async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { node, pods } = OURS;
   const [marked, spared] = pods;
-  const { ledger, io, clock, tell } = ledgerWorld();
+  const { ledger, io, clock, receive } = ledgerWorld();
   const kube = kubeOfApi();
   ledger.stop();
   const dated: Clock = {
@@ -117,15 +117,15 @@ async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { stop } = startLedger({ ...io, kube, clock: dated });
   const uid = uids.get(node) ?? "";
   const target = (name: string) => ({ namespace: "default", name, uid: uids.get(name) ?? "", node });
-  tell("observed.node", observedNode(node, { uid }), null);
-  const order = tell("asked.eviction", askedEviction(target(marked)), null);
-  tell("done.write", donePod("asked.eviction", target(marked)), order);
-  tell("judged.pod", judgedPod(target(spared)), null);
-  tell("judged.pod", judgedPod({ ...target(spared), sentence: "none" }), null);
-  const force = tell("asked.condition", { ...askedCondition(node), uid }, null);
-  tell("done.write", doneNode("asked.condition", node, { uid }), force);
-  tell("done.write", donePod("asked.unready", target(spared)), null);
-  tell("observed.gone", { node, uid }, null);
+  receive("observed.node", observedNode(node, { uid }), null);
+  const order = receive("asked.eviction", askedEviction(target(marked)), null);
+  receive("done.write", donePod("asked.eviction", target(marked)), order);
+  receive("judged.pod", judgedPod(target(spared)), null);
+  receive("judged.pod", judgedPod({ ...target(spared), eviction: "none" }), null);
+  const force = receive("asked.condition", { ...askedCondition(node), uid }, null);
+  receive("done.write", doneNode("asked.condition", node, { uid }), force);
+  receive("done.write", donePod("asked.unready", target(spared)), null);
+  receive("observed.gone", { node, uid }, null);
   const isOurs = ({ involvedObject }: ApiEvent) => involvedObject.name?.endsWith("ours");
   await eventually("all our Events are written", (all) => all.filter(isOurs).length === EVENTS_OF_STORY);
   stop();

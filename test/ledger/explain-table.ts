@@ -2,10 +2,10 @@
 import {
   NODE_SENTENCES,
   POD_SENTENCES,
+  QUEUE_SENTENCES,
   REQUEST_SENTENCES,
   type SentenceForm,
   TIMELINE_SENTENCES,
-  TURN_SENTENCES,
 } from "../../services/ledger/explain/sentences.ts";
 
 const OPENS = "<!-- sentences: written by npm run fix -->";
@@ -24,7 +24,7 @@ interface Table {
 const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "state", forms, isWhole: true });
 const TABLES: readonly Table[] = [
   ofState("Of a node", NODE_SENTENCES),
-  ofState("Of its zone and its turn", TURN_SENTENCES),
+  ofState("Of its zone and its turn", QUEUE_SENTENCES),
   ofState("Of the last request, by its outcome", REQUEST_SENTENCES),
   ofState("Of a pod", POD_SENTENCES),
   { title: "In the timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },

@@ -20,8 +20,8 @@ const DOWN = { readiness: "unknown", ready: "Unknown", since: START_AT } as cons
 function directWorld(): LedgerWorld {
   const world = ledgerWorld({ profile: { evictionMode: "direct" } });
   seePulses(world);
-  world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
-  world.tell("judged.node", judgedNode("n-1", { ...DOWN, evictionFromAt: START_AT + 50_000 }), null);
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...DOWN, evictionFromAt: START_AT + 50_000 }), null);
   return world;
 }
 
@@ -40,8 +40,8 @@ test("before a drain is due its earliest instant is told, on the node, its pods 
 
 test("a node that waits to be drained is told its place and when its turn comes", () => {
   const world = directWorld();
-  world.tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
-  world.tell("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
+  world.receive("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
   const place =
     "It is number 2 of 2 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:20Z, in 20 s.";
   expect(sentences(world)).toEqual(expect.arrayContaining([place, "When its turn comes, its pods are deleted."]));
@@ -56,23 +56,23 @@ test("a drain leaves a DaemonSet's pods alone, and a node that is well is not to
   expect(podSentences(world)[0]).toBe("Pod default/web stays: a drain leaves the pods of DaemonSets alone.");
   world.clock.advance(1000);
   world.kube.pods.set("default/web", livePod());
-  world.tell("judged.node", judgedNode("n-1"), null);
+  world.receive("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
 });
 
 test("a pod whose drain was called off is not said to be due any more", () => {
   const world = directWorld();
   const ask = { deadlineAt: START_AT, mode: "direct", taint: null } as const;
-  world.tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
-  world.tell("asked.eviction", askedEviction(ask), null);
+  world.receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
+  world.receive("asked.eviction", askedEviction(ask), null);
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due to be deleted at /);
-  world.tell("judged.node", judgedNode("n-1"), null);
+  world.receive("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
 });
 
 test("the timers list a drain ahead with its earliest instant, then with the turn of the node, then as due", () => {
   const world = directWorld();
-  const { ledger, tell } = world;
+  const { ledger, receive } = world;
   const listed = () => ledger.reader.pendingEvictions(10);
   const pods = [
     { ...observedPod("web"), uid: "uid-web" },
@@ -80,25 +80,25 @@ test("the timers list a drain ahead with its earliest instant, then with the tur
     { ...observedPod("leaving"), deletionAt: START_AT },
   ];
   expect(listed()).toEqual([]);
-  tell("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods }, null);
+  receive("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods }, null);
   const web = { namespace: "default", name: "web", uid: "uid-web", node: "n-1", taint: null, isEarliest: true };
   expect(listed()).toMatchObject([{ ...web, deadlineAt: START_AT + 50_000 }]);
   expect(listed()).toHaveLength(1);
   expect(ledger.reader.overview().pendingEvictions).toBe(1);
-  tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
+  receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
   expect(listed()).toMatchObject([{ ...web, deadlineAt: null }]);
-  tell("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
+  receive("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
   expect(listed()).toMatchObject([{ ...web, deadlineAt: START_AT + 20_000 }]);
-  tell("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
-  tell("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
+  receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
+  receive("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
   expect(listed()).toHaveLength(1);
   expect(listed()[0]?.isEarliest).toBeUndefined();
 });
 
 test("a node that is ready again takes its pods off the timers", () => {
-  const { ledger, tell } = directWorld();
-  tell("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods: [observedPod("web")] }, null);
+  const { ledger, receive } = directWorld();
+  receive("observed.pods", { node: "n-1", version: "1", chunk: 0, chunks: 1, pods: [observedPod("web")] }, null);
   expect(ledger.reader.pendingEvictions(10)).toHaveLength(1);
-  tell("judged.node", judgedNode("n-1"), null);
+  receive("judged.node", judgedNode("n-1"), null);
   expect(ledger.reader.pendingEvictions(10)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import {
   SENTENCES,
   type Sentence,
   type SentenceName,
-  say,
+  sentence,
   TIMELINE_SENTENCES,
   type TimelineSentenceName,
 } from "../../services/ledger/explain/sentences.ts";
@@ -32,7 +32,7 @@ test("a page without the marks is refused by name", () => {
 });
 
 test("a sentence begins with a capital, whatever is filled in first", () => {
-  const filled = say("requestOpen", { what: "its deletion", at: "2026-01-01T00:00:00Z" });
+  const filled = sentence("requestOpen", { what: "its deletion", at: "2026-01-01T00:00:00Z" });
   expect(filled).toBe("Its deletion was requested at 2026-01-01T00:00:00Z, and its outcome is not known yet.");
 });
 

@@ -26,26 +26,26 @@ const WAITING = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted
 function waitingWorld(ready: "True" | "Unknown" = "Unknown"): LedgerWorld {
   const world = ledgerWorld();
   seePulses(world);
-  world.tell("observed.node", observedNode("n-1", { ready }), null);
-  world.tell("judged.node", judgedNode("n-1", { ...WAITING, since: START_AT }), null);
+  world.receive("observed.node", observedNode("n-1", { ready }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...WAITING, since: START_AT }), null);
   const queue = ready === "Unknown" ? { queueLength: 1, queue: ["n-1"] } : {};
-  world.tell("judged.zone", judgedZone({ notReady: 1, tokens: 0, ...queue }), null);
+  world.receive("judged.zone", judgedZone({ notReady: 1, tokens: 0, ...queue }), null);
   return world;
 }
 
 const sentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
 
 function tellConditionDone(world: LedgerWorld, done: Partial<BodyOf<"done.write">>): void {
-  const ask = world.tell("asked.condition", askedCondition("n-1"), null);
-  world.tell("done.write", doneNode("asked.condition", "n-1", { resourceVersion: null, ...done }), ask);
+  const ask = world.receive("asked.condition", askedCondition("n-1"), null);
+  world.receive("done.write", doneNode("asked.condition", "n-1", { resourceVersion: null, ...done }), ask);
 }
 
 function tellTurnDone(world: LedgerWorld, done: Partial<BodyOf<"done.write">>): void {
   const ask = askedTaintOfZone(world);
-  world.tell("done.write", doneNode("asked.taint", "n-1", { resourceVersion: null, ...done }), ask);
+  world.receive("done.write", doneNode("asked.taint", "n-1", { resourceVersion: null, ...done }), ask);
 }
 
-const askedTaintOfZone = (world: LedgerWorld) => world.tellAs("zone", "asked.taint", askedTaint("n-1"), null);
+const askedTaintOfZone = (world: LedgerWorld) => world.receiveAs("zone", "asked.taint", askedTaint("n-1"), null);
 
 describe("a node", () => {
   test("whose Ready=Unknown is denied joins the queue when the API shows it, and the denial is quoted", () => {
@@ -100,7 +100,7 @@ describe("a node", () => {
   test("that shows what was requested is not told of earlier refusals", () => {
     const world = waitingWorld();
     tellTurnDone(world, { outcome: "denied", detail: FORBIDDEN });
-    world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints: [UNREACHABLE] }), null);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: [UNREACHABLE] }), null);
     expect(sentences(world).join("\n")).not.toContain("denied");
   });
 
@@ -114,7 +114,7 @@ describe("a node", () => {
   test("that lives again is not told of the verdict that was refused", () => {
     const world = waitingWorld("True");
     tellConditionDone(world, { outcome: "refused", detail: "the lease was renewed" });
-    world.tell("judged.node", judgedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
     expect(sentences(world).join("\n")).not.toContain("held");
   });
 
@@ -149,16 +149,16 @@ describe("a pod", () => {
     ],
   ])("whose deletion came to nothing (%o) is told so", (done, said) => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: START_AT }), null);
-    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
-    world.tell("done.write", donePod("asked.eviction", { ...done, retrying: true, retryAt: START_AT + 1500 }), ask);
+    world.receive("judged.pod", judgedPod({ eviction: "due", deadlineAt: START_AT }), null);
+    const ask = world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+    world.receive("done.write", donePod("asked.eviction", { ...done, retrying: true, retryAt: START_AT + 1500 }), ask);
     expect(podSentences(world)).toEqual(expect.arrayContaining([said, "The next try comes at 2026-01-01T00:00:01Z."]));
   });
 
   test("whose deletion was requested and has no outcome yet is told so", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: START_AT }), null);
-    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "due", deadlineAt: START_AT }), null);
+    world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
     expect(podSentences(world)).toContain(
       "Its deletion was requested at 2026-01-01T00:00:00Z, and its outcome is not known yet.",
     );

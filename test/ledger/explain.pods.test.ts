@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import { ANSWER_MS } from "../../services/ledger/live-pods.ts";
-import { MOOT_MS } from "../../services/ledger/pods.ts";
+import { SETTLED_KEPT_MS } from "../../services/ledger/pod-records.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedEviction,
@@ -30,10 +30,10 @@ const STANDING = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
 /** The pod's node is dead, and the API server accepted the pod's deletion at 00:00. */
 function deletedWorld(): LedgerWorld {
   const world = ledgerWorld();
-  world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
-  world.tell("judged.node", judgedNode("n-1", { ...UNKNOWN, since: START_AT, eviction: "evicted" }), null);
-  const ask = world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
-  world.tell("done.write", donePod("asked.eviction"), ask);
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, since: START_AT, eviction: "evicted" }), null);
+  const ask = world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+  world.receive("done.write", donePod("asked.eviction"), ask);
   return world;
 }
 
@@ -43,7 +43,7 @@ const terminating = (metadata: Readonly<Record<string, unknown>> = {}) =>
 test("a pod on a dead node is terminating for as long as nobody finishes it, and it was Vigil that deleted it", () => {
   const world = deletedWorld();
   world.kube.pods.set("default/web", terminating());
-  world.clock.advance(3 * MOOT_MS);
+  world.clock.advance(3 * SETTLED_KEPT_MS);
   expect(podSentences(world).slice(0, 3)).toEqual([
     "Pod default/web has been terminating since 2026-01-01T00:00:00Z (15 min).",
     "Vigil deleted it at 2026-01-01T00:00:00Z.",
@@ -60,26 +60,26 @@ test("a terminating pod is held by the finalizers that remain", () => {
 test("a terminating pod on a node that is well is ended by its kubelet, and by garbage collection without a node", () => {
   const world = ledgerWorld();
   world.kube.pods.set("default/web", terminating());
-  for (const shard of SHARDS) world.tell("observed.pulse", pulse(shard), "ask");
+  for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard), "ask");
   expect(podSentences(world)[1]).toBe(
     "Its node n-1 is not there any more, so it stays until garbage collection removes it.",
   );
-  world.tell("observed.node", observedNode("n-1"), null);
-  world.tell("judged.node", judgedNode("n-1"), null);
+  world.receive("observed.node", observedNode("n-1"), null);
+  world.receive("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[1]).toBe("It stays until the kubelet of node n-1 has ended its containers.");
 });
 
 test("a pod re-created under its name is not the one that was deleted", () => {
   const world = deletedWorld();
-  world.tell("observed.node", observedNode("n-2"), null);
+  world.receive("observed.node", observedNode("n-2"), null);
   world.kube.pods.set("default/web", livePod({ metadata: { uid: "uid-of-another" }, spec: { nodeName: "n-2" } }));
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-2 carries no NoExecute taint.");
 });
 
 test("a pod that nobody spoke of is read and explained", () => {
   const world = ledgerWorld();
-  world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
-  world.tell("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "evicted" }), null);
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "evicted" }), null);
   const saidOf = (changes: Parameters<typeof livePod>[0]) => {
     world.clock.advance(1000);
     world.kube.pods.set("default/web", livePod(changes));
@@ -108,14 +108,14 @@ describe("a pod on a node that waits for its turn", () => {
     const world = ledgerWorld({ profile });
     seePulses(world);
     const unknown = { readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
-    world.tell(
+    world.receive(
       "judged.zone",
       judgedZone({ notReady: 4, queueLength: 4, tokens: 0.5, queue: ["n-7", "n-8", "n-1"] }),
       null,
     );
-    world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
-    world.tell("judged.node", judgedNode("n-1", unknown), null);
-    world.tell("asked.unready", WEB, null);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    world.receive("judged.node", judgedNode("n-1", unknown), null);
+    world.receive("asked.unready", WEB, null);
     return world;
   }
 
@@ -139,7 +139,7 @@ describe("a pod on a node that waits for its turn", () => {
 
   test("is not said to be there once it was found gone", () => {
     const world = waitingPod();
-    world.tell("done.write", donePod("asked.unready", { outcome: "gone" }), null);
+    world.receive("done.write", donePod("asked.unready", { outcome: "gone" }), null);
     world.kube.pods.clear();
     expect(podSentences(world)).toEqual(["Pod default/web is not there any more."]);
   });
@@ -147,8 +147,8 @@ describe("a pod on a node that waits for its turn", () => {
 
 test("a pod on a node that waits is told how long it tolerates what the turn brings", () => {
   const world = ledgerWorld();
-  world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
-  world.tell("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "toBeEvicted" }), null);
+  world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+  world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "toBeEvicted" }), null);
   const tolerations = [{ key: UNREACHABLE.key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }];
   world.kube.pods.set("default/web", livePod({ spec: { tolerations } }));
   expect(podSentences(world)[1]).toBe("It tolerates node.kubernetes.io/unreachable:NoExecute for 300 s from then on.");
@@ -166,18 +166,18 @@ test("a pod that is not there and was never spoken of has no explanation, and on
 
 test("a deadline does not hold of a pod that has come to tolerate every taint of its node", () => {
   const world = ledgerWorld();
-  world.tell("observed.node", observedNode("n-1", { taints: STANDING }), null);
-  world.tell("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
+  world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
+  world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
   world.kube.pods.set("default/web", livePod({ spec: { tolerations: [{ operator: "Exists" }] } }));
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web stays: it tolerates /);
 });
 
 test("a schedule whose taint has left its node is not said to hold", () => {
   const world = ledgerWorld();
-  world.tell("observed.node", observedNode("n-1", { taints: STANDING }), null);
-  world.tell("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
+  world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
+  world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web is due to be deleted at /);
-  world.tell("observed.node", observedNode("n-1"), null);
+  world.receive("observed.node", observedNode("n-1"), null);
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
 });
 
@@ -187,7 +187,7 @@ test.each([
 ])("without an answer of the API server (%o) the record is said to be what it is", (answer, why) => {
   const world = ledgerWorld();
   world.kube.readAnswer = answer;
-  world.tell("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
+  world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
   let sentences: readonly string[] = [];
   world.ledger.reader.explainPod("default", "web", (explained) => {
     sentences = explained?.sentences ?? [];

@@ -4,10 +4,10 @@ import { judgedNode, observedNode } from "../support/observed-objects.ts";
 import { ledgerWorld } from "./ledger-world.ts";
 
 test("the taints of a node that are left out are counted", () => {
-  const { clock, ledger, tell } = ledgerWorld();
+  const { clock, ledger, receive } = ledgerWorld();
   const taints = [{ key: "bare", effect: "NoExecute" }];
-  tell("observed.node", observedNode("n-1", { taints, taintsOmitted: 4936 }), null);
-  tell("judged.node", judgedNode("n-1"), null);
+  receive("observed.node", observedNode("n-1", { taints, taintsOmitted: 4936 }), null);
+  receive("judged.node", judgedNode("n-1"), null);
   clock.advance(0);
   expect(ledger.reader.explainNode("n-1")?.sentences).toContain(
     "It carries bare:NoExecute and 4936 more taints, on which nothing is decided.",

@@ -29,31 +29,35 @@ function seeingWorld(): LedgerWorld {
 
 /** The node falls silent, waits for its turn, is tainted, and its pod is given a deadline. */
 function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt: number } {
-  const { clock, tell } = world;
+  const { clock, receive } = world;
   const heartbeatAt = clock.wallMs();
-  tell("judged.zone", judgedZone(), null);
-  tell("observed.node", observedNode("n-1"), null);
-  tell("judged.node", judgedNode("n-1", { heartbeatAt }), null);
+  receive("judged.zone", judgedZone(), null);
+  receive("observed.node", observedNode("n-1"), null);
+  receive("judged.node", judgedNode("n-1", { heartbeatAt }), null);
   clock.advance(50_000);
   seePulses(world);
   const gone = { readiness: "unknown", ready: "Unknown", since: clock.wallMs(), heartbeatAt } as const;
-  const judged = tell("judged.node", judgedNode("n-1", { ...gone, eviction: "toBeEvicted" }), null);
-  const condition = tell("asked.condition", askedCondition("n-1"), judged);
-  tell("done.write", doneNode("asked.condition", "n-1", { change: "Ready=Unknown", resourceVersion: "2" }), condition);
-  tell("judged.zone", judgedZone({ notReady: 1, queueLength: 1, tokens: 0.4 }), judged);
+  const judged = receive("judged.node", judgedNode("n-1", { ...gone, eviction: "toBeEvicted" }), null);
+  const condition = receive("asked.condition", askedCondition("n-1"), judged);
+  receive(
+    "done.write",
+    doneNode("asked.condition", "n-1", { change: "Ready=Unknown", resourceVersion: "2" }),
+    condition,
+  );
+  receive("judged.zone", judgedZone({ notReady: 1, queueLength: 1, tokens: 0.4 }), judged);
   clock.advance(6000);
   seePulses(world);
-  const turn = tell("asked.taint", askedTaint("n-1"), judged);
-  tell(
+  const turn = receive("asked.taint", askedTaint("n-1"), judged);
+  receive(
     "done.write",
     doneNode("asked.taint", "n-1", { change: "taints: +unreachable:NoExecute", resourceVersion: "3" }),
     turn,
   );
   const taints = [{ ...UNREACHABLE, timeAdded: apiTime(clock.wallMs()) }];
-  const tainted = tell("observed.node", observedNode("n-1", { resourceVersion: "3", taints }), null);
-  tell("judged.node", judgedNode("n-1", { ...gone, eviction: "evicted", resourceVersion: "3" }), tainted);
+  const tainted = receive("observed.node", observedNode("n-1", { resourceVersion: "3", taints }), null);
+  receive("judged.node", judgedNode("n-1", { ...gone, eviction: "evicted", resourceVersion: "3" }), tainted);
   const deadlineAt = clock.wallMs() + 300_000;
-  tell("judged.pod", judgedPod({ deadlineAt }), tainted);
+  receive("judged.pod", judgedPod({ deadlineAt }), tainted);
   return { tainted, deadlineAt };
 }
 
@@ -82,7 +86,7 @@ describe("a node that fell silent", () => {
     ];
     const names = taints.map(({ key, effect }) => `${key}:${effect}`);
     const taintsSeenAt = Object.fromEntries(names.map((name) => [name, Date.UTC(2026, 0, 1)]));
-    world.tell("observed.node", observedNode("n-1", { taints, taintsSeenAt }), null);
+    world.receive("observed.node", observedNode("n-1", { taints, taintsSeenAt }), null);
     expect(sentencesOf(world)[1]).toBe(
       "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:00Z (its timeAdded says 2099-01-01T00:00:00Z) and bare:NoExecute since 2026-01-01T00:00:00Z.",
     );
@@ -104,8 +108,8 @@ describe("a node that fell silent", () => {
 
   test("says of a verdict that was taken back that nothing is to be set any more", () => {
     const world = seeingWorld();
-    world.tell("asked.condition", askedCondition("n-1"), null);
-    world.tell("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
+    world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
     expect(world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text)).toEqual([
       "asked to set Ready=Unknown",
       "asked to set no condition after all",
@@ -114,9 +118,9 @@ describe("a node that fell silent", () => {
 
   const waiting = (zone: Partial<BodyOf<"judged.zone">>) => {
     const world = seeingWorld();
-    world.tell("judged.zone", judgedZone(zone), null);
-    world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
-    world.tell("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
+    world.receive("judged.zone", judgedZone(zone), null);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    world.receive("judged.node", judgedNode("n-1", { readiness: "unknown", eviction: "toBeEvicted" }), null);
     return sentencesOf(world);
   };
 
@@ -160,22 +164,22 @@ describe("a node", () => {
     [{ readiness: "unknown", heartbeatAt: null }, ", and its last heartbeat is not known."],
   ])("judged %o is explained", (judged, text) => {
     const world = seeingWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1", judged), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1", judged), null);
     expect(sentencesOf(world)[0]).toContain(text);
   });
 
   test("that is excluded from disruption checks is told so", () => {
     const world = seeingWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1", { counted: false }), null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1", { counted: false }), null);
     expect(sentencesOf(world)).toContain("It is excluded by its label from what decides its zone's state.");
   });
 
   test("that left is remembered, and one never heard of is not made up", () => {
     const world = seeingWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     expect(sentencesOf(world)).toEqual(["Node n-1 is not there any more."]);
     expect(world.ledger.reader.explainNode("n-2")).toBeNull();
   });
@@ -196,8 +200,8 @@ describe("a pod", () => {
     const world = seeingWorld();
     const { deadlineAt, tainted } = silenceStory(world);
     world.clock.advance(300_000);
-    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), tainted);
-    world.tell("done.write", donePod("asked.eviction", { change: "deleted" }), ask);
+    const ask = world.receive("asked.eviction", askedEviction({ deadlineAt }), tainted);
+    world.receive("done.write", donePod("asked.eviction", { change: "deleted" }), ask);
     expect(podTimeline(world)).toEqual([
       "judged unknown: silent for 50 s; waits for its turn in zone a",
       "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
@@ -218,7 +222,7 @@ describe("a pod", () => {
 
   test("that must go at once is told which taint it does not tolerate", () => {
     const world = seeingWorld();
-    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: null, tolerationSeconds: null }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "due", deadlineAt: null, tolerationSeconds: null }), null);
     expect(podSentences(world)).toEqual([
       "Pod default/web is due to be deleted at once.",
       "Its node n-1 carries node.kubernetes.io/unreachable:NoExecute, which it does not tolerate.",
@@ -230,14 +234,14 @@ describe("a pod", () => {
     const world = seeingWorld();
     const { deadlineAt } = silenceStory(world);
     world.clock.advance(305_000);
-    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), null);
+    const ask = world.receive("asked.eviction", askedEviction({ deadlineAt }), null);
     const refusal = {
       outcome: "denied",
       retrying: true,
       retryAt: world.clock.wallMs() + 3000,
       detail: 'admission webhook "guard" denied the request',
     } as const;
-    world.tell("done.write", donePod("asked.eviction", refusal), ask);
+    world.receive("done.write", donePod("asked.eviction", refusal), ask);
     expect(podSentences(world)).toEqual(
       expect.arrayContaining([
         "Pod default/web was due to be deleted at 2026-01-01T00:05:56Z, 5 s ago.",
@@ -253,8 +257,8 @@ describe("a pod", () => {
   test("whose countdown was cancelled has nothing against it any more", () => {
     const world = seeingWorld();
     silenceStory(world);
-    world.tell("judged.pod", judgedPod({ sentence: "none", deadlineAt: null, taint: null }), null);
-    world.tell("observed.node", observedNode("n-1"), null);
+    world.receive("judged.pod", judgedPod({ eviction: "none", deadlineAt: null, taint: null }), null);
+    world.receive("observed.node", observedNode("n-1"), null);
     expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
@@ -265,8 +269,8 @@ describe("a pod", () => {
   test("that was saved by a second look shows it", () => {
     const world = seeingWorld();
     const { deadlineAt } = silenceStory(world);
-    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt }), null);
-    world.tell("done.write", donePod("asked.eviction", { outcome: "refused", detail: "n-1 is ready again" }), ask);
+    const ask = world.receive("asked.eviction", askedEviction({ deadlineAt }), null);
+    world.receive("done.write", donePod("asked.eviction", { outcome: "refused", detail: "n-1 is ready again" }), ask);
     expect(podTimeline(world)?.at(-1)).toBe("held back after a second look: deleted (n-1 is ready again)");
   });
 });

@@ -29,10 +29,10 @@ const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
 /** The pod's deadline came 5 s ago and its deletion was asked for; `outcome` is what the writer answered. */
 function askedWorld(...outcomes: BodyOf<"done.write">["outcome"][]): LedgerWorld {
   const world = ledgerWorld();
-  world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
+  world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
   world.clock.advance(305_000);
-  const ask = world.tell("asked.eviction", askedEviction({ deadlineAt: DEADLINE_AT }), null);
-  for (const outcome of outcomes) world.tell("done.write", donePod("asked.eviction", { outcome }), ask);
+  const ask = world.receive("asked.eviction", askedEviction({ deadlineAt: DEADLINE_AT }), null);
+  for (const outcome of outcomes) world.receive("done.write", donePod("asked.eviction", { outcome }), ask);
   return world;
 }
 
@@ -49,9 +49,9 @@ describe("a pod", () => {
 
   test("that must go at once is due since it was judged so, however often its deletion is asked for", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod({ sentence: "now", deadlineAt: START_AT, tolerationSeconds: null }), null);
+    world.receive("judged.pod", judgedPod({ eviction: "due", deadlineAt: START_AT, tolerationSeconds: null }), null);
     world.clock.advance(60_000);
-    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT + 60_000 }), null);
+    world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT + 60_000 }), null);
     expect(podSentences(world)[0]).toBe("Pod default/web was due to be deleted at 2026-01-01T00:00:00Z, 60 s ago.");
   });
 
@@ -78,7 +78,7 @@ describe("a pod", () => {
 
   test("that got a later deadline is not said to be due at the one before", () => {
     const world = askedWorld("refused");
-    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 60_000, tolerationSeconds: 360 }), null);
+    world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT + 60_000, tolerationSeconds: 360 }), null);
     expect(podSentences(world)[0]).toBe("Pod default/web is due to be deleted at 2026-01-01T00:06:00Z, in 55 s.");
   });
 
@@ -87,26 +87,26 @@ describe("a pod", () => {
     const at = START_AT + 100_000;
     const taintSwap = { at, firstKey: "node.kubernetes.io/not-ready", firstAt: START_AT, secondAt: at };
     const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:01:40Z" }];
-    world.tell("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
-    world.tell("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints, taintSwap }), null);
+    world.receive("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }), null);
     expect(podSentences(world)[1]).toBe(
       `${CARRIES}, and its countdown of 300 s has run since 2026-01-01T00:00:00Z, when that taint's opposite stood there.`,
     );
-    world.tell("judged.pod", judgedPod({ deadlineAt: at + 60_000, tolerationSeconds: 60 }), null);
+    world.receive("judged.pod", judgedPod({ deadlineAt: at + 60_000, tolerationSeconds: 60 }), null);
     expect(podSentences(world)[1]).toBe(`${CARRIES}, which it tolerates for 60 s.`);
   });
 
   test("of which only the ask was heard is not said to be drained when a taint asks it to go", () => {
     const world = ledgerWorld();
-    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
+    world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT }), null);
     expect(podSentences(world)[1]).toBe(`${CARRIES}, and it has been there for as long as the pod tolerates it.`);
-    world.tell("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
+    world.receive("asked.eviction", askedEviction({ deadlineAt: START_AT, mode: "direct", taint: null }), null);
     expect(podSentences(world)[1]).toBe("Its node n-1 is drained.");
   });
 
   test("marked NotReady is not said to be on a silent node, as its kubelet may have said so itself", () => {
     const world = ledgerWorld();
-    world.tell("asked.unready", WEB, null);
+    world.receive("asked.unready", WEB, null);
     const told = explainedPod(world)?.timeline.map(({ text }) => text);
     expect(told).toEqual(["asked to be marked NotReady: its node is not ready"]);
   });
@@ -119,14 +119,14 @@ describe("a node", () => {
     const world = ledgerWorld();
     const ready = { type: "Ready", status: "Unknown", heartbeatAt: START_AT, transitionAt: START_AT } as const;
     const conditions = [{ ...ready, reason: "NodeStatusUnknown" }];
-    world.tell("judged.node", judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: null }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: null }), null);
     expect(nodeSentences(world)[0]).toBe(
       "Node n-1 is unknown since 2026-01-01T00:00:00Z (0 ms), and its last heartbeat is not known.",
     );
-    world.tell("observed.node", observedNode("n-1", { conditions }), null);
+    world.receive("observed.node", observedNode("n-1", { conditions }), null);
     expect(nodeSentences(world)[0]).toContain(": its kubelet last posted its status at 2026-01-01T00:00:00Z.");
     const never = [{ ...ready, reason: "NodeStatusNeverUpdated" }];
-    world.tell("observed.node", observedNode("n-1", { conditions: never }), null);
+    world.receive("observed.node", observedNode("n-1", { conditions: never }), null);
     expect(nodeSentences(world)[0]).toContain(": its kubelet never posted its status.");
   });
 
@@ -134,8 +134,8 @@ describe("a node", () => {
     const world = ledgerWorld();
     world.clock.advance(60_000);
     const judged = judgedNode("n-1", { ...unknown, since: START_AT + 50_000, heartbeatAt: START_AT });
-    world.tell("judged.node", { ...judged, eviction: "evicted" }, null);
-    world.tell("judged.node", { ...judged, eviction: "evicted" }, null);
+    world.receive("judged.node", { ...judged, eviction: "evicted" }, null);
+    world.receive("judged.node", { ...judged, eviction: "evicted" }, null);
     expect(timeline(world)).toMatchObject([
       { at: START_AT + 50_000, times: 1, text: "judged unknown: silent for 50 s; its pods may not stay" },
     ]);
@@ -145,16 +145,16 @@ describe("a node", () => {
     const judged = judgedNode("n-1", { ...unknown, since: START_AT, heartbeatAt: START_AT - 50_000 });
     const world = ledgerWorld({ store: remembering(["judged.node", judged]) });
     world.clock.advance(60_000);
-    world.tell("judged.node", judged, null);
+    world.receive("judged.node", judged, null);
     expect(timeline(world)).toMatchObject([{ at: START_AT, times: 1, text: "judged unknown: silent for 50 s" }]);
   });
 
   test("that was replaced under its name is told apart from the one before", () => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1", { uid: "old" }), null);
-    world.tell("judged.node", judgedNode("n-1", { uid: "old" }), null);
-    world.tell("observed.node", observedNode("n-1", { uid: "new" }), null);
-    world.tell("judged.node", judgedNode("n-1", { ...unknown, uid: "old" }), null);
+    world.receive("observed.node", observedNode("n-1", { uid: "old" }), null);
+    world.receive("judged.node", judgedNode("n-1", { uid: "old" }), null);
+    world.receive("observed.node", observedNode("n-1", { uid: "new" }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...unknown, uid: "old" }), null);
     expect(timeline(world).map(({ text }) => text)).toEqual(["is another node of that name from here on"]);
   });
 
@@ -169,9 +169,9 @@ describe("a node", () => {
   test("that is to be tainted while nobody is queued is not promised a turn", () => {
     const world = ledgerWorld();
     seePulses(world);
-    world.tell("judged.zone", judgedZone({ notReady: 1, queueLength: 0 }), null);
-    world.tell("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
-    world.tell("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
+    world.receive("judged.zone", judgedZone({ notReady: 1, queueLength: 0 }), null);
+    world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
     expect(nodeSentences(world)).toContain("It waits for its turn, and is not in its zone's queue at present.");
   });
 
@@ -185,8 +185,8 @@ describe("a node", () => {
     ],
   ])("whose turn never comes in a zone that is %s with %i nodes is told the reason that holds", (state, size, why) => {
     const world = ledgerWorld();
-    world.tell("judged.zone", judgedZone({ state, size, taintsPerSecond: 0, notReady: 9 }), null);
-    world.tell("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
+    world.receive("judged.zone", judgedZone({ state, size, taintsPerSecond: 0, notReady: 9 }), null);
+    world.receive("judged.node", judgedNode("n-1", { ...unknown, eviction: "toBeEvicted" }), null);
     expect(nodeSentences(world)).toContain(why);
   });
 });

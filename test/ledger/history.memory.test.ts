@@ -2,8 +2,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import type { Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { Subject } from "../../protocols/status.ts";
 import { History } from "../../services/ledger/history.ts";
 import { doneNode } from "./ledger-world.ts";
 

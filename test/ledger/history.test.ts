@@ -1,7 +1,7 @@
 /** The history: bounded, in words, and with causes that can be followed, even through the API server. */
 import { describe, expect, test } from "vitest";
+import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
-import type { Decision, Subject } from "../../protocols/status.ts";
 import { ENTRIES_PER_OBJECT_MAX, History } from "../../services/ledger/history.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { askedTaint, doneNode, judgedNode } from "./ledger-world.ts";

@@ -1,24 +1,24 @@
 /** Which messages hold an object's last state: those that change it, under a key the bucket accepts. */
 import { describe, expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
-import { Facts } from "../../services/ledger/facts.ts";
+import { ClusterState } from "../../services/ledger/cluster-state.ts";
 import { lastStateOf } from "../../services/ledger/last-state.policy.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { donePod, judgedNode, judgedPod, judgedZone } from "./ledger-world.ts";
 
 const message = <T extends MessageType>(type: T, body: BodyOf<T>): AnyMessage =>
   ({ type, id: "1", source: "test@m-0", at: 0, cause: null, body }) as AnyMessage;
-const after = (...told: AnyMessage[]): Facts => {
-  const facts = new Facts();
+const after = (...told: AnyMessage[]): ClusterState => {
+  const facts = new ClusterState();
   for (const each of told) facts.apply(each);
   return facts;
 };
 
 describe("an object's last state", () => {
   test("is kept under its type and name, written so that NATS takes it as a key", () => {
-    const { key } = lastStateOf(message("judged.node", judgedNode("n.1")), new Facts()) ?? {};
+    const { key } = lastStateOf(message("judged.node", judgedNode("n.1")), new ClusterState()) ?? {};
     expect(key).toBe("judged.node.n=002e1");
-    const zone = lastStateOf(message("judged.zone", judgedZone({ zone: "" })), new Facts());
+    const zone = lastStateOf(message("judged.zone", judgedZone({ zone: "" })), new ClusterState());
     expect(zone).toEqual({ key: "judged.zone._", action: "keep" });
   });
 
@@ -32,17 +32,17 @@ describe("an object's last state", () => {
   });
 
   test("is forgotten with the object, or when nothing is held against a pod any more", () => {
-    const gone = lastStateOf(message("observed.gone", { node: "n-1", uid: "uid-n-1" }), new Facts());
+    const gone = lastStateOf(message("observed.gone", { node: "n-1", uid: "uid-n-1" }), new ClusterState());
     expect(gone).toEqual({ key: "judged.node.n-1", action: "forget" });
-    expect(lastStateOf(message("judged.pod", judgedPod()), new Facts())?.action).toBe("keep");
-    const spared = lastStateOf(message("judged.pod", judgedPod({ sentence: "none" })), new Facts());
+    expect(lastStateOf(message("judged.pod", judgedPod()), new ClusterState())?.action).toBe("keep");
+    const spared = lastStateOf(message("judged.pod", judgedPod({ eviction: "none" })), new ClusterState());
     expect(spared).toEqual({ key: "judged.pod.default.web", action: "forget" });
-    expect(lastStateOf(message("done.write", donePod("asked.eviction")), new Facts())).toEqual(spared);
+    expect(lastStateOf(message("done.write", donePod("asked.eviction")), new ClusterState())).toEqual(spared);
     const denied = donePod("asked.eviction", { outcome: "denied" });
-    expect(lastStateOf(message("done.write", denied), new Facts())).toBeNull();
+    expect(lastStateOf(message("done.write", denied), new ClusterState())).toBeNull();
   });
 
   test("is not in messages that only pass by", () => {
-    expect(lastStateOf(message("observed.node", observedNode("n-1")), new Facts())).toBeNull();
+    expect(lastStateOf(message("observed.node", observedNode("n-1")), new ClusterState())).toBeNull();
   });
 });

@@ -1,5 +1,6 @@
 /** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
 
+import type { Explanation } from "../../protocols/ledger-reader.ts";
 import { type AnyMessage, type BodyOf, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import type {
   Bus,
@@ -14,7 +15,6 @@ import type {
   WriteRequest,
 } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
-import type { Explanation } from "../../protocols/status.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
 import type { LedgerStore } from "../../services/ledger/ledger.store.ts";
@@ -92,9 +92,9 @@ export interface LedgerWorld {
   readonly transport: Transport;
   readonly io: Io;
   /** Publishes a message as one who may send it and lets the ledger hear it; returns its id. */
-  readonly tell: Bus["publish"];
+  readonly receive: Bus["publish"];
   /** The same as one of the services that may send it. */
-  readonly tellAs: (service: string, ...told: Parameters<Bus["publish"]>) => string | null;
+  readonly receiveAs: (service: string, ...told: Parameters<Bus["publish"]>) => string | null;
 }
 
 /** What may differ from the standard world. */
@@ -124,16 +124,16 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
   };
   const ledger = startLedger(io, store ?? null);
   const senders = new Map<string, Bus>();
-  const tellAs: LedgerWorld["tellAs"] = (service, type, body, cause) => {
+  const receiveAs: LedgerWorld["receiveAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);
     senders.set(service, bus);
     const id = bus.publish(type, body, cause);
     clock.advance(0);
     return id;
   };
-  const tell: Bus["publish"] = (type, body, cause) =>
-    tellAs(MESSAGES[type].from.split(", ", 1)[0] ?? "", type, body, cause);
-  return { clock, kube, metrics, ledger, transport, io, tell, tellAs };
+  const receive: Bus["publish"] = (type, body, cause) =>
+    receiveAs(MESSAGES[type].from.split(", ", 1)[0] ?? "", type, body, cause);
+  return { clock, kube, metrics, ledger, transport, io, receive, receiveAs };
 }
 
 /** A node judged ready in zone `a`. */
@@ -198,7 +198,7 @@ export const podSentences = (world: LedgerWorld): readonly string[] => explained
 
 /** A sentence for the pod. */
 export function judgedPod(changes: Partial<BodyOf<"judged.pod">> = {}): BodyOf<"judged.pod"> {
-  return { ...WEB, sentence: "deadline", deadlineAt: 0, taint: UNREACHABLE, tolerationSeconds: 300, ...changes };
+  return { ...WEB, eviction: "pending", deadlineAt: 0, taint: UNREACHABLE, tolerationSeconds: 300, ...changes };
 }
 
 /** The order to delete the pod. */
@@ -241,7 +241,7 @@ export function askedCondition(node: string): BodyOf<"asked.condition"> {
 /** The ask for the NoExecute taint that a node's turn has come for. */
 export function askedTaint(node: string, changes: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
   const basis = { node, uid: `uid-${node}`, resourceVersion: "1", taints: [] };
-  return { ...basis, add: [UNREACHABLE], remove: [], ready: "Unknown", why: "turn", ...changes };
+  return { ...basis, add: [UNREACHABLE], remove: [], ready: "Unknown", why: "granted", ...changes };
 }
 
 /** A pulse of an observer that sees everything; the nodes digest is of nothing unless given. */
@@ -253,10 +253,10 @@ export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> 
 }
 
 /** Pulses of an observer that sees all shards at this moment. */
-export function seePulses({ clock, tell }: Pick<LedgerWorld, "clock" | "tell">): void {
+export function seePulses({ clock, receive }: Pick<LedgerWorld, "clock" | "receive">): void {
   const watch = { synced: true, since: clock.wallMs() };
   for (const shard of SHARDS) {
-    tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+    receive("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
   }
 }
 

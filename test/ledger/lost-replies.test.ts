@@ -39,11 +39,11 @@ function nodeShown(ready: ConditionStatus, isTainted = false): ObservedNode {
 describe("a taint in a node's turn whose reply was lost", () => {
   function lostTurn(...shownBefore: ObservedNode[]): LedgerWorld {
     const world = ledgerWorld();
-    world.tell("observed.node", nodeShown("Unknown"), null);
-    world.tell("judged.node", judgedNode("n-1"), null);
-    const ask = world.tell("asked.taint", askedTaint("n-1"), null);
-    for (const node of shownBefore) world.tell("observed.node", node, null);
-    world.tell("done.write", doneNode("asked.taint", "n-1", LOST), ask);
+    world.receive("observed.node", nodeShown("Unknown"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
+    const ask = world.receive("asked.taint", askedTaint("n-1"), null);
+    for (const node of shownBefore) world.receive("observed.node", node, null);
+    world.receive("done.write", doneNode("asked.taint", "n-1", LOST), ask);
     return world;
   }
   const evictions = (world: LedgerWorld) => count(world, "node_collector_evictions_total");
@@ -51,14 +51,14 @@ describe("a taint in a node's turn whose reply was lost", () => {
   test("counts once the node shows the taint", async () => {
     const world = lostTurn();
     expect(await evictions(world)).toBe(0);
-    world.tell("observed.node", nodeShown("Unknown", true), null);
-    world.tell("observed.node", nodeShown("Unknown", true), null);
+    world.receive("observed.node", nodeShown("Unknown", true), null);
+    world.receive("observed.node", nodeShown("Unknown", true), null);
     expect(await evictions(world)).toBe(1);
   });
 
   test("counts when the node had shown the taint before the reply was given up", async () => {
     const world = lostTurn(nodeShown("Unknown", true));
-    world.tell("observed.node", nodeShown("Unknown", true), null);
+    world.receive("observed.node", nodeShown("Unknown", true), null);
     expect(await evictions(world)).toBe(1);
   });
 
@@ -68,19 +68,19 @@ describe("a taint in a node's turn whose reply was lost", () => {
 
   test("does not count while the node shows no taint", async () => {
     const world = lostTurn();
-    world.tell("observed.node", nodeShown("Unknown"), null);
+    world.receive("observed.node", nodeShown("Unknown"), null);
     expect(await evictions(world)).toBe(0);
   });
 
   test("does not count for another node of that name", async () => {
     const world = lostTurn();
-    world.tell("observed.node", { ...nodeShown("Unknown", true), uid: "another" }, null);
+    world.receive("observed.node", { ...nodeShown("Unknown", true), uid: "another" }, null);
     expect(await evictions(world)).toBe(0);
   });
 
   test("is in the history as written", () => {
     const world = lostTurn();
-    world.tell("observed.node", nodeShown("Unknown", true), null);
+    world.receive("observed.node", nodeShown("Unknown", true), null);
     const texts = world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text) ?? [];
     expect(texts.filter((text) => text.includes("reply"))).toEqual([
       "the reply was lost: something (read ECONNRESET)",
@@ -92,23 +92,23 @@ describe("a taint in a node's turn whose reply was lost", () => {
 describe("a node's conditions whose reply was lost", () => {
   function lostVerdict(): LedgerWorld {
     const world = ledgerWorld();
-    world.tell("observed.node", nodeShown("True"), null);
-    const ask = world.tell("asked.condition", askedCondition("n-1"), null);
-    world.tell("done.write", doneNode("asked.condition", "n-1", { ...LOST, retrying: true }), ask);
+    world.receive("observed.node", nodeShown("True"), null);
+    const ask = world.receive("asked.condition", askedCondition("n-1"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { ...LOST, retrying: true }), ask);
     return world;
   }
 
   test("bring NodeNotReady once the node shows them, and once only", () => {
     const world = lostVerdict();
     expect(messages(world, "NodeNotReady")).toEqual([]);
-    world.tell("observed.node", nodeShown("Unknown"), null);
-    world.tell("done.write", doneNode("asked.condition", "n-1", { change: "" }), null);
+    world.receive("observed.node", nodeShown("Unknown"), null);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { change: "" }), null);
     expect(messages(world, "NodeNotReady")).toEqual(["Node n-1 status is now: NodeNotReady"]);
   });
 
   test("bring no Event while the node is Ready", () => {
     const world = lostVerdict();
-    world.tell("observed.node", nodeShown("True"), null);
+    world.receive("observed.node", nodeShown("True"), null);
     expect(messages(world, "NodeNotReady")).toEqual([]);
   });
 });
@@ -116,9 +116,9 @@ describe("a node's conditions whose reply was lost", () => {
 describe("a pod's deletion whose reply was lost", () => {
   function lostDeletion(last: "gone" | "refused" | null): LedgerWorld {
     const world = ledgerWorld();
-    const ask = world.tell("asked.eviction", askedEviction(), null);
-    world.tell("done.write", donePod("asked.eviction", { ...LOST, retrying: true }), ask);
-    if (last !== null) world.tell("done.write", donePod("asked.eviction", { outcome: last, change: "" }), ask);
+    const ask = world.receive("asked.eviction", askedEviction(), null);
+    world.receive("done.write", donePod("asked.eviction", { ...LOST, retrying: true }), ask);
+    if (last !== null) world.receive("done.write", donePod("asked.eviction", { outcome: last, change: "" }), ask);
     return world;
   }
   const deletions = (world: LedgerWorld) => count(world, "taint_eviction_controller_pod_deletions_total");
@@ -138,8 +138,8 @@ describe("a pod's deletion whose reply was lost", () => {
 
   test("did not happen when a second look found the pod staying", async () => {
     const world = lostDeletion("refused");
-    const ask = world.tell("asked.eviction", askedEviction(), null);
-    world.tell("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
+    const ask = world.receive("asked.eviction", askedEviction(), null);
+    world.receive("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
     expect(await deletions(world)).toBe(0);
     expect(podSentences(terminating(world)).join()).not.toContain("Vigil deleted it");
   });
@@ -147,17 +147,17 @@ describe("a pod's deletion whose reply was lost", () => {
   test("stays ours for a ledger that began in between", () => {
     const store = remembering(["done.write", donePod("asked.eviction", { ...LOST, retrying: true })]);
     const world = ledgerWorld({ store });
-    const ask = world.tell("asked.eviction", askedEviction(), null);
-    world.tell("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
+    const ask = world.receive("asked.eviction", askedEviction(), null);
+    world.receive("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
     expect(messages(world, "TaintManagerEviction")).toEqual(["Marking for deletion Pod default/web"]);
   });
 });
 
 test("a pod marked not ready by a write whose reply was lost gets its Event when that shows", () => {
   const world = ledgerWorld();
-  const ask = world.tell("asked.unready", WEB, null);
-  world.tell("done.write", donePod("asked.unready", { ...LOST, retrying: true }), ask);
+  const ask = world.receive("asked.unready", WEB, null);
+  world.receive("done.write", donePod("asked.unready", { ...LOST, retrying: true }), ask);
   expect(world.kube.events).toEqual([]);
-  world.tell("done.write", donePod("asked.unready", { change: "" }), ask);
+  world.receive("done.write", donePod("asked.unready", { change: "" }), ask);
   expect(messages(world, "NodeNotReady")).toEqual(["Node is not ready"]);
 });

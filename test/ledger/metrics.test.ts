@@ -31,7 +31,7 @@ const refreshed = (world: LedgerWorld): LedgerWorld => {
 describe("zones (13.1, R13.1)", () => {
   test("are gauges under upstream's names, labelled by their key with its NUL", async () => {
     const world = ledgerWorld();
-    world.tell("judged.zone", judgedZone({ size: 8, notReady: 2 }), null);
+    world.receive("judged.zone", judgedZone({ size: 8, notReady: 2 }), null);
     expect(await value(world, "node_collector_zone_size", ZONE)).toBe(8);
     expect(await value(world, "node_collector_unhealthy_nodes_in_zone", ZONE)).toBe(2);
     expect(await value(world, "node_collector_zone_health", ZONE)).toBe(75);
@@ -39,15 +39,15 @@ describe("zones (13.1, R13.1)", () => {
 
   test("that vanished stay, with size 0 and health 100", async () => {
     const world = ledgerWorld();
-    world.tell("judged.zone", judgedZone(), null);
-    world.tell("judged.zone", judgedZone({ size: 0, notReady: 0 }), null);
+    world.receive("judged.zone", judgedZone(), null);
+    world.receive("judged.zone", judgedZone({ size: 0, notReady: 0 }), null);
     expect(await value(world, "node_collector_zone_size", ZONE)).toBe(0);
     expect(await value(world, "node_collector_zone_health", ZONE)).toBe(100);
   });
 
   test("R13.2: start their eviction counter at 0", async () => {
     const world = ledgerWorld();
-    world.tell("judged.zone", judgedZone(), null);
+    world.receive("judged.zone", judgedZone(), null);
     expect(await world.metrics.text()).toContain('node_collector_evictions_total{zone=":\u0000:a"} 0');
   });
 
@@ -60,7 +60,7 @@ describe("zones (13.1, R13.1)", () => {
       queueLength: 7,
       halted: true,
     } as const;
-    world.tell("judged.zone", judgedZone(zone), null);
+    world.receive("judged.zone", judgedZone(zone), null);
     expect(await value(world, "vigil_zone_state", { ...ZONE, state: "PartialDisruption" })).toBe(1);
     expect(await value(world, "vigil_zone_state", { ...ZONE, state: "Normal" })).toBe(0);
     expect(await value(world, "vigil_zone_taints_per_second", ZONE)).toBe(0.01);
@@ -73,33 +73,33 @@ describe("zones (13.1, R13.1)", () => {
 describe("evictions of nodes (R4.40, R5.13)", () => {
   const tainted = async (why: BodyOf<"asked.taint">["why"], outcome: BodyOf<"done.write">["outcome"]) => {
     const world = ledgerWorld();
-    world.tell("observed.node", observedNode("n-1"), null);
-    world.tell("judged.node", judgedNode("n-1"), null);
-    const ask = world.tell("asked.taint", askedTaint("n-1", { why }), null);
-    world.tell("done.write", doneNode("asked.taint", "n-1", { outcome }), ask);
+    world.receive("observed.node", observedNode("n-1"), null);
+    world.receive("judged.node", judgedNode("n-1"), null);
+    const ask = world.receive("asked.taint", askedTaint("n-1", { why }), null);
+    world.receive("done.write", doneNode("asked.taint", "n-1", { outcome }), ask);
     return value(world, "node_collector_evictions_total", ZONE);
   };
 
   test("count a taint in a node's turn, and neither a swap nor one that was not written", async () => {
-    expect(await tainted("turn", "ok")).toBe(1);
+    expect(await tainted("granted", "ok")).toBe(1);
     expect(await tainted("swap", "ok")).toBe(0);
-    expect(await tainted("turn", "refused")).toBe(0);
+    expect(await tainted("granted", "refused")).toBe(0);
   });
 
   test("count a drained node in direct mode, once", async () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
-    world.tell("judged.node", judgedNode("n-1", { eviction: "toBeEvicted" }), null);
-    world.tell("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
-    world.tell("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
+    world.receive("judged.node", judgedNode("n-1", { eviction: "toBeEvicted" }), null);
+    world.receive("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
+    world.receive("judged.node", judgedNode("n-1", { eviction: "evicted" }), null);
     expect(await value(world, "node_collector_evictions_total", ZONE)).toBe(1);
   });
 });
 
 describe("deletions of pods (13.2)", () => {
   const deleted = (world: LedgerWorld, lateMs: number, mode: "taint" | "direct" = "taint") => {
-    const ask = world.tell("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs(), mode }), null);
+    const ask = world.receive("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs(), mode }), null);
     world.clock.advance(lateMs);
-    world.tell("done.write", donePod("asked.eviction"), ask);
+    world.receive("done.write", donePod("asked.eviction"), ask);
   };
 
   test("L29: are timed in seconds from the deadline", async () => {
@@ -129,10 +129,10 @@ describe("deletions of pods (13.2)", () => {
 describe("writes", () => {
   test("are counted by ask and outcome, and timed when they end", async () => {
     const world = ledgerWorld();
-    const ask = world.tell("asked.condition", askedCondition("n-1"), null);
+    const ask = world.receive("asked.condition", askedCondition("n-1"), null);
     const throttled = { outcome: "throttled", retrying: true, latencyMs: 100 } as const;
-    world.tell("done.write", doneNode("asked.condition", "n-1", throttled), ask);
-    world.tell("done.write", doneNode("asked.condition", "n-1", { outcome: "refused", latencyMs: 300 }), ask);
+    world.receive("done.write", doneNode("asked.condition", "n-1", throttled), ask);
+    world.receive("done.write", doneNode("asked.condition", "n-1", { outcome: "refused", latencyMs: 300 }), ask);
     expect(await value(world, "vigil_writes_total", { ask: "asked.condition", outcome: "throttled" })).toBe(1);
     expect(await value(world, "vigil_writes_total", { outcome: "refused" })).toBe(1);
     expect(await value(world, "vigil_write_duration_seconds_sum")).toBeCloseTo(0.3);
@@ -144,23 +144,23 @@ describe("the present", () => {
   test("counts nodes by readiness, also after they change, leave or are re-created", async () => {
     const world = ledgerWorld();
     for (const name of ["n-1", "n-2", "n-3"]) {
-      world.tell("observed.node", observedNode(name), null);
-      world.tell("judged.node", judgedNode(name), null);
+      world.receive("observed.node", observedNode(name), null);
+      world.receive("judged.node", judgedNode(name), null);
     }
-    world.tell("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
-    world.tell("observed.gone", { node: "n-2", uid: "uid-n-2" }, null);
-    world.tell("observed.node", observedNode("n-3", { uid: "new" }), null);
+    world.receive("judged.node", judgedNode("n-1", { readiness: "unknown" }), null);
+    world.receive("observed.gone", { node: "n-2", uid: "uid-n-2" }, null);
+    world.receive("observed.node", observedNode("n-3", { uid: "new" }), null);
     refreshed(world);
     expect(await value(world, "vigil_nodes", { readiness: "ready" })).toBe(0);
     expect(await value(world, "vigil_nodes", { readiness: "unknown" })).toBe(1);
-    world.tell("judged.node", judgedNode("n-3", { uid: "new" }), null);
+    world.receive("judged.node", judgedNode("n-3", { uid: "new" }), null);
     refreshed(world);
     expect(await value(world, "vigil_nodes", { readiness: "ready" })).toBe(1);
   });
 
   test("does not count a node that is judged but not there", async () => {
     const world = ledgerWorld();
-    world.tell("judged.node", judgedNode("ghost"), null);
+    world.receive("judged.node", judgedNode("ghost"), null);
     refreshed(world);
     expect(await value(world, "vigil_nodes")).toBe(0);
   });
@@ -168,13 +168,13 @@ describe("the present", () => {
   test("counts pods that wait for deletion until it is ordered, cancelled or moot", async () => {
     const world = ledgerWorld();
     const pending = () => value(refreshed(world), "vigil_pending_evictions");
-    for (const name of ["a", "b", "c"]) world.tell("judged.pod", judgedPod({ name, uid: name }), null);
+    for (const name of ["a", "b", "c"]) world.receive("judged.pod", judgedPod({ name, uid: name }), null);
     expect(await pending()).toBe(3);
-    world.tell("done.write", donePod("asked.eviction", { uid: "a" }), null);
-    world.tell("judged.pod", judgedPod({ uid: "b", sentence: "none" }), null);
-    world.tell("done.write", donePod("asked.eviction", { uid: "c", outcome: "denied" }), null);
+    world.receive("done.write", donePod("asked.eviction", { uid: "a" }), null);
+    world.receive("judged.pod", judgedPod({ uid: "b", eviction: "none" }), null);
+    world.receive("done.write", donePod("asked.eviction", { uid: "c", outcome: "denied" }), null);
     expect(await pending()).toBe(1);
-    world.tell("done.write", donePod("asked.eviction", { uid: "c", outcome: "gone" }), null);
+    world.receive("done.write", donePod("asked.eviction", { uid: "c", outcome: "gone" }), null);
     expect(await pending()).toBe(0);
   });
 
@@ -188,7 +188,7 @@ describe("the present", () => {
       const seenAt = world.clock.wallMs() - index * 1000;
       const heartbeats = [{ node, kind: "lease" as const, renewedAt: null, seenAt }];
       // The second time it is only told again, as after a resync.
-      for (const _time of [1, 2]) world.tell("observed.lease", { shard: shardOf(node), heartbeats }, null);
+      for (const _time of [1, 2]) world.receive("observed.lease", { shard: shardOf(node), heartbeats }, null);
     }
     world.clock.stepWall(-skewMs);
     refreshed(world);
@@ -199,7 +199,7 @@ describe("the present", () => {
 });
 
 describe("sight", () => {
-  const sight = (world: LedgerWorld, watch: string) => value(world, "vigil_watch_sight_seconds", { watch });
+  const sight = (world: LedgerWorld, watch: string) => value(world, "vigil_watch_synced_seconds", { watch });
 
   test("is blind everywhere before the first pulse", async () => {
     const world = refreshed(ledgerWorld());
@@ -215,7 +215,7 @@ describe("sight", () => {
     for (const pauseMs of [59_000, 1000]) {
       world.clock.advance(pauseMs);
       for (const shard of SHARDS) {
-        world.tell("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
+        world.receive("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
       }
     }
     refreshed(world);
@@ -229,12 +229,12 @@ describe("sight", () => {
     const open = { synced: true, since: 0 };
     for (const shard of SHARDS) {
       const watches = { nodes: open, pods: open, leases: { synced: false, since: null } };
-      world.tell("observed.pulse", pulse(shard, { watches }), null);
+      world.receive("observed.pulse", pulse(shard, { watches }), null);
     }
     refreshed(world);
     expect(await value(world, "vigil_blind_shards")).toBe(64);
     expect(await sight(world, "leases")).toBe(0);
-    for (const shard of SHARDS) world.tell("observed.pulse", pulse(shard), null);
+    for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard), null);
     refreshed(world);
     expect(await value(world, "vigil_blind_shards")).toBe(0);
     world.clock.advance(4000);
@@ -256,11 +256,11 @@ describe("in a fleet", () => {
     const world = ledgerWorld({ fleet: half });
     const names = Array.from({ length: 40 }, (_, index) => `n-${index}`);
     for (const node of names) {
-      world.tell("observed.node", observedNode(node), null);
-      world.tell("judged.node", judgedNode(node), null);
-      world.tell("done.write", doneNode("asked.label", node), null);
+      world.receive("observed.node", observedNode(node), null);
+      world.receive("judged.node", judgedNode(node), null);
+      world.receive("done.write", doneNode("asked.label", node), null);
       const heartbeats = [{ node, kind: "lease" as const, renewedAt: null, seenAt: 0 }];
-      world.tell("observed.lease", { shard: shardOf(node), heartbeats }, null);
+      world.receive("observed.lease", { shard: shardOf(node), heartbeats }, null);
     }
     refreshed(world);
     const owned = names.filter((node) => shardOf(node) % 2 === 0).length;

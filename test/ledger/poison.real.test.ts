@@ -25,10 +25,10 @@ const subject = subjectFor("test", "asked.eviction", POISON.body);
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
 test("an eviction with an absurd instant is dropped and counted", async () => {
-  const { transport, clock, ledger, metrics, tell } = ledgerWorld();
+  const { transport, clock, ledger, metrics, receive } = ledgerWorld();
   transport.publish(subject, bytesOf({ v: 1, ...POISON }));
   clock.advance(0);
-  tell("judged.node", unknown("n-1"), null);
+  receive("judged.node", unknown("n-1"), null);
   expect(await metricValue(metrics, "vigil_actor_failures_total", { service: "ledger" })).toBe(0);
   expect(await metricValue(metrics, "vigil_bus_dropped_total", { reason: "malformed", type: POISON.type })).toBe(1);
   expect(ledger.reader.pendingEvictions(1)).toEqual([]);

@@ -1,11 +1,11 @@
 /** What the ledger answers to readers in its process. */
 import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
+import type { Decision } from "../../protocols/ledger-reader.ts";
 import type { Message } from "../../protocols/messages.ts";
-import type { Decision } from "../../protocols/status.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { PATIENCE_MS } from "../../services/ledger/census.ts";
-import { MOOT_MS } from "../../services/ledger/pods.ts";
+import { RESYNC_WAIT_MS } from "../../services/ledger/node-inventory.ts";
+import { SETTLED_KEPT_MS } from "../../services/ledger/pod-records.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import {
   askedEviction,
@@ -19,42 +19,42 @@ import {
 
 describe("the overview", () => {
   test("shows zones by title, nodes by readiness and what is pending", () => {
-    const { ledger, tell } = ledgerWorld();
-    tell("judged.zone", judgedZone({ zone: "eu:\u0000:b" }), null);
-    tell("judged.zone", judgedZone({ zone: "" }), null);
-    tell("judged.zone", judgedZone(), null);
-    tell("observed.node", observedNode("n-1"), null);
-    tell("judged.node", judgedNode("n-1"), null);
-    tell("judged.pod", judgedPod(), null);
-    const { zones, nodes, pendingEvictions, sight } = ledger.reader.overview();
+    const { ledger, receive } = ledgerWorld();
+    receive("judged.zone", judgedZone({ zone: "eu:\u0000:b" }), null);
+    receive("judged.zone", judgedZone({ zone: "" }), null);
+    receive("judged.zone", judgedZone(), null);
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1"), null);
+    receive("judged.pod", judgedPod(), null);
+    const { zones, nodes, pendingEvictions, watchHealth } = ledger.reader.overview();
     expect(zones.map(({ title }) => title)).toEqual(["(no zone)", "a", "eu/b"]);
     expect(nodes).toEqual({ starting: 0, ready: 1, notReady: 0, unknown: 0 });
     expect(pendingEvictions).toBe(1);
-    expect(sight.blindShards).toBe(64);
+    expect(watchHealth.blindShards).toBe(64);
   });
 
   test("leaves out a zone that has vanished, and not one that is only silent because nobody can see", () => {
-    const { ledger, tell, clock } = ledgerWorld();
-    tell("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 0 }), null);
-    tell("judged.zone", judgedZone(), null);
+    const { ledger, receive, clock } = ledgerWorld();
+    receive("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 0 }), null);
+    receive("judged.zone", judgedZone(), null);
     expect(ledger.reader.overview().zones).toHaveLength(2);
     clock.advance(60_000);
     expect(ledger.reader.overview().zones.map(({ title }) => title)).toEqual(["a"]);
   });
 
   test("is a copy: what happens later does not change it", () => {
-    const { ledger, tell } = ledgerWorld();
+    const { ledger, receive } = ledgerWorld();
     const before = ledger.reader.overview();
-    tell("observed.node", observedNode("n-1"), null);
-    tell("judged.node", judgedNode("n-1"), null);
+    receive("observed.node", observedNode("n-1"), null);
+    receive("judged.node", judgedNode("n-1"), null);
     expect(before.nodes.ready).toBe(0);
   });
 });
 
 test("nodes are told with their zone and eviction status", () => {
-  const { ledger, tell } = ledgerWorld();
-  tell("observed.node", observedNode("n-1"), null);
-  tell("judged.node", judgedNode("n-1", { eviction: "toBeEvicted", since: 5 }), null);
+  const { ledger, receive } = ledgerWorld();
+  receive("observed.node", observedNode("n-1"), null);
+  receive("judged.node", judgedNode("n-1", { eviction: "toBeEvicted", since: 5 }), null);
   expect(ledger.reader.nodes()).toEqual([
     {
       name: "n-1",
@@ -70,10 +70,10 @@ test("nodes are told with their zone and eviction status", () => {
 
 describe("pending evictions", () => {
   test("are the soonest, in order, those due at once first", () => {
-    const { ledger, tell } = ledgerWorld();
+    const { ledger, receive } = ledgerWorld();
     const dueAt = [50, 10, 40, 20, 30];
-    for (const at of dueAt) tell("judged.pod", judgedPod({ name: `p-${at}`, uid: `${at}`, deadlineAt: at }), null);
-    tell("judged.pod", judgedPod({ name: "now", uid: "now", sentence: "now", deadlineAt: null }), null);
+    for (const at of dueAt) receive("judged.pod", judgedPod({ name: `p-${at}`, uid: `${at}`, deadlineAt: at }), null);
+    receive("judged.pod", judgedPod({ name: "now", uid: "now", eviction: "due", deadlineAt: null }), null);
     expect(ledger.reader.pendingEvictions(4).map(({ name }) => name)).toEqual(["now", "p-10", "p-20", "p-30"]);
     expect(ledger.reader.pendingEvictions(100)).toHaveLength(6);
     expect(ledger.reader.pendingEvictions(0)).toEqual([]);
@@ -85,8 +85,8 @@ describe("a pod nobody speaks of any more", () => {
 
   test("is forgotten some minutes after its deadline, and not before", () => {
     const world = ledgerWorld();
-    world.tell("judged.pod", judgedPod({ deadlineAt: world.clock.wallMs() + 300_000 }), null);
-    world.clock.advance(300_000 + MOOT_MS);
+    world.receive("judged.pod", judgedPod({ deadlineAt: world.clock.wallMs() + 300_000 }), null);
+    world.clock.advance(300_000 + SETTLED_KEPT_MS);
     expect(pending(world)).toBe(1);
     world.clock.advance(60_000);
     expect(pending(world)).toBe(0);
@@ -96,7 +96,7 @@ describe("a pod nobody speaks of any more", () => {
   test("is not forgotten as long as its deletion is asked for again and again", () => {
     const world = ledgerWorld();
     for (let minute = 0; minute < 30; minute++) {
-      world.tell("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs() - minute * 60_000 }), null);
+      world.receive("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs() - minute * 60_000 }), null);
       world.clock.advance(60_000);
     }
     expect(pending(world)).toBe(1);
@@ -105,12 +105,12 @@ describe("a pod nobody speaks of any more", () => {
 
 describe("decisions", () => {
   test("are told as they happen, until the listener stops", () => {
-    const { ledger, tell } = ledgerWorld();
+    const { ledger, receive } = ledgerWorld();
     const heard: Decision[] = [];
     const stop = ledger.reader.onDecision((decision) => heard.push(decision));
-    tell("judged.zone", judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01 }), null);
+    receive("judged.zone", judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0.01 }), null);
     stop();
-    tell("judged.zone", judgedZone({ notReady: 1 }), null);
+    receive("judged.zone", judgedZone({ notReady: 1 }), null);
     expect(heard).toMatchObject([
       {
         object: { kind: "Zone", name: ":\u0000:a" },
@@ -123,11 +123,11 @@ describe("decisions", () => {
   });
 
   test("are not made of what changes nothing", () => {
-    const { ledger, tell } = ledgerWorld();
+    const { ledger, receive } = ledgerWorld();
     for (let beat = 0; beat < 3; beat++) {
-      tell("judged.zone", judgedZone({ tokens: 1 - beat / 10 }), null);
-      tell("observed.node", observedNode("n-1", { resourceVersion: `${beat}` }), null);
-      tell("judged.node", judgedNode("n-1", { heartbeatAt: beat }), null);
+      receive("judged.zone", judgedZone({ tokens: 1 - beat / 10 }), null);
+      receive("observed.node", observedNode("n-1", { resourceVersion: `${beat}` }), null);
+      receive("judged.node", judgedNode("n-1", { heartbeatAt: beat }), null);
     }
     expect(ledger.reader.decisions(10)).toHaveLength(1);
   });
@@ -147,13 +147,13 @@ describe("a node whose departure was missed", () => {
   test("is found by the observer's digest: the shard is asked for again, and then the node is gone", () => {
     const world = ledgerWorld();
     const asks = asked(world);
-    world.tell("observed.node", observedNode(node), null);
-    world.tell("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 0 }), null);
+    world.receive("observed.node", observedNode(node), null);
+    world.receive("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 0 }), null);
     expect(asks).toEqual([]);
-    world.clock.advance(PATIENCE_MS);
-    world.tell("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 0 }), null);
+    world.clock.advance(RESYNC_WAIT_MS);
+    world.receive("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 0 }), null);
     expect(asks).toMatchObject([{ body: { shard } }]);
-    world.tell("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 1 }), asks[0]?.id ?? null);
+    world.receive("observed.pulse", pulse(shard, { nodes: EMPTY_DIGEST, resyncs: 1 }), asks[0]?.id ?? null);
     expect(world.kube.events.map(({ reason }) => reason)).toEqual(["RegisteredNode", "RemovingNode"]);
     expect(world.ledger.reader.nodes()).toEqual([]);
   });
@@ -161,18 +161,18 @@ describe("a node whose departure was missed", () => {
   test("does not take others along", () => {
     const world = ledgerWorld();
     const ofOther = shardOf(other);
-    world.tell("observed.node", observedNode(other), null);
-    world.tell("judged.node", judgedNode(other), null);
-    world.clock.advance(PATIENCE_MS);
-    world.tell("observed.pulse", pulse(ofOther, { nodes: digest, resyncs: 1 }), "ask");
+    world.receive("observed.node", observedNode(other), null);
+    world.receive("judged.node", judgedNode(other), null);
+    world.clock.advance(RESYNC_WAIT_MS);
+    world.receive("observed.pulse", pulse(ofOther, { nodes: digest, resyncs: 1 }), "ask");
     expect(world.ledger.reader.nodes()).toHaveLength(1);
   });
 });
 
 test("a stopped ledger hears nothing more and leaves no timer behind", () => {
-  const { ledger, clock, tell } = ledgerWorld();
+  const { ledger, clock, receive } = ledgerWorld();
   ledger.stop();
-  tell("judged.zone", judgedZone(), null);
+  receive("judged.zone", judgedZone(), null);
   expect(ledger.reader.overview().zones).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });

@@ -72,7 +72,7 @@ describeWithEachNats("the ledger's store", () => {
     const entry = await states.get("judged.node.n=002e1");
     expect(entry && decode(entry.value)).toMatchObject({ type: "judged.node", body: { node: "n.1", since: 1 } });
     expect(await states.get("judged.pod.default.web")).toMatchObject({ operation: "PUT" });
-    taintManager.publish("judged.pod", judgedPod({ sentence: "none" }), null);
+    taintManager.publish("judged.pod", judgedPod({ eviction: "none" }), null);
     await untilWritten(3);
     expect((await states.get("judged.pod.default.web"))?.operation).not.toBe("PUT");
   });
@@ -86,7 +86,7 @@ describeWithEachNats("the ledger's store", () => {
     for (const name of ["waits", "spared"]) {
       taintManager.publish("judged.pod", judgedPod({ name, uid: name, deadlineAt }), null);
     }
-    taintManager.publish("judged.pod", judgedPod({ name: "spared", uid: "spared", sentence: "none" }), null);
+    taintManager.publish("judged.pod", judgedPod({ name: "spared", uid: "spared", eviction: "none" }), null);
     await until("the ledger heard it", () => timelineOfPod(first, "spared").length === 2);
     await first.stop();
 

@@ -70,13 +70,13 @@ export class Scene {
   }
 
   /** A turn of the node, whose kubelet is silent. */
-  turnAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
+  grantedTaintAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
     this.kubelet.report("Ready", "Unknown");
-    return this.taintAsk({ add: [UNREACHABLE], ready: "Unknown", why: "turn", ...fields });
+    return this.taintAsk({ add: [UNREACHABLE], ready: "Unknown", why: "granted", ...fields });
   }
 
   /** What came of the asks, as `outcome` with a mark for those that are tried again. */
   outcomes(): string[] {
-    return this.cluster.said("done.write").map(({ body }) => `${body.outcome}${body.retrying ? "…" : ""}`);
+    return this.cluster.published("done.write").map(({ body }) => `${body.outcome}${body.retrying ? "…" : ""}`);
   }
 }

@@ -234,7 +234,7 @@ describe("asked.taint", () => {
 
   test("leaves one that stands there already as it is, with its time", () => {
     const standing = { ...notReady, timeAdded: "before" };
-    const ask = taintAsk({ add: [notReady], why: "turn" });
+    const ask = taintAsk({ add: [notReady], why: "granted" });
     const node = live({ conditions: [condition("Ready", "False")], taints: [standing] });
     expect(decideTaints(ask, node, NOW).kind).toBe("so already");
   });
@@ -267,7 +267,7 @@ describe("asked.taint", () => {
     ["without Ready", live({ conditions: [] }), "missing"],
   ])("is refused where a NoExecute taint would come to a node that is %s", (_what, node, ready) => {
     const asked = ready === "missing" ? null : (ready as ReadyStatus);
-    const ask = taintAsk({ add: [notReady], ready: asked, why: "turn" });
+    const ask = taintAsk({ add: [notReady], ready: asked, why: "granted" });
     expect(decideTaints(ask, node, NOW)).toMatchObject({ kind: "refused", detail: expect.stringContaining(ready) });
   });
 

@@ -13,7 +13,7 @@ describe("taints", () => {
 
   test("that evict are patched after one live read of the node", () => {
     const scene = new Scene();
-    scene.ask("asked.taint", scene.turnAsk(), "zone");
+    scene.ask("asked.taint", scene.grantedTaintAsk(), "zone");
     expect(scene.calls).toEqual(["get nodes", "patch nodes"]);
     expect(scene.cluster.taints("node-1")).toContain("node.kubernetes.io/unreachable:NoExecute");
   });
@@ -65,7 +65,7 @@ describe("taints", () => {
   test("of the zone and of the node are carried out side by side: neither's ask replaces the other's", () => {
     const scene = new Scene();
     const other = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
-    const [zone, node] = [scene.turnAsk(), scene.taintAsk({ add: [other], ready: "Unknown" })];
+    const [zone, node] = [scene.grantedTaintAsk(), scene.taintAsk({ add: [other], ready: "Unknown" })];
     const slow = scene.cluster.api.faults.add({ fault: { kind: "latency", requestMs: 500 } });
     scene.ask("asked.taint", zone, "zone");
     scene.ask("asked.taint", node, "node");
@@ -82,7 +82,7 @@ describe("taints", () => {
 
 test("a turn whose write fails is not tried again: its zone has paid for one", () => {
   const scene = new Scene();
-  const ask = scene.turnAsk();
+  const ask = scene.grantedTaintAsk();
   scene.cluster.api.faults.add({
     fault: { kind: "status", code: 500 },
     times: 1,

@@ -28,7 +28,7 @@ describe("before Unknown is written", () => {
     scene.kubelet.renew();
     const id = scene.ask("asked.condition", scene.conditionAsk());
     expect(scene.calls).toEqual(["get leases"]);
-    expect(scene.cluster.said("done.write")).toMatchObject([
+    expect(scene.cluster.published("done.write")).toMatchObject([
       { cause: id, body: { outcome: "refused", retrying: false, ask: "asked.condition", name: "node-1", change: "" } },
     ]);
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");

@@ -62,8 +62,8 @@ describe("in direct mode", () => {
     ["False counts from the transition", "notReady", true, 100_000 + 300_001],
     ["Unknown counts from the last sign (R5.3)", "unknown", true, 60_000 + 300_001],
     ["an unwitnessed sign is known from the API: a grace before the transition", "unknown", false, 50_000 + 300_001],
-  ] as const)("%s", (_what, readiness, isSignWitnessed, fromMs) => {
-    const down = { readiness, transitionMs: 100_000, lastSignMs: 60_000, isSignWitnessed };
+  ] as const)("%s", (_what, readiness, isHeartbeatWitnessed, fromMs) => {
+    const down = { readiness, transitionMs: 100_000, lastHeartbeatMs: 60_000, isHeartbeatWitnessed };
     expect(directEvictionFromMs(down, profile)).toBe(fromMs);
   });
 });

@@ -23,16 +23,17 @@ function deniedFor(asker: string) {
   };
   kubelet.report("MemoryPressure", "True");
   cluster.advance(1 * S);
-  const [asked] = cluster.said("asked.taint").slice(-1);
+  const [asked] = cluster.published("asked.taint").slice(-1);
   if (asked === undefined) throw new Error("no taint was asked for");
-  const cause = asker === "node" ? asked.id : busOf(asker).publish("asked.taint", { ...asked.body, why: "turn" }, null);
+  const cause =
+    asker === "node" ? asked.id : busOf(asker).publish("asked.taint", { ...asked.body, why: "granted" }, null);
   const { node, uid } = asked.body;
   const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
   const outcome: Pick<BodyOf<"done.write">, "outcome" | "retrying"> = { outcome: "denied", retrying: false };
   const rest = { latencyMs: 1, change: "taints", detail: "403: no", resourceVersion: null };
   busOf("node-writer").publish("done.write", { ...target, ...outcome, ...rest }, cause);
   cluster.advance(70 * S);
-  const asks = cluster.said("asked.taint").filter(({ source }) => source === "node@vigil");
+  const asks = cluster.published("asked.taint").filter(({ source }) => source === "node@vigil");
   return asks.map(({ atMs }) => (atMs - asked.atMs) / S).filter((afterS) => afterS > 0);
 }
 

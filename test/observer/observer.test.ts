@@ -6,10 +6,10 @@ import { shardOf } from "../../protocols/subjects.ts";
 import { NODE, OBSERVER, SPINE } from "../scenario/spine.ts";
 import { HandFleet } from "../support/hand-fleet.ts";
 import { metricValue } from "../support/metric-value.ts";
-import { type Heard, VirtualCluster } from "../support/virtual-cluster.ts";
+import { type ReceivedMessage, VirtualCluster } from "../support/virtual-cluster.ts";
 
 /** Types of the messages about one node's shard, in the order they were said; runs of one type are written once. */
-function order(heard: readonly Heard[], node: string): string[] {
+function order(heard: readonly ReceivedMessage[], node: string): string[] {
   const types = heard
     .filter(({ type, body }) => type.startsWith("observed.") && shardIn(body) === shardOf(node))
     .map(({ type }) => type);
@@ -29,17 +29,17 @@ describe("a shard is told", () => {
     cluster.addPod("node-1", "pod-1");
     cluster.start(OBSERVER);
     cluster.advance(0);
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     cluster.start(NODE);
     cluster.advance(0);
-    expect(order(cluster.heard, "node-1")).toEqual([
+    expect(order(cluster.received, "node-1")).toEqual([
       "observed.node",
       "observed.pods",
       "observed.lease",
       "observed.pulse",
     ]);
-    const pulse = cluster.said("observed.pulse").find(({ body }) => body.shard === shardOf("node-1"));
-    const ask = cluster.said("asked.resync").find(({ body }) => body.shard === shardOf("node-1"));
+    const pulse = cluster.published("observed.pulse").find(({ body }) => body.shard === shardOf("node-1"));
+    const ask = cluster.published("asked.resync").find(({ body }) => body.shard === shardOf("node-1"));
     expect(pulse?.cause).toBe(ask?.id);
     expect(pulse?.body).toMatchObject({ nodes: { count: 1 }, pods: { count: 1 }, resyncs: 2 });
   });
@@ -52,10 +52,10 @@ describe("a shard is told", () => {
     kubelet.stop();
     cluster.clock.stepWall(-500_000);
     cluster.advance(15_000);
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     cluster.start(NODE);
     cluster.advance(0);
-    const [batch] = cluster.said("observed.lease");
+    const [batch] = cluster.published("observed.lease");
     const lease = batch?.body.heartbeats.find(({ kind }) => kind === "lease");
     expect((batch?.at ?? 0) - (lease?.seenAt ?? 0)).toBe(15_000);
   });
@@ -68,17 +68,19 @@ describe("pods are told", () => {
     cluster.addPod("node-1", "pod-1");
     cluster.start(OBSERVER);
     cluster.advance(5_000);
-    expect(cluster.said("observed.pods")).toEqual([]);
+    expect(cluster.published("observed.pods")).toEqual([]);
     kubelet.report("Ready", "False");
     cluster.advance(0);
-    expect(cluster.said("observed.pods").map(({ body }) => body.pods.map(({ name }) => name))).toEqual([["pod-1"]]);
+    expect(cluster.published("observed.pods").map(({ body }) => body.pods.map(({ name }) => name))).toEqual([
+      ["pod-1"],
+    ]);
     kubelet.report("Ready", "True");
     cluster.advance(0);
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     cluster.addPod("node-1", "pod-2");
     cluster.advance(2_000);
-    expect(cluster.said("observed.pods")).toEqual([]);
-    expect(cluster.said("observed.pulse").at(-1)?.body.pods).toEqual({ count: 0, sum: 0 });
+    expect(cluster.published("observed.pods")).toEqual([]);
+    expect(cluster.published("observed.pulse").at(-1)?.body.pods).toEqual({ count: 0, sum: 0 });
   });
 
   test("together when many change within a moment", () => {
@@ -87,11 +89,11 @@ describe("pods are told", () => {
     kubelet.report("Ready", "False");
     cluster.start(OBSERVER);
     cluster.advance(5_000);
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     for (let index = 0; index < 20; index++) cluster.addPod("node-1", `pod-${index}`);
     cluster.advance(1_000);
-    expect(cluster.said("observed.pods")).toHaveLength(1);
-    expect(cluster.said("observed.pods")[0]?.body.pods).toHaveLength(20);
+    expect(cluster.published("observed.pods")).toHaveLength(1);
+    expect(cluster.published("observed.pods")[0]?.body.pods).toHaveLength(20);
   });
 
   test("in chunks that fit a message, however many there are", () => {
@@ -102,7 +104,7 @@ describe("pods are told", () => {
     for (let index = 0; index < 300; index++) cluster.addPod("node-1", `pod-${index}`, { spec: { tolerations } });
     cluster.start(OBSERVER);
     cluster.advance(1_000);
-    const chunks = cluster.said("observed.pods");
+    const chunks = cluster.published("observed.pods");
     expect(chunks.length).toBeGreaterThan(1);
     expect(new Set(chunks.map(({ body }) => body.version)).size).toBe(1);
     expect(chunks.flatMap(({ body }) => body.pods)).toHaveLength(300);
@@ -118,10 +120,10 @@ test("heartbeats that come within a moment go together, at most so many in one m
   const kubelets = names.map((name) => cluster.addNode({ name, leasePeriodMs: null, statusPeriodMs: null }));
   cluster.start(OBSERVER);
   cluster.advance(1_000);
-  cluster.heard.length = 0;
+  cluster.received.length = 0;
   for (const kubelet of kubelets) kubelet.renew();
   cluster.advance(1_000);
-  const sizes = cluster.said("observed.lease").map(({ body }) => body.heartbeats.length);
+  const sizes = cluster.published("observed.lease").map(({ body }) => body.heartbeats.length);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(400);
   expect(Math.max(...sizes)).toBe(HEARTBEATS_PER_MESSAGE_MAX);
   expect(sizes).toHaveLength(3);
@@ -132,13 +134,15 @@ test("ordinary heartbeats go right before the pulses of the same moment, so that
   for (let index = 0; index < 30; index++) cluster.addNode({ name: `node-${index}` });
   cluster.start(OBSERVER);
   cluster.advance(30_000);
-  cluster.heard.length = 0;
+  cluster.received.length = 0;
   cluster.advance(20_000);
-  const batches = cluster.said("observed.lease");
+  const batches = cluster.published("observed.lease");
   expect(batches.length).toBeGreaterThan(30);
-  const pulsedAt = new Map(cluster.said("observed.pulse").map(({ body, atMs }) => [`${body.shard} ${atMs}`, atMs]));
+  const pulsedAt = new Map(
+    cluster.published("observed.pulse").map(({ body, atMs }) => [`${body.shard} ${atMs}`, atMs]),
+  );
   expect(batches.filter(({ body, atMs }) => !pulsedAt.has(`${body.shard} ${atMs}`))).toEqual([]);
-  const said = order(cluster.heard, "node-1");
+  const said = order(cluster.received, "node-1");
   expect(said.slice(said.indexOf("observed.lease")).slice(0, 2)).toEqual(["observed.lease", "observed.pulse"]);
 });
 
@@ -150,15 +154,15 @@ test("only the process that minds shard 0 observes, and one that loses it falls 
   cluster.start(OBSERVER, { member: "one", fleet });
   fleet.set("observer", 7, true);
   cluster.advance(5_000);
-  expect(cluster.heard).toEqual([]);
+  expect(cluster.received).toEqual([]);
   fleet.set("observer", 0, true);
   cluster.advance(5_000);
-  expect(cluster.said("observed.pulse").length).toBeGreaterThan(64);
+  expect(cluster.published("observed.pulse").length).toBeGreaterThan(64);
   fleet.set("observer", 0, false);
   cluster.advance(0);
-  cluster.heard.length = 0;
+  cluster.received.length = 0;
   cluster.advance(60_000);
-  expect(cluster.heard).toEqual([]);
+  expect(cluster.received).toEqual([]);
   expect(cluster.clock.pendingTimers).toBe(before);
 });
 
@@ -178,6 +182,6 @@ test("a stale lease watch is found out within watchQuietMs and read anew (85221)
   cluster.api.faults.silenceWatches("leases");
   cluster.advance(cluster.profile.watchQuietMs * 2 + 1_000);
   expect(await metricValue(process.metrics, "vigil_stale_lease_watches_total")).toBe(1);
-  const leases = cluster.said("observed.lease").filter(({ atMs }) => atMs > 21_000);
+  const leases = cluster.published("observed.lease").filter(({ atMs }) => atMs > 21_000);
   expect(leases.length).toBeGreaterThan(0);
 });

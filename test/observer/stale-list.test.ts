@@ -49,13 +49,13 @@ function takenOver() {
   cluster.advance(30 * SECOND_MS);
   one.kill();
   cluster.advance(4 * SECOND_MS);
-  const condemned = () => [...new Set(cluster.said("asked.condition").map(({ body }) => body.node))];
+  const condemned = () => [...new Set(cluster.published("asked.condition").map(({ body }) => body.node))];
   return { cluster, take: () => giveAll(second), condemned };
 }
 
 /** Whether a renewal of the dead node was reported that is older than one reported before. */
 function wentBack(cluster: VirtualCluster): boolean {
-  const signs = cluster.said("observed.lease").flatMap(({ body }) => body.heartbeats);
+  const signs = cluster.published("observed.lease").flatMap(({ body }) => body.heartbeats);
   const renewals = signs.flatMap(({ node, kind, renewedAt }) =>
     node === "dead" && kind === "lease" ? [renewedAt ?? 0] : [],
   );

@@ -56,7 +56,7 @@ function takenOver({ silentMs, pauseMs, resyncs = 0, listMs = 0 }: TakeOver) {
   cluster.api.faults.add({ fault: { kind: "latency", answerMs: listMs }, when: ({ verb }) => verb === "list" });
   giveAll(second);
   cluster.advance(0);
-  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   return { cluster, kubelet, fleet: second, isUnknown };
 }
 
@@ -110,7 +110,7 @@ test("a node deleted while nobody observed is forgotten: made anew, it has its w
   cluster.advance(20 * SECOND_MS);
   two.kill();
   giveAll(third);
-  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - 21 * SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
@@ -138,7 +138,7 @@ test("a node of whose end a standby did not hear is forgotten by the second resy
   const anew = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
   cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: anew });
   giveAll(second);
-  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);
@@ -164,7 +164,7 @@ test("an observer that was taken off for a moment by one that told nothing count
   kubelet.stop();
   cluster.advance(40 * SECOND_MS);
   takeForAMoment(cluster, fleet);
-  const isUnknown = () => cluster.said("asked.condition").some(({ body }) => body.node === "node-1");
+  const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - 42 * SECOND_MS);
   expect(isUnknown()).toBe(false);
   cluster.advance(2 * SECOND_MS);

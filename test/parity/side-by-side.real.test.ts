@@ -6,8 +6,8 @@ import { describeWithKube } from "../support/kube-assets.ts";
 import { startControllerManager } from "../support/kube-controller-manager.ts";
 import { type StartActor, vigilWith } from "../support/stage.ts";
 import { bettered, DIFFERENCES, type Difference } from "./differences.ts";
-import { TOLERATED_SECONDS, tellWhatPasses, tellWhatStays } from "./story.ts";
-import { Telling } from "./telling.ts";
+import { playChanges, playSteadyState, TOLERATED_SECONDS } from "./scenario.ts";
+import { SideBySideRecorder } from "./side-by-side.recorder.ts";
 import type { Timeline } from "./timeline.ts";
 
 const STORY_MS = 240_000;
@@ -59,14 +59,14 @@ function toleratedFor({ stamps }: Timeline): number {
 describeWithKube("upstream's controller and Vigil, told the same story", () => {
   let theirs: Timeline;
   let ours: Timeline;
-  const tellings: Telling[] = [];
+  const tellings: SideBySideRecorder[] = [];
 
   beforeAll(async () => {
-    tellings.push(...(await Promise.all([upstream, vigilWith(FLAGS)].map((start) => Telling.open(start)))));
+    tellings.push(...(await Promise.all([upstream, vigilWith(FLAGS)].map((start) => SideBySideRecorder.open(start)))));
     [theirs, ours] = tellings.map(({ timeline }) => timeline) as [Timeline, Timeline];
-    const tell = async (telling: Telling) => {
-      await tellWhatPasses(telling);
-      await tellWhatStays(telling);
+    const tell = async (telling: SideBySideRecorder) => {
+      await playChanges(telling);
+      await playSteadyState(telling);
     };
     await Promise.all(tellings.map(tell));
   }, STORY_MS);

@@ -1,7 +1,7 @@
 /** What an API server shows of a story, written down step by step as plain lines. It knows no controller. */
 import type { Stop, Wire } from "../../protocols/ports.ts";
 import { LineSplitter } from "../../services/platform/kube/watch/stream.ts";
-import { type ApiObject, factsOf } from "./facts.ts";
+import { type ApiObject, comparedFieldsOf } from "./compared-fields.ts";
 
 interface WatchLine {
   readonly type: string;
@@ -66,7 +66,7 @@ export class Timeline {
   }
 
   #read({ type, object }: WatchLine): void {
-    const { title, facts, stamps } = factsOf(object);
+    const { title, facts, stamps } = comparedFieldsOf(object);
     for (const [matter, stamp] of stamps) this.#stamp(`${this.#step}: ${title} ${matter}`, stamp);
     const before = this.#facts.get(title) ?? new Map<string, string>();
     const after = type === "DELETED" ? new Map([["", "is gone"]]) : facts;

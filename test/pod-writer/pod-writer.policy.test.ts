@@ -4,15 +4,15 @@ import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedPod, Toleration } from "../../protocols/objects.ts";
 import {
+  decideEviction,
+  decideUnready,
   deletePreconditions,
   disruptionTargetPatch,
-  evictionVerdict,
-  foreignEviction,
+  forbiddenEviction,
   type LivePod,
   mayDeleteUnmarked,
   nodeLostPatch,
   unreadyPatch,
-  unreadyVerdict,
 } from "../../services/pod-writer/pod-writer.policy.ts";
 import { noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
@@ -61,28 +61,28 @@ describe("a delete", () => {
 
 describe("an eviction by taint", () => {
   test("holds at the instant of its deadline and names the taint that decides now", () => {
-    expect(evictionVerdict(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
+    expect(decideEviction(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
   });
 
   test("is refused before its deadline by our own count of the time, whatever the asker says", () => {
     const early = { ...rules, latestMs: DUE_AT - 2001 };
     for (const deadlineAt of [DUE_AT, INSTANT_MAX]) {
-      expect(evictionVerdict({ ...ask, deadlineAt }, tainted, live(), early)).toMatchObject({ outcome: "refused" });
+      expect(decideEviction({ ...ask, deadlineAt }, tainted, live(), early)).toMatchObject({ outcome: "refused" });
     }
-    expect(evictionVerdict(ask, tainted, live(), { ...early, latestMs: DUE_AT - 2000 })).toMatchObject({ kind: "act" });
+    expect(decideEviction(ask, tainted, live(), { ...early, latestMs: DUE_AT - 2000 })).toMatchObject({ kind: "act" });
   });
 
   test("holds whatever our clock was set to, because the time has been counted through any step of it", () => {
     for (const wallMs of [DUE_AT - 3_600_000, DUE_AT + 3_600_000]) {
-      expect(evictionVerdict(ask, tainted, live(), { ...rules, wallMs })).toMatchObject({ kind: "act" });
+      expect(decideEviction(ask, tainted, live(), { ...rules, wallMs })).toMatchObject({ kind: "act" });
     }
   });
 
   test("is refused while the asker's clock is ahead of ours and ours shows that it is too early", () => {
     const ahead = { ...rules, behindMs: 2001, wallMs: DUE_AT - 1 };
-    expect(evictionVerdict(ask, tainted, live(), ahead)).toMatchObject({ outcome: "refused" });
-    expect(evictionVerdict(ask, tainted, live(), { ...ahead, wallMs: DUE_AT })).toMatchObject({ kind: "act" });
-    expect(evictionVerdict(ask, tainted, live(), { ...ahead, behindMs: 2000 })).toMatchObject({ kind: "act" });
+    expect(decideEviction(ask, tainted, live(), ahead)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(ask, tainted, live(), { ...ahead, wallMs: DUE_AT })).toMatchObject({ kind: "act" });
+    expect(decideEviction(ask, tainted, live(), { ...ahead, behindMs: 2000 })).toMatchObject({ kind: "act" });
   });
 
   test("counts what is recorded of a taint only for the very taint that the asker sees", () => {
@@ -97,7 +97,7 @@ describe("an eviction by taint", () => {
       taint: { key: UNREACHABLE, effect: "NoExecute" },
       timeAdded,
     });
-    const verdict = (timeAdded: string | null) => evictionVerdict(asked(timeAdded), recorded, live(), rules);
+    const verdict = (timeAdded: string | null) => decideEviction(asked(timeAdded), recorded, live(), rules);
     expect(verdict("2026-01-01T00:04:59Z")).toEqual({ kind: "act", taint: restamped });
     for (const earlier of ["2026-01-01T00:00:00Z", null]) {
       expect(verdict(earlier)).toMatchObject({
@@ -109,7 +109,7 @@ describe("an eviction by taint", () => {
 
   test("is refused when the taints as they are now give it longer than the asker thought", () => {
     const readded = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:01Z" })] });
-    expect(evictionVerdict(ask, readded, live(), rules)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(ask, readded, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
   test.each<[string, LivePod | null, string]>([
@@ -126,33 +126,33 @@ describe("an eviction by taint", () => {
       "refused",
     ],
   ])("is moot for %s", (_what, pod, outcome) => {
-    expect(evictionVerdict(ask, tainted, pod, rules)).toMatchObject({ kind: "moot", outcome });
+    expect(decideEviction(ask, tainted, pod, rules)).toMatchObject({ kind: "moot", outcome });
   });
 
   test("is refused when the live node carries no NoExecute taint, whatever the asker saw (119862, 139992)", () => {
-    expect(evictionVerdict(ask, observedNode("a"), live({ tolerations: [] }), rules)).toMatchObject({
+    expect(decideEviction(ask, observedNode("a"), live({ tolerations: [] }), rules)).toMatchObject({
       outcome: "refused",
     });
   });
 
   test("counts from the binding of a pod that came later", () => {
-    expect(evictionVerdict(ask, tainted, live({ boundAt: ADDED_AT + 60_000 }), rules)).toMatchObject({
+    expect(decideEviction(ask, tainted, live({ boundAt: ADDED_AT + 60_000 }), rules)).toMatchObject({
       outcome: "refused",
     });
   });
 
   test("by a taint without timeAdded counts from what is written down, else believes the asker", () => {
     const bare = observedNode("a", { taints: [noExecute(UNREACHABLE)] });
-    expect(evictionVerdict(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
+    expect(decideEviction(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
     const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
-    expect(evictionVerdict(ask, written, live(), rules)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(ask, written, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
   test.each(["2099-01-01T00:00:00Z", "2026-01-01T00:05:01Z"])(
     "by a taint stamped ahead, %s, believes the asker who saw it appear",
     (timeAdded) => {
       const ahead = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
-      expect(evictionVerdict(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
+      expect(decideEviction(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
     },
   );
 
@@ -160,16 +160,16 @@ describe("an eviction by taint", () => {
     const written = (at: number) => ({ taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: at } });
     for (const timeAdded of ["1970-01-01T00:00:00Z", "2026-01-01T00:04:00Z", "2099-01-01T00:00:00Z"]) {
       const stamped = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
-      expect(evictionVerdict(ask, { ...stamped, ...written(ADDED_AT) }, live(), rules)).toMatchObject({ kind: "act" });
+      expect(decideEviction(ask, { ...stamped, ...written(ADDED_AT) }, live(), rules)).toMatchObject({ kind: "act" });
       const later = { ...stamped, ...written(ADDED_AT + 1000) };
-      expect(evictionVerdict(ask, later, live(), rules)).toMatchObject({ outcome: "refused" });
+      expect(decideEviction(ask, later, live(), rules)).toMatchObject({ outcome: "refused" });
     }
   });
 });
 
 describe("a drain (direct mode)", () => {
   test("holds while the node is not ready, tolerated or not", () => {
-    expect(evictionVerdict(drain, observedNode("a", { ready: "False" }), live(), rules)).toEqual({
+    expect(decideEviction(drain, observedNode("a", { ready: "False" }), live(), rules)).toEqual({
       kind: "act",
       taint: null,
     });
@@ -177,19 +177,19 @@ describe("a drain (direct mode)", () => {
 
   test("is refused of a node without Ready, whose pods are left alone (R2.23)", () => {
     const bare = observedNode("a", { ready: null });
-    expect(evictionVerdict(drain, bare, live(), rules)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(drain, bare, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
   test("is not asked for by Vigil in taint mode, nor an eviction by taint in direct mode", () => {
-    expect(foreignEviction(drain, { evictionMode: "taint" })).toContain("direct mode asks for it");
-    expect(foreignEviction(ask, { evictionMode: "direct" })).toContain("taint mode asks for it");
-    expect(foreignEviction(ask, { evictionMode: "taint" })).toBeNull();
+    expect(forbiddenEviction(drain, { evictionMode: "taint" })).toContain("direct mode asks for it");
+    expect(forbiddenEviction(ask, { evictionMode: "direct" })).toContain("taint mode asks for it");
+    expect(forbiddenEviction(ask, { evictionMode: "taint" })).toBeNull();
   });
 
   test("is refused once the node is ready, and for a DaemonSet's pod (L39)", () => {
-    expect(evictionVerdict(drain, observedNode("a"), live(), rules)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(drain, observedNode("a"), live(), rules)).toMatchObject({ outcome: "refused" });
     const silent = observedNode("a", { ready: "Unknown" });
-    expect(evictionVerdict(drain, silent, live({ owner: "DaemonSet" }), rules)).toMatchObject({ outcome: "refused" });
+    expect(decideEviction(drain, silent, live({ owner: "DaemonSet" }), rules)).toMatchObject({ outcome: "refused" });
   });
 });
 
@@ -209,7 +209,7 @@ describe("marking a pod not ready (3.1)", () => {
     ["is moot for another pod of the name", live({ uid: "new" }), silent, { outcome: "gone" }],
     ["is moot for a pod that is elsewhere", live({}, {}, "b"), silent, { outcome: "refused" }],
   ])("%s", (_what, pod, node, verdict) => {
-    expect(unreadyVerdict(target, node, pod)).toMatchObject(verdict);
+    expect(decideUnready(target, node, pod)).toMatchObject(verdict);
   });
 
   test("writes status and transition, and so keeps reason and message, of this version only (R3.2, R3.4)", () => {

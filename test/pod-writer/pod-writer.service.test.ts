@@ -59,8 +59,8 @@ test("on a slow server too, however often they are asked for and however old the
   silent.silence(["a-0"]);
   silent.advance(70 * S);
   expect(calls.toSorted()).toEqual(Array.from({ length: 100 }, (_, index) => `patch pod-${index}`).toSorted());
-  expect(silent.said("asked.unready").length).toBeGreaterThan(100);
-  expect(silent.said("done.write").some(({ body }) => body.detail.includes("too long"))).toBe(true);
+  expect(silent.published("asked.unready").length).toBeGreaterThan(100);
+  expect(silent.published("done.write").some(({ body }) => body.detail.includes("too long"))).toBe(true);
 });
 
 test("a pod that changed since it was told is looked at before it is marked (R3.2)", () => {
@@ -90,7 +90,7 @@ test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(30 * S);
   expect(evicting.deleted).toEqual([]);
-  const denied = evicting.said("done.write").filter(({ body }) => body.outcome === "denied");
+  const denied = evicting.published("done.write").filter(({ body }) => body.outcome === "denied");
   expect(denied.length).toBeGreaterThan(2);
   expect(denied.every(({ body }) => body.retrying && body.detail.includes("403"))).toBe(true);
   mend();
@@ -109,7 +109,7 @@ test.each([403, 422, 500])(
     evicting.advance(120 * S);
     expect(evicting.deleted).toHaveLength(1);
     const [last] = evicting
-      .said("done.write")
+      .published("done.write")
       .filter(({ body }) => body.ask === "asked.eviction" && body.outcome === "ok");
     expect(last?.body.change).toMatch(new RegExp(`^deleted: maintenance:NoExecute, unmarked \\(${code}: `));
   },
@@ -120,7 +120,7 @@ test("a deletion whose mark lost its reply has failed, because it was not sent",
   evicting.api.faults.add({ fault: { kind: "lostReply" }, when: isCondition, times: 1 });
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(10 * S);
-  const outcomes = evicting.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  const outcomes = evicting.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
   expect(outcomes.map(({ body }) => body.outcome)).toEqual(["failed", "ok"]);
 });
 
@@ -185,7 +185,7 @@ test("asks about a shard that went elsewhere are dropped", () => {
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(5 * S);
   evicting.stop();
-  const told = evicting.said("done.write").length;
+  const told = evicting.published("done.write").length;
   evicting.advance(300 * S);
-  expect(evicting.said("done.write")).toHaveLength(told);
+  expect(evicting.published("done.write")).toHaveLength(told);
 });

@@ -43,7 +43,7 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
   test("no live node is judged silent, neither in the gap nor after it", () => {
     const setting = scene();
     const { world, observing } = setting;
-    const judged = world.hear("judged.node");
+    const judged = world.received("judged.node");
     const repair = observing.path.sever(cut);
     world.advance(120_000);
     repair("goOn");
@@ -72,7 +72,7 @@ test.each(["replies", "silent", "refused"] as const)(
   (cut) => {
     const setting = scene();
     const { world, doomed, observing } = setting;
-    const judged = world.hear("judged.node");
+    const judged = world.received("judged.node");
     stopAll(doomed);
     world.advance(35_000);
     observing.path.sever(cut);

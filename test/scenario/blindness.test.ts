@@ -99,7 +99,7 @@ describe("the API server", () => {
     cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "live-3" } });
     cluster.api.faults.compact();
     cluster.advance(15_000);
-    expect(cluster.said("observed.gone").map(({ body }) => body.node)).toEqual(["live-3"]);
+    expect(cluster.published("observed.gone").map(({ body }) => body.node)).toEqual(["live-3"]);
     expectDeathFound(scene, 0);
     for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
   });
@@ -124,7 +124,7 @@ describe("the API server", () => {
     const lists = (await listsOf(vigil)) - before;
     expect(lists).toBeGreaterThan(300 / 5);
     expect(lists).toBeLessThan(300);
-    expect(cluster.said("observed.pulse").at(-1)?.body.watches.leases).toEqual({ synced: false, since: null });
+    expect(cluster.published("observed.pulse").at(-1)?.body.watches.leases).toEqual({ synced: false, since: null });
     expect(await metricValue(vigil.metrics, "vigil_watch_synced", { watch: "leases" })).toBe(0);
     const told = vigil.log.lines.filter(({ message }) => message.startsWith("the watch of leases is broken: 429"));
     expect(told).toHaveLength(1);
@@ -178,7 +178,7 @@ describe("the observer", () => {
     doomed.stop();
     first.kill();
     cluster.advance(60_000);
-    expect(cluster.said("asked.condition")).toEqual([]);
+    expect(cluster.published("asked.condition")).toEqual([]);
     cluster.start(OBSERVER, { member: "observer-2" });
     cluster.advance(49_000);
     expect(cluster.conditions("doomed")).toEqual(ALL_WELL);
@@ -198,7 +198,7 @@ describe("the bus", () => {
     doomed.stop();
     const join = observer.cutBus();
     cluster.advance(120_000);
-    expect(cluster.said("asked.condition")).toEqual([]);
+    expect(cluster.published("asked.condition")).toEqual([]);
     join();
     cluster.advance(5_000);
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
@@ -244,9 +244,9 @@ test("a live lease read refutes a verdict: nothing is written, the view is doubt
   cluster.advance(60_000);
   leaseReads();
   expect(cluster.conditions("live-1")).toEqual(ALL_WELL);
-  const [refused] = cluster.said("done.write").filter(({ body }) => body.outcome === "refused");
+  const [refused] = cluster.published("done.write").filter(({ body }) => body.outcome === "refused");
   expect(refused?.body).toMatchObject({ ask: "asked.condition", name: "live-1" });
-  expect(cluster.said("asked.resync").at(-1)?.body.reason).toContain("live-1");
+  expect(cluster.published("asked.resync").at(-1)?.body.reason).toContain("live-1");
   cluster.advance(300_000);
   expect(cluster.conditions("live-1")).toEqual(ALL_WELL);
 });

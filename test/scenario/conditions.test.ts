@@ -27,11 +27,14 @@ test("a kubelet that reports NotReady gets not-ready:NoSchedule and is judged, a
   kubelet.report("Ready", "False");
   cluster.advance(0);
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/not-ready:NoSchedule"]);
-  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "notReady", eviction: "toBeEvicted" });
+  expect(cluster.published("judged.node").at(-1)?.body).toMatchObject({
+    readiness: "notReady",
+    eviction: "toBeEvicted",
+  });
   kubelet.report("Ready", "True");
   cluster.advance(0);
   expect(cluster.taints("node-1")).toEqual([]);
-  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.published("asked.condition")).toEqual([]);
 });
 
 test("pressures and the cordon become taints in the order of the conditions, and go with them (R4.18)", () => {
@@ -81,7 +84,7 @@ test("a NoExecute taint of ours is swapped for its opposite in one patch, and re
     "node.kubernetes.io/not-ready:NoExecute",
     "node.kubernetes.io/not-ready:NoSchedule",
   ]);
-  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "notReady", eviction: "evicted" });
+  expect(cluster.published("judged.node").at(-1)?.body).toMatchObject({ readiness: "notReady", eviction: "evicted" });
   kubelet.report("Ready", "True");
   cluster.advance(0);
   expect(cluster.taints("node-1")).toEqual([]);
@@ -115,7 +118,7 @@ test("a node someone else made Unknown is not written again (R2.45), and gets it
   kubelet.report("Ready", "Unknown");
   cluster.advance(120_000);
   expect(cluster.conditions("node-1")).toContain("MemoryPressure=False");
-  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.published("asked.condition")).toEqual([]);
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
 });
 

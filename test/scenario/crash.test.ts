@@ -7,7 +7,7 @@ import { ALL_UNKNOWN, JUDGES, OBSERVER, SPINE } from "./spine.ts";
 
 /** Names of the pods asked to be marked unready, each once, in order. */
 function asked(cluster: VirtualCluster): string[] {
-  return [...new Set(cluster.said("asked.unready").map(({ body }) => body.name))].toSorted();
+  return [...new Set(cluster.published("asked.unready").map(({ body }) => body.name))].toSorted();
 }
 
 describe("pods of a dead node", () => {
@@ -20,11 +20,11 @@ describe("pods of a dead node", () => {
     kubelet.stop();
     cluster.advance(50_001);
     expect(asked(cluster)).toEqual(["pod-1", "pod-2"]);
-    expect(cluster.said("asked.unready").map(({ atMs }) => atMs)).toEqual([60_001, 60_001]);
+    expect(cluster.published("asked.unready").map(({ atMs }) => atMs)).toEqual([60_001, 60_001]);
     cluster.advance(10_000);
     expect(
       cluster
-        .said("asked.unready")
+        .published("asked.unready")
         .map(({ atMs }) => atMs)
         .slice(2),
     ).toEqual([62_001, 62_001, 64_001, 64_001, 68_001, 68_001]);
@@ -53,7 +53,7 @@ describe("pods of a dead node", () => {
       const pod = { kind: "Pod", namespace: "default", name } as const;
       cluster.patch(pod, { status: { conditions: [{ type: "Ready", status: "False" }] } }, "status");
     }
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     cluster.advance(awayMs);
     cluster.start(SPINE);
     cluster.advance(1_000);
@@ -71,7 +71,7 @@ describe("pods of a dead node", () => {
     expect(asked(cluster)).toEqual(["pod-1"]);
     kubelet.resume();
     cluster.advance(0);
-    cluster.heard.length = 0;
+    cluster.received.length = 0;
     cluster.advance(600_000);
     expect(asked(cluster)).toEqual([]);
   });
@@ -101,7 +101,7 @@ test("a write whose process died is asked for again by the next one", () => {
   cluster.advance(10_000);
   kubelet.stop();
   cluster.advance(60_000);
-  expect(cluster.said("done.write").some(({ body }) => body.outcome === "failed" && body.retrying)).toBe(true);
+  expect(cluster.published("done.write").some(({ body }) => body.outcome === "failed" && body.retrying)).toBe(true);
   process.kill();
   refused();
   cluster.start(SPINE);
@@ -123,7 +123,7 @@ test("a writer that dies after its write was carried out but before it heard so 
   kubelet.stop();
   cluster.advance(60_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
-  const outcomes = cluster.said("done.write").filter(({ body }) => body.ask === "asked.condition");
+  const outcomes = cluster.published("done.write").filter(({ body }) => body.ask === "asked.condition");
   expect(outcomes.map(({ body }) => body.outcome)).toEqual(["unknown", "ok"]);
   expect(outcomes.at(-1)?.body.change).toBe("");
 });

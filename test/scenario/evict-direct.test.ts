@@ -55,7 +55,7 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
     const world = drained(["a-0"]);
     const startAt = world.clock.wallMs() - world.clock.monotonicMs();
     pass(world, 10 * S);
-    const judged = () => world.said("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
+    const judged = () => world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body;
     const fromMs = (judged()?.evictionFromAt ?? 0) - startAt;
     expect(fromMs).toBeGreaterThanOrEqual(DUE_MS);
     expect(fromMs).toBeLessThanOrEqual(DUE_MS + STAMP_MS);
@@ -145,10 +145,10 @@ test("a drain called off while the API refuses its deletes does not go on once i
   const world = drained(["a-0"]);
   const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   world.advance(300 * S);
-  expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+  expect(world.published("asked.eviction").length).toBeGreaterThan(0);
   world.silence(["a-1", "a-2", "a-3", "a-4", "a-5"]);
   world.advance(60 * S);
-  expect(world.said("judged.zone").at(-1)?.body.halted).toBe(true);
+  expect(world.published("judged.zone").at(-1)?.body.halted).toBe(true);
   mend();
   world.advance(120 * S);
   expect(world.deleted).toEqual([]);
@@ -161,7 +161,7 @@ test.each([
   const world = drained(["a-0"]);
   world.api.faults.add({ fault, when: ({ verb }) => verb === "delete", times: 1 });
   world.advance(DUE_MS - world.clock.monotonicMs() + 60 * S);
-  const tries = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  const tries = world.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
   expect(tries.map(({ body }) => body.retrying)).toEqual([true, false]);
   const [failed, deleted] = tries.map(({ atMs }) => atMs);
   expect((deleted ?? 0) - (failed ?? 0)).toBeLessThan(world.profile.askRetryMs);
@@ -172,8 +172,8 @@ test("a drain that goes on failing is repeated by its node alone, so that it can
   const world = drained(["a-0"]);
   world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   world.advance(300 * S);
-  const asksMs = world.said("asked.eviction").map(({ atMs }) => atMs);
-  const triesMs = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+  const asksMs = world.published("asked.eviction").map(({ atMs }) => atMs);
+  const triesMs = world.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
   for (const { atMs } of triesMs) {
     const askedMs = asksMs.findLast((askMs) => askMs <= atMs) ?? 0;
     expect(atMs - askedMs).toBeLessThanOrEqual(world.profile.askRetryMs);
@@ -189,7 +189,7 @@ test("a node that waits for its turn says so again, so that no lost message keep
   world.advance(30 * S);
   world.silence(["a-0"]);
   world.advance(400 * S);
-  const waiting = world.said("judged.node").filter(({ body }) => body.eviction === "toBeEvicted");
+  const waiting = world.published("judged.node").filter(({ body }) => body.eviction === "toBeEvicted");
   expect(waiting.slice(0, 4).map(({ atMs }) => atMs - DUE_MS)).toEqual([0, 2 * S, 4 * S, 8 * S]);
 });
 
@@ -219,7 +219,7 @@ test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)"
   world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);
   world.advance(600 * S);
   expect(world.deleted).toEqual([]);
-  expect(world.said("judged.pod")).toEqual([]);
+  expect(world.published("judged.pod")).toEqual([]);
 });
 
 test("a pod-eviction-timeout of 0 drains a node as soon as it is found silent", () => {

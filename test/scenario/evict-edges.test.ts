@@ -18,7 +18,7 @@ test("a cluster that is wholly down when Vigil starts is halted at once: nobody 
   world.advance(300 * S);
   expect(nodes.map((node) => world.conditions(node).includes("Ready=Unknown"))).toEqual(nodes.map(() => true));
   expect(world.tainted).toEqual([]);
-  expect(world.said("judged.zone").findLast(({ body }) => body.size > 0)?.body).toMatchObject({ halted: true });
+  expect(world.published("judged.zone").findLast(({ body }) => body.size > 0)?.body).toMatchObject({ halted: true });
 });
 
 test("a zone of excluded nodes alone is paced like any other, and its bucket is not filled anew (R6.19, L9)", () => {

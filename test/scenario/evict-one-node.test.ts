@@ -134,12 +134,12 @@ test.each([3_600_000, -3_600_000])(
 test("what happened is told with its causes: silence, taint, sentence, eviction (design of `cause`)", () => {
   const world = deadNode();
   world.advance(400 * S);
-  const [sentence, verdict] = world.said("judged.pod");
-  expect(sentence?.body).toMatchObject({ sentence: "deadline", tolerationSeconds: 300, taint: { key: UNREACHABLE } });
-  expect(verdict?.body).toMatchObject({ sentence: "now", deadlineAt: sentence?.body.deadlineAt });
-  const [ask] = world.said("asked.eviction");
+  const [sentence, verdict] = world.published("judged.pod");
+  expect(sentence?.body).toMatchObject({ eviction: "pending", tolerationSeconds: 300, taint: { key: UNREACHABLE } });
+  expect(verdict?.body).toMatchObject({ eviction: "due", deadlineAt: sentence?.body.deadlineAt });
+  const [ask] = world.published("asked.eviction");
   expect(ask?.cause).toBe(verdict?.id);
-  const done = world.said("done.write").find(({ body }) => body.ask === "asked.eviction");
+  const done = world.published("done.write").find(({ body }) => body.ask === "asked.eviction");
   expect(done).toMatchObject({ cause: ask?.id, body: { outcome: "ok", retrying: false } });
 });
 

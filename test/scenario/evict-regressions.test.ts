@@ -82,7 +82,7 @@ describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is go
     speak();
     world.advance(60 * S);
     expect(isTerminating(world, "new")).toBe(false);
-    const outcomes = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+    const outcomes = world.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
     expect(outcomes.map(({ body }) => body.outcome)).toContain("refused");
   });
 
@@ -114,7 +114,7 @@ describe("kubernetes 140639: an eviction that is refused is not given up", () =>
     world.taint("a-0", [MAINTENANCE]);
     world.advance(600 * S);
     expect(isTerminating(world, "pod")).toBe(false);
-    const refused = world.said("done.write").filter(({ body }) => body.outcome === outcome);
+    const refused = world.published("done.write").filter(({ body }) => body.outcome === outcome);
     expect(refused.length).toBeGreaterThan(10);
     expect(refused.every(({ body }) => body.ask === "asked.eviction" && body.retrying && body.detail !== "")).toBe(
       true,
@@ -131,7 +131,7 @@ describe("kubernetes 140639: an eviction that is refused is not given up", () =>
     world.taint("a-0", [MAINTENANCE]);
     world.advance(60 * S);
     expect(world.deleted).toHaveLength(1);
-    const outcomes = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+    const outcomes = world.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
     expect(outcomes.map(({ body }) => body.outcome)).toEqual(["unknown", "gone"]);
   });
 });
@@ -170,12 +170,12 @@ test("a pod that completes while its eviction is refused keeps its record too (9
   const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   world.taint("a-0", [MAINTENANCE]);
   world.advance(120 * S);
-  expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+  expect(world.published("asked.eviction").length).toBeGreaterThan(0);
   world.patch({ kind: "Pod", namespace: "default", name: "job" }, { status: { phase: "Succeeded" } }, "status");
   mend();
   world.advance(120 * S);
   expect(world.deleted).toEqual([]);
-  expect(world.said("judged.pod").at(-1)?.body.sentence).toBe("none");
+  expect(world.published("judged.pod").at(-1)?.body.eviction).toBe("none");
 });
 
 describe("kubernetes 50067, 135205: a crash between marking a node and marking its pods leaves no pod ready", () => {

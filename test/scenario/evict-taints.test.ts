@@ -139,7 +139,7 @@ test("when the last NoExecute taint goes, countdowns are lifted and that is told
   world.taint("a-0", []);
   world.advance(300 * S);
   expect(world.deleted).toEqual([]);
-  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "none"]);
+  expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "none"]);
 });
 
 test("a node that is deleted takes its countdowns with it (L25)", () => {
@@ -150,8 +150,8 @@ test("a node that is deleted takes its countdowns with it (L25)", () => {
   world.silence(["a-0"]);
   world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: "a-0" }, urgency: 0 });
   world.advance(300 * S);
-  expect(world.said("asked.eviction")).toEqual([]);
-  expect(world.said("judged.pod").at(-1)?.body.sentence).toBe("none");
+  expect(world.published("asked.eviction")).toEqual([]);
+  expect(world.published("judged.pod").at(-1)?.body.eviction).toBe("none");
 });
 
 test("a pod deleted by somebody else during its countdown is let go without an eviction", () => {
@@ -161,8 +161,8 @@ test("a pod deleted by somebody else during its countdown is let go without an e
   world.advance(30 * S);
   world.write({ verb: "delete", ref: { kind: "Pod", namespace: "default", name: "pod" }, urgency: 0 });
   world.advance(300 * S);
-  expect(world.said("asked.eviction")).toEqual([]);
-  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "none"]);
+  expect(world.published("asked.eviction")).toEqual([]);
+  expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "none"]);
 });
 
 test("an eviction that was carried out is never told as cancelled (L28)", () => {
@@ -172,7 +172,7 @@ test("an eviction that was carried out is never told as cancelled (L28)", () => 
   world.advance(60 * S);
   world.taint("a-0", []);
   world.advance(300 * S);
-  expect(world.said("judged.pod").map(({ body }) => body.sentence)).toEqual(["deadline", "now"]);
+  expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "due"]);
 });
 
 test("the same news twice moves no deadline and tells nothing again (P10)", () => {
@@ -188,5 +188,5 @@ test("the same news twice moves no deadline and tells nothing again (P10)", () =
   world.api.faults.cutWatches({ how: "break" });
   world.advance(300 * S);
   expect(world.deletedAt("pod")).toBe(taintedMs + 60 * S);
-  expect(world.said("judged.pod")).toHaveLength(2);
+  expect(world.published("judged.pod")).toHaveLength(2);
 });

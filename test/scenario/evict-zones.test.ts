@@ -27,7 +27,7 @@ function disrupted(sizes: Readonly<Record<string, number>>, silent: Readonly<Rec
 const names = (zone: string, count: number) => Array.from({ length: count }, (_, index) => `${zone}-${index}`);
 const since = (seen: readonly Seen[], fromMs: number) => seen.map(({ atMs }) => atMs - fromMs);
 const zoneState = (world: EvictionWorld, zone: string) =>
-  world.said("judged.zone").findLast(({ body }) => body.zone === `r:\u0000:${zone}`)?.body;
+  world.published("judged.zone").findLast(({ body }) => body.zone === `r:\u0000:${zone}`)?.body;
 
 describe.each(lives)("%s", (_what, pass) => {
   test("a zone wholly down beside a healthy one is tainted at the ordinary rate: at once, then every 10 s (R6.4, 17.2)", () => {
@@ -108,7 +108,11 @@ describe.each(lives)("%s", (_what, pass) => {
     world.silence(nodes);
     pass(world, 10 * S);
     world.advance(300 * S);
-    expect(world.said("judged.zone").at(-1)?.body).toMatchObject({ zone: "", state: "FullDisruption", halted: true });
+    expect(world.published("judged.zone").at(-1)?.body).toMatchObject({
+      zone: "",
+      state: "FullDisruption",
+      halted: true,
+    });
     expect(world.tainted).toEqual([]);
     world.revive(["n-0", "n-1"]);
     world.advance(100 * S);
@@ -152,7 +156,7 @@ describe.each(lives)("%s", (_what, pass) => {
     const [first = 0, second = 0] = since(world.tainted, FOUND_MS);
     expect(first).toBe(0);
     expect(second).toBeGreaterThanOrEqual(10 * S - 1);
-    expect(new Set(world.said("judged.zone").map(({ body }) => body.zone))).toEqual(new Set(["r:\u0000:a"]));
+    expect(new Set(world.published("judged.zone").map(({ body }) => body.zone))).toEqual(new Set(["r:\u0000:a"]));
   });
 });
 
@@ -174,7 +178,7 @@ test("when the halt is over every node has its whole grace again (R6.11, R6.17)"
 test("a silent node is found when its grace ends, while two owners of its zone disagree whether it is halted", () => {
   const world = disrupted({ a: 3, b: 3 }, {});
   const ghost = world.busOf("zone", "ghost");
-  const announced = world.said("judged.zone").findLast(({ body }) => body.zone === "r:\u0000:a")?.body;
+  const announced = world.published("judged.zone").findLast(({ body }) => body.zone === "r:\u0000:a")?.body;
   if (announced === undefined) throw new Error("the zone was not announced");
   world.silence(["a-0"]);
   const silentMs = world.clock.monotonicMs();
@@ -217,21 +221,25 @@ test("a zone that loses its last node is told as empty and then forgotten; its p
   expect(world.taintedAt("a-9")).toBeGreaterThanOrEqual(FOUND_MS + 10 * S - 1);
   world.write({ verb: "delete", ref: { kind: "Node", namespace: "", name: "a-9" }, urgency: 0 });
   world.advance(60 * S);
-  const told = world.said("judged.zone").filter(({ body }) => body.zone.endsWith("a")).length;
+  const told = world.published("judged.zone").filter(({ body }) => body.zone.endsWith("a")).length;
   world.advance(60 * S);
-  expect(world.said("judged.zone").filter(({ body }) => body.zone.endsWith("a"))).toHaveLength(told);
+  expect(world.published("judged.zone").filter(({ body }) => body.zone.endsWith("a"))).toHaveLength(told);
 });
 
 test("a turn that finds its node ready again costs nothing once that is observed: the next is served at once", () => {
   const world = disrupted({ a: 8, b: 3 }, { a: 3 });
-  const unknown = world.said("observed.node").filter(({ body }) => JSON.stringify(body.conditions).includes("Unknown"));
+  const unknown = world
+    .published("observed.node")
+    .filter(({ body }) => JSON.stringify(body.conditions).includes("Unknown"));
   const [first = "", second = "", third = ""] = new Set(unknown.map(({ body }) => body.node));
   expect(world.tainted.map(({ name }) => name)).toEqual([first]);
   // The API shows the second as ready again, but the watch is late: only the writer's own read finds out.
   const heard = world.api.faults.silenceWatches("nodes");
   world.revive([second]);
   world.advance(10 * S + 1);
-  const outcomes = world.said("done.write").filter(({ body }) => body.node === second && body.outcome === "refused");
+  const outcomes = world
+    .published("done.write")
+    .filter(({ body }) => body.node === second && body.outcome === "refused");
   expect(outcomes.map(({ body }) => body.ask)).toContain("asked.taint");
   expect(world.taints(second)).not.toContain("node.kubernetes.io/unreachable:NoExecute");
   expect(world.taints(third)).not.toContain("node.kubernetes.io/unreachable:NoExecute");

@@ -18,7 +18,7 @@ function halted(): EvictionWorld {
   world.advance(30 * S);
   world.silence([...DEAD, "b-0", "b-1", "b-2"]);
   world.advance(120 * S);
-  expect(world.said("judged.zone").at(-1)?.body).toMatchObject({ state: "FullDisruption", halted: true });
+  expect(world.published("judged.zone").at(-1)?.body).toMatchObject({ state: "FullDisruption", halted: true });
   return world;
 }
 

@@ -116,5 +116,5 @@ test("steps of the wall clock, forth and back, bring no verdict and hide none", 
   cluster.clock.stepWall(600_000);
   cluster.advance(25_001);
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
-  expect(cluster.said("asked.condition").map(({ atMs }) => atMs)).toEqual([stoppedAtMs + 50_001]);
+  expect(cluster.published("asked.condition").map(({ atMs }) => atMs)).toEqual([stoppedAtMs + 50_001]);
 });

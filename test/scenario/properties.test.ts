@@ -82,7 +82,7 @@ test("every node that is there has been judged, under the uid it has (P12)", () 
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 12 }), (happenings) => {
       const { cluster, names } = after(happenings);
-      const judged = new Map(cluster.said("judged.node").map(({ body }) => [body.node, body.uid]));
+      const judged = new Map(cluster.published("judged.node").map(({ body }) => [body.node, body.uid]));
       expect(names.map((name) => judged.get(name))).toEqual(names.map((name) => cluster.node(name).metadata.uid));
     }),
     RUNS,
@@ -115,7 +115,7 @@ test("direct mode never asks for a NoExecute taint (P14)", () => {
         { name, what: "silence", seconds: 100 },
       ];
       const { cluster } = after([...happenings, ...falls], "direct");
-      const asked = cluster.said("asked.taint").flatMap(({ body }) => body.add);
+      const asked = cluster.published("asked.taint").flatMap(({ body }) => body.add);
       expect(new Set(asked.map(({ effect }) => effect))).toEqual(new Set(["NoSchedule"]));
     }),
     RUNS,

@@ -27,7 +27,7 @@ function rehearsal(profile: ConstructorParameters<typeof EvictionWorld>[0] = {})
 
 /** What was told of writes that were not made for asks of a type about a node, in words. */
 function toldOf(world: EvictionWorld, node: string, ask: string): string[] {
-  const about = world.said("done.write").filter(({ body }) => body.node === node && body.ask === ask);
+  const about = world.published("done.write").filter(({ body }) => body.node === node && body.ask === ask);
   return about.map(({ body }) => `${body.outcome} ${body.change}`);
 }
 
@@ -50,7 +50,7 @@ test("a verdict that the API will not show makes nobody ask for everything again
   world.silence(["a-0"]);
   const silencedMs = world.clock.monotonicMs();
   world.advance(600 * S);
-  expect(world.said("asked.resync").filter(({ atMs }) => atMs > silencedMs)).toEqual([]);
+  expect(world.published("asked.resync").filter(({ atMs }) => atMs > silencedMs)).toEqual([]);
 });
 
 test("taints and labels that are never written are told once, and others when others are wanted", () => {

@@ -24,7 +24,7 @@ test("a silent node is found at the first instant later than its grace, late by 
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
   cluster.advance(1);
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
-  expect(cluster.said("asked.condition").map(({ atMs }) => atMs)).toEqual([80_001]);
+  expect(cluster.published("asked.condition").map(({ atMs }) => atMs)).toEqual([80_001]);
 });
 
 test("the four conditions get upstream's reason, message and one transition time; heartbeats stay (2.8 step F, R2.44)", () => {
@@ -52,7 +52,7 @@ test("the NoSchedule taint and the judgement follow in the same instant, and not
   expect(cluster.node("node-1").spec.taints).toEqual([
     { key: "node.kubernetes.io/unreachable", effect: "NoSchedule", timeAdded: "2026-01-01T00:01:20Z" },
   ]);
-  const judged = cluster.said("judged.node").at(-1);
+  const judged = cluster.published("judged.node").at(-1);
   expect(judged?.atMs).toBe(80_001);
   expect(judged?.body).toMatchObject({
     readiness: "unknown",
@@ -60,10 +60,10 @@ test("the NoSchedule taint and the judgement follow in the same instant, and not
     eviction: "toBeEvicted",
     counted: true,
   });
-  const asked = cluster.said("asked.taint").length;
+  const asked = cluster.published("asked.taint").length;
   cluster.advance(300_000);
-  expect(cluster.said("asked.condition")).toHaveLength(1);
-  expect(cluster.said("asked.taint")).toHaveLength(asked);
+  expect(cluster.published("asked.condition")).toHaveLength(1);
+  expect(cluster.published("asked.taint")).toHaveLength(asked);
 });
 
 test("a verdict is one look at the lease and one patch, whatever the heartbeats have made of the node's version", () => {
@@ -91,10 +91,10 @@ test("a verdict is one look at the lease and one patch, whatever the heartbeats 
 test("every write can be traced back to the heartbeat that was the last", () => {
   const { cluster } = silentCluster();
   cluster.advance(50_001);
-  const [ask] = cluster.said("asked.condition");
-  const [written] = cluster.said("done.write").filter(({ body }) => body.ask === "asked.condition");
+  const [ask] = cluster.published("asked.condition");
+  const [written] = cluster.published("done.write").filter(({ body }) => body.ask === "asked.condition");
   expect(written?.cause).toBe(ask?.id);
-  const heartbeat = cluster.said("observed.lease").find(({ id }) => id === ask?.cause);
+  const heartbeat = cluster.published("observed.lease").find(({ id }) => id === ask?.cause);
   expect(heartbeat?.body.heartbeats).toMatchObject([
     { node: "node-1", kind: "lease", seenAt: cluster.clock.wallMs() - 50_001 },
   ]);
@@ -107,7 +107,7 @@ test("a node that returns with its status is healed at once", () => {
   cluster.advance(0);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
   expect(cluster.taints("node-1")).toEqual([]);
-  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "ready", eviction: "unmarked" });
+  expect(cluster.published("judged.node").at(-1)?.body).toMatchObject({ readiness: "ready", eviction: "unmarked" });
   cluster.advance(300_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
 });
@@ -129,7 +129,7 @@ test("a node that renews only its lease is alive for ever (R2.42)", () => {
   cluster.start(SPINE);
   cluster.advance(3_600_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
-  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.published("asked.condition")).toEqual([]);
 });
 
 test("a node that only posts its status is alive, and silent when it stops (R2.34)", () => {
@@ -137,7 +137,7 @@ test("a node that only posts its status is alive, and silent when it stops (R2.3
   const kubelet = cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: 10_000 });
   cluster.start(SPINE);
   cluster.advance(600_000);
-  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.published("asked.condition")).toEqual([]);
   kubelet.stop();
   cluster.advance(50_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
@@ -150,9 +150,9 @@ test("heartbeats alone are never told as a node's state", () => {
   cluster.addNode({ name: "node-1", statusPeriodMs: 10_000 });
   cluster.start(SPINE);
   cluster.advance(1_000);
-  const told = cluster.said("observed.node").length;
+  const told = cluster.published("observed.node").length;
   cluster.advance(600_000);
-  expect(cluster.said("observed.node")).toHaveLength(told);
+  expect(cluster.published("observed.node")).toHaveLength(told);
 });
 
 test("a node that never posted gets its startup grace, then four conditions that say so (R2.32)", () => {
@@ -218,8 +218,8 @@ test("a deleted node leaves nothing behind: no verdict, no ask", () => {
   cluster.advance(20_000);
   cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });
   cluster.advance(600_000);
-  expect(cluster.said("asked.condition")).toEqual([]);
-  expect(cluster.said("observed.gone")).toHaveLength(1);
+  expect(cluster.published("asked.condition")).toEqual([]);
+  expect(cluster.published("observed.gone")).toHaveLength(1);
 });
 
 test("a node that lost its Ready condition has the longer grace from its last sign on, then never posted it (R2.36)", () => {
@@ -245,15 +245,15 @@ test("a node found silent that loses its Ready condition before that is written 
   const node = { kind: "Node", namespace: "", name: "node-1" } as const;
   cluster.patch(node, { status: { conditions: [{ type: "Ready", $patch: "delete" }] } }, "status");
   cluster.advance(9_000);
-  const wanted = cluster.said("asked.condition").map(({ atMs, body }) => [atMs, body.conditions.length]);
+  const wanted = cluster.published("asked.condition").map(({ atMs, body }) => [atMs, body.conditions.length]);
   expect(wanted.slice(0, 2)).toEqual([
     [80_001, 4],
     [81_000, 0],
   ]);
   expect(wanted.slice(2).every(([, count]) => count === 0)).toBe(true);
-  expect(cluster.said("judged.node").at(-1)?.body).toMatchObject({ readiness: "starting", ready: null });
+  expect(cluster.published("judged.node").at(-1)?.body).toMatchObject({ readiness: "starting", ready: null });
   cluster.advance(1);
-  const again = cluster.said("asked.condition").at(-1);
+  const again = cluster.published("asked.condition").at(-1);
   expect(again?.atMs).toBe(90_001);
   expect(again?.body.conditions[0]).toMatchObject({ type: "Ready", reason: "NodeStatusNeverUpdated" });
 });
@@ -271,7 +271,7 @@ test("a verdict is not bound to the version of a state without Ready that was lo
   const heartbeats = [{ ...status, resourceVersion: "of another state" }];
   stranger.publish("observed.lease", { shard: shardOf("node-1"), heartbeats }, null);
   cluster.advance(51_000);
-  const [ask] = cluster.said("asked.condition");
+  const [ask] = cluster.published("asked.condition");
   expect(ask?.body.resourceVersion).toBe(cluster.node("node-1").metadata.resourceVersion);
 });
 
@@ -283,5 +283,5 @@ test("a step back of every clock makes no live node Unknown, though its leases l
   cluster.clock.stepWall(-3_600_000);
   cluster.advance(300_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
-  expect(cluster.said("asked.condition")).toEqual([]);
+  expect(cluster.published("asked.condition")).toEqual([]);
 });

@@ -26,7 +26,7 @@ function silencedOnSlowServer(): EvictionWorld {
 test("no write waits until what was read for it is too old, and every node and pod is marked", () => {
   const world = silencedOnSlowServer();
   world.advance(90 * S);
-  const done = world.said("done.write").map(({ body }) => body);
+  const done = world.published("done.write").map(({ body }) => body);
   const failed = done.filter(({ outcome }) => outcome === "failed");
   expect(failed.map(({ ask, detail }) => `${ask} ${detail}`)).toEqual([]);
   const marked = (ask: string) =>
@@ -49,7 +49,7 @@ test("a server that asks for half a minute of peace gets it from verdicts and ev
   world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);
   world.advance(300_000);
   for (const ask of ["asked.condition", "asked.eviction"]) {
-    const tries = world.said("done.write").filter(({ body }) => body.ask === ask && body.outcome === "throttled");
+    const tries = world.published("done.write").filter(({ body }) => body.ask === ask && body.outcome === "throttled");
     expect(tries.length).toBeGreaterThan(2);
     for (const [index, { atMs }] of tries.slice(1).entries()) {
       expect(atMs - (tries[index]?.atMs ?? 0), ask).toBeGreaterThanOrEqual(30_000);
@@ -168,7 +168,7 @@ describe("while every request takes 5 s", () => {
       world.advance(S);
     }
     expect(world.deleted).toHaveLength(1);
-    const conflicts = world.said("done.write").filter(({ body }) => body.outcome === "conflict");
+    const conflicts = world.published("done.write").filter(({ body }) => body.outcome === "conflict");
     expect(conflicts).toHaveLength(3);
   });
 
@@ -201,7 +201,7 @@ describe("while every request takes 5 s", () => {
     const pods = Array.from({ length: 100 }, (_, pod) => `pod-${pod}`);
     expect(patched.toSorted()).toEqual(["a-0", ...pods].toSorted());
     const isMark = ({ ask }: { ask: string }): boolean => ask === "asked.condition" || ask === "asked.unready";
-    const done = world.said("done.write").filter(({ body }) => isMark(body) && body.outcome === "ok");
+    const done = world.published("done.write").filter(({ body }) => isMark(body) && body.outcome === "ok");
     expect(done.map(({ body }) => body.name).toSorted()).toEqual(["a-0", ...pods].toSorted());
   });
 });

@@ -18,7 +18,7 @@ const names = (seen: readonly { readonly name: string }[]): string[] => seen.map
 describe("the seed of observer", () => {
   test("invents a node that is down, and the node's live state refutes that", () => {
     const world = new Robbed();
-    const seen = world.said("observed.node").findLast(({ body }) => body.node === NODE)?.body;
+    const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
     if (seen === undefined) throw new Error("the node was not observed");
     const conditions = seen.conditions.map((each) => ({ ...each, status: "Unknown" as const }));
     for (let passed = 0; passed < 30; passed++) {
@@ -32,7 +32,7 @@ describe("the seed of observer", () => {
   test("invents a taint and a pod that does not tolerate it, and the live node refutes that", () => {
     const world = new Robbed();
     const bus = world.busOf("observer", "thief");
-    const seen = world.said("observed.node").findLast(({ body }) => body.node === NODE)?.body;
+    const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
     if (seen === undefined) throw new Error("the node was not observed");
     const name = `pod-${NODE}`;
     const said = { phase: "Running", ready: "True" as const, tolerations: [], owner: null };
@@ -43,7 +43,7 @@ describe("the seed of observer", () => {
       bus.publish("observed.pods", { node: NODE, version: `${passed}`, chunk: 0, chunks: 1, pods: [pod] }, null);
       world.advance(S);
     }
-    const evictions = world.said("done.write").filter(({ body }) => body.ask === "asked.eviction");
+    const evictions = world.published("done.write").filter(({ body }) => body.ask === "asked.eviction");
     expect(new Set(evictions.map(({ body }) => body.outcome))).toEqual(new Set(["refused"]));
     expect(world.deleted).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe("the seed of node", () => {
     const world = new Robbed();
     world.postReady();
     world.askUnready();
-    expect(world.said("done.write").at(-1)?.body).toMatchObject({ ask: "asked.unready", outcome: "refused" });
+    expect(world.published("done.write").at(-1)?.body).toMatchObject({ ask: "asked.unready", outcome: "refused" });
     world.advance(60 * S);
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
   });
@@ -205,7 +205,7 @@ describe("the seed of zone", () => {
   test("keeps silent nodes from being found by halts that it begins and ends, and no longer", () => {
     const world = new Robbed();
     const bus = world.busOf("zone", "thief");
-    const seen = world.said("judged.zone").findLast(({ body }) => body.zone === ZONE)?.body;
+    const seen = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE)?.body;
     if (seen === undefined) throw new Error("the zone was not judged");
     world.silence([NODE]);
     for (let round = 0; round < 30; round++) {
@@ -281,7 +281,7 @@ describe("the seed of ledger", () => {
   test("has a shard published no more than twice for any number of asks at once, and not after that", () => {
     const world = new Robbed();
     const bus = world.busOf("ledger", "thief");
-    const published = (): number => world.said("observed.node").filter(({ body }) => body.node === NODE).length;
+    const published = (): number => world.published("observed.node").filter(({ body }) => body.node === NODE).length;
     const before = published();
     for (let asked = 0; asked < 1000; asked++) {
       bus.publish("asked.resync", { shard: shardOf(NODE), reason: "thief" }, null);

@@ -28,7 +28,7 @@ export class Robbed extends EvictionWorld {
   /** Asks for a change of a node's taints: none, for a turn, where nothing else is given. */
   askTaint(service: "zone" | "node", fields: Partial<BodyOf<"asked.taint">>, name = NODE): void {
     const taints = this.node(name).spec.taints ?? [];
-    const asked = { ...this.named(name), taints, add: [], remove: [], ready: "True" as const, why: "turn" as const };
+    const asked = { ...this.named(name), taints, add: [], remove: [], ready: "True" as const, why: "granted" as const };
     const ask: BodyOf<"asked.taint"> = { ...asked, ...fields };
     this.busOf(service, "thief").publish("asked.taint", ask, null);
     this.advance(S);

@@ -29,7 +29,7 @@ function reconcile(world: EvictionWorld, pod: string, forMs: number): void {
 
 /** How often a pod was set not ready. */
 function marks(world: EvictionWorld, pod: string): number {
-  const done = world.said("done.write").map(({ body }) => body);
+  const done = world.published("done.write").map(({ body }) => body);
   return done.filter(({ ask, name, change }) => ask === "asked.unready" && name === pod && change !== "").length;
 }
 
@@ -86,7 +86,7 @@ test("a pod whose kubelet says not ready by itself is not marked once it gets re
 
 test("a mark that is lost is asked for until the pod is not ready, and then no more", () => {
   const world = joining();
-  const asks = (): number[] => world.said("asked.unready").map(({ atMs }) => atMs - boundMs);
+  const asks = (): number[] => world.published("asked.unready").map(({ atMs }) => atMs - boundMs);
   world.start({ observer: observerService, node: nodeService });
   world.advance(5 * S);
   world.addTolerantPod("a-0", "cni");

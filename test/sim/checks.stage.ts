@@ -69,7 +69,7 @@ export class Stage {
 
   grant(name: string): () => void {
     const seen = { node: name, uid: `uid-${name}`, resourceVersion: "1", taints: [], add: [], remove: [] };
-    return () => this.checks.turns.ask(message("asked.taint", { ...seen, ready: "Unknown", why: "turn" }));
+    return () => this.checks.grants.ask(message("asked.taint", { ...seen, ready: "Unknown", why: "granted" }));
   }
 
   readonly #shown = new Map<string, CheckedNode>();

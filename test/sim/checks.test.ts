@@ -35,7 +35,7 @@ describe("a verdict", () => {
     stage.show("a", "True");
     stage.pass(100 * S + nodeMonitorGraceMs / 2);
     Object.assign(stage.process, { lastStop: { endedMs: 100 * S, lastedMs: 65 * S } });
-    stage.checks.eyes.gained("0", "p1");
+    stage.checks.watchViews.gained("0", "p1");
     expect(stage.condemn("a")).not.toThrow();
   });
 

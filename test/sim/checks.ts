@@ -4,18 +4,18 @@ import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { Contests } from "./contests.ts";
 import { type Explaining, Explanations } from "./explanations.ts";
-import { Eyes, type Seeing } from "./eyes.ts";
+import { GrantChecks } from "./grant-checks.ts";
 import { BrokenInvariant, type CheckedNode, type CheckedPod } from "./invariants.ts";
 import { NodeStates } from "./node-states.ts";
 import { Reports } from "./reports.ts";
 import { SilentNodes } from "./silent-nodes.ts";
-import { Turns } from "./turns.ts";
 import { Verdicts } from "./verdicts.ts";
+import { type ViewingProcess, WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 import { ZoneClaims } from "./zone-claims.ts";
 
 /** A process, as far as these checks need it. */
-export interface Serving extends Seeing, Explaining {
+export interface Serving extends ViewingProcess, Explaining {
   readonly services: readonly ServiceName[];
   /** Whether it runs and nothing is in its way to the API server. */
   readonly isFree: boolean;
@@ -31,10 +31,10 @@ export interface CheckedRun {
 
 /** The checks of one run. */
 export class Checks {
-  readonly eyes: Eyes;
+  readonly watchViews: WatchViews;
   readonly verdicts: Verdicts;
   readonly zoneClaims: ZoneClaims;
-  readonly turns: Turns;
+  readonly grants: GrantChecks;
   readonly reports = new Reports();
   readonly explanations: Explanations;
   readonly #run: CheckedRun;
@@ -48,10 +48,10 @@ export class Checks {
     const { world, processes, isDrawn } = run;
     const states = this.#states;
     this.#run = run;
-    this.eyes = new Eyes(world, processes);
-    this.verdicts = new Verdicts({ world, states, eyes: this.eyes });
-    this.zoneClaims = new ZoneClaims(world, states, this.eyes);
-    this.turns = new Turns({ world, states, isDrawn });
+    this.watchViews = new WatchViews(world, processes);
+    this.verdicts = new Verdicts({ world, states, watchViews: this.watchViews });
+    this.zoneClaims = new ZoneClaims(world, states, this.watchViews);
+    this.grants = new GrantChecks({ world, states, isDrawn });
     this.explanations = new Explanations({ world, processes });
     this.#silentNodes = new SilentNodes({ world, states, isDrawn });
   }
@@ -63,7 +63,7 @@ export class Checks {
     const was = this.#states.now(after.metadata.name);
     this.#states.note(after, isGone, wallMs);
     const is = this.#states.now(after.metadata.name);
-    if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.turns.counted();
+    if (was?.zone !== is?.zone || was?.ready !== is?.ready) this.grants.counted();
     this.explanations.node(after, isGone);
     if (before !== null && !isGone) this.#contests.node(before, after, { writer, wallMs });
   }
@@ -83,19 +83,19 @@ export class Checks {
 
   /** A process died or started. */
   disturbed(): void {
-    this.turns.disturbed();
+    this.grants.disturbed();
     this.#silentNodes.disturbed();
   }
 
   /** Looks at what should have happened by now. */
-  look(): void {
+  review(): void {
     const [request] = this.#run.world.wrongRequests;
     if (request !== undefined) throw new BrokenInvariant(request);
     const free = this.#run.processes().filter(({ isFree }) => isFree);
     const names = free.map(({ name }) => name).join();
     if (names !== this.#free) this.disturbed();
     this.#free = names;
-    this.turns.look();
+    this.grants.look();
     this.explanations.look();
     const isRun = (service: ServiceName): boolean => free.some(({ services }) => services.includes(service));
     this.#silentNodes.look(SERVICE_NAMES.every(isRun));

@@ -4,13 +4,13 @@
  * has a rule.
  */
 import type { SentenceName } from "../../services/ledger/explain/sentences.ts";
+import type { ExplainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
 import { type CheckedNode, conditionOf, secondsFor } from "./invariants.ts";
-import type { SaidSentence } from "./said-sentences.ts";
-import type { Pace, ZoneCount } from "./zone-paces.ts";
+import type { RateState, ZoneCount } from "./zone-rates.ts";
 
 /** What a sentence is held against. */
-export interface Claim extends SaidSentence {
+export interface Claim extends ExplainedSentence {
   /** The node that the explanation is about, or that its pod is bound to; "" for a pod without one. */
   readonly node: string;
   /** The pod that the explanation is about, without its namespace; "" for none. */
@@ -33,7 +33,7 @@ export interface Claim extends SaidSentence {
 
 /** A zone as it is. */
 export interface ZoneNow extends ZoneCount {
-  readonly pace: Pace;
+  readonly pace: RateState;
 }
 
 type Rule = (claim: Claim) => boolean;
@@ -59,7 +59,7 @@ const untainted: Rule = (claim) => someNode(claim, (node) => noExecuteNames(node
 const waits: Rule = (claim) => someNode(claim, (node) => isDown(node)) || claim.isSilent(claim.node);
 /** A node that waits in a zone of such a pace; while things fail, zones change before that is known. */
 const waitsAt =
-  (pace: Pace): Rule =>
+  (pace: RateState): Rule =>
   (claim) =>
     waits(claim) && (!claim.isCalm || claim.zone()?.pace === pace);
 /** The zone has such a count. */
@@ -124,7 +124,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
     someNode(claim, (node) => conditionOf(node, "Ready")?.lastHeartbeatTime === claim.values.heartbeat),
   nodeNeverPosted: (claim) =>
     someNode(claim, (node) => conditionOf(node, "Ready")?.reason === "NodeStatusNeverUpdated"),
-  nodeUnknownUnheard: unknown,
+  nodeUnknownNoHeartbeat: unknown,
   nodeUntainted: untainted,
   nodeTainted: (claim) =>
     someNode(claim, (node) => {
@@ -136,16 +136,16 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   zoneState: counted,
   zoneQueue: counted,
   zoneSilent: notInCalm,
-  turnHalted: waitsAt("halted"),
-  turnSmallZone: waitsAt("stopped"),
-  turnNever: waitsAt("stopped"),
-  turnUnforeseen: notInCalm,
-  turnUnshown: (claim) => someNode(claim, (node) => !isDown(node)),
-  turnUnqueued: notInCalm,
-  turnPlace: waitsAt("running"),
-  turnBehind: waitsAt("running"),
-  turnTaints: (claim) => !claim.isDirect && waits(claim),
-  turnDrains: (claim) => claim.isDirect && waits(claim),
+  queueHalted: waitsAt("halted"),
+  queueSmallZone: waitsAt("stopped"),
+  queueNever: waitsAt("stopped"),
+  queueUnknown: notInCalm,
+  queueNotShown: (claim) => someNode(claim, (node) => !isDown(node)),
+  queueMissing: notInCalm,
+  queuePlace: waitsAt("running"),
+  queueBehind: waitsAt("running"),
+  queueTaints: (claim) => !claim.isDirect && waits(claim),
+  queueDrains: (claim) => claim.isDirect && waits(claim),
   drainFrom: (claim) => claim.isDirect && waits(claim),
   drainOverdue: (claim) => claim.isDirect && !claim.isCalm,
   requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
@@ -161,7 +161,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   retryAt: always,
   retrySoon: always,
   retryRequested: always,
-  retryTurn: always,
+  retryGrant: always,
   podUnread: notInCalm,
   podUnnamed: notInCalm,
   podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
@@ -195,7 +195,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podReckonedNow: due,
   podSafe: (claim) => isBound(claim) && untainted(claim),
   podUndrained: (claim) => claim.isDirect && someNode(claim, (node) => readyOf(node) === "True" || !claim.isCalm),
-  podSpared: (claim) =>
+  podNotEvicted: (claim) =>
     somePod(claim, ({ metadata }) => metadata.ownerReferences?.some(({ kind }) => kind === "DaemonSet") === true),
   podUnobserved: notInCalm,
   podWaits: waits,

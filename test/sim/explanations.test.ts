@@ -1,14 +1,14 @@
 /** What the simulation makes of the sentences of explain: which one it is, and that one which is not so is found. */
 import { describe, expect, test } from "vitest";
+import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { Explanation, LedgerReader } from "../../protocols/status.ts";
 import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { untruth } from "./explained-claims.ts";
+import { explainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { Explanations } from "./explanations.ts";
-import { saidSentence } from "./said-sentences.ts";
-import { SignsOfLife } from "./signs-of-life.ts";
+import { HeartbeatHistory } from "./heartbeat-history.ts";
 import { drawSwarm } from "./swarm.ts";
 import { World } from "./world.ts";
 
@@ -19,11 +19,11 @@ test.each(NAMES)("%s is read back with what was filled into it", (name) => {
     [...SENTENCES[name].text.matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
   );
   const text = SENTENCES[name].text.replaceAll(/\{(\w+)\}/g, "<$1>");
-  expect(saidSentence(text)).toEqual({ name, text, values });
+  expect(explainedSentence(text)).toEqual({ name, text, values });
 });
 
 test("a text that explain does not say is no sentence", () => {
-  expect(saidSentence("Node n is fine.")).toBeNull();
+  expect(explainedSentence("Node n is fine.")).toBeNull();
 });
 
 /** What somebody with a stolen seed asks for a node. */
@@ -41,7 +41,7 @@ describe("a ledger", () => {
     const world: Partial<World> = {
       clock,
       swarm: drawSwarm(1),
-      signs: new SignsOfLife(0),
+      signs: new HeartbeatHistory(0),
       objects: <T>() => [node as T],
     };
     const api = { store: { collection: () => ({ sorted: () => [] }) } };
@@ -101,7 +101,7 @@ describe("of a pod that bears the name of one that Vigil deleted", () => {
 
   /** What is wrong with a sentence about the pod that bears the name since two seconds. */
   function problemOf(text: string, podSinceMs = 2000): string | null {
-    const sentence = saidSentence(text);
+    const sentence = explainedSentence(text);
     if (sentence === null) throw new Error(`${text} is no sentence`);
     const unasked = () => {
       throw new Error("no rule of a pod asks for this");

@@ -2,16 +2,17 @@
  * Has processes explain nodes and pods while a run goes on, and everything once all is right, and holds what they say
  * to the cluster: what explain says now is so.
  */
+
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
-import type { LedgerReader } from "../../protocols/status.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import type { Interruption } from "./api-path.ts";
 import { type Claim, untruth, type ZoneNow } from "./explained-claims.ts";
+import { type ExplainedSentence, explainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, ExplainedTruth } from "./explained-truth.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf } from "./invariants.ts";
-import { type SaidSentence, saidSentence } from "./said-sentences.ts";
 import type { World } from "./world.ts";
-import { countsOf, pacesOf, placeOf } from "./zone-paces.ts";
+import { countsOf, placeOf, rateStatesOf } from "./zone-rates.ts";
 
 /** A process that may explain. */
 export interface Explaining {
@@ -178,7 +179,7 @@ export class Explanations {
   /** Checks an explanation; a sentence that names no node is about the one that was named before it. */
   #check(process: string, sentences: readonly string[], asked: Asked): void {
     if (this.#forged.has(asked.pod)) return;
-    const said = sentences.map((text) => ({ text, sentence: saidSentence(text) }));
+    const said = sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
     // What is said without sight is of some earlier time, and says so.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
     let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
@@ -191,7 +192,7 @@ export class Explanations {
     }
   }
 
-  #claim(sentence: SaidSentence, { node, pod, askedMs }: Asked): Claim {
+  #claim(sentence: ExplainedSentence, { node, pod, askedMs }: Asked): Claim {
     const nodeSinceMs = askedMs - (this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS);
     return {
       ...sentence,
@@ -221,7 +222,7 @@ export class Explanations {
     if (node === undefined) return null;
     const { zone } = placeOf(node);
     const count = countsOf(objects.map(placeOf)).get(zone);
-    return count === undefined ? null : { ...count, pace: pacesOf(objects, world.swarm).get(zone) ?? "running" };
+    return count === undefined ? null : { ...count, pace: rateStatesOf(objects, world.swarm).get(zone) ?? "running" };
   }
 
   /** Whether a node has been without a heartbeat for its grace at some time since an instant. */

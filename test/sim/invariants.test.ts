@@ -9,10 +9,10 @@ import {
   checkDeletion,
   checkNodeWrite,
   type Standing,
-  type Surroundings,
+  type WriteContext,
 } from "./invariants.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
-import { ZonePaces } from "./zone-paces.ts";
+import { ZoneRates } from "./zone-rates.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const S = 1000;
@@ -32,7 +32,7 @@ function swarm(profile: Partial<Swarm["profile"]> = {}): Swarm {
 }
 
 /** The world some seconds after the start, where a node's kubelet has been silent for `silentMs`. */
-function around(seconds: number, more: Partial<Surroundings> & { readonly silentMs?: number } = {}): Surroundings {
+function around(seconds: number, more: Partial<WriteContext> & { readonly silentMs?: number } = {}): WriteContext {
   const wallMs = START + seconds * S;
   const heartbeatAt = (_node: string, byMs: number) => byMs - (more.silentMs ?? 0);
   const standing = (): Standing => ({ seenAt: START });
@@ -58,8 +58,8 @@ const tolerating = (key: string, tolerationSeconds?: number): CheckedToleration 
 
 describe("a deletion of a pod", () => {
   const lost = node("Unknown", [noExecute(UNREACHABLE)]);
-  const line = [NOT_READY, UNREACHABLE].map((key, index) => ({ key, at: START + index * 20 * S }));
-  const swapped = { standing: (): Standing => ({ seenAt: START, line }) };
+  const lineage = [NOT_READY, UNREACHABLE].map((key, index) => ({ key, at: START + index * 20 * S }));
+  const swapped = { standing: (): Standing => ({ seenAt: START, lineage }) };
   const unequal = [tolerating(NOT_READY, 60), tolerating(UNREACHABLE, 300)];
   const restamped = node("Unknown", [noExecute(UNREACHABLE, { timeAdded: at(-600) })]);
   const isStampVoid = { standing: (): Standing => ({ seenAt: START, isStampVoid: true }) };
@@ -157,8 +157,8 @@ describe("a write to a node", () => {
 
 describe("a turn", () => {
   /** The paces of zone `a` with some nodes down and some up, beside a zone that is well or is not. */
-  function paces(down: number, up: number, isOtherWell = true): ZonePaces {
-    const followed = new ZonePaces(swarm(), () => {});
+  function paces(down: number, up: number, isOtherWell = true): ZoneRates {
+    const followed = new ZoneRates(swarm(), () => {});
     const nodes = Array.from({ length: down + up }, (_, index) =>
       node(index < down ? "Unknown" : "True", [], `a-${index}`),
     );
@@ -166,7 +166,7 @@ describe("a turn", () => {
     for (const one of nodes) followed.note(one, false, START);
     return followed;
   }
-  const turn = (followed: ZonePaces, name: string, seconds: number) => () =>
+  const turn = (followed: ZoneRates, name: string, seconds: number) => () =>
     followed.checkTurn(node("Unknown", [], name), around(seconds));
 
   it("too soon after another of its zone is caught, one in its pace is right", () => {

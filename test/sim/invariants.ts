@@ -92,7 +92,7 @@ function covers(toleration: CheckedToleration, taint: CheckedTaint): boolean {
 }
 
 /** What is known of the world beyond the objects themselves. */
-export interface Surroundings {
+export interface WriteContext {
   readonly swarm: Swarm;
   /** The world's wall clock. */
   readonly wallMs: number;
@@ -117,7 +117,7 @@ export interface Standing {
   /** From when it counts for an owner that began after others had stamped it; none has where it is absent. */
   readonly believedAt?: number;
   /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
-  readonly line?: readonly Segment[];
+  readonly lineage?: readonly Segment[];
 }
 
 /** A taint of ours that stood on a node from some instant until the next one took its place. */
@@ -135,7 +135,7 @@ export function zoneOf(labels: Readonly<Record<string, string>> = {}): string {
 }
 
 /** Checks one of our writes to a node. */
-export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: Surroundings): void {
+export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context: WriteContext): void {
   const foreign = (node: CheckedNode): string =>
     (node.spec?.taints ?? [])
       .filter((taint) => !OURS.has(taintName(taint)))
@@ -145,7 +145,7 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, around: 
     throw new BrokenInvariant(`foreign taints of ${after.metadata.name} were touched (P4): ${foreign(after)}`);
   }
   checkOwnFields(before, after);
-  checkUnknown(before, after, around);
+  checkUnknown(before, after, context);
   const [had, has] = [before, after].map((node) => (node.spec?.taints ?? []).filter(isPaced).length);
   if (has === 2 && had !== 2) throw new BrokenInvariant(`${after.metadata.name} carries both NoExecute taints (P3)`);
   checkReason(before, after);
@@ -196,7 +196,7 @@ function checkReason(before: CheckedNode, after: CheckedNode): void {
 const CROSSING_MS = 25;
 
 /** A node that renews is never Unknown (P1). */
-function checkUnknown(before: CheckedNode, after: CheckedNode, around: Surroundings): void {
+function checkUnknown(before: CheckedNode, after: CheckedNode, around: WriteContext): void {
   const { swarm, wallMs, delayMaxMs, heartbeatAt } = around;
   const readyOf = (node: CheckedNode) => conditionOf(node, "Ready");
   if (readyOf(after)?.status !== "Unknown" || readyOf(before)?.status === "Unknown") return;
@@ -221,7 +221,7 @@ export function isEvictable(node: CheckedNode, { profile }: Swarm): boolean {
 export function checkDeletion(
   pod: CheckedPod,
   node: CheckedNode | null,
-  { swarm, wallMs, skewMs, standing }: Surroundings,
+  { swarm, wallMs, skewMs, standing }: WriteContext,
 ): void {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (swarm.profile.evictionMode === "direct") {
@@ -254,7 +254,7 @@ function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): vo
  * each other's place, a countdown that began goes on, unless the next one is tolerated for ever (R8.18).
  */
 function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
-  const segments = standing.line ?? [{ key: taint.key, at: startOf(taint, standing) }];
+  const segments = standing.lineage ?? [{ key: taint.key, at: startOf(taint, standing) }];
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   let dueAt = Infinity;
   for (const [index, segment] of segments.entries()) {
@@ -271,11 +271,11 @@ function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing)
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
   const dueAt = evictionDueAt(pod, taint, standing);
-  const { line = [] } = standing;
+  const { lineage = [] } = standing;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
-  if (line.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(line[1]?.at))) return dueAt;
+  if (lineage.length < 2 || (Number.isFinite(dueAt) && cameAt < Number(lineage[1]?.at))) return dueAt;
   const own = endOf(pod, taint, { key: taint.key, at: startOf(taint, standing) });
-  const ends = line.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
+  const ends = lineage.map(({ key }) => cameAt + (secondsFor(pod, { ...taint, key }) ?? 0) * 1000);
   return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 

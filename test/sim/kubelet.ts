@@ -5,7 +5,6 @@
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import { apiMicroTime, apiTime } from "../../services/domain/api-time.ts";
-import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import {
   type ApiObject,
   childList,
@@ -13,9 +12,10 @@ import {
   isObject,
   type Json,
   type JsonObject,
-} from "../../services/sandbox/apiserver/objects.ts";
+} from "../../services/sandbox/apiserver/api-objects.ts";
+import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
-import type { SignKind } from "./signs-of-life.ts";
+import type { HeartbeatKind } from "./heartbeat-history.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
 const RENEWAL_MS = 10_000;
@@ -31,7 +31,7 @@ export type Said = "True" | "False" | null;
 
 /** What a kubelet tells of its signs of life. */
 export interface SignTold {
-  readonly given: (node: string, kind: SignKind) => void;
+  readonly given: (node: string, kind: HeartbeatKind) => void;
   readonly erased: (node: string) => void;
 }
 

@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { type Outcome, runSeeds } from "./crew.ts";
+import { describeRun, shrink } from "./run-description.ts";
 import { simulate } from "./simulate.ts";
-import { shrink, tell } from "./story.ts";
 import { drawSwarm, FAULT_CLASSES, type FaultClass } from "./swarm.ts";
 
 const USAGE = `npm run sim                        a minute of seeds nobody ran before
@@ -92,7 +92,7 @@ function explain(seed: number, tree: string): void {
   console.log(`\nSEED=${seed} COMMIT=${tree}  npm run sim -- --seed ${seed}${drawn} --trace`);
   if (swarm.plot !== null) console.log(`plot: ${swarm.plot}`);
   console.log(`faults that are needed for it: ${[...swarm.faults].join(", ") || "none"}`);
-  for (const line of tell(swarm)) console.log(`  ${line}`);
+  for (const line of describeRun(swarm)) console.log(`  ${line}`);
 }
 
 /** What is checked out, and whether it was changed since. */

@@ -24,14 +24,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "skipped re-read",
-    file: "services/node-writer/node-asks.ts",
+    file: "services/node-writer/node-write-attempt.ts",
     from: "!refutesSilence(ask.basis, lease.renewedAt)",
     to: "lease !== null",
   },
   {
     name: "ignored pulse",
-    file: "services/platform/shard-view/shard-sight.ts",
-    from: 'if (nowMs - this.#heardAt >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
+    file: "services/platform/shard-view/watch-health.ts",
+    from: 'if (nowMs - this.#receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";',
     to: "",
   },
   {
@@ -79,7 +79,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "cancelled timer that still fires",
     file: "services/taint-manager/tainted-node.ts",
-    from: "    this.#around.deadlines.remove(sentence.slot);\n    this.#sentences.delete(uid);\n",
+    from: "    this.#context.deadlines.remove(schedule.slot);\n    this.#schedules.delete(uid);\n",
     to: "",
   },
   {
@@ -88,7 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);",
     to:
       "const perSecond = taintsPerSecondOf(announcedState(this.#state), zone.count.size, profile);\n" +
-      '    if (outlook === "disrupted") this.#options.io.clock.soon(() => this.#grant(clock.monotonicMs()));',
+      '    if (allZones === "disrupted") this.#options.io.clock.soon(() => this.#grant(clock.monotonicMs()));',
     showsIn: "everyZoneSilent",
   },
   {
@@ -127,8 +127,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "judging before the view is whole",
     file: "services/platform/shard-view/shard-view.ts",
-    from: 'return this.sight.blindness(nowMs) ?? this.#doubt ?? (this.#agrees ? null : "messages are missing");',
-    to: "return this.sight.blindness(nowMs);",
+    from: 'return this.watchHealth.blindness(nowMs) ?? this.#suspectReason ?? (this.#agrees ? null : "messages are missing");',
+    to: "return this.watchHealth.blindness(nowMs);",
   },
   {
     name: "Event of a deletion that was not accepted",
@@ -141,8 +141,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "pod-writer without its deadline check",
     file: "services/pod-writer/pod-writer.policy.ts",
     from:
-      '  if (eviction.at > ask.deadlineAt) return moot("refused", "its deadline is later by the taints as they are now");\n' +
-      '  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return moot("refused", "its deadline has not come yet");\n',
+      '  if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");\n' +
+      '  if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");\n',
     to: "",
     showsIn: "renewedTaints",
   },
@@ -156,15 +156,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "deadline that fires while blind",
     file: "services/taint-manager/taint-manager.service.ts",
-    from: "    if (this.#isBlind()) this.#held.add(sentence);\n    else sentence.node.execute(sentence);",
-    to: "    sentence.node.execute(sentence);",
+    from: "    if (this.#isBlind()) this.#held.add(schedule);\n    else schedule.node.requestEviction(schedule);",
+    to: "    schedule.node.requestEviction(schedule);",
     showsIn: "lostNews",
   },
   {
     name: "stale first sight believed",
     file: "services/taint-manager/taint-manager.policy.ts",
-    from: "  const { monotonicMs, wallMs, absentMs } = sight;\n",
-    to: "  const { monotonicMs, wallMs } = sight;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
+    from: "  const { monotonicMs, wallMs, absentMs } = view;\n",
+    to: "  const { monotonicMs, wallMs } = view;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",
     showsIn: "renewedTaints",
   },
   {
@@ -183,7 +183,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "token spent again when its taint lands",
     file: "services/zone/zone.service.ts",
-    from: 'if (profile.evictionMode !== "taint" || this.#grants.land(node, clock.monotonicMs())) return;',
+    from: 'if (profile.evictionMode !== "taint" || this.#grants.complete(node, clock.monotonicMs())) return;',
     to: 'if (profile.evictionMode !== "taint" || clock.monotonicMs() < 0) return;',
     showsIn: "longQueue",
   },
@@ -196,7 +196,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "late pulse that counts as sight",
-    file: "services/platform/shard-view/shard-sight.ts",
+    file: "services/platform/shard-view/watch-health.ts",
     from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
     showsIn: "latePulses",
@@ -231,8 +231,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "explained by name",
     file: "services/ledger/explain/pod.policy.ts",
-    from: "presentSaid(pod, read, grounds.facts.pods.get(read.uid), grounds)",
-    to: "presentSaid(pod, read, named, grounds)",
+    from: "presentPodSentences(pod, read, context.state.pods.get(read.uid), context)",
+    to: "presentPodSentences(pod, read, named, context)",
   },
   {
     name: "taints of any key",
@@ -244,8 +244,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "forced conditions of any type",
     file: "services/node-writer/node-writer.service.ts",
-    from: "const foreign = foreignTo(ask, profile);",
-    to: 'const foreign = ask.type === "asked.condition" ? null : foreignTo(ask, profile);',
+    from: "const foreign = forbiddenChange(ask, profile);",
+    to: 'const foreign = ask.type === "asked.condition" ? null : forbiddenChange(ask, profile);',
     showsIn: "stolenSeeds",
   },
   {
@@ -265,8 +265,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "timeAdded believed as it stands",
     file: "services/taint-manager/taint-manager.policy.ts",
-    from: "  const sinceMs = Math.min(Math.max(saidMs, earliestMs), monotonicMs);\n",
-    to: "  const sinceMs = earliestMs > Number.POSITIVE_INFINITY ? monotonicMs : saidMs;\n",
+    from: "  const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);\n",
+    to: "  const sinceMs = earliestMs > Number.POSITIVE_INFINITY ? monotonicMs : recordedMs;\n",
     showsIn: "foreignTaints",
   },
 ];

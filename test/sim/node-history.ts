@@ -77,12 +77,12 @@ export class NodeHistory {
 
   /** From when a taint on a node counts. */
   standing(node: string, taint: Pick<CheckedTaint, "key" | "effect">): Standing {
-    const line = isPaced(taint) ? this.#lines.get(node) : undefined;
+    const lineage = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
     const putOnAt = this.#putOnAt.get(node)?.get(taintName(taint)) ?? seenAt;
     const believedAt = this.#isRestamped ? { believedAt: this.#believed.earliestAt(node, taintName(taint)) } : {};
     const stampVoid = { isStampVoid: true, ...believedAt };
-    return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(line && { line }) };
+    return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
   }
 
   /** When a node was last in a state in which its pods may go, and then left it. */

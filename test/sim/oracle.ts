@@ -5,13 +5,13 @@ import {
   conditionOf,
   evictionOverdueAt,
   isPaced,
-  type Surroundings,
   startOf,
   taintName,
+  type WriteContext,
   zoneOf,
 } from "./invariants.ts";
 import type { World } from "./world.ts";
-import { type Pace, pacesOf } from "./zone-paces.ts";
+import { type RateState, rateStatesOf } from "./zone-rates.ts";
 
 const READY_TAINTS: Readonly<Record<string, string>> = { False: "not-ready", Unknown: "unreachable" };
 const PRESSURE_TAINTS: ReadonlyMap<string, string> = new Map([
@@ -27,14 +27,14 @@ const MANAGED = new Set(
 );
 
 /** What evictions are held to: from when taints count, and how late one may be. */
-interface Lateness extends Pick<Surroundings, "standing"> {
+interface Lateness extends Pick<WriteContext, "standing"> {
   readonly slackMs: number;
 }
 
 /** Everything that is not as it must be, in words; empty when all is right. Evictions may be `slackMs` late. */
 export function wrongs(world: World, { slackMs, standing }: Lateness): string[] {
   const nodes = world.objects<CheckedNode>("nodes");
-  const paces = pacesOf(nodes, world.swarm);
+  const paces = rateStatesOf(nodes, world.swarm);
   const pods = world.objects<CheckedPod>("pods");
   const found: string[] = [];
   for (const node of nodes) {
@@ -72,7 +72,7 @@ function wrongNoSchedule(node: CheckedNode): string[] {
   return want === have ? [] : [`${node.metadata.name}: NoSchedule taints are [${have}], not [${want}]`];
 }
 
-function wrongNoExecute(node: CheckedNode, pace: Pace, { swarm }: World): string[] {
+function wrongNoExecute(node: CheckedNode, pace: RateState, { swarm }: World): string[] {
   const { name } = node.metadata;
   const status = conditionOf(node, "Ready")?.status;
   const present = (node.spec?.taints ?? []).filter(isPaced).map(taintName);
@@ -90,7 +90,7 @@ function wrongNoExecute(node: CheckedNode, pace: Pace, { swarm }: World): string
 function wrongPod(
   pod: CheckedPod,
   node: CheckedNode,
-  pace: Pace,
+  pace: RateState,
   { world, slackMs, standing }: Lateness & { readonly world: World },
 ): string[] {
   const name = `${pod.metadata.name} on ${node.metadata.name}`;

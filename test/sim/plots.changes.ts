@@ -1,7 +1,7 @@
 /** Plots about what changes behind the back of those who decide: taints that come again, nodes that leave. */
 import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
-import { childList, isObject } from "../../services/sandbox/apiserver/objects.ts";
+import { childList, isObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { later, type Reach } from "./meddler.ts";

@@ -2,11 +2,12 @@
  * One simulated process of Vigil: the real services on clocks, links and wires that can fail. It can be killed and
  * started again.
  */
+
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Log, Random, ServiceName, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
-import type { LedgerReader } from "../../protocols/status.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
-import { PULSE_PROBLEMS } from "../../services/platform/fleet/alarms.ts";
+import { PULSE_PROBLEMS } from "../../services/platform/fleet/pulse-alarms.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
 import { ApiReachability } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
@@ -204,7 +205,7 @@ export class SimulatedProcess {
       cluster: "sim",
       member: this.name,
       services: this.services,
-      shared: true,
+      isShared: true,
       store: null,
       // A crash loop ends the process; the world starts it again, as a cluster would.
       fatal: () => this.kill(),

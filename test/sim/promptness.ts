@@ -7,7 +7,7 @@ import {
   type CheckedNode,
   type CheckedPod,
   evictionOverdueAt,
-  type Surroundings,
+  type WriteContext,
 } from "./invariants.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
 
@@ -53,7 +53,7 @@ export class Promptness {
   }
 
   /** Checks a deletion that was allowed, against the node as the API shows it. */
-  check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, standing }: Surroundings): void {
+  check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, standing }: WriteContext): void {
     if (!this.#isUnhindered || swarm.profile.evictionMode === "direct") return;
     const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
     const dueAts = taints.map((taint) => {

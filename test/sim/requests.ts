@@ -1,5 +1,5 @@
 /** What every write that Vigil requests must name, whether or not the API carries it out. */
-import { isObject, type Json } from "../../services/sandbox/apiserver/objects.ts";
+import { isObject, type Json } from "../../services/sandbox/apiserver/api-objects.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 
 const KINDS: ReadonlySet<string> = new Set(["nodes", "pods"]);

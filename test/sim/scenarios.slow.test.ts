@@ -1,6 +1,6 @@
 /** Outages that clusters went through, played again: what they were spared, or must bear by rule. */
 import { describe, expect, it } from "vitest";
-import { isObject } from "../../services/sandbox/apiserver/objects.ts";
+import { isObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { type CheckedNode, isPaced } from "./invariants.ts";
 import { play, type Stage } from "./scenario.ts";
 

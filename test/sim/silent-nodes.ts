@@ -7,7 +7,7 @@ import type { NodeStates } from "./node-states.ts";
 import { isUnhindered, RECOVERY_MS } from "./promptness.ts";
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
-import { countsOf, ratesOf } from "./zone-paces.ts";
+import { countsOf, ratesOf } from "./zone-rates.ts";
 
 /** The way of a verdict: it is asked for, the lease is read, the patch is sent. */
 const WAY_MS = 3_000;

@@ -14,25 +14,25 @@ import {
   checkDeletion,
   checkNodeWrite,
   isPaced,
-  type Surroundings,
+  type WriteContext,
 } from "./invariants.ts";
 import { Marks } from "./marks.ts";
 import { type Reach, stepOf } from "./meddler.ts";
 import { meddle } from "./meddling.ts";
 import { heldTooLong } from "./memory.ts";
+import { MessageChecks } from "./message-checks.ts";
 import { Network } from "./network.ts";
 import { NodeHistory } from "./node-history.ts";
 import { wrongs } from "./oracle.ts";
 import { PodEdits } from "./pod-edits.ts";
 import { processesOf, type SimulatedProcess, UNCOUNTED } from "./process.ts";
 import { Promptness } from "./promptness.ts";
+import type { Crossing } from "./run-description.ts";
 import { sealed } from "./sealed.ts";
-import type { Crossing } from "./story.ts";
 import { drawSwarm, type Swarm } from "./swarm.ts";
 import { setClocksWrong } from "./wall-error.ts";
-import { Words } from "./words.ts";
 import { World } from "./world.ts";
-import { ZonePaces } from "./zone-paces.ts";
+import { ZoneRates } from "./zone-rates.ts";
 
 /** One write to the API, or one fault, as the story tells it. */
 export interface Step {
@@ -94,8 +94,8 @@ class Run {
   readonly #hash = createHash("sha256");
   readonly #steps: Step[] = [];
   readonly #marks: Marks;
-  readonly #zones: ZonePaces;
-  readonly #words: Words;
+  readonly #zones: ZoneRates;
+  readonly #words: MessageChecks;
   readonly #checks: Checks;
   /** The first broken invariant. */
   #broken: unknown = null;
@@ -119,10 +119,10 @@ class Run {
     this.#marks = new Marks(this.#world);
     const count = (situation: string): void => this.#marks.count(situation);
     this.#world.podResent = () => count("pod ready again by its kubelet");
-    this.#zones = new ZonePaces(swarm, count);
+    this.#zones = new ZoneRates(swarm, count);
     const isDrawn = meddling === undefined;
     this.#checks = new Checks({ world: this.#world, processes: () => this.#processes, isDrawn });
-    this.#words = new Words({ world: this.#world, count, history: this.#history, checks: this.#checks });
+    this.#words = new MessageChecks({ world: this.#world, count, history: this.#history, checks: this.#checks });
     this.#words.listen(this.#network);
     this.#network.crossed = (subject, payload, { member }) => {
       this.#guard(() => this.#words.crossed(subject, payload, member));
@@ -211,7 +211,7 @@ class Run {
   #advance(ms: number): void {
     for (let leftMs = ms; leftMs > 0; leftMs -= CHECK_MS) {
       this.#world.clock.advance(Math.min(leftMs, CHECK_MS));
-      this.#guard(() => this.#checks.look());
+      this.#guard(() => this.#checks.review());
       if (this.#broken !== null) throw this.#broken;
     }
     for (const process of this.#processes) {
@@ -271,7 +271,7 @@ class Run {
     const isPacedNode = ({ spec }: CheckedNode): boolean => spec?.taints?.some(isPaced) === true;
     if (!isPacedNode(after) || isPacedNode(before)) return;
     this.#zones.checkTurn(after, this.#around());
-    this.#checks.turns.land(after);
+    this.#checks.grants.land(after);
   }
 
   #seePod({ type, now, before }: Change): void {
@@ -294,7 +294,7 @@ class Run {
     if (shown !== null) this.#promptness.check(pod, shown, this.#around());
   }
 
-  #around(): Surroundings {
+  #around(): WriteContext {
     const { clock, signs, writer } = this.#world;
     const delayMaxMs = this.#processes.find(({ name }) => name === writer)?.delayMaxMs ?? 0;
     return {

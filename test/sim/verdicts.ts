@@ -3,10 +3,10 @@
  * its whole grace that could have been seen, and the process has seen for as long.
  */
 import type { Message } from "../../protocols/messages.ts";
-import type { Eyes } from "./eyes.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
+import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
 /** Rounding of instants that travel as milliseconds since 1970. */
@@ -18,19 +18,19 @@ const FAST = 1.001;
 export interface VerdictWorld {
   readonly world: World;
   readonly states: NodeStates;
-  readonly eyes: Eyes;
+  readonly watchViews: WatchViews;
 }
 
 /** Checks verdicts as they are asked to be written. */
 export class Verdicts {
-  readonly #around: VerdictWorld;
+  readonly #context: VerdictWorld;
   /** When a member heard that a zone is not halted any more, on the wall clock, by both. */
   readonly #haltEnds = new Map<string, number>();
   /** Who says, as a member heard it, that a zone is halted. */
   readonly #halts = new Map<string, Set<string>>();
 
   constructor(around: VerdictWorld) {
-    this.#around = around;
+    this.#context = around;
   }
 
   /** Takes what a member hears of a zone. */
@@ -39,12 +39,12 @@ export class Verdicts {
     const owners = this.#halts.get(key) ?? new Set();
     this.#halts.set(key, owners);
     if (body.halted) owners.add(source);
-    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, this.#around.world.clock.wallMs());
+    else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, this.#context.world.clock.wallMs());
   }
 
   /** Takes a verdict of a member on a node of a shard; one without conditions takes an earlier one back. */
   check({ body }: Message<"asked.condition">, member: string, shard: string): void {
-    const { world, states, eyes } = this.#around;
+    const { world, states, watchViews } = this.#context;
     const state = states.now(body.node);
     if (body.conditions.length === 0 || state?.uid !== body.uid || state.zone === null) return;
     const { nodeStartupGraceMs, nodeMonitorGraceMs } = world.swarm.profile;
@@ -57,7 +57,7 @@ export class Verdicts {
     if (silentMs <= leastMs + ROUNDING_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
     }
-    const sightMs = world.clock.monotonicMs() - eyes.sightSinceMs(member, shard, graceMs);
+    const sightMs = world.clock.monotonicMs() - watchViews.viewSinceMs(member, shard, graceMs);
     if (sightMs < leastMs - CLOCK_ERROR_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown and had seen for ${sightMs} ms`);
     }
@@ -66,7 +66,7 @@ export class Verdicts {
 
   /** After a halt every node has its whole grace again (R6.11). */
   #checkHalt(node: string, zone: string, member: string, graceMs: number): void {
-    const { world, states } = this.#around;
+    const { world, states } = this.#context;
     const endedMs = this.#haltEnds.get(`${member} ${zone}`);
     if (endedMs === undefined) return;
     const sinceMs = world.clock.wallMs() - endedMs;

@@ -3,8 +3,13 @@
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
+import {
+  type ApiObject,
+  childList,
+  childObject,
+  type JsonObject,
+} from "../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { type ApiObject, childList, childObject, type JsonObject } from "../../services/sandbox/apiserver/objects.ts";
 import { type StorageName, storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import type { DeleteOptions } from "../../services/sandbox/apiserver/store/deletion.ts";
 import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
@@ -12,10 +17,10 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { between, chanceOf, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { WRITER_HEADER } from "./faulty-wire.ts";
+import { HeartbeatHistory, type HeartbeatKind } from "./heartbeat-history.ts";
 import type { CheckedToleration } from "./invariants.ts";
 import { type KubeletStart, SimulatedKubelet } from "./kubelet.ts";
 import { requestProblem } from "./requests.ts";
-import { type SignKind, SignsOfLife } from "./signs-of-life.ts";
 import type { Swarm, ZonePlan } from "./swarm.ts";
 
 const NODES = storedAs("nodes");
@@ -72,7 +77,7 @@ export class World {
   readonly api: ApiServer;
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
-  readonly signs: SignsOfLife;
+  readonly signs: HeartbeatHistory;
   /** Requests of Vigil's that must not be sent, in words. */
   readonly wrongRequests: string[] = [];
   /** Told of each pod that its kubelet made ready again. */
@@ -83,7 +88,7 @@ export class World {
 
   constructor(swarm: Swarm) {
     this.swarm = swarm;
-    this.signs = new SignsOfLife(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
+    this.signs = new HeartbeatHistory(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
     this.api = new ApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
     // A plan that never holds, but sees each request in the very moment it is carried out.
     this.api.faults.add({
@@ -215,7 +220,7 @@ export class World {
 
   #kubelet(name: string, zone: ZonePlan, start?: KubeletStart): SimulatedKubelet {
     const signs = {
-      given: (node: string, kind: SignKind) => this.signs.note(node, kind, this.clock.wallMs()),
+      given: (node: string, kind: HeartbeatKind) => this.signs.note(node, kind, this.clock.wallMs()),
       erased: (node: string) => this.signs.erase(node, this.clock.wallMs()),
     };
     const asWorld = (act: () => void): void => this.asWorld(act);

@@ -1,10 +1,10 @@
 /** What the owners of zones say of them must be what the API shows, or what can be known, as old as a view may be. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import type { Eyes } from "./eyes.ts";
 import { heartbeatLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
+import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
 /** What was possible of a zone within some time. */
@@ -17,9 +17,9 @@ interface Range {
 export class ZoneClaims {
   readonly #world: World;
   readonly #states: NodeStates;
-  readonly #eyes: Eyes;
+  readonly #eyes: WatchViews;
 
-  constructor(world: World, states: NodeStates, eyes: Eyes) {
+  constructor(world: World, states: NodeStates, eyes: WatchViews) {
     this.#world = world;
     this.#states = states;
     this.#eyes = eyes;

@@ -9,7 +9,7 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
 import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
-import type { HollowNodeSpec } from "../../services/sandbox/hollow/stats.ts";
+import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
 import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
 import { write } from "./kube-probe.ts";
 import { VigilProcess } from "./vigil-process.ts";

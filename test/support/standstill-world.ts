@@ -8,7 +8,7 @@ import { ProcessClock } from "../sim/process-clock.ts";
 import { EVICTING, EvictionWorld } from "./eviction-world.ts";
 import { recordingLog } from "./recording-log.ts";
 import { Standstill } from "./standstill.ts";
-import type { Heard, Services } from "./virtual-cluster.ts";
+import type { ReceivedMessage, Services } from "./virtual-cluster.ts";
 
 const SECOND = 1000;
 
@@ -64,7 +64,7 @@ export class StandstillWorld extends EvictionWorld {
     this.advance(10 * SECOND);
     this.silence(["a-0"]);
     this.advance(80 * SECOND);
-    this.#heardBefore = this.heard.length;
+    this.#heardBefore = this.received.length;
     this.#healedBefore = this.healed.length;
   }
 
@@ -113,8 +113,10 @@ export class StandstillWorld extends EvictionWorld {
   }
 
   /** The messages of one type since it was settled. */
-  saidSince<T extends MessageType>(type: T): Heard<T>[] {
-    return this.heard.slice(this.#heardBefore).filter((message): message is Heard<T> => message.type === type);
+  saidSince<T extends MessageType>(type: T): ReceivedMessage<T>[] {
+    return this.received
+      .slice(this.#heardBefore)
+      .filter((message): message is ReceivedMessage<T> => message.type === type);
   }
 
   #fleet(member: string, services: readonly [string, unknown][], { clock }: Standstill): Fleet {

@@ -33,7 +33,7 @@ import { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.ts";
 export type Services = Partial<Record<ServiceName, Service>>;
 
 /** A message as it was heard, with the instant on the monotonic clock. */
-export type Heard<T extends MessageType = MessageType> = Message<T> & { readonly atMs: number };
+export type ReceivedMessage<T extends MessageType = MessageType> = Message<T> & { readonly atMs: number };
 
 /** One process of Vigil. */
 export interface VirtualProcess {
@@ -71,7 +71,7 @@ interface BusUser {
 /** The world with Vigil in it. */
 export class VirtualCluster extends VirtualWorld {
   /** Everything that was said on the bus. */
-  readonly heard: Heard[] = [];
+  readonly received: ReceivedMessage[] = [];
   /** The bus beneath all processes, for messages that none of them would send. */
   readonly transport: Transport;
   readonly #processes = new Set<VirtualProcess>();
@@ -149,8 +149,8 @@ export class VirtualCluster extends VirtualWorld {
   }
 
   /** The messages of one type, in the order they were said. */
-  said<T extends MessageType>(type: T): Heard<T>[] {
-    return this.heard.filter((message): message is Heard<T> => message.type === type);
+  published<T extends MessageType>(type: T): ReceivedMessage<T>[] {
+    return this.received.filter((message): message is ReceivedMessage<T> => message.type === type);
   }
 
   /** The clock and the wire of a process, as `vigil run` has them. */
@@ -196,7 +196,7 @@ export class VirtualCluster extends VirtualWorld {
     for (const type of Object.keys(MESSAGES) as MessageType[]) {
       bus.subscribe(type, "all", (message) => {
         freeze(message.body);
-        this.heard.push({ ...message, atMs: this.clock.monotonicMs() });
+        this.received.push({ ...message, atMs: this.clock.monotonicMs() });
       });
     }
   }

@@ -42,7 +42,7 @@ export interface FleetMember {
 }
 
 /** A message as it was said, with the instant on the monotonic clock. */
-export type Said<T extends MessageType> = Message<T> & { readonly atMs: number };
+export type PublishedMessage<T extends MessageType> = Message<T> & { readonly atMs: number };
 
 /** The world with a fleet in it. */
 export class VirtualFleet extends VirtualWorld {
@@ -68,7 +68,7 @@ export class VirtualFleet extends VirtualWorld {
       kube,
       fleet,
       random: this.random(name),
-      shared: true,
+      isShared: true,
       store: null,
       fatal: (problem) => log.error(problem),
     });
@@ -106,8 +106,8 @@ export class VirtualFleet extends VirtualWorld {
   }
 
   /** Keeps the messages of a type that are said from now on. */
-  hear<T extends MessageType>(type: T): Said<T>[] {
-    const said: Said<T>[] = [];
+  received<T extends MessageType>(type: T): PublishedMessage<T>[] {
+    const said: PublishedMessage<T>[] = [];
     const [log, metrics] = [recordingLog(), createMetrics()];
     const identity = { transport: this.#transport, member: "test", cluster: "test", service: "tap" };
     const bus = typedBus({ ...identity, ...MAILBOX, clock: this.clock, log, metrics });

@@ -247,23 +247,23 @@ describe("a taint that took its opposite's place", () => {
     taints: [noExecute(second, { timeAdded: new Date(swapAt).toISOString() })],
     taintSwap,
   });
-  const line = { first: { key: first }, second: { key: second }, since: -25_000, secondSince: -5000 };
+  const lineage = { first: { key: first }, second: { key: second }, since: -25_000, secondSince: -5000 };
 
   test("continues the line of both, from when the first stood there", () => {
-    expect(knownTaints(swapped, [], now)).toMatchObject([{ since: -5000, line }]);
+    expect(knownTaints(swapped, [], now)).toMatchObject([{ since: -5000, lineage }]);
   });
 
   test("keeps the beginnings that were known, whatever the wall clock does", () => {
     const stepped = { ...now, monotonicMs: 6000, wallMs: WALL + 3_600_000 };
-    expect(knownTaints(swapped, knownTaints(swapped, [], now), stepped)).toMatchObject([{ since: -5000, line }]);
+    expect(knownTaints(swapped, knownTaints(swapped, [], now), stepped)).toMatchObject([{ since: -5000, lineage }]);
     const before = observedNode("a", { taints: [noExecute(first, { timeAdded: "2025-12-31T23:59:30Z" })] });
     const [known] = knownTaints(swapped, knownTaints(before, [], now), stepped);
-    expect(known?.line).toMatchObject({ since: -25_000 });
+    expect(known?.lineage).toMatchObject({ since: -25_000 });
   });
 
   test("is told with its line on the API's own time", () => {
     const [told] = onApiTime(knownTaints(swapped, [], now));
-    expect(told).toMatchObject({ since: swapAt, line: { since: WALL - 30_000, secondSince: swapAt } });
+    expect(told).toMatchObject({ since: swapAt, lineage: { since: WALL - 30_000, secondSince: swapAt } });
   });
 });
 

@@ -27,7 +27,7 @@ describe("eyes", () => {
     world.advance(30 * S);
     eyes.kill();
     world.advance(90 * S);
-    expect(world.said("asked.eviction")).toEqual([]);
+    expect(world.published("asked.eviction")).toEqual([]);
     const backMs = world.clock.monotonicMs();
     world.start(observer === undefined ? {} : { observer }, { member: "new-eyes" });
     // The first pulse of a new observer may have waited in a socket while we stood still; the second one did not.
@@ -46,10 +46,10 @@ describe("eyes", () => {
     world.advance(30 * S);
     const mend = world.api.faults.refuse();
     world.advance(60 * S);
-    expect(world.said("asked.eviction")).toEqual([]);
+    expect(world.published("asked.eviction")).toEqual([]);
     mend();
     world.advance(60 * S);
-    expect(world.said("asked.eviction").length).toBeGreaterThan(0);
+    expect(world.published("asked.eviction").length).toBeGreaterThan(0);
     expect(world.read({ kind: "Pod", namespace: "default", name: "pod" })?.metadata.deletionTimestamp).toBeDefined();
   });
 });
@@ -71,7 +71,7 @@ test("another process that takes a shard over keeps its deadlines, and the old o
   fleets[1]?.set("taint-manager", shard, true);
   world.advance(120 * S);
   expect(world.deletedAt("pod")).toBe(70 * S);
-  expect(world.said("asked.eviction").map(({ source }) => source)).toEqual(["taint-manager@two"]);
+  expect(world.published("asked.eviction").map(({ source }) => source)).toEqual(["taint-manager@two"]);
 });
 
 test("a node that is replaced under its name ends the countdowns on the old one, and begins those on the new", () => {

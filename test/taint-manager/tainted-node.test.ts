@@ -8,7 +8,7 @@ import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { evictionOf } from "../../services/domain/toleration.ts";
 import { Deadlines } from "../../services/platform/structures/deadlines.ts";
-import { type Sentence, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
+import { type EvictionSchedule, TaintedNode } from "../../services/taint-manager/tainted-node.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../support/observed-objects.ts";
 
@@ -19,14 +19,17 @@ function setUp(name = "a") {
   const clock = new VirtualClock();
   const said: { type: MessageType; body: unknown; atMs: number }[] = [];
   const publish: Bus["publish"] = (type, body) => `${said.push({ type, body, atMs: clock.monotonicMs() })}`;
-  const deadlines = new Deadlines<Sentence>({ clock, fire: (sentence) => sentence.node.execute(sentence) });
+  const deadlines = new Deadlines<EvictionSchedule>({
+    clock,
+    fire: (sentence) => sentence.node.requestEviction(sentence),
+  });
   const io = { clock, profile: STANDARD_PROFILE, bus: { publish } };
   const node = new TaintedNode({ io, deadlines }, observedNode(name));
   const review = (taints: Taint[], pods: ObservedPod[]) =>
     node.review(observedNode(name, { taints }), pods, NOT_SEEN_BEFORE, "cause");
   const bodies = <T extends MessageType>(type: T) =>
     said.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
-  const sentences = () => bodies("judged.pod").map(({ body }) => body.sentence);
+  const sentences = () => bodies("judged.pod").map(({ body }) => body.eviction);
   const asked = () => bodies("asked.eviction").map(({ body, atMs }) => ({ uid: body.uid, atMs }));
   return { clock, node, review, sentences, asked, deadlines };
 }
@@ -41,7 +44,7 @@ test("a pod that moves away takes its sentence along: here it is lifted, there i
   here.review([at(here.clock, 0)], [pod]);
   here.review([at(here.clock, 0)], []);
   there.review([at(there.clock, -30 * S)], [pod]);
-  expect(here.sentences()).toEqual(["deadline", "none"]);
+  expect(here.sentences()).toEqual(["pending", "none"]);
   expect(here.deadlines.size).toBe(0);
   for (const { clock } of [here, there]) clock.advance(30 * S);
   expect(here.asked()).toEqual([]);
@@ -54,11 +57,11 @@ test("an eviction is asked for again with growing pauses until the pod is on its
   review([at(clock, 0)], [pod]);
   clock.advance(29 * S);
   expect(asked()).toHaveLength(5);
-  expect(sentences()).toEqual(["now"]);
+  expect(sentences()).toEqual(["due"]);
   review([at(clock, 0)], [{ ...pod, deletionAt: 1 }]);
   clock.advance(600 * S);
   expect(asked()).toHaveLength(5);
-  expect(sentences()).toEqual(["now"]);
+  expect(sentences()).toEqual(["due"]);
   expect(deadlines.size).toBe(0);
 });
 
@@ -67,13 +70,13 @@ test("an eviction refused until the taint is gone is told as cancelled; one a wr
   refused.review([at(refused.clock, 0)], [observedPod("p")]);
   refused.clock.advance(5 * S);
   refused.node.end("cause");
-  expect(refused.sentences()).toEqual(["now", "none"]);
+  expect(refused.sentences()).toEqual(["due", "none"]);
   const settled = setUp();
   settled.review([at(settled.clock, 0)], [observedPod("p")]);
   settled.clock.advance(5 * S);
   settled.node.settle("uid-p");
   settled.node.end("cause");
-  expect(settled.sentences()).toEqual(["now"]);
+  expect(settled.sentences()).toEqual(["due"]);
 });
 
 test("a countdown is announced once, however often its taint is stamped again", () => {
@@ -83,7 +86,7 @@ test("a countdown is announced once, however often its taint is stamped again", 
     review([at(clock, 0)], [pod]);
     clock.advance(3 * S);
   }
-  expect(sentences()).toEqual(["deadline", "now"]);
+  expect(sentences()).toEqual(["pending", "due"]);
   expect(asked()).toMatchObject([{ atMs: 60 * S }]);
 });
 
@@ -149,9 +152,9 @@ test("after any history each pod is asked for at the instant its last taints and
 
 test("what was held back while nothing could be seen is not carried out when its deadline has moved meanwhile", () => {
   const { clock, node, review, asked, deadlines } = setUp("a");
-  const held: Sentence[] = [];
-  const carryOut = node.execute.bind(node);
-  node.execute = (sentence) => void held.push(sentence);
+  const held: EvictionSchedule[] = [];
+  const carryOut = node.requestEviction.bind(node);
+  node.requestEviction = (sentence) => void held.push(sentence);
   const pod = observedPod("p", { tolerations: tolerating(60) });
   review([noExecute("intolerable")], [pod]);
   clock.advance(10 * S);
@@ -159,7 +162,7 @@ test("what was held back while nothing could be seen is not carried out when its
   for (const sentence of held) carryOut(sentence);
   expect(held).toHaveLength(1);
   expect(asked()).toEqual([]);
-  node.execute = carryOut;
+  node.requestEviction = carryOut;
   clock.advance(61 * S);
   expect(asked()).toHaveLength(1);
   expect(deadlines.size).toBe(1);
@@ -180,6 +183,6 @@ test("a pod that came after a swap while our clocks stood still gets the whole t
   }));
   node.review(tainted, [observedPod("p", { tolerations, boundAt: swapAt + 30 * S })], NOT_SEEN_BEFORE, "cause");
   clock.advance(200 * S);
-  expect(sentences()).toEqual(["deadline"]);
+  expect(sentences()).toEqual(["pending"]);
   expect(asked()).toEqual([]);
 });

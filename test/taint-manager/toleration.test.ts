@@ -130,11 +130,11 @@ describe("when a pod has to leave (17.4)", () => {
 
 describe("a pod bound in the second of a swap of its node's taints, to the stamps as two readings of a clock have them", () => {
   const AT = SINCE + 69 * S;
-  const line = { first: k1, second: k2, since: SINCE, secondSince: AT };
+  const lineage = { first: k1, second: k2, since: SINCE, secondSince: AT };
   const noises = [-0.01, 0, 0.01];
 
   test.each(noises)("leaves no earlier than by either, %d ms apart", (apartMs) => {
-    const swapped = [{ taint: k2, since: AT, line }];
+    const swapped = [{ taint: k2, since: AT, lineage }];
     const ends = [
       [exists("k1", 60), exists("k2", 150)],
       [exists("k1", 150), exists("k2", 60)],
@@ -143,7 +143,7 @@ describe("a pod bound in the second of a swap of its node's taints, to the stamp
   });
 
   test.each(noises)("leaves no earlier than by either when the first is back, %d ms apart", (apartMs) => {
-    const back = [{ taint: k1, since: AT + 29 * S, line }];
+    const back = [{ taint: k1, since: AT + 29 * S, lineage }];
     const end = evictionOf(back, [exists("k1", 60), exists("k2", 150)], AT + apartMs, PLAIN)?.at;
     expect(end).toBeCloseTo(AT + 150 * S, 1);
   });
@@ -156,7 +156,7 @@ test.each<[string, number | undefined, number, number, number]>([
   ["under stamps of a clock set back counts from the last, the longer", 300, SINCE + 90 * S, 0, SINCE + (69 + 300) * S],
 ])("after a swap the countdown of a pod %s", (_what, first, since, boundAt, at) => {
   const swapAt = SINCE + 69 * S;
-  const swapped = [{ taint: k2, since: swapAt, line: { first: k1, second: k2, since, secondSince: swapAt } }];
+  const swapped = [{ taint: k2, since: swapAt, lineage: { first: k1, second: k2, since, secondSince: swapAt } }];
   expect(evictionOf(swapped, [exists("k1", first), exists("k2", 150)], boundAt, PLAIN)?.at).toBe(at);
 });
 

@@ -20,26 +20,26 @@ const granted = (...all: Grant[]): Grants => {
 describe("a taint that lands", () => {
   test("is paid for at its grant, and only once", () => {
     const grants = granted(grantOf("a"));
-    expect(grants.land(grantOf("a"), 2 * S)).toBe(true);
-    expect(grants.land(grantOf("a"), 3 * S)).toBe(false);
+    expect(grants.complete(grantOf("a"), 2 * S)).toBe(true);
+    expect(grants.complete(grantOf("a"), 3 * S)).toBe(false);
     expect(grants.spentAtMs("z")).toBe(0);
   });
 
   test("is not paid for where nobody granted it, or granted it to an earlier node of the name", () => {
     const grants = granted(grantOf("a"));
-    expect(grants.land(grantOf("b"), 0)).toBe(false);
-    expect(grants.land(grantOf("a", { uid: "another" }), 0)).toBe(false);
+    expect(grants.complete(grantOf("b"), 0)).toBe(false);
+    expect(grants.complete(grantOf("a", { uid: "another" }), 0)).toBe(false);
   });
 
   test("is not the one granted a minute ago, whose request has timed out", () => {
-    expect(granted(grantOf("a")).land(grantOf("a"), 60 * S - 1)).toBe(true);
-    expect(granted(grantOf("a")).land(grantOf("a"), 60 * S)).toBe(false);
+    expect(granted(grantOf("a")).complete(grantOf("a"), 60 * S - 1)).toBe(true);
+    expect(granted(grantOf("a")).complete(grantOf("a"), 60 * S)).toBe(false);
   });
 
   test("is not paid for once its grant came to nothing", () => {
     const grants = granted(grantOf("a"));
     grants.end(grantOf("a"));
-    expect(grants.land(grantOf("a"), 0)).toBe(false);
+    expect(grants.complete(grantOf("a"), 0)).toBe(false);
   });
 });
 

@@ -4,17 +4,17 @@ import { describe, expect, test } from "vitest";
 import type { ZoneState } from "../../protocols/judged.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
-  clearAsk,
+  allZonesStateOf,
+  byWaitingTime,
+  contradicts,
   type Damage,
   damageOf,
   damageOfState,
-  inOrderOfWaiting,
-  isAtOdds,
   newestTaintAt,
-  outlookOf,
+  taintRemovalRequest,
+  taintRequest,
   taintsPerSecondOf,
-  turnAsk,
-  wantsTurn,
+  waitsForGrant,
 } from "../../services/zone/zone.policy.ts";
 import { judgedNode, noExecute, observedNode } from "../support/observed-objects.ts";
 
@@ -93,7 +93,7 @@ describe("the outlook over all zones (R6.7–R6.12)", () => {
     ["all known zones lost and one unknown", ["full", null], "unclear"],
     ["nothing but an unknown zone", [null], "unclear"],
   ])("%s: %j is %s", (_what, damages, outlook) => {
-    expect(outlookOf(damages)).toBe(outlook);
+    expect(allZonesStateOf(damages)).toBe(outlook);
   });
 
   test.each([
@@ -108,7 +108,7 @@ describe("the outlook over all zones (R6.7–R6.12)", () => {
   test("an unknown zone never lets a grant pass, and never takes a taint back", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom<Damage | null>("full", "empty", null)), (damages) => {
-        const outlook = outlookOf([...damages, null]);
+        const outlook = allZonesStateOf([...damages, null]);
         expect(outlook).toBe("unclear");
       }),
     );
@@ -120,28 +120,28 @@ describe("a node's turn", () => {
 
   test("is waited for while the eviction is due and the API shows the node as not ready", () => {
     const observed = observedNode("a", { ready: "Unknown" });
-    expect(wantsTurn({ observed, judged: due("a") }, "taint")).toBe(true);
-    expect(wantsTurn({ observed: observedNode("a"), judged: due("a") }, "taint")).toBe(false);
-    expect(wantsTurn({ observed: observedNode("a", { ready: null }), judged: due("a") }, "taint")).toBe(false);
-    expect(wantsTurn({ observed, judged: judgedNode("a", { eviction: "evicted" }) }, "taint")).toBe(false);
-    expect(wantsTurn({ observed, judged: judgedNode("a") }, "taint")).toBe(false);
+    expect(waitsForGrant({ observed, judged: due("a") }, "taint")).toBe(true);
+    expect(waitsForGrant({ observed: observedNode("a"), judged: due("a") }, "taint")).toBe(false);
+    expect(waitsForGrant({ observed: observedNode("a", { ready: null }), judged: due("a") }, "taint")).toBe(false);
+    expect(waitsForGrant({ observed, judged: judgedNode("a", { eviction: "evicted" }) }, "taint")).toBe(false);
+    expect(waitsForGrant({ observed, judged: judgedNode("a") }, "taint")).toBe(false);
   });
 
   test("is not waited for in a zone that the node has left by its labels, whatever is still judged", () => {
     const moved = observedNode("a", { ready: "Unknown", labels: { "topology.kubernetes.io/zone": "z2" } });
-    expect(wantsTurn({ observed: moved, judged: due("a") }, "taint")).toBe(false);
-    expect(wantsTurn({ observed: moved, judged: due("a") }, "direct")).toBe(false);
-    expect(wantsTurn({ observed: moved, judged: { ...due("a"), zone: ":\0:z2" } }, "taint")).toBe(true);
+    expect(waitsForGrant({ observed: moved, judged: due("a") }, "taint")).toBe(false);
+    expect(waitsForGrant({ observed: moved, judged: due("a") }, "direct")).toBe(false);
+    expect(waitsForGrant({ observed: moved, judged: { ...due("a"), zone: ":\0:z2" } }, "taint")).toBe(true);
   });
 
   test("is waited for in direct mode whatever the API shows by now (5.6)", () => {
-    expect(wantsTurn({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
+    expect(waitsForGrant({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
   });
 
   test("asks for the taint of its Ready status and takes the opposite off in the same patch (R4.36, P3)", () => {
     const foreign = noExecute("maintenance", { value: "x" });
     const silent = observedNode("a", { ready: "Unknown", taints: [foreign, noExecute(NOT_READY)] });
-    expect(turnAsk(silent)).toEqual({
+    expect(taintRequest(silent)).toEqual({
       node: "a",
       uid: "uid-a",
       resourceVersion: "1",
@@ -149,11 +149,11 @@ describe("a node's turn", () => {
       ready: "Unknown",
       add: [{ key: UNREACHABLE, effect: "NoExecute" }],
       remove: [{ key: NOT_READY, effect: "NoExecute" }],
-      why: "turn",
+      why: "granted",
     });
-    expect(turnAsk(observedNode("a", { ready: "False" }))?.add).toEqual([{ key: NOT_READY, effect: "NoExecute" }]);
-    expect(turnAsk(observedNode("a"))).toBeNull();
-    expect(turnAsk(observedNode("a", { ready: null }))).toBeNull();
+    expect(taintRequest(observedNode("a", { ready: "False" }))?.add).toEqual([{ key: NOT_READY, effect: "NoExecute" }]);
+    expect(taintRequest(observedNode("a"))).toBeNull();
+    expect(taintRequest(observedNode("a", { ready: null }))).toBeNull();
   });
 
   test("only ever names our two NoExecute taints, whatever stands on the node (P4, R4.41)", () => {
@@ -163,7 +163,7 @@ describe("a node's turn", () => {
     fc.assert(
       fc.property(fc.array(taint), ready, (taints, status) => {
         const node = observedNode("a", { taints, ready: status });
-        for (const ask of [turnAsk(node), clearAsk(node)]) {
+        for (const ask of [taintRequest(node), taintRemovalRequest(node)]) {
           const touched = [...(ask?.add ?? []), ...(ask?.remove ?? [])];
           expect(
             touched.every(({ key, effect }) => effect === "NoExecute" && [NOT_READY, UNREACHABLE].includes(key)),
@@ -176,9 +176,9 @@ describe("a node's turn", () => {
 
   test("healing takes both our NoExecute taints off and nothing else; a node without them is left alone (R6.10)", () => {
     const taints = [noExecute(NOT_READY), noExecute("foreign"), noExecute(UNREACHABLE)];
-    const ask = clearAsk(observedNode("a", { ready: "Unknown", taints }));
+    const ask = taintRemovalRequest(observedNode("a", { ready: "Unknown", taints }));
     expect(ask).toMatchObject({ add: [], remove: [{ key: NOT_READY }, { key: UNREACHABLE }], why: "healing" });
-    expect(clearAsk(observedNode("a", { taints: [noExecute("foreign")] }))).toBeNull();
+    expect(taintRemovalRequest(observedNode("a", { taints: [noExecute("foreign")] }))).toBeNull();
   });
 });
 
@@ -190,7 +190,7 @@ describe("taking a zone over", () => {
     });
     const members = [member("c", 5), member("b", 9), member("a", 9), member("d", 1)];
     for (const waiting of [members, members.toReversed()]) {
-      const order = waiting.toSorted(inOrderOfWaiting).map(({ observed }) => observed.node);
+      const order = waiting.toSorted(byWaitingTime).map(({ observed }) => observed.node);
       expect(order).toEqual(["d", "c", "a", "b"]);
     }
   });
@@ -216,13 +216,13 @@ describe("taking a zone over", () => {
   test("a judgement that contradicts the API is noticed: another status, another uid, another zone, counted or not", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     const judged = judgedNode("a", { ready: "Unknown" });
-    expect(isAtOdds({ observed, judged }, "taint")).toBe(false);
-    expect(isAtOdds({ observed: observedNode("a"), judged }, "taint")).toBe(true);
-    expect(isAtOdds({ observed: { ...observed, uid: "other" }, judged }, "taint")).toBe(true);
+    expect(contradicts({ observed, judged }, "taint")).toBe(false);
+    expect(contradicts({ observed: observedNode("a"), judged }, "taint")).toBe(true);
+    expect(contradicts({ observed: { ...observed, uid: "other" }, judged }, "taint")).toBe(true);
     const moved = { ...observed, labels: { "topology.kubernetes.io/zone": "z2" } };
-    expect(isAtOdds({ observed: moved, judged }, "taint")).toBe(true);
+    expect(contradicts({ observed: moved, judged }, "taint")).toBe(true);
     const excluded = { ...observed, labels: { "node.kubernetes.io/exclude-disruption": "" } };
-    expect(isAtOdds({ observed: excluded, judged }, "taint")).toBe(true);
+    expect(contradicts({ observed: excluded, judged }, "taint")).toBe(true);
   });
 
   test("a node judged evicted without our taint, or not so with it, is at odds in taint mode alone", () => {
@@ -233,10 +233,10 @@ describe("taking a zone over", () => {
       judgedNode("a", { ready: "Unknown", eviction }),
     );
     if (waits === undefined || evicted === undefined) throw new RangeError("two judgements are meant");
-    expect(isAtOdds({ observed: bare, judged: evicted }, "taint")).toBe(true);
-    expect(isAtOdds({ observed: tainted, judged: waits }, "taint")).toBe(true);
-    expect(isAtOdds({ observed: foreign, judged: evicted }, "taint")).toBe(true);
-    expect(isAtOdds({ observed: tainted, judged: evicted }, "taint")).toBe(false);
-    expect(isAtOdds({ observed: bare, judged: evicted }, "direct")).toBe(false);
+    expect(contradicts({ observed: bare, judged: evicted }, "taint")).toBe(true);
+    expect(contradicts({ observed: tainted, judged: waits }, "taint")).toBe(true);
+    expect(contradicts({ observed: foreign, judged: evicted }, "taint")).toBe(true);
+    expect(contradicts({ observed: tainted, judged: evicted }, "taint")).toBe(false);
+    expect(contradicts({ observed: bare, judged: evicted }, "direct")).toBe(false);
   });
 });

@@ -61,7 +61,7 @@ describe("a zone's queue", () => {
     queue.remove("b");
     expect(queue.head(4999)).toBeNull();
     expect(queue.headAt()).toBe(5000);
-    expect(queue.head(5000)).toMatchObject({ node: "a", turns: 1, ask: "ask-1" });
+    expect(queue.head(5000)).toMatchObject({ node: "a", grants: 1, ask: "ask-1" });
   });
 
   test("lets a node rest whose turn was only rehearsed, until it wants one anew", () => {

@@ -15,9 +15,9 @@ test("of all nodes only strangers are looked at, and forgotten once everything o
     asked.push(node);
     return answer;
   };
-  roster.dropStrangers(isTold(false));
-  roster.dropStrangers(isTold(true));
-  roster.dropStrangers(isTold(true));
+  roster.dropUnobserved(isTold(false));
+  roster.dropUnobserved(isTold(true));
+  roster.dropUnobserved(isTold(true));
   expect(asked).toEqual(["stranger", "stranger"]);
   // Observed only now, it has to be judged anew.
   roster.takeObserved(observedNode("stranger"));

@@ -49,12 +49,14 @@ test("what happens to a node reaches every zone where it ends a disruption of th
   const { world, zones } = waitingWorld();
   for (const nodes of zones) for (const name of nodes) world.kubelet(name).report("Ready", "False");
   world.advance(10_000);
-  const halted = () => new Set(world.said("judged.zone").flatMap(({ body }) => (body.halted ? [body.zone] : [])));
+  const halted = () => new Set(world.published("judged.zone").flatMap(({ body }) => (body.halted ? [body.zone] : [])));
   expect(halted().size).toBe(ZONES);
-  const told = world.heard.length;
+  const told = world.received.length;
   world.kubelet(zones[0]?.[0] ?? "").report("Ready", "True");
   world.advance(100);
-  const spared = world.heard.slice(told).flatMap(({ body }) => ("halted" in body && !body.halted ? [body.zone] : []));
+  const spared = world.received
+    .slice(told)
+    .flatMap(({ body }) => ("halted" in body && !body.halted ? [body.zone] : []));
   expect(new Set(spared).size).toBe(ZONES);
 });
 
@@ -73,6 +75,6 @@ test("a taint that all zones being down has taken back is asked to go again wher
   });
   world.silence(others);
   world.advance(120_000);
-  expect(world.said("done.write").some(({ body }) => body.outcome === "denied" && body.node === first)).toBe(true);
+  expect(world.published("done.write").some(({ body }) => body.outcome === "denied" && body.node === first)).toBe(true);
   expect(world.healed.map(({ name }) => name)).toEqual([first]);
 });

@@ -28,7 +28,7 @@ function splitWorld() {
 }
 
 const stateOf = (world: EvictionWorld, zone: string) =>
-  world.said("judged.zone").findLast(({ body }) => body.zone === zone)?.body;
+  world.published("judged.zone").findLast(({ body }) => body.zone === zone)?.body;
 
 describe("a zone actor is silent", () => {
   test("while no node is judged", () => {
@@ -37,15 +37,15 @@ describe("a zone actor is silent", () => {
     const { observer } = EVICTING;
     world.start({ ...(observer === undefined ? {} : { observer }), zone: zoneService });
     world.advance(30 * S);
-    expect(world.said("judged.zone")).toEqual([]);
+    expect(world.published("judged.zone")).toEqual([]);
   });
 
   test("while nothing is observed, and asks for what it lacks no more often than it may", () => {
     const world = new EvictionWorld();
     world.start({ zone: zoneService });
     world.advance(30 * S);
-    expect(world.said("judged.zone")).toEqual([]);
-    expect(world.said("asked.resync").length).toBeLessThanOrEqual(SHARD_COUNT);
+    expect(world.published("judged.zone")).toEqual([]);
+    expect(world.published("asked.resync").length).toBeLessThanOrEqual(SHARD_COUNT);
   });
 
   test("once its observer is gone for pulse-timeout, and grants nothing then", () => {
@@ -59,10 +59,10 @@ describe("a zone actor is silent", () => {
     world.advance(52 * S);
     eyes.kill();
     world.advance(world.profile.pulseTimeoutMs);
-    const [granted, told] = [world.tainted.length, world.said("judged.zone").length];
+    const [granted, told] = [world.tainted.length, world.published("judged.zone").length];
     expect(granted).toBeLessThan(4);
     world.advance(120 * S);
-    expect([world.tainted.length, world.said("judged.zone").length]).toEqual([granted, told]);
+    expect([world.tainted.length, world.published("judged.zone").length]).toEqual([granted, told]);
   });
 });
 
@@ -103,7 +103,7 @@ describe("zones minded by different processes", () => {
     const [, second] = world.tainted;
     expect(second?.atMs).toBeGreaterThanOrEqual(grantedMs + 10 * S - 1);
     expect(second?.atMs).toBeLessThanOrEqual(grantedMs + 11 * S + 1);
-    const sources = world.said("judged.zone").filter(({ body }) => body.zone === ZONE_A);
+    const sources = world.published("judged.zone").filter(({ body }) => body.zone === ZONE_A);
     expect(sources.at(-1)?.source).toBe("zone@zone-b");
   });
 });
@@ -122,7 +122,7 @@ describe("a zone that another process takes over is in its state since the state
     const { since } = stateOf(world, ZONE_A) ?? {};
     hand(split, ZONE_A);
     world.advance(60 * S);
-    expect(world.said("judged.zone").findLast(({ body }) => body.zone === ZONE_A)?.source).toBe("zone@zone-b");
+    expect(world.published("judged.zone").findLast(({ body }) => body.zone === ZONE_A)?.source).toBe("zone@zone-b");
     expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", since });
   });
 
@@ -226,7 +226,7 @@ test("a node that is not judged holds up its own zone, and no other", () => {
   world.busOf("node", "other").publish("judged.node", judgedNode(unjudged, { uid: "another", zone: ZONE_B }), null);
   world.silence([...nodes.a.slice(0, 1), silent]);
   world.advance(3 * S);
-  const times = (zone: string) => world.said("judged.zone").filter(({ body }) => body.zone === zone).length;
+  const times = (zone: string) => world.published("judged.zone").filter(({ body }) => body.zone === zone).length;
   const [a, b] = [times(ZONE_A), times(ZONE_B)];
   world.advance(5 * S);
   expect(times(ZONE_A)).toBeGreaterThan(a);
@@ -258,7 +258,7 @@ test("a stopped service leaves no timer and no subscription behind", () => {
   const before = world.clock.pendingTimers;
   zones.kill();
   expect(world.clock.pendingTimers).toBeLessThan(before);
-  const heard = world.heard.length;
+  const heard = world.received.length;
   world.advance(60 * S);
-  expect(world.heard.slice(heard).filter(({ source }) => source.startsWith("zone@"))).toEqual([]);
+  expect(world.received.slice(heard).filter(({ source }) => source.startsWith("zone@"))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** Setter 1: where the node can be reached (9.9). It resolves nothing; the figures carry every candidate. */
 import type { AgentSettings } from "../agent.settings.ts";
-import type { AddressFigures } from "../figures.ts";
+import type { HostAddresses } from "../machine-stats.ts";
 import { type NodeAddress, withMetadata, withStatus } from "../node-object.ts";
 import type { Setter } from "./setter.ts";
 
@@ -8,26 +8,26 @@ import type { Setter } from "./setter.ts";
 const PROVIDED_NODE_IP = "alpha.kubernetes.io/provided-node-ip";
 
 /** Sets status.addresses and the provided-node-ip annotation. */
-export const setAddresses: Setter = (node, { figures, settings }) => {
-  const invalid = settings.nodeIps.map((ip) => faultOf(ip, figures.addresses.local)).find((fault) => fault !== null);
+export const setAddresses: Setter = (node, { stats, settings }) => {
+  const invalid = settings.nodeIps.map((ip) => faultOf(ip, stats.addresses.local)).find((fault) => fault !== null);
   if (invalid !== undefined) return { node, problem: invalid };
   const given = settings.externalCloudProvider && settings.nodeIps.length > 0;
   const annotated = given || node.metadata.annotations?.[PROVIDED_NODE_IP] !== undefined;
   const marked = annotated
     ? withMetadata(node, { annotations: { [PROVIDED_NODE_IP]: given ? settings.nodeIps.join(",") : null } })
     : node;
-  const hostname: NodeAddress = { type: "Hostname", address: settings.hostname ?? figures.hostname };
+  const hostname: NodeAddress = { type: "Hostname", address: settings.hostname ?? stats.hostname };
   if (settings.externalCloudProvider) {
     if ((node.status?.addresses ?? []).length > 0) return { node: marked };
     if (!given) return { node: withStatus(marked, { addresses: [hostname] }) };
   }
-  const ips = addressesOf(hostname.address, figures.addresses, settings);
+  const ips = addressesOf(hostname.address, stats.addresses, settings);
   if (ips.length === 0) return { node: marked, problem: `can't get ip address of node ${node.metadata.name}` };
   const addresses = [...ips.map((address): NodeAddress => ({ type: "InternalIP", address })), hostname];
   return { node: withStatus(marked, { addresses }) };
 };
 
-function addressesOf(hostname: string, found: AddressFigures, settings: AgentSettings): readonly string[] {
+function addressesOf(hostname: string, found: HostAddresses, settings: AgentSettings): readonly string[] {
   if (settings.nodeIps.length > 0) return settings.nodeIps;
   if (isAddress(hostname)) return [hostname];
   const usable = found.resolved.filter((ip) => faultOf(ip, found.local) === null);

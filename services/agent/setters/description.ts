@@ -1,5 +1,5 @@
 /** Setters 3 to 6, 12 and 13: versions, endpoints, images, platform, volumes in use, and the Event about scheduling. */
-import { type ContainerImage, isProblem } from "../figures.ts";
+import { type ContainerImage, isProblem } from "../machine-stats.ts";
 import { withStatus } from "../node-object.ts";
 import { type Setter, statusEvent } from "./setter.ts";
 
@@ -7,8 +7,8 @@ import { type Setter, statusEvent } from "./setter.ts";
 const NAMES_PER_IMAGE_MAX = 5;
 
 /** Sets kernel, OS image, runtime and kubelet versions; kubeProxyVersion is cleared, as in 1.36. */
-export const setVersion: Setter = (node, { figures, settings }) => {
-  const { version } = figures;
+export const setVersion: Setter = (node, { stats, settings }) => {
+  const { version } = stats;
   if (isProblem(version)) return { node, problem: `error getting version info: ${version.problem}` };
   const nodeInfo = {
     ...node.status?.nodeInfo,
@@ -27,8 +27,8 @@ export const setEndpoints: Setter = (node, { settings }) => ({
 });
 
 /** Sets the largest images, largest first. */
-export const setImages: Setter = (node, { figures, settings }) => {
-  const { images } = figures;
+export const setImages: Setter = (node, { stats, settings }) => {
+  const { images } = stats;
   if (isProblem(images)) return { node: withStatus(node, { images: undefined }), problem: images.problem };
   const bySize = [...images].sort((left, right) => right.sizeBytes - left.sizeBytes);
   const kept = (settings.imagesMax < 0 ? bySize : bySize.slice(0, settings.imagesMax)).map(imageEntry);
@@ -40,20 +40,20 @@ function imageEntry({ digests, tags, sizeBytes }: ContainerImage) {
 }
 
 /** Sets operating system and architecture. */
-export const setPlatform: Setter = (node, { figures }) => {
-  const { operatingSystem, architecture } = figures;
+export const setPlatform: Setter = (node, { stats }) => {
+  const { operatingSystem, architecture } = stats;
   return { node: withStatus(node, { nodeInfo: { ...node.status?.nodeInfo, operatingSystem, architecture } }) };
 };
 
 /** Sets the volumes in use, once they are known. */
-export const setVolumesInUse: Setter = (node, { figures: { volumesInUse } }) => {
+export const setVolumesInUse: Setter = (node, { stats: { volumesInUse } }) => {
   if (volumesInUse === null) return { node };
   return { node: withStatus(node, { volumesInUse: volumesInUse.length > 0 ? volumesInUse : undefined }) };
 };
 
 /** Sets nothing; tells when spec.unschedulable is another than was last told. */
-export const tellSchedulable: Setter = (node, { told }) => {
+export const reportSchedulable: Setter = (node, { reported }) => {
   const unschedulable = node.spec?.unschedulable ?? false;
-  if (unschedulable === told.unschedulable) return { node };
+  if (unschedulable === reported.unschedulable) return { node };
   return { node, events: [statusEvent(node, unschedulable ? "NodeNotSchedulable" : "NodeSchedulable")] };
 };

@@ -1,6 +1,6 @@
 /** What a setter is: one pure step in computing a node's status. The steps and their order are in ../setters.ts. */
 import type { AgentSettings } from "../agent.settings.ts";
-import type { Figures } from "../figures.ts";
+import type { MachineStats } from "../machine-stats.ts";
 import type { NodeObject } from "../node-object.ts";
 
 /** An Event about the node itself, before it has a name and a time. */
@@ -28,19 +28,19 @@ export interface Pressures {
 }
 
 /** What earlier computations have already told of in Events. */
-export interface Told {
+export interface ReportedState {
   readonly unschedulable: boolean;
   readonly reboot: boolean;
 }
 
 /** All a setter may look at besides the node. */
 export interface SetterInput {
-  readonly figures: Figures;
+  readonly stats: MachineStats;
   readonly settings: AgentSettings;
   readonly nowMs: number;
   readonly pressures: Pressures;
   readonly health: Health;
-  readonly told: Told;
+  readonly reported: ReportedState;
 }
 
 /** What a setter made of a node. A problem is logged; what was set before it stays (R9.18). */

@@ -4,13 +4,13 @@ import type { Taint } from "../../../protocols/objects.ts";
 import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
 import type { ResourceList } from "../../agent/node-object.ts";
 import { parseThresholds } from "../../agent/pressure.policy.ts";
-import { amountOf } from "../../agent/quantity.ts";
+import { amountOf } from "../../agent/resource-quantity.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import {
   dnsSubdomainProblems,
   labelValueProblems,
   qualifiedNameProblems,
-} from "../../sandbox/apiserver/validation/names.ts";
+} from "../../sandbox/apiserver/validation/object-names.ts";
 
 const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
   unit: "text",

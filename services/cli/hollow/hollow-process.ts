@@ -12,7 +12,7 @@ import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { obey } from "../../sandbox/hollow/control.ts";
 import { type HollowNodes, startHollowNodes } from "../../sandbox/hollow/hollow.service.ts";
-import type { HollowNodeSpec } from "../../sandbox/hollow/stats.ts";
+import type { HollowNodeSpec } from "../../sandbox/hollow/hollow-stats.ts";
 import { ExitCode } from "../exit-code.ts";
 import { openCluster } from "../run/open-cluster.ts";
 import { Failure, type Host, untilStopped } from "../verb.ts";

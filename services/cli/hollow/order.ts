@@ -4,7 +4,7 @@ import { parseDuration } from "../../platform/config/duration.ts";
 import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { HOLLOW_ORDERS, type HollowOrder } from "../../sandbox/hollow/control.ts";
-import type { HollowSelector } from "../../sandbox/hollow/selection.ts";
+import type { HollowSelector } from "../../sandbox/hollow/node-selection.ts";
 
 /** Which nodes an order is for, and with what. */
 export const ORDER_SETTINGS = {

@@ -8,7 +8,7 @@ import { Failure } from "../verb.ts";
  * once, for every other. Throws a Failure where there are some.
  */
 export async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => void): Promise<BusFleet | null> {
-  if (!parts.strangers) return null;
+  if (!parts.foreignMembers) return null;
   waitsFor("the members of the fleet to be heard");
   const listened = Promise.withResolvers<string | null>();
   const fleet = busFleet({ ...parts, bus: busOf(parts, "fleet"), listened: listened.resolve });

@@ -13,7 +13,7 @@ import { historyLink } from "./history-link.ts";
 export interface OpenBus {
   readonly transport: Transport;
   /** Whether other processes may be on it. */
-  readonly shared: boolean;
+  readonly isShared: boolean;
   /**
    * Opens what the ledger keeps its history in beyond the process, for a process that has joined its fleet; null where
    * there is nothing. `clusterUid` tells the cluster from others of its name; null when it is not known.
@@ -39,7 +39,7 @@ export interface BusIo {
 export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   if (settings.nats.length > 0) return natsBus(settings, io);
   const lost = new Promise<string>(() => {});
-  return { transport: memoryTransport(io.clock), shared: false, openStore: () => null, lost, close: async () => {} };
+  return { transport: memoryTransport(io.clock), isShared: false, openStore: () => null, lost, close: async () => {} };
 }
 
 async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
@@ -60,7 +60,7 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   let store: LedgerStore | null = null;
   return {
     transport,
-    shared: true,
+    isShared: true,
     openStore(clusterUid) {
       if (!services.includes("ledger")) return null;
       const connect = () => history.connect();

@@ -4,14 +4,14 @@
  */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
-import { checkServer, type FirstLook } from "../../platform/kube/auth/access-check.ts";
+import { checkServer, type FirstRead } from "../../platform/kube/auth/access-check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
 import { type RetrySettings, retryPauseMs } from "../../platform/structures/retry-schedule.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;
 /** A process without an observer reads single objects at most. */
-type Asker = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
+type ClusterSettings = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
 /** What waiting for the API server takes. */
 export interface ClusterIo {
@@ -28,15 +28,15 @@ const RETRIES: RetrySettings = { baseMs: 500, maxMs: 10_000 };
  * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
  */
 export async function openCluster(
-  settings: Asker,
+  settings: ClusterSettings,
   { clock, log, host, waitsFor }: ClusterIo,
 ): Promise<KubeConnection | null> {
   const connection = await findCluster(settings, log);
   waitsFor?.(`the API server at ${new URL(connection.server).host}`);
-  const look: FirstLook = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
+  const read: FirstRead = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
   for (let tries = 1; !host.stopped.aborted; tries++) {
     const problem = await Promise.race([
-      checkServer({ wire: connection.wire, clock }, connection.server, look),
+      checkServer({ wire: connection.wire, clock }, connection.server, read),
       untilStopped(host).then(() => "stopped" as const),
     ]);
     if (problem === "stopped") break;

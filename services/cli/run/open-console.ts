@@ -7,7 +7,7 @@ import { reachabilityCheck, shardsCheck } from "../../console/readiness.policy.t
 import { listenProblem, parseAddress } from "../../platform/config/address.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import type { ReadableMetrics } from "../../platform/process/metrics.ts";
-import { DOUBTFUL_SHARDS_GAUGE } from "../../zone/zone.sight.ts";
+import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
@@ -61,7 +61,7 @@ export function showOn(
     ledger: controller.ledger,
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
-      shardsCheck(metrics.gaugeValue(DOUBTFUL_SHARDS_GAUGE)),
+      shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },
     ],
   });

@@ -2,7 +2,7 @@
 import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/ports.ts";
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
-import { Strangers } from "../../platform/fleet/foreign-members.ts";
+import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import { createKube, shadowKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
@@ -47,7 +47,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   if (cluster === null) return ExitCode.ok;
   const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
   access?.askFrom(kube);
-  const strangers = strangersTo(config, { kube, clock, log, metrics });
+  const foreignMembers = foreignMembersTo(config, { kube, clock, log, metrics });
   const bus = await unlessStopped(host, openBus(settings, { clock, log, metrics, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
   const writes = drainable(settings.shadow ? shadowKube(kube) : kube);
@@ -63,7 +63,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     cluster: settings.cluster,
     member,
     services: settings.services,
-    strangers: await strangers,
+    foreignMembers: await foreignMembers,
     reachability,
     fatal: crash.resolve,
   };
@@ -99,12 +99,12 @@ function announce(
 
 /** Waits until the process is asked to end (null), or until something ends it: the problem, in one line. */
 async function untilOver(
-  { kube, clock, strangers }: ControllerParts,
+  { kube, clock, foreignMembers }: ControllerParts,
   crash: PromiseWithResolvers<string>,
   ends: readonly Promise<string | null>[],
 ): Promise<string | null> {
   const trimming = clock.after(STARTED_MS, trimHeap);
-  const stopWatching = watchClusterUid({ kube, clock }, strangers?.clusterUid ?? null, crash.resolve);
+  const stopWatching = watchClusterUid({ kube, clock }, foreignMembers?.clusterUid ?? null, crash.resolve);
   const problem = await Promise.race([...ends, crash.promise]);
   trimming.cancel();
   stopWatching();
@@ -118,7 +118,7 @@ async function startJoined(
   waitsFor: (what: string) => void,
 ): Promise<Controller> {
   const fleet = await joinFleet(parts, waitsFor);
-  return startController({ ...parts, fleet, store: bus.openStore(parts.strangers?.clusterUid ?? null) });
+  return startController({ ...parts, fleet, store: bus.openStore(parts.foreignMembers?.clusterUid ?? null) });
 }
 
 /** The Kubernetes port on a wire, and how this process stands to the API server at its other end. */
@@ -136,13 +136,13 @@ function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
  * What tells strangers from ours, found out while NATS is being reached; null for who is alone on its bus, or cannot
  * know which cluster it minds.
  */
-async function strangersTo(
+async function foreignMembersTo(
   { process: { nats, cluster }, profile }: Config,
   io: { readonly kube: Kube; readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
-): Promise<Strangers | null> {
+): Promise<ForeignMembers | null> {
   if (nats.length === 0) return null;
   const uid = await clusterUid(io);
-  return uid === null ? null : new Strangers({ ...io, profile, cluster, clusterUid: uid });
+  return uid === null ? null : new ForeignMembers({ ...io, profile, cluster, clusterUid: uid });
 }
 
 /** Who waits tells nothing else, and would be missed by no alert beside others that run. */

@@ -6,7 +6,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { Kube } from "../../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../agent/agent.kube.ts";
 import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
-import { hostFigures } from "../../agent/host.figures.ts";
+import { hostStats } from "../../agent/host.stats.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { Setting, ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
@@ -71,13 +71,13 @@ function refuse(): never {
 
 function agentIo(values: Values, ports: Ports): Omit<AgentIo, "kube"> {
   const settings = agentSettings(values, hostname().trim().toLowerCase());
-  const figures = hostFigures({
+  const stats = hostStats({
     clock: ports.clock,
     resolve: settings.nodeIps.length > 0 ? null : settings.nodeName,
     storagePath: values.rootDir,
     runtime: `vigil://${packageJson.version}`,
   });
-  return { ...ports, figures, settings };
+  return { ...ports, stats, settings };
 }
 
 function preview(io: AgentIo, host: Host): Promise<number> {

@@ -1,10 +1,10 @@
 /** `vigil explain`: why a node or a pod is as it is, and what led there. */
-import type { Explanation, Subject } from "../../../protocols/status.ts";
+import type { Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { printable } from "../../platform/process/printable.ts";
-import { askConsole, CONSOLE_SETTINGS } from "../console-client.ts";
+import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 /** The verb that explains. */
@@ -19,7 +19,7 @@ export const explainVerb: Verb = defineVerb({
     { command: "vigil explain pod shop/cart-0", does: "whether it will be evicted, when, and which taint decides" },
   ],
   run: async (values, words, host) => {
-    host.print(explanationText(await askConsole<Explanation>(values, pathOf(words), host)));
+    host.print(explanationText(await getFromConsole<Explanation>(values, pathOf(words), host)));
     return 0;
   },
 });

@@ -10,7 +10,7 @@ import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
 import { ANY, LIMIT_MAX, TOPICS } from "../get-topics.ts";
 import { defineVerb, type Verb } from "../verb.ts";
-import { WATCH_PERIOD_MS } from "../watch.ts";
+import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 
 const SETTINGS = {
   output: {
@@ -63,7 +63,7 @@ const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
 };
 
 /** Throws a ConfigProblem when a flag was given that would change nothing, or more was asked for than is answered. */
-function refuseStray(topic: string, values: Values): void {
+function refuseUnusedFlags(topic: string, values: Values): void {
   for (const [name, { flag, standard }] of Object.entries(SETTINGS)) {
     const value = values[name as keyof Values];
     const takers = TAKEN_BY[name as keyof Values];
@@ -110,7 +110,7 @@ export const getVerb = (clock: Clock): Verb =>
     run: async (values, [name = ""], host) => {
       const show = TOPICS.get(name);
       if (show === undefined) throw unknownTopic(name);
-      refuseStray(name, values);
+      refuseUnusedFlags(name, values);
       await show(values, host, clock);
       return 0;
     },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem, type Setting } from "../../platform/config/value.ts";
 import { askLine } from "../../platform/process/line-socket.ts";
-import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/names.ts";
+import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/object-names.ts";
 import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
 import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";

@@ -8,7 +8,7 @@ import { systemRandom } from "../../platform/process/random.ts";
 import { play } from "../../sandbox/playground/stage.ts";
 import { storyOf } from "../../sandbox/playground/story.ts";
 import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playground/view.ts";
-import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground.ts";
+import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground-cluster.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
@@ -57,7 +57,7 @@ export const playgroundVerb: Verb = defineVerb({
     const dashboard = await openConsole({ listen: values.console, flag: "console" }, playground.parts);
     showOn(dashboard, false, playground, host);
     host.print(introduction(kubeconfig, dashboard?.url ?? null));
-    const missing = await tell(playground, clock, values, host);
+    const missing = await narrate(playground, clock, values, host);
     if (values.serve && missing === null && !host.stopped.aborted) {
       host.print(`\nThe cluster stays up until you interrupt it.\n`);
       await untilStopped(host);
@@ -82,8 +82,8 @@ function introduction(kubeconfig: string, dashboard: string | null): string {
 }
 
 /** Plays the story and prints it; gives what the story missed, or null. An interruption ends it early and well. */
-async function tell(
-  { facts, nodes }: Playground,
+async function narrate(
+  { narration, nodes }: Playground,
   clock: Clock,
   { pauseMs }: Pick<ValuesOf<typeof SETTINGS>, "pauseMs">,
   host: Host,
@@ -93,21 +93,21 @@ async function tell(
   const view = host.interactive ? new LiveView((text) => host.print(text), host.columns) : null;
   const print = (line: string) => (view === null ? host.print(`${line}\n`) : view.line(line));
   const redraw = (): void => {
-    view?.draw(["", ...picture(facts)]);
+    view?.draw(["", ...picture(narration)]);
     timer = clock.after(REDRAW_MS, redraw);
   };
   let timer = clock.after(0, redraw);
   const scenes = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
   const say = (line: string) => print(storyLine(elapsedMs(), line, host.columns));
   const missing = await new Promise<string | null>((resolve) => {
-    const breakOff = play({ clock, scenes, facts, nodes, pauseMs, say }, resolve);
+    const breakOff = play({ clock, scenes, narration, nodes, pauseMs, say }, resolve);
     void untilStopped(host).then(() => {
       breakOff();
       resolve(null);
     });
   });
   timer.cancel();
-  if (view === null) for (const row of picture(facts)) print(row);
-  for (const row of ["", ...closingTable(facts, elapsedMs())]) host.print(`${row}\n`);
+  if (view === null) for (const row of picture(narration)) print(row);
+  for (const row of ["", ...closingTable(narration, elapsedMs())]) host.print(`${row}\n`);
   return missing;
 }

@@ -38,19 +38,19 @@ function showNodes(nodes) {
   );
 }
 
-function showSight({ shards, blindShards, oldestPulseMs, watches }) {
+function showWatchHealth({ shards, blindShards, oldestPulseMs, watches }) {
   const open = blindShards === 0;
   const pulse = oldestPulseMs === null ? "none yet" : span(oldestPulseMs);
-  byId("sight").replaceChildren(
-    figure("eyes", open ? "open" : `blind in ${blindShards} of ${shards}`, open ? "well" : "harm"),
+  byId("watch-health").replaceChildren(
+    figure("shards", open ? "synced" : `blind in ${blindShards} of ${shards}`, open ? "well" : "harm"),
     figure("oldest pulse", pulse, open ? "" : "harm"),
     ...Object.entries(watches).map(([name, ms]) =>
-      figure(`${name} seen for`, ms === null ? "not synced" : span(ms), ms === null ? "harm" : ""),
+      figure(`${name} synced for`, ms === null ? "not synced" : span(ms), ms === null ? "harm" : ""),
     ),
   );
 }
 
-function pace(zone) {
+function rate(zone) {
   if (zone.halted) return element("span", "harm", "halted: all zones are disrupted");
   if (zone.taintsPerSecond <= 0) return element("span", "care", "no node at all");
   // A float32 is told: 0.01 is a little less than that, and no reason to round up to another second.
@@ -70,7 +70,7 @@ function showZones(zones) {
       element("th", "", zone.title),
       element("td", STATE_MOOD[zone.state], zone.state),
       element("td", "", share, `${zone.notReady} of ${zone.size}`),
-      element("td", "", pace(zone)),
+      element("td", "", rate(zone)),
       element("td", "", zone.tokens.toFixed(2)),
       element("td", zone.queueLength > 0 ? "care" : "", String(zone.queueLength)),
     );
@@ -147,7 +147,7 @@ function follow() {
   source.addEventListener("snapshot", ({ data }) => {
     const snapshot = JSON.parse(data);
     showNodes(snapshot.nodes);
-    showSight(snapshot.sight);
+    showWatchHealth(snapshot.watchHealth);
     showZones(snapshot.zones);
     showEvictions(snapshot);
   });

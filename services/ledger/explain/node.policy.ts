@@ -6,31 +6,31 @@ import { listText, spanText } from "../../domain/format.ts";
 import { readyConditionOf } from "../../domain/node-conditions.ts";
 import { taintStartAt } from "../../domain/taint-swap.ts";
 import { taintName } from "../../domain/toleration.ts";
-import type { NodeFacts } from "../facts.ts";
-import type { Grounds } from "./grounds.ts";
+import type { NodeRecord } from "../cluster-state.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { queueSentences } from "./queue.policy.ts";
 import { nodeRequestSentences } from "./request.policy.ts";
-import { type Sentence, say } from "./sentences.ts";
-import { turnSentences } from "./turn.policy.ts";
+import { type Sentence, sentence } from "./sentences.ts";
 
-type JudgedNode = NonNullable<NodeFacts["judged"]>;
+type JudgedNode = NonNullable<NodeRecord["judged"]>;
 
 /** What is said of a node that is there. */
-export function nodeSentences(node: NodeFacts, grounds: Grounds): Sentence[] {
+export function nodeSentences(node: NodeRecord, context: ExplainContext): Sentence[] {
   const { judged, observed, name, requests } = node;
-  const blindness = grounds.blindness(name);
+  const blindness = context.blindness(name);
   const taints = observed === null ? [] : [taintSentence(observed)];
-  const requested = nodeRequestSentences(requests.all, grounds);
-  const blind = blindness === null ? [] : [say("nodeBlind", { why: blindness })];
-  if (judged === null) return [say("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
-  const excluded = judged.counted ? [] : [say("nodeExcluded", {})];
-  const turn = turnSentences(node, judged, grounds);
-  return [readinessSentence(node, judged, grounds), ...taints, ...turn, ...requested, ...excluded, ...blind];
+  const requested = nodeRequestSentences(requests.all, context);
+  const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
+  if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
+  const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
+  const turn = queueSentences(node, judged, context);
+  return [readinessSentence(node, judged, context), ...taints, ...turn, ...requested, ...excluded, ...blind];
 }
 
 function readinessSentence(
-  { name: node, observed }: NodeFacts,
+  { name: node, observed }: NodeRecord,
   judged: JudgedNode,
-  { profile, now }: Grounds,
+  { profile, now }: ExplainContext,
 ): Sentence {
   const { readiness, since, heartbeatAt } = judged;
   const given = { node, since: apiTime(since), span: spanText(now - since) };
@@ -38,14 +38,14 @@ function readinessSentence(
     case "unknown": {
       if (heartbeatAt === null) return unheardSentence(observed, given);
       const grace = spanText(profile.nodeMonitorGraceMs);
-      return say("nodeUnknown", { ...given, heartbeat: apiTime(heartbeatAt), grace });
+      return sentence("nodeUnknown", { ...given, heartbeat: apiTime(heartbeatAt), grace });
     }
     case "notReady":
-      return say("nodeNotReady", given);
+      return sentence("nodeNotReady", given);
     case "ready":
-      return say("nodeReady", given);
+      return sentence("nodeReady", given);
     case "starting":
-      return say("nodeStarting", { ...given, grace: spanText(profile.nodeStartupGraceMs) });
+      return sentence("nodeStarting", { ...given, grace: spanText(profile.nodeStartupGraceMs) });
   }
 }
 
@@ -55,18 +55,18 @@ function unheardSentence(
   given: { readonly node: string; readonly since: string; readonly span: string },
 ): Sentence {
   const ready = observed === null ? null : readyConditionOf(observed);
-  if (ready?.reason === SilentReason.never.reason) return say("nodeNeverPosted", given);
+  if (ready?.reason === SilentReason.never.reason) return sentence("nodeNeverPosted", given);
   if (ready?.reason !== SilentReason.stopped.reason || ready.heartbeatAt === null)
-    return say("nodeUnknownUnheard", given);
-  return say("nodeUnknownByStatus", { ...given, heartbeat: apiTime(ready.heartbeatAt) });
+    return sentence("nodeUnknownNoHeartbeat", given);
+  return sentence("nodeUnknownByStatus", { ...given, heartbeat: apiTime(ready.heartbeatAt) });
 }
 
 function taintSentence(node: ObservedNode): Sentence {
-  if (node.taints.length === 0) return say("nodeUntainted", {});
+  if (node.taints.length === 0) return sentence("nodeUntainted", {});
   const standing = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
   const omitted = node.taintsOmitted ?? 0;
   const rest = omitted === 0 ? [] : [`${omitted} more taints, on which nothing is decided`];
-  return say("nodeTainted", { taints: listText([...standing, ...rest]) });
+  return sentence("nodeTainted", { taints: listText([...standing, ...rest]) });
 }
 
 function sinceText(taint: Taint, node: ObservedNode): string {

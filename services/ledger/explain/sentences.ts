@@ -40,7 +40,7 @@ export const NODE_SENTENCES = {
     when: "readiness `unknown`, condition reason `NodeStatusNeverUpdated`",
     text: "Node {node} is unknown since {since} ({span}): its kubelet never posted its status.",
   },
-  nodeUnknownUnheard: {
+  nodeUnknownNoHeartbeat: {
     when: "readiness `unknown`, and neither the process that judged it nor the API tells of a heartbeat",
     text: "Node {node} is unknown since {since} ({span}), and its last heartbeat is not known.",
   },
@@ -57,7 +57,7 @@ export const NODE_SENTENCES = {
 } as const satisfies Record<string, SentenceForm>;
 
 /** What is said of a node's zone, its place in the queue and what follows from it. */
-export const TURN_SENTENCES = {
+export const QUEUE_SENTENCES = {
   zoneState: { when: "always", text: "Its zone {zone} is {state}: {notReady} of {size} not ready." },
   zoneQueue: {
     when: "nodes of the zone wait",
@@ -67,43 +67,43 @@ export const TURN_SENTENCES = {
     when: "the owner of the zone has published nothing for a while",
     text: "Its zone {zone} was {state} at {at}, and nothing has been heard of it since.",
   },
-  turnHalted: {
+  queueHalted: {
     when: "waits, and the all-zones rule holds",
     text: "It waits, and no turn comes, because every zone is disrupted: that looks like our own fault, not theirs.",
   },
-  turnSmallZone: {
+  queueSmallZone: {
     when: "waits in a small zone in partial disruption",
     text: "It waits for its turn, and no turn comes while so much of a zone so small is not ready.",
   },
-  turnNever: {
+  queueNever: {
     when: "waits, and the rate of the zone is 0",
     text: "It waits for its turn, and no turn comes: its zone's eviction rate is 0.",
   },
-  turnUnforeseen: {
+  queueUnknown: {
     when: "waits, and the shard or the zone cannot be seen",
     text: "It waits for its turn, and nobody can say now when that comes.",
   },
-  turnUnshown: {
+  queueNotShown: {
     when: "waits, and the API does not show it as not ready yet",
     text: "It joins the queue of its zone as soon as the API server shows that it is not ready.",
   },
-  turnUnqueued: {
+  queueMissing: {
     when: "waits, and is not in the queue",
     text: "It waits for its turn, and is not in its zone's queue at present.",
   },
-  turnPlace: {
+  queuePlace: {
     when: "waits in the queue",
-    text: "It is number {place} of {length} in the queue, at {pace}: as things stand its turn comes at {at}, in {span}.",
+    text: "It is number {place} of {length} in the queue, at {rate}: as things stand its turn comes at {at}, in {span}.",
   },
-  turnBehind: {
+  queueBehind: {
     when: "waits behind the nodes that the zone names",
-    text: "It is behind the first {count} of {length} in the queue, at {pace}: as things stand its turn comes after {at}, in {span}.",
+    text: "It is behind the first {count} of {length} in the queue, at {rate}: as things stand its turn comes after {at}, in {span}.",
   },
-  turnTaints: {
+  queueTaints: {
     when: "waits (taint mode)",
     text: "When its turn comes, it is tainted {taint}, and each of its pods stays as long as it tolerates that.",
   },
-  turnDrains: { when: "waits (direct mode)", text: "When its turn comes, its pods are deleted." },
+  queueDrains: { when: "waits (direct mode)", text: "When its turn comes, its pods are deleted." },
   drainFrom: {
     when: "not ready for less than `--pod-eviction-timeout` (direct mode)",
     text: "Its pods are deleted at {at} at the earliest, in {span}: then it takes its place in the queue of its zone.",
@@ -135,7 +135,7 @@ export const REQUEST_SENTENCES = {
   retryAt: { when: "the writer tries again", text: "The next try comes at {at}." },
   retrySoon: { when: "the next try is due", text: "The next try is under way." },
   retryRequested: { when: "the service that asked repeats it", text: "It is requested again within {span}." },
-  retryTurn: { when: "the zone repeats it", text: "It is requested again with the next turn of its node." },
+  retryGrant: { when: "the zone repeats it", text: "It is requested again with the next turn of its node." },
 } as const satisfies Record<string, SentenceForm>;
 
 /** What is said of a pod. */
@@ -211,7 +211,7 @@ export const POD_SENTENCES = {
     when: "its node is not to be drained (direct mode)",
     text: "Pod {pod} stays: its node {node} is not to be drained.",
   },
-  podSpared: {
+  podNotEvicted: {
     when: "of a DaemonSet (direct mode)",
     text: "Pod {pod} stays: a drain leaves the pods of DaemonSets alone.",
   },
@@ -260,7 +260,7 @@ export const TIMELINE_SENTENCES = {
   bothJudged: { when: "`judged.node` that changes readiness and eviction", text: "{readiness}; {eviction}" },
   zoneChanged: {
     when: "`judged.zone` with another state, or after a halt",
-    text: "is {state}: {notReady} of {size} not ready; pace: {pace}",
+    text: "is {state}: {notReady} of {size} not ready; pace: {rate}",
   },
   zoneHalted: {
     when: "`judged.zone`, and the all-zones rule holds",
@@ -325,7 +325,7 @@ export const TIMELINE_SENTENCES = {
 /** Every sentence of the present state by its name. */
 export const SENTENCES = {
   ...NODE_SENTENCES,
-  ...TURN_SENTENCES,
+  ...QUEUE_SENTENCES,
   ...REQUEST_SENTENCES,
   ...POD_SENTENCES,
 } as const;
@@ -350,7 +350,7 @@ type HolesOf<T extends string> = T extends `${string}{${infer Hole}}${infer Rest
 export type ValuesOf<N extends keyof typeof FORMS> = Readonly<Record<HolesOf<(typeof FORMS)[N]["text"]>, string>>;
 
 /** A sentence of the present state, filled in. */
-export function say<N extends SentenceName>(name: N, values: ValuesOf<N>): Sentence {
+export function sentence<N extends SentenceName>(name: N, values: ValuesOf<N>): Sentence {
   const text = filled(name, values);
   return (text.charAt(0).toUpperCase() + text.slice(1)) as Sentence;
 }

@@ -3,12 +3,12 @@
  * others. A process with all services saves four of five decodings, and holds each node it was told of only once.
  */
 import type { Message, MessageType } from "../../../protocols/messages.ts";
-import { type Admitted, type Arrival, admit, type Refusal } from "./admission.policy.ts";
+import { type AdmissionRefusal, type Admitted, type ArrivingMessage, admit } from "./admission.policy.ts";
 
 /** Bytes that wait for their hearers. */
 interface Awaited {
   /** How many have yet to open them. */
-  hearers: number;
+  readers: number;
   /** What came out for the first of several. */
   admitted: Admitted<MessageType> | null;
 }
@@ -20,10 +20,10 @@ interface Awaited {
 const AWAITED = new WeakMap<Uint8Array, Awaited>();
 
 /** Says that one more will open these bytes. */
-export function awaitHearer(payload: Uint8Array): void {
+export function awaitReader(payload: Uint8Array): void {
   const awaited = AWAITED.get(payload);
-  if (awaited === undefined) AWAITED.set(payload, { hearers: 1, admitted: null });
-  else awaited.hearers += 1;
+  if (awaited === undefined) AWAITED.set(payload, { readers: 1, admitted: null });
+  else awaited.readers += 1;
 }
 
 /**
@@ -33,16 +33,16 @@ export function awaitHearer(payload: Uint8Array): void {
 export function admitOnce<T extends MessageType>(
   payload: Uint8Array,
   type: T,
-  arrival: Arrival,
-): Admitted<T> | Refusal {
+  arrival: ArrivingMessage,
+): Admitted<T> | AdmissionRefusal {
   const awaited = AWAITED.get(payload);
   if (awaited === undefined) return admit(payload, type, arrival);
-  awaited.hearers -= 1;
-  if (awaited.hearers === 0) AWAITED.delete(payload);
+  awaited.readers -= 1;
+  if (awaited.readers === 0) AWAITED.delete(payload);
   const known = awaited.admitted;
   if (known !== null && isOf(known, type)) return known;
   const admission = admit(payload, type, arrival);
-  if (awaited.hearers > 0 && "message" in admission) awaited.admitted = admission;
+  if (awaited.readers > 0 && "message" in admission) awaited.admitted = admission;
   return admission;
 }
 

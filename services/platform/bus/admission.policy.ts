@@ -13,13 +13,13 @@ export interface Admitted<T extends MessageType> {
  * Why bytes are dropped. `forbidden`: their sender is none of those that may say this (column `from` of the message
  * table), or speaks for another member.
  */
-export interface Refusal {
+export interface AdmissionRefusal {
   readonly reason: "malformed" | "forbidden";
   readonly problem: string;
 }
 
 /** Where and when bytes arrived. */
-export interface Arrival {
+export interface ArrivingMessage {
   readonly subject: string;
   /** Name of the Kubernetes cluster in subjects. */
   readonly cluster: string;
@@ -43,7 +43,11 @@ const SENDERS: ReadonlyMap<string, ReadonlySet<string> | null> = new Map(
  * the subject's type; otherwise a sender trusted with heartbeats could ask for evictions. For the same reason what a
  * member says of itself must come on its own subject.
  */
-export function admit<T extends MessageType>(payload: Uint8Array, type: T, arrival: Arrival): Admitted<T> | Refusal {
+export function admit<T extends MessageType>(
+  payload: Uint8Array,
+  type: T,
+  arrival: ArrivingMessage,
+): Admitted<T> | AdmissionRefusal {
   const message = decode(payload);
   if (message instanceof MalformedMessage) return { reason: "malformed", problem: message.problem };
   if (!isOf(message, type)) {
@@ -62,16 +66,17 @@ export function admit<T extends MessageType>(payload: Uint8Array, type: T, arriv
 
 function problemWithSender<T extends MessageType>(
   { type, source, body }: Message<T>,
-  { subject, cluster }: Arrival,
+  { subject, cluster }: ArrivingMessage,
 ): string | null {
   const senders = SENDERS.get(type) ?? null;
   if (senders !== null && !senders.has(serviceOf(source))) {
     return `source: ${source} may not send ${type}, only ${[...senders].join(", ")} may`;
   }
-  const speaker = definitionOf(type).speaker?.(body) ?? null;
-  if (speaker === null) return null;
-  if (memberOf(source) !== speaker) return `source: ${source} may not send ${type} of ${speaker}, only itself may`;
-  if (subject !== subjectFor(cluster, type, body)) return `subject: ${type} of ${speaker} came on ${subject}`;
+  const publishedBy = definitionOf(type).publishedBy?.(body) ?? null;
+  if (publishedBy === null) return null;
+  if (memberOf(source) !== publishedBy)
+    return `source: ${source} may not send ${type} of ${publishedBy}, only itself may`;
+  if (subject !== subjectFor(cluster, type, body)) return `subject: ${type} of ${publishedBy} came on ${subject}`;
   return null;
 }
 

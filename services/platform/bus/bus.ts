@@ -8,7 +8,7 @@ import type { Bus, Clock, Latest, Log, Metrics, Stop, Transport } from "../../..
 import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
-import { admitOnce, awaitHearer } from "./admission.once.ts";
+import { admitOnce, awaitReader } from "./admission.once.ts";
 import { type BusCounters, busCounters } from "./counters.ts";
 import { latestOf } from "./latest.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -32,7 +32,7 @@ export interface TypedBusOptions {
   /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
   readonly mailboxMessagesMax: number;
   /** Whether who sent a message, `service@member`, minds another Kubernetes cluster: only its pulses are heard. */
-  readonly isStranger?: (source: string) => boolean;
+  readonly isForeign?: (source: string) => boolean;
   /** Told what a handler threw; standard is a line in the log. The next message is handled in any case. */
   readonly failed?: (error: unknown) => void;
 }
@@ -51,7 +51,7 @@ interface Subscription {
   active: boolean;
 }
 
-interface Letter {
+interface Delivery {
   readonly subscription: Subscription;
   readonly payload: Uint8Array;
   readonly subject: string;
@@ -66,8 +66,8 @@ class ServiceBus implements Bus {
   /** The last sequence of each stream published, by `type.shard`. */
   readonly #sequences = new Map<string, number>();
   readonly #gapListeners = new Set<(type: MessageType, shard: number) => void>();
-  readonly #mailbox: Mailbox<Letter>;
-  #turnAsked = false;
+  readonly #mailbox: Mailbox<Delivery>;
+  #isDeliveryScheduled = false;
 
   constructor(options: TypedBusOptions) {
     this.#options = options;
@@ -100,7 +100,7 @@ class ServiceBus implements Bus {
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop {
     const { transport, cluster } = this.#options;
     // What a member says of itself is put in order by the fleet: anybody's seed may claim a later place in its stream.
-    const tracker = definitionOf(type).speaker === undefined ? new StreamTracker() : null;
+    const tracker = definitionOf(type).publishedBy === undefined ? new StreamTracker() : null;
     const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
     const open = (payload: Uint8Array, subject: string) => this.#open(type, tracker, { payload, subject }, receive);
     const subscription: Subscription = { type, open, active: true };
@@ -136,33 +136,33 @@ class ServiceBus implements Bus {
     }
   }
 
-  #put(letter: Letter): void {
-    const { type } = letter.subscription;
-    awaitHearer(letter.payload);
-    if (!this.#mailbox.put(letter, type === "observed.lease")) this.#counters.dropped(type, "mailbox");
-    this.#askTurn();
+  #put(delivery: Delivery): void {
+    const { type } = delivery.subscription;
+    awaitReader(delivery.payload);
+    if (!this.#mailbox.put(delivery, type === "observed.lease")) this.#counters.dropped(type, "mailbox");
+    this.#scheduleDelivery();
   }
 
-  #askTurn(): void {
-    if (this.#turnAsked) return;
-    this.#turnAsked = true;
-    this.#options.clock.soon(() => this.#turn());
+  #scheduleDelivery(): void {
+    if (this.#isDeliveryScheduled) return;
+    this.#isDeliveryScheduled = true;
+    this.#options.clock.soon(() => this.#deliver());
   }
 
-  #turn(): void {
-    this.#turnAsked = false;
+  #deliver(): void {
+    this.#isDeliveryScheduled = false;
     for (let handled = 0; handled < MESSAGES_PER_TURN; handled++) {
-      const letter = this.#mailbox.take();
-      if (letter === null) return;
-      if (letter.subscription.active) letter.subscription.open(letter.payload, letter.subject);
+      const delivery = this.#mailbox.take();
+      if (delivery === null) return;
+      if (delivery.subscription.active) delivery.subscription.open(delivery.payload, delivery.subject);
     }
-    if (this.#mailbox.size > 0) this.#askTurn();
+    if (this.#mailbox.size > 0) this.#scheduleDelivery();
   }
 
   #open<T extends MessageType>(
     type: T,
     tracker: StreamTracker | null,
-    { payload, subject }: Pick<Letter, "payload" | "subject">,
+    { payload, subject }: Pick<Delivery, "payload" | "subject">,
     receive: (message: Message<T>) => void,
   ): void {
     const { clock, cluster } = this.#options;
@@ -173,23 +173,23 @@ class ServiceBus implements Bus {
       return;
     }
     const { message, position } = admission;
-    if (type !== "pulse.member" && this.#options.isStranger?.(message.source) === true) {
-      this.#counters.dropped(type, "stranger");
+    if (type !== "pulse.member" && this.#options.isForeign?.(message.source) === true) {
+      this.#counters.dropped(type, "foreign");
       return;
     }
     const arrival = tracker?.arrive(position, clock.monotonicMs()) ?? "next";
-    if (arrival === "doubled" || arrival === "overtaken") {
+    if (arrival === "duplicate" || arrival === "out-of-order") {
       this.#counters.dropped(type, arrival);
       return;
     }
     this.#guard(() => {
-      if (arrival === "gap") this.#tellGap(type, definitionOf(type).shard(message.body));
+      if (arrival === "gap") this.#reportGap(type, definitionOf(type).shard(message.body));
       this.#counters.received(type);
       receive(message);
     });
   }
 
-  #tellGap(type: MessageType, shard: number): void {
+  #reportGap(type: MessageType, shard: number): void {
     this.#counters.gap(type);
     for (const lost of this.#gapListeners) lost(type, shard);
   }

@@ -6,7 +6,15 @@ import type { Metrics } from "../../../protocols/ports.ts";
  * Why a message was not sent or not handled: `unsent` and `oversize` on the way out; `mailbox` (full), `malformed`,
  * `forbidden`, `stranger`, `doubled` and `overtaken` on the way in.
  */
-type DropReason = "unsent" | "oversize" | "mailbox" | "malformed" | "forbidden" | "stranger" | "doubled" | "overtaken";
+type DropReason =
+  | "unsent"
+  | "oversize"
+  | "mailbox"
+  | "malformed"
+  | "forbidden"
+  | "foreign"
+  | "duplicate"
+  | "out-of-order";
 
 /** Counts what one service sends, receives and loses. */
 export interface BusCounters {

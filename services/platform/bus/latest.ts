@@ -8,7 +8,7 @@ import { admit } from "./admission.policy.ts";
 
 interface Unread {
   readonly payload: Uint8Array;
-  readonly heardMs: number;
+  readonly receivedMs: number;
 }
 
 /** Keeps what comes under a pattern for messages of `type`; bytes that are no such message are passed over. */
@@ -20,16 +20,16 @@ export function latestOf<T extends MessageType>(
   const unread = new Map<string, Unread>();
   const stop = transport.subscribe(pattern, (payload, subject) => {
     // A copy: over sockets the bytes are a view of a far larger piece.
-    unread.set(subject, { payload: payload.slice(), heardMs: clock.monotonicMs() });
+    unread.set(subject, { payload: payload.slice(), receivedMs: clock.monotonicMs() });
   });
   return {
     stop,
     take() {
-      const taken: { message: Message<T>; heardMs: number }[] = [];
+      const taken: { message: Message<T>; receivedMs: number }[] = [];
       const wallMs = clock.wallMs();
-      for (const [subject, { payload, heardMs }] of unread) {
+      for (const [subject, { payload, receivedMs }] of unread) {
         const admission = admit(payload, type, { subject, cluster, wallMs });
-        if ("message" in admission) taken.push({ message: admission.message, heardMs });
+        if ("message" in admission) taken.push({ message: admission.message, receivedMs });
       }
       unread.clear();
       return taken;

@@ -1,26 +1,26 @@
 /** The messages that wait for an actor: first in, first out, and bounded. It does not read them. */
 
-interface Letter<T> {
+interface MailboxEntry<T> {
   /** Null once it was taken or dropped. */
   content: T | null;
 }
 
 /** How many letters that are gone may lie before the waiting ones. */
-const GONE_LETTERS_MAX = 1024;
+const TAKEN_ENTRIES_MAX = 1024;
 
 /**
  * A bounded queue. When it is full the oldest expendable letter is dropped; when none of those waits, the new one is.
  */
 export class Mailbox<T> {
-  readonly #lettersMax: number;
-  #letters: Letter<T>[] = [];
+  readonly #entriesMax: number;
+  #entries: MailboxEntry<T>[] = [];
   #start = 0;
-  #expendable: Letter<T>[] = [];
+  #expendable: MailboxEntry<T>[] = [];
   #expendableStart = 0;
   #size = 0;
 
-  constructor(lettersMax: number) {
-    this.#lettersMax = lettersMax;
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax;
   }
 
   get size(): number {
@@ -29,24 +29,24 @@ export class Mailbox<T> {
 
   /** Puts a letter in. False when one had to be dropped for want of room, this one or another. */
   put(content: T, expendable: boolean): boolean {
-    const full = this.#size >= this.#lettersMax;
+    const full = this.#size >= this.#entriesMax;
     if (full && !this.#dropOldestExpendable()) return false;
-    const letter: Letter<T> = { content };
-    this.#letters.push(letter);
-    if (expendable) this.#expendable.push(letter);
+    const entry: MailboxEntry<T> = { content };
+    this.#entries.push(entry);
+    if (expendable) this.#expendable.push(entry);
     this.#size++;
     return !full;
   }
 
   /** Takes the oldest letter; null when there is none. */
   take(): T | null {
-    for (let letter = this.#letters[this.#start]; letter !== undefined; letter = this.#letters[this.#start]) {
+    for (let entry = this.#entries[this.#start]; entry !== undefined; entry = this.#entries[this.#start]) {
       this.#start++;
-      if (letter.content === null) continue;
-      const { content } = letter;
-      letter.content = null;
+      if (entry.content === null) continue;
+      const { content } = entry;
+      entry.content = null;
       this.#size--;
-      this.#forgetGone();
+      this.#forgetTaken();
       return content;
     }
     this.clear();
@@ -54,7 +54,7 @@ export class Mailbox<T> {
   }
 
   clear(): void {
-    this.#letters = [];
+    this.#entries = [];
     this.#start = 0;
     this.#expendable = [];
     this.#expendableStart = 0;
@@ -63,9 +63,9 @@ export class Mailbox<T> {
 
   #dropOldestExpendable(): boolean {
     while (this.#expendableStart < this.#expendable.length) {
-      const letter = this.#expendable[this.#expendableStart++];
-      if (letter === undefined || letter.content === null) continue;
-      letter.content = null;
+      const entry = this.#expendable[this.#expendableStart++];
+      if (entry === undefined || entry.content === null) continue;
+      entry.content = null;
       this.#size--;
       return true;
     }
@@ -73,9 +73,9 @@ export class Mailbox<T> {
   }
 
   /** Cuts off what is gone once it is the larger part, so that no letter is moved more than a few times. */
-  #forgetGone(): void {
-    if (this.#start < GONE_LETTERS_MAX || this.#start * 2 < this.#letters.length) return;
-    this.#letters = this.#letters.slice(this.#start);
+  #forgetTaken(): void {
+    if (this.#start < TAKEN_ENTRIES_MAX || this.#start * 2 < this.#entries.length) return;
+    this.#entries = this.#entries.slice(this.#start);
     this.#start = 0;
     this.#expendable = this.#expendable.slice(this.#expendableStart).filter((letter) => letter.content !== null);
     this.#expendableStart = 0;

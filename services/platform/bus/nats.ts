@@ -118,7 +118,7 @@ function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): 
 type Receive = (payload: Uint8Array, subject: string) => void;
 
 /** One subscription at the server for all receivers of this process, which so get the very same bytes. */
-interface Listener {
+interface NatsListener {
   readonly pattern: string;
   readonly receivers: Set<{ readonly receive: Receive }>;
   subscription: Subscription | null;
@@ -130,9 +130,9 @@ class NatsLink implements NatsTransport {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #warn: LimitedWarn;
-  readonly #figures: ReturnType<typeof figuresOf>;
+  readonly #metrics: ReturnType<typeof natsMetrics>;
   readonly #watchers = new Set<(connected: boolean) => void>();
-  readonly #listeners = new Map<string, Listener>();
+  readonly #listeners = new Map<string, NatsListener>();
   #connected = true;
 
   constructor(connection: NatsConnection, { clock, log, metrics }: NatsOptions) {
@@ -140,8 +140,8 @@ class NatsLink implements NatsTransport {
     this.#clock = clock;
     this.#log = log;
     this.#warn = limitedWarn(log, clock, WARNING_PAUSE_MS);
-    this.#figures = figuresOf(metrics);
-    this.#figures.connected.set(1);
+    this.#metrics = natsMetrics(metrics);
+    this.#metrics.connected.set(1);
     this.closed = connection.closed().then((error) => error ?? undefined);
     log.info("connected to NATS", { server: connection.getServer(), version: connection.info?.version });
     void this.#followStatus();
@@ -188,20 +188,20 @@ class NatsLink implements NatsTransport {
     this.#becomes(false);
   }
 
-  #newListener(pattern: string): Listener {
-    const listener: Listener = { pattern, receivers: new Set(), subscription: null };
+  #newListener(pattern: string): NatsListener {
+    const listener: NatsListener = { pattern, receivers: new Set(), subscription: null };
     this.#listeners.set(pattern, listener);
     this.#listen(listener);
     return listener;
   }
 
-  #end(listener: Listener): void {
+  #end(listener: NatsListener): void {
     this.#listeners.delete(listener.pattern);
     if (!this.connection.isClosed()) listener.subscription?.unsubscribe();
     listener.subscription = null;
   }
 
-  #listen(listener: Listener): void {
+  #listen(listener: NatsListener): void {
     if (this.connection.isClosed() || this.connection.isDraining()) return;
     listener.subscription = this.connection.subscribe(listener.pattern, {
       callback: (error, message) => {
@@ -211,7 +211,7 @@ class NatsLink implements NatsTransport {
     });
   }
 
-  #listenAgain(listener: Listener): void {
+  #listenAgain(listener: NatsListener): void {
     if (listener.receivers.size > 0) this.#listen(listener);
   }
 
@@ -240,8 +240,8 @@ class NatsLink implements NatsTransport {
   #becomes(connected: boolean): void {
     if (connected === this.#connected) return;
     this.#connected = connected;
-    this.#figures.connected.set(connected ? 1 : 0);
-    if (connected) this.#figures.reconnects.add(1);
+    this.#metrics.connected.set(connected ? 1 : 0);
+    if (connected) this.#metrics.reconnects.add(1);
     const server = this.connection.isClosed() ? "none" : this.connection.getServer();
     if (connected) this.#log.info("NATS connection is back", { server });
     else if (!this.connection.isClosed()) this.#log.warn("NATS connection is lost", { server });
@@ -251,16 +251,16 @@ class NatsLink implements NatsTransport {
   #noteError(error: Error): void {
     if (error instanceof errors.PermissionViolationError) {
       const { operation, subject } = error;
-      this.#figures.violations.add(1, operation);
+      this.#metrics.violations.add(1, operation);
       this.#warn(`NATS forbids our role the ${operation} on ${subject}`, { operation, subject });
       return;
     }
-    this.#figures.errors.add(1, error.name);
+    this.#metrics.errors.add(1, error.name);
     this.#warn(`NATS reports an error: ${error.message}`, { error: error.name });
   }
 }
 
-function figuresOf(metrics: Metrics) {
+function natsMetrics(metrics: Metrics) {
   const labelled = (name: string, help: string, label: string) => metrics.counter({ name, help, labels: [label] });
   return {
     connected: metrics.gauge({ name: "vigil_nats_connected", help: "1 while the connection to NATS stands." }),

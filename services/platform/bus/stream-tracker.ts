@@ -2,15 +2,15 @@
 import type { StreamPosition } from "../../../protocols/frame.ts";
 
 /** How a message stands to those of its stream that came before. */
-export type Arrival =
+export type ArrivalOrder =
   /** The first one heard, or the one right after the last. */
   | "next"
   /** New, but some before it went missing. */
   | "gap"
   /** Heard already. */
-  | "doubled"
+  | "duplicate"
   /** Older than one that was heard. */
-  | "overtaken";
+  | "out-of-order";
 
 /**
  * A lower epoch is a late message of an earlier life of its publisher, unless the later life has been silent for this
@@ -30,7 +30,7 @@ export const STREAMS_MAX = 8192;
 /** From this many streams on those to be forgotten are looked for, again each time the number has doubled. */
 const STREAMS_BEFORE_SWEEP = 1024;
 
-interface Heard {
+interface StreamRecord {
   epoch: number;
   sequence: number;
   atMs: number;
@@ -38,7 +38,7 @@ interface Heard {
 
 /** The last position heard of each stream of one subscription. */
 export class StreamTracker {
-  readonly #streams = new Map<string, Heard>();
+  readonly #streams = new Map<string, StreamRecord>();
   #sweepAt = STREAMS_BEFORE_SWEEP;
 
   get size(): number {
@@ -46,7 +46,7 @@ export class StreamTracker {
   }
 
   /** Judges a message and remembers its position; `nowMs` is on the monotonic clock. */
-  arrive(position: StreamPosition, nowMs: number): Arrival {
+  arrive(position: StreamPosition, nowMs: number): ArrivalOrder {
     const { stream, epoch, sequence } = position;
     const heard = this.#streams.get(stream);
     if (heard === undefined) {
@@ -78,11 +78,11 @@ export class StreamTracker {
   }
 }
 
-function judge(heard: Heard, { epoch, sequence }: StreamPosition, nowMs: number): Arrival {
+function judge(heard: StreamRecord, { epoch, sequence }: StreamPosition, nowMs: number): ArrivalOrder {
   if (epoch === heard.epoch) {
     if (sequence > heard.sequence) return sequence === heard.sequence + 1 ? "next" : "gap";
-    return sequence === heard.sequence ? "doubled" : "overtaken";
+    return sequence === heard.sequence ? "duplicate" : "out-of-order";
   }
-  if (epoch < heard.epoch && nowMs - heard.atMs < EPOCH_QUIET_MS) return "overtaken";
+  if (epoch < heard.epoch && nowMs - heard.atMs < EPOCH_QUIET_MS) return "out-of-order";
   return sequence === 1 ? "next" : "gap";
 }

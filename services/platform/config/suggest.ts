@@ -1,7 +1,7 @@
 /** The word that was probably meant, for errors about misspelt flags, verbs and values. */
 
 /** Edits beyond which two words have nothing to do with each other, as a share of the longer one. */
-const STRANGE = 0.4;
+const UNRELATED_EDITS = 0.4;
 
 /** The candidate nearest to a word: one that it begins, or one few edits away; null when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
@@ -11,7 +11,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   let fewest = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const edits = editsBetween(word, candidate);
-    if (edits < fewest && edits <= STRANGE * Math.max(word.length, candidate.length))
+    if (edits < fewest && edits <= UNRELATED_EDITS * Math.max(word.length, candidate.length))
       [best, fewest] = [candidate, edits];
   }
   return best;

@@ -15,11 +15,11 @@ import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import type { ApiReachability } from "../kube/transport/reachability.ts";
 import { pauseUntilPulseMs } from "../process/pulse.policy.ts";
 import { fleetMetrics } from "./fleet.metrics.ts";
-import type { Strangers } from "./foreign-members.ts";
-import { PulseHearing } from "./hearing.ts";
-import type { HeardMembers, PulseProfile } from "./members.ts";
+import type { ForeignMembers } from "./foreign-members.ts";
+import type { LiveMembers, PulseProfile } from "./live-members.ts";
 import { Offers } from "./offers.ts";
 import { ownersOf } from "./ownership.policy.ts";
+import { PulseReceiver } from "./pulse-receiver.ts";
 
 /** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
 const LISTENING_PULSES = 1.25;
@@ -53,7 +53,7 @@ export interface BusFleetOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
-  readonly strangers?: Strangers | null;
+  readonly foreignMembers?: ForeignMembers | null;
   /** How this process stands to the API server; absent when it is not measured. */
   readonly reachability?: ApiReachability | null;
   /**
@@ -89,47 +89,47 @@ class PulsingFleet implements BusFleet {
   readonly member: string;
   readonly #options: BusFleetOptions;
   readonly #since: number;
-  readonly #hearing: PulseHearing;
-  readonly #members: HeardMembers;
+  readonly #receiver: PulseReceiver;
+  readonly #members: LiveMembers;
   readonly #offers: Offers;
   readonly #owned: ReadonlyMap<ServiceName, Set<number>>;
   readonly #followers = new Map<ServiceName, Set<ShardFollower>>();
-  readonly #figures: ReturnType<typeof fleetMetrics>;
-  readonly #stopHearing: Stop;
+  readonly #metrics: ReturnType<typeof fleetMetrics>;
+  readonly #stopReceiving: Stop;
   #listening: Timer | null = null;
   /** Whether we mind shards, because we hear ourselves and have listened long enough. */
   #claiming = false;
   #pulseTimer: Timer;
   #lagMs = 0;
   /** Whether we have said nothing yet, to hear first whether we are among our own. */
-  #silent = false;
+  #isSilent = false;
   /** What is to be done when the present turn is over; null when nothing is. */
-  #afterTurn: { readonly answer: boolean } | null = null;
+  #scheduled: { readonly answer: boolean } | null = null;
   #hasLeft = false;
 
   constructor(options: BusFleetOptions) {
-    const { bus, clock, member, services, profile, metrics, log, reachability = null, strangers = null } = options;
+    const { bus, clock, member, services, profile, metrics, log, reachability = null, foreignMembers = null } = options;
     this.member = member;
     this.#options = options;
     this.#since = clock.wallMs();
-    this.#figures = fleetMetrics(metrics);
+    this.#metrics = fleetMetrics(metrics);
     this.#owned = new Map(services.map((service) => [service, new Set<number>()]));
-    this.#hearing = new PulseHearing({
+    this.#receiver = new PulseReceiver({
       clock,
       log,
       metrics,
       profile,
       member,
-      strangers,
+      foreignMembers,
       since: this.#since,
       returned: () => this.#listen(),
       lost: () => this.#cutOff("our own pulse does not come back"),
-      changed: (isNew) => this.#assignAfterTurn(isNew),
+      changed: (isNew) => this.#scheduleAssign(isNew),
     });
-    this.#members = this.#hearing.members;
+    this.#members = this.#receiver.members;
     const due = () => this.#assign(false);
     this.#offers = new Offers({ clock, log, member, services, members: this.#members, reachability, due });
-    this.#stopHearing = bus.subscribe("pulse.member", "all", (message) => this.#hearing.hear(message));
+    this.#stopReceiving = bus.subscribe("pulse.member", "all", (message) => this.#receiver.receive(message));
     this.#pulseTimer = this.#begin();
   }
 
@@ -147,10 +147,10 @@ class PulsingFleet implements BusFleet {
   goodbye(left: () => void = () => {}): void {
     this.#hasLeft = true;
     this.#pulseTimer.cancel();
-    this.#stopHearing();
+    this.#stopReceiving();
     this.#offers.stop();
     this.#members.clear();
-    if (!this.#silent) this.#pulse(true);
+    if (!this.#isSilent) this.#pulse(true);
     this.#options.clock.after(LINGER_MS, () => {
       this.#giveUp();
       left();
@@ -159,17 +159,17 @@ class PulsingFleet implements BusFleet {
 
   /** Arms the first pulse: at once when we cannot tell strangers from ours. */
   #begin(): Timer {
-    const { clock, profile, strangers, listened } = this.#options;
-    if (!strangers) return this.#beat(clock.monotonicMs());
-    this.#silent = true;
+    const { clock, profile, foreignMembers, listened } = this.#options;
+    if (!foreignMembers) return this.#beat(clock.monotonicMs());
+    this.#isSilent = true;
     return clock.after(profile.memberPulseMs * LISTENING_PULSES, () => {
-      const problem = this.#hearing.refusal();
+      const problem = this.#receiver.refusal();
       listened?.(problem);
       if (problem !== null) {
-        this.#stopHearing();
+        this.#stopReceiving();
         return;
       }
-      this.#silent = false;
+      this.#isSilent = false;
       this.#pulseTimer = this.#beat(clock.monotonicMs());
     });
   }
@@ -179,7 +179,7 @@ class PulsingFleet implements BusFleet {
     const { bus, clock, profile } = this.#options;
     const nowMs = clock.monotonicMs();
     this.#lagMs = nowMs - dueMs;
-    this.#figures.lag.set(this.#lagMs / 1000);
+    this.#metrics.lag.set(this.#lagMs / 1000);
     if (!bus.connected()) this.#cutOff("the bus is down");
     if (this.#lagMs > profile.watchBlindMs && this.#hasRivals()) this.#cutOff("this process stood still");
     this.#pulse(false);
@@ -190,13 +190,13 @@ class PulsingFleet implements BusFleet {
   }
 
   #pulse(leaving: boolean): void {
-    const { bus, member, strangers } = this.#options;
-    const offered = this.#claiming ? this.#offers.said() : { services: [] };
+    const { bus, member, foreignMembers } = this.#options;
+    const offered = this.#claiming ? this.#offers.pulseFields() : { services: [] };
     const lagMs = Math.round(this.#lagMs);
-    const cluster = strangers ? { clusterUid: strangers.clusterUid } : {};
+    const cluster = foreignMembers ? { clusterUid: foreignMembers.clusterUid } : {};
     const body = { member, ...offered, since: this.#since, leaving, lagMs, ...cluster };
     const id = bus.publish("pulse.member", body, null);
-    if (id !== null) this.#hearing.spoke(id);
+    if (id !== null) this.#receiver.sent(id);
   }
 
   /** Listens for a while before it claims. */
@@ -207,17 +207,17 @@ class PulsingFleet implements BusFleet {
   }
 
   /** Assigns once for all pulses of a turn. To `answer` is to let members know us that are new, before they claim. */
-  #assignAfterTurn(answer = false): void {
-    const isPlanned = this.#afterTurn !== null;
-    this.#afterTurn = { answer: answer || this.#afterTurn?.answer === true };
-    if (!isPlanned) this.#options.clock.soon(() => this.#endTurn());
+  #scheduleAssign(answer = false): void {
+    const isPlanned = this.#scheduled !== null;
+    this.#scheduled = { answer: answer || this.#scheduled?.answer === true };
+    if (!isPlanned) this.#options.clock.soon(() => this.#runScheduled());
   }
 
-  #endTurn(): void {
-    const answers = this.#afterTurn?.answer === true;
-    this.#afterTurn = null;
+  #runScheduled(): void {
+    const answers = this.#scheduled?.answer === true;
+    this.#scheduled = null;
     if (this.#hasLeft) return;
-    if (answers && !this.#silent) this.#pulse(false);
+    if (answers && !this.#isSilent) this.#pulse(false);
     this.#assign();
   }
 
@@ -250,16 +250,16 @@ class PulsingFleet implements BusFleet {
     const haveOffersChanged = this.#offers.review();
     if (!haveOthersChanged && !haveOffersChanged) return;
     if (haveOffersChanged && this.#claiming) this.#pulse(false);
-    this.#figures.assignments.add(1);
-    this.#figures.members.set(this.#members.size);
+    this.#metrics.assignments.add(1);
+    this.#metrics.members.set(this.#members.size);
     for (const [service, owned] of this.#owned) {
       const owners = this.#claiming ? ownersOf(service, this.#running(service)) : [];
       const lost = [...owned].filter((shard) => owners[shard] !== this.member);
       const gained = [...owners.keys()].filter((shard) => owners[shard] === this.member && !owned.has(shard));
       for (const shard of lost) owned.delete(shard);
       for (const shard of gained) owned.add(shard);
-      this.#figures.shards.set(owned.size, service);
-      this.#tell(service, lost, gained);
+      this.#metrics.shards.set(owned.size, service);
+      this.#notify(service, lost, gained);
     }
   }
 
@@ -276,7 +276,7 @@ class PulsingFleet implements BusFleet {
     return this.#options.services.some((service) => this.#running(service).size > 1);
   }
 
-  #tell(service: ServiceName, lost: readonly number[], gained: readonly number[]): void {
+  #notify(service: ServiceName, lost: readonly number[], gained: readonly number[]): void {
     if (lost.length + gained.length === 0) return;
     this.#options.log.debug("shards moved", { service, lost: lost.length, gained: gained.length });
     for (const follower of Array.from(this.#followers.get(service) ?? [])) {

@@ -6,10 +6,10 @@
 import { memberOf } from "../../../protocols/frame.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, Metrics } from "../../../protocols/ports.ts";
-import { HeardMembers, type Hearing, type NumberedPulse, type PulseProfile } from "./members.ts";
+import { LiveMembers, type NumberedPulse, type PulseProfile, type PulseResult } from "./live-members.ts";
 
 /** What strangers are told by. */
-export interface StrangersOptions {
+export interface ForeignMembersOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly profile: PulseProfile;
@@ -20,8 +20,8 @@ export interface StrangersOptions {
 }
 
 /** A stranger's pulse: what it changes in what is known of its sender, and the fault in one line. */
-export interface StrangerPulse {
-  readonly hearing: Hearing;
+export interface ForeignPulse {
+  readonly result: PulseResult;
   readonly problem: string;
 }
 
@@ -33,19 +33,19 @@ export type ClusterPulse = NumberedPulse & Pick<BodyOf<"pulse.member">, "cluster
  * A member that names no cluster is no stranger, nor is one of ours under whose name somebody names another cluster:
  * otherwise one forged pulse would silence it.
  */
-export class Strangers {
+export class ForeignMembers {
   readonly clusterUid: string;
   readonly #cluster: string;
-  readonly #members: HeardMembers;
+  readonly #members: LiveMembers;
   readonly #count: ReturnType<Metrics["gauge"]>;
 
-  constructor({ clock, metrics, profile, cluster, clusterUid }: StrangersOptions) {
+  constructor({ clock, metrics, profile, cluster, clusterUid }: ForeignMembersOptions) {
     this.clusterUid = clusterUid;
     this.#cluster = cluster;
     const help = "Processes of another Kubernetes cluster heard under the same --cluster.";
-    this.#count = metrics.gauge({ name: "vigil_fleet_strangers", help });
+    this.#count = metrics.gauge({ name: "vigil_fleet_foreign_members", help });
     this.#count.set(0);
-    this.#members = new HeardMembers({ clock, profile, silent: () => this.#tell() });
+    this.#members = new LiveMembers({ clock, profile, timedOut: () => this.#countMembers() });
   }
 
   /**
@@ -53,18 +53,18 @@ export class Strangers {
    * that leaves is one until the time-out, because it may still finish writes. `isOurs` says that its name is that of a
    * member of ours.
    */
-  hear(pulse: ClusterPulse, isOurs: boolean): StrangerPulse | null {
+  take(pulse: ClusterPulse, isOurs: boolean): ForeignPulse | null {
     const { member, clusterUid, leaving } = pulse;
     if (clusterUid === undefined || clusterUid === this.clusterUid) {
-      if (!leaving && this.#members.forget(member)) this.#tell();
+      if (!leaving && this.#members.forget(member)) this.#countMembers();
       return null;
     }
     const problem = this.#problemWith(member, clusterUid);
-    if (leaving) return { hearing: "left", problem };
-    if (isOurs) return { hearing: "impostor", problem };
-    const hearing = this.#members.hear(pulse);
-    this.#tell();
-    return { hearing, problem };
+    if (leaving) return { result: "left", problem };
+    if (isOurs) return { result: "duplicate-name", problem };
+    const result = this.#members.take(pulse);
+    this.#countMembers();
+    return { result, problem };
   }
 
   /** Whether a message's source, `service@member`, is one of them. */
@@ -72,7 +72,7 @@ export class Strangers {
     return this.#members.size > 0 && this.#members.has(memberOf(source));
   }
 
-  #tell(): void {
+  #countMembers(): void {
     this.#count.set(this.#members.size);
   }
 

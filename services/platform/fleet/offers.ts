@@ -5,7 +5,7 @@
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, Log, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
 import type { ApiReachability, ReachabilityReport } from "../kube/transport/reachability.ts";
-import type { HeardMembers } from "./members.ts";
+import type { LiveMembers } from "./live-members.ts";
 import { OFFERED, type Offer, offerAfter, offerDueMs, servicesOfApi } from "./offer.policy.ts";
 
 /** What offers are made of. */
@@ -15,7 +15,7 @@ export interface OffersOptions {
   readonly member: string;
   /** What this process runs. */
   readonly services: readonly ServiceName[];
-  readonly members: Pick<HeardMembers, "running" | "able">;
+  readonly members: Pick<LiveMembers, "running" | "able">;
   /** How this process stands to the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "report" | "follow"> | null;
   /** Called when the offers are to be reviewed although no pulse came. */
@@ -49,7 +49,7 @@ export class Offers {
   }
 
   /** For the next pulse. */
-  said(): OfferedServices {
+  pulseFields(): OfferedServices {
     const { services, clock } = this.#options;
     const { able, failingForMs } = this.#report();
     const withheld = services.filter((service) => !this.has(service));

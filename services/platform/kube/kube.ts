@@ -18,7 +18,7 @@ import { Interner } from "../structures/interner.ts";
 import type { ApiReachability } from "./transport/reachability.ts";
 import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
-import { type Observed, Writer } from "./write/writer.ts";
+import { type ObservedRequest, Writer } from "./write/writer.ts";
 
 /** What the Kubernetes port is made of. */
 export interface KubeIo {
@@ -133,7 +133,7 @@ function writerMetrics(metrics: Metrics) {
     "vigil_kube_requests_in_flight_limit",
     "How many writes and live reads may be under way at once; follows what the API server bears.",
   );
-  return ({ verb, kind, outcome, latencyMs }: Observed, load: ReturnType<Writer["load"]>): void => {
+  return ({ verb, kind, outcome, latencyMs }: ObservedRequest, load: ReturnType<Writer["load"]>): void => {
     requests.add(1, verb, kind, outcome);
     seconds.observe(latencyMs / 1000, verb);
     waiting.set(load.waiting);

@@ -2,13 +2,13 @@
 import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply, Urgency } from "../../../protocols/ports.ts";
 
 /** What was read, and when its reply came on the monotonic clock. */
-export interface Look {
+export interface LiveRead {
   readonly reply: ReadReply;
-  readonly seenMs: number;
+  readonly readAtMs: number;
 }
 
 /** What looks are made of. */
-export interface SharedReadsOptions {
+export interface SingleFlightReadsOptions {
   readonly kube: Pick<Kube, "read">;
   readonly clock: Clock;
   /** How long a look that found its object serves those who come later. */
@@ -17,93 +17,93 @@ export interface SharedReadsOptions {
    * How many viewers the looks of one urgency that are under way may have together; further looks wait in the order
    * they came. Looks that allow more writes than can be sent would only grow old.
    */
-  readonly viewersMax: number;
+  readonly waitersMax: number;
 }
 
-type Viewer = (look: Look) => void;
+type Waiter = (read: LiveRead) => void;
 
 /** Looks of one urgency. */
-interface Line {
+interface ReadLane {
   /** Viewers of the looks that are under way. */
-  viewers: number;
-  readonly waiting: Read[];
+  waiters: number;
+  readonly waiting: PendingRead[];
 }
 
 /** A look that waits or is under way, and all who want it. */
-interface Read {
+interface PendingRead {
   readonly key: string;
   readonly ref: ObjectRef;
   readonly place: ReadPlace;
-  readonly viewers: Viewer[];
-  readonly line: Line;
+  readonly waiters: Waiter[];
+  readonly lane: ReadLane;
   isUnderWay: boolean;
 }
 
 /** Live reads, put together with those of the same object that are under way or have just ended. */
-export class SharedReads {
-  readonly #options: SharedReadsOptions;
-  readonly #reads = new Map<string, Read>();
-  readonly #kept = new Map<string, Look>();
-  readonly #lines = new Map<Urgency, Line>();
+export class SingleFlightReads {
+  readonly #options: SingleFlightReadsOptions;
+  readonly #reads = new Map<string, PendingRead>();
+  readonly #kept = new Map<string, LiveRead>();
+  readonly #lanes = new Map<Urgency, ReadLane>();
 
-  constructor(options: SharedReadsOptions) {
+  constructor(options: SingleFlightReadsOptions) {
     this.#options = options;
   }
 
   /** Looks at an object past every cache but this one. The look comes later, never within the call. */
-  read(ref: ObjectRef, done: Viewer, place: ReadPlace): void {
+  read(ref: ObjectRef, done: Waiter, place: ReadPlace): void {
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
     const known = this.#reads.get(key);
     if (kept !== undefined) this.#options.clock.soon(() => done(kept));
     else if (known !== undefined) join(known, done);
-    else this.#enlist({ key, ref, place, viewers: [done], line: this.#lineOf(place.urgency), isUnderWay: false });
+    else this.#enlist({ key, ref, place, waiters: [done], lane: this.#laneOf(place.urgency), isUnderWay: false });
   }
 
-  #lineOf(urgency: Urgency): Line {
-    const line = this.#lines.get(urgency) ?? { viewers: 0, waiting: [] };
-    this.#lines.set(urgency, line);
-    return line;
+  #laneOf(urgency: Urgency): ReadLane {
+    const lane = this.#lanes.get(urgency) ?? { waiters: 0, waiting: [] };
+    this.#lanes.set(urgency, lane);
+    return lane;
   }
 
-  #enlist(read: Read): void {
+  #enlist(read: PendingRead): void {
     this.#reads.set(read.key, read);
-    read.line.waiting.push(read);
-    this.#advance(read.line);
+    read.lane.waiting.push(read);
+    this.#advance(read.lane);
   }
 
   /** Starts what may start: one look at least, however many want it. */
-  #advance(line: Line): void {
-    for (let next = line.waiting[0]; next !== undefined; next = line.waiting[0]) {
-      if (line.viewers > 0 && line.viewers + next.viewers.length > this.#options.viewersMax) return;
-      line.waiting.shift();
-      this.#look(next);
+  #advance(lane: ReadLane): void {
+    for (let next = lane.waiting[0]; next !== undefined; next = lane.waiting[0]) {
+      if (lane.waiters > 0 && lane.waiters + next.waiters.length > this.#options.waitersMax) return;
+      lane.waiting.shift();
+      this.#send(next);
     }
   }
 
-  #look(read: Read): void {
+  #send(read: PendingRead): void {
     const { kube, clock } = this.#options;
     read.isUnderWay = true;
-    read.line.viewers += read.viewers.length;
+    read.lane.waiters += read.waiters.length;
     const take = (reply: ReadReply): void => {
-      read.line.viewers -= read.viewers.length;
-      this.#share(read, { reply, seenMs: clock.monotonicMs() });
-      this.#advance(read.line);
+      read.lane.waiters -= read.waiters.length;
+      this.#share(read, { reply, readAtMs: clock.monotonicMs() });
+      this.#advance(read.lane);
     };
     kube.read(read.ref, take, read.place);
   }
 
-  #share({ key, viewers }: Read, look: Look): void {
+  #share({ key, waiters }: PendingRead, read: LiveRead): void {
     this.#reads.delete(key);
-    if (look.reply.outcome === "ok") {
-      this.#kept.set(key, look);
+    if (read.reply.outcome === "ok") {
+      this.#kept.set(key, read);
       this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
     }
-    for (const viewer of viewers) viewer(look);
+    for (const viewer of waiters) viewer(read);
   }
 }
 
-function join(read: Read, viewer: Viewer): void {
-  read.viewers.push(viewer);
-  if (read.isUnderWay) read.line.viewers++;
+function join(read: PendingRead, waiter: Waiter): void {
+  read.waiters.push(waiter);
+  if (read.isUnderWay) read.lane.waiters++;
 }

@@ -63,10 +63,10 @@ export interface WriteJobsOptions<A> {
    */
   readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
   /** Told of the end of every try. */
-  readonly told: (ask: A, result: TryResult, timing: TryTiming) => void;
+  readonly reportOutcome: (ask: A, result: TryResult, timing: TryTiming) => void;
 }
 
-interface Job<A> {
+interface WriteJob<A> {
   ask: A;
   askedMs: number;
   history: TryHistory;
@@ -92,7 +92,7 @@ const RETRY_BASE_MS = 200;
 /** The asks of one writer that are not settled yet. */
 export class WriteJobs<A> {
   readonly #options: WriteJobsOptions<A>;
-  readonly #jobs = new Map<string, Job<A>>();
+  readonly #jobs = new Map<string, WriteJob<A>>();
 
   constructor(options: WriteJobsOptions<A>) {
     this.#options = options;
@@ -134,23 +134,23 @@ export class WriteJobs<A> {
     }
   }
 
-  #try(key: string, job: Job<A>): void {
+  #try(key: string, job: WriteJob<A>): void {
     job.isTrying = true;
     job.timer = null;
     const report = (result: TryResult): void => {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
-      else this.#tell(job, result, null);
+      else this.#report(job, result, null);
     };
     this.#options.attempt(job.ask, job.history, report, () => job.next ?? job.ask);
   }
 
-  #settle(key: string, job: Job<A>, result: TryResult): void {
+  #settle(key: string, job: WriteJob<A>, result: TryResult): void {
     const { clock } = this.#options;
     const next = this.#isDone(job, result) ? null : job.next;
     const history = historyAfter(job.history, result, clock.monotonicMs());
     const pauseMs = this.#retryPauseMs(job, history, result);
     job.isTrying = false;
-    this.#tell(job, result, next === null ? pauseMs : null);
+    this.#report(job, result, next === null ? pauseMs : null);
     job.history = pauseMs === null ? UNTRIED : history;
     if (next !== null) {
       job.next = null;
@@ -164,23 +164,23 @@ export class WriteJobs<A> {
     job.timer = clock.after(pauseMs ?? 0, () => this.#try(key, job));
   }
 
-  #tell({ ask, askedMs }: Job<A>, result: TryResult, pauseMs: number | null): void {
-    const { clock, told } = this.#options;
+  #report({ ask, askedMs }: WriteJob<A>, result: TryResult, pauseMs: number | null): void {
+    const { clock, reportOutcome } = this.#options;
     // An API server quotes whole objects in its refusals, and a message holds only so much.
     const change = result.change.slice(0, TEXT_CHARACTERS_MAX);
     const detail = result.detail.slice(0, TEXT_CHARACTERS_MAX);
     const latencyMs = clock.monotonicMs() - askedMs;
     const next = pauseMs === null ? {} : { retryAt: clock.wallMs() + pauseMs };
-    told(ask, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
+    reportOutcome(ask, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
   }
 
   /** Whether the ask that came meanwhile was carried out with the one that was tried. */
-  #isDone({ ask, next }: Job<A>, { outcome }: TryResult): boolean {
+  #isDone({ ask, next }: WriteJob<A>, { outcome }: TryResult): boolean {
     return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, ask) === true;
   }
 
   /** The pause before another try; null when there is to be none. */
-  #retryPauseMs(job: Job<A>, history: TryHistory, result: TryResult): number | null {
+  #retryPauseMs(job: WriteJob<A>, history: TryHistory, result: TryResult): number | null {
     const { outcome, isOnce = false, retriedForMs = Number.POSITIVE_INFINITY } = result;
     if (isOnce && (outcome !== "conflict" || job.history.failures > 0)) return null;
     if (!RETRIED.has(outcome) && (outcome !== "denied" || this.#options.retriesDenied !== true)) return null;

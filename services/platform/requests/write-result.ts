@@ -8,7 +8,7 @@ import type { TryResult } from "./write-jobs.ts";
 const WARNING_PAUSE_MS = 1000;
 
 /** An ask as it is named in the log. */
-interface NamedAsk {
+interface NamedRequest {
   readonly id: string;
   readonly body: { readonly node: string };
 }
@@ -19,10 +19,10 @@ export function unwritten(outcome: Outcome, detail: string): TryResult {
 }
 
 /** Ends the try of an ask that no service of Vigil makes, with a line in the log: somebody else has made it. */
-export function foreignRefusal({
+export function forbiddenRefusal({
   log,
   clock,
-}: Pick<Io, "log" | "clock">): (ask: NamedAsk, problem: string, report: (result: TryResult) => void) => void {
+}: Pick<Io, "log" | "clock">): (ask: NamedRequest, problem: string, report: (result: TryResult) => void) => void {
   const warn = limitedWarn(log, clock, WARNING_PAUSE_MS);
   return ({ id, body: { node } }, problem, report) => {
     warn("an ask that no service of Vigil makes is refused", { id, node, problem });

@@ -2,10 +2,11 @@
  * Keeps a ShardView fed from the bus and asks for resyncs: the wiring every reader of a shard shares. It decides
  * nothing.
  */
+
+import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
-import type { WatchName } from "../../../protocols/status.ts";
 import type { PodsOfNode } from "./shard-pods.ts";
 import { ShardView } from "./shard-view.ts";
 
@@ -24,7 +25,7 @@ export interface ShardReader {
 export interface ShardFeed {
   readonly view: ShardView;
   /** Notes a reason to distrust the view and asks for a resync, when the last one asked for is old enough. */
-  doubt(reason: string, cause: string | null): void;
+  markSuspect(reason: string, cause: string | null): void;
   stop: Stop;
 }
 
@@ -64,8 +65,8 @@ export function feedShard(
   askIfNeeded(null);
   return {
     view,
-    doubt(reason, cause) {
-      view.doubt(reason);
+    markSuspect(reason, cause) {
+      view.markSuspect(reason);
       askIfNeeded(cause);
     },
     stop() {

@@ -1,16 +1,16 @@
 /** What a reader holds of one shard, and whether it may trust it. Pure state: it sends nothing and keeps no time. */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../../protocols/digest.ts";
+import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Digest } from "../../../protocols/observed.ts";
 import type { Profile } from "../../../protocols/profile.ts";
-import type { WatchName } from "../../../protocols/status.ts";
-import { isOfInterest } from "../../domain/node-conditions.ts";
+import { needsPods } from "../../domain/node-conditions.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
-import { type PulseMessage, publisherOf, ShardSight, type SightProfile } from "./shard-sight.ts";
+import { type PulseMessage, publisherOf, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
 /** The settings a view lives by. */
-export type ShardViewProfile = SightProfile & Pick<Profile, "resyncRetryMs">;
+export type ShardViewProfile = WatchHealthProfile & Pick<Profile, "resyncRetryMs">;
 
 /** What a reader wants of a shard. */
 export interface ShardViewOptions {
@@ -35,7 +35,7 @@ interface HeldNode {
  * Only with a whole view and open eyes may a reader pass a harmful verdict; `blindness` tells why not.
  */
 export class ShardView {
-  readonly sight: ShardSight;
+  readonly watchHealth: WatchHealth;
   readonly #options: ShardViewOptions;
   readonly #nodes = new Map<string, HeldNode>();
   readonly #pods = new ShardPods();
@@ -48,13 +48,13 @@ export class ShardView {
   #agrees = false;
   #publisher: string | null = null;
   /** Why the digests alone are not believed. */
-  #doubt: string | null = "nothing has been told yet";
+  #suspectReason: string | null = "nothing has been told yet";
   #mention = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ShardViewOptions) {
     this.#options = options;
-    this.sight = new ShardSight(options.needs, options.profile, options.beganMs);
+    this.watchHealth = new WatchHealth(options.needs, options.profile, options.beganMs);
   }
 
   get size(): number {
@@ -83,7 +83,7 @@ export class ShardView {
     if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, versionOf(previous));
     this.#nodes.set(node.node, { node, mention: this.#mention });
     this.#nodesDigest = digestWith(this.#nodesDigest, node.node, versionOf(node));
-    if (previous?.uid !== node.uid || !isOfInterest(node)) this.#dropPods(node.node);
+    if (previous?.uid !== node.uid || !needsPods(node)) this.#dropPods(node.node);
     this.#compareLate();
     return previous;
   }
@@ -106,7 +106,7 @@ export class ShardView {
    */
   takePods(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const node = this.node(body.node);
-    if (node === null || !isOfInterest(node)) return null;
+    if (node === null || !needsPods(node)) return null;
     const before = this.pods(body.node);
     const whole = this.#pods.take(body);
     if (whole === null) return null;
@@ -120,34 +120,34 @@ export class ShardView {
   takePulse(message: PulseMessage, nowMs: number): ObservedNode[] {
     const isClosing = this.#closesResync(message);
     if (this.#publisher !== null && this.#publisher !== publisherOf(message) && !isClosing) {
-      this.#doubt = "another observer speaks";
+      this.#suspectReason = "another observer speaks";
     }
     // An observer that has hardly begun may not have listened yet when a resync was asked for.
     if (this.#publisher !== publisherOf(message) && message.body.resyncs <= 1) this.#askedAt = Number.NEGATIVE_INFINITY;
     this.#publisher = publisherOf(message);
     this.#pulse = message.body;
-    this.sight.hear(message, nowMs);
+    this.watchHealth.take(message, nowMs);
     this.#agrees = this.#matches();
     if (!isClosing) return [];
-    this.#doubt = null;
+    this.#suspectReason = null;
     return this.#agrees ? [] : this.#sweep();
   }
 
   /** Notes a reason to distrust what is held; the next finished resync lays it. */
-  doubt(reason: string): void {
-    this.#doubt ??= reason;
+  markSuspect(reason: string): void {
+    this.#suspectReason ??= reason;
   }
 
   /** Why no harmful verdict may be passed now; null when one may. */
   blindness(nowMs: number): string | null {
-    return this.sight.blindness(nowMs) ?? this.#doubt ?? (this.#agrees ? null : "messages are missing");
+    return this.watchHealth.blindness(nowMs) ?? this.#suspectReason ?? (this.#agrees ? null : "messages are missing");
   }
 
   /** The reason to ask for a resync now; null when there is none, or one was asked for less than resyncRetryMs ago. */
   resyncReason(nowMs: number): string | null {
     if (nowMs - this.#askedAt < this.#options.profile.resyncRetryMs) return null;
     const isComparable = this.#pulse?.watches.nodes.synced === true;
-    const reason = this.#doubt ?? (isComparable && !this.#agrees ? "messages are missing" : null);
+    const reason = this.#suspectReason ?? (isComparable && !this.#agrees ? "messages are missing" : null);
     if (reason === null) return null;
     this.#askedAt = nowMs;
     this.#mention += 1;

@@ -6,9 +6,9 @@ import { Deadlines, type DeadlinesOptions } from "./deadlines.ts";
  * have been moved on by then, and all of them are found in one waking: with 20,000 nodes it was 60 a second. It is a
  * whole number of buckets of the second wheel, which is opened by the same waking.
  */
-const LOOK_MS = 1024;
+const CHECK_MS = 1024;
 
-interface Entry<K> {
+interface KeyedEntry<K> {
   readonly key: K;
   dueMs: number;
   slot: number;
@@ -27,8 +27,8 @@ export interface KeyedDeadlinesOptions<K> extends Pick<DeadlinesOptions<never>, 
  */
 export class KeyedDeadlines<K> {
   readonly #options: KeyedDeadlinesOptions<K>;
-  readonly #entries = new Map<K, Entry<K>>();
-  readonly #deadlines: Deadlines<Entry<K>>;
+  readonly #entries = new Map<K, KeyedEntry<K>>();
+  readonly #deadlines: Deadlines<KeyedEntry<K>>;
 
   constructor(options: KeyedDeadlinesOptions<K>) {
     this.#options = options;
@@ -69,17 +69,17 @@ export class KeyedDeadlines<K> {
     this.#deadlines.stop();
   }
 
-  #remove(entry: Entry<K>): void {
+  #remove(entry: KeyedEntry<K>): void {
     this.#entries.delete(entry.key);
     this.#deadlines.remove(entry.slot);
   }
 
-  #file({ slot, dueMs }: Entry<K>, nowMs: number): void {
-    const lookMs = Math.floor(dueMs / LOOK_MS) * LOOK_MS;
-    this.#deadlines.set(slot, lookMs > nowMs ? lookMs : dueMs);
+  #file({ slot, dueMs }: KeyedEntry<K>, nowMs: number): void {
+    const checkMs = Math.floor(dueMs / CHECK_MS) * CHECK_MS;
+    this.#deadlines.set(slot, checkMs > nowMs ? checkMs : dueMs);
   }
 
-  #wake(entry: Entry<K>): void {
+  #wake(entry: KeyedEntry<K>): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (entry.dueMs > nowMs) {
       this.#file(entry, nowMs);

@@ -1,6 +1,7 @@
 /** Who may do what: bearer tokens, all powerful or read-only. The real server's RBAC is not here, only its answers. */
+
+import { forbidden, unauthorized } from "./api-status.ts";
 import type { Call } from "./routes.ts";
-import { forbidden, unauthorized } from "./status.ts";
 
 /** Someone a token stands for. */
 export interface Identity {

@@ -1,8 +1,8 @@
 /** What the server answers, before it is put on a wire. */
 
-import type { StreamSink } from "./http/watch.ts";
-import type { JsonObject } from "./objects.ts";
-import type { ApiFailure } from "./status.ts";
+import type { JsonObject } from "./api-objects.ts";
+import type { ApiFailure } from "./api-status.ts";
+import type { StreamSink } from "./http/watch-stream.ts";
 
 /** A stream that was opened and has sent nothing yet; `start` may be called once. */
 export interface Streaming {

@@ -5,18 +5,18 @@
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
 import { type Access, authorize, identify } from "./access.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
+import type { ApiObject } from "./api-objects.ts";
+import { ApiFailure } from "./api-status.ts";
+import { type Serve, wireTo } from "./embedded-wire.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
+import { carryOut, type VerbParts } from "./http/api-verbs.ts";
 import { discover } from "./http/discovery.ts";
-import { carryOut, type VerbParts } from "./http/verbs.ts";
-import type { WatchStream } from "./http/watch.ts";
-import type { ApiObject } from "./objects.ts";
+import type { WatchStream } from "./http/watch-stream.ts";
 import { storedAs } from "./resources.ts";
 import { type Call, isCall, type OtherCall, readCall } from "./routes.ts";
-import { ApiFailure } from "./status.ts";
-import { Lists } from "./store/list.ts";
+import { Lists } from "./store/list-pages.ts";
 import { Registry } from "./store/registry.ts";
 import { Store } from "./store/store.ts";
-import { type Serve, wireTo } from "./wire.ts";
 
 /** What an embedded API needs. */
 export interface ApiServerOptions {

@@ -3,9 +3,9 @@
  * changes no object.
  */
 import type { Random, Stop } from "../../../protocols/ports.ts";
+import { ApiFailure, STALE_VERSION, tooManyRequests } from "./api-status.ts";
 import type { StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
-import { ApiFailure, STALE_VERSION, tooManyRequests } from "./status.ts";
 
 /** What goes wrong with a request. */
 export type Fault =

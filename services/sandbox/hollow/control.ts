@@ -1,7 +1,7 @@
 /** Orders to running hollow nodes as lines of text: what an order may say, and what is answered. It opens no socket. */
 import { type ConditionStatus, conditionStatus } from "../../../protocols/objects.ts";
 import type { HollowNodes, HollowSummary } from "./hollow.service.ts";
-import type { HollowSelector } from "./selection.ts";
+import type { HollowSelector } from "./node-selection.ts";
 
 /** What can be ordered. */
 export const HOLLOW_ORDERS = ["stop", "resume", "set", "lag", "flap", "remove", "status"] as const;

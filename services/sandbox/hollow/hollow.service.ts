@@ -2,10 +2,10 @@
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Timer, Urgency } from "../../../protocols/ports.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
-import { HollowNode, type HollowTimes } from "./node.ts";
-import { HollowPods, hollowPod } from "./pods.ts";
-import { type HollowSelector, select } from "./selection.ts";
-import type { HollowNodeSpec } from "./stats.ts";
+import { HollowNode, type HollowTimes } from "./hollow-node.ts";
+import { HollowPods, hollowPod } from "./hollow-pods.ts";
+import type { HollowNodeSpec } from "./hollow-stats.ts";
+import { type HollowSelector, select } from "./node-selection.ts";
 
 /** What hollow nodes need. */
 export interface HollowOptions {
@@ -123,14 +123,14 @@ class HollowCluster implements HollowNodes {
       this.#leaving++;
       node.remove(() => {
         this.#leaving--;
-        this.#tellRemoved();
+        this.#notifyRemoved();
       });
     });
   }
 
   whenRemoved(done: () => void): void {
     this.#awaiting.push(done);
-    this.#tellRemoved();
+    this.#notifyRemoved();
   }
 
   summary(): HollowSummary {
@@ -159,7 +159,7 @@ class HollowCluster implements HollowNodes {
     return selected.length;
   }
 
-  #tellRemoved(): void {
+  #notifyRemoved(): void {
     if (this.#leaving > 0) return;
     for (const done of this.#awaiting.splice(0)) done();
   }

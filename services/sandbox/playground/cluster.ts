@@ -1,6 +1,6 @@
 /** The playground's cluster: sixty hollow nodes in three zones, each with three pods of different patience. */
 import { type Kube, Urgency } from "../../../protocols/ports.ts";
-import type { HollowNodeSpec } from "../hollow/stats.ts";
+import type { HollowNodeSpec } from "../hollow/hollow-stats.ts";
 
 /** The zones, each with NODES_PER_ZONE nodes. */
 export const ZONES = ["zone-a", "zone-b", "zone-c"] as const;

@@ -23,7 +23,7 @@ export interface Totals {
 const HARMLESS: ReadonlySet<Outcome> = new Set(["ok", "gone", "refused", "conflict", "shadowed"]);
 
 /** Listens to conclusions and outcomes. */
-export class Facts {
+export class Narration {
   readonly nodes = new Map<string, JudgedNode>();
   readonly zones = new Map<string, JudgedZone>();
   /** Names of pods whose deletion the API server has accepted. */

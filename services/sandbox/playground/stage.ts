@@ -1,21 +1,21 @@
 /** Plays scenes on a clock, one after the other. It knows how to wait, not what the story is about. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import type { HollowNodes } from "../hollow/hollow.service.ts";
-import type { Facts } from "./narration.ts";
+import type { Narration } from "./narration.ts";
 import type { Scene } from "./story.ts";
 
 /** What playing needs. */
 export interface StageIo {
   readonly clock: Clock;
   readonly scenes: readonly Scene[];
-  readonly facts: Facts;
+  readonly narration: Narration;
   readonly nodes: HollowNodes;
   /** Pause between two scenes, so that they can be read. */
   readonly pauseMs: number;
   readonly say: (line: string) => void;
 }
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** After this without what a scene awaits, the story has failed. */
 const SCENE_MS_MAX = 60_000;
 
@@ -23,7 +23,7 @@ const SCENE_MS_MAX = 60_000;
  * Plays the scenes; `ended` is told null at a good end, else what did not happen. What it returns breaks the story off.
  */
 export function play(io: StageIo, ended: (missing: string | null) => void): Stop {
-  const { clock, scenes, facts, nodes, pauseMs, say } = io;
+  const { clock, scenes, narration, nodes, pauseMs, say } = io;
   let timer = clock.after(0, () => begin(0));
   const begin = (index: number): void => {
     const scene = scenes[index];
@@ -33,17 +33,17 @@ export function play(io: StageIo, ended: (missing: string | null) => void): Stop
     }
     say(scene.begins);
     scene.act?.(nodes);
-    look(index, scene, clock.monotonicMs());
+    poll(index, scene, clock.monotonicMs());
   };
-  const look = (index: number, scene: Scene, begunMs: number): void => {
+  const poll = (index: number, scene: Scene, begunMs: number): void => {
     const lastedMs = clock.monotonicMs() - begunMs;
-    if (lastedMs >= (scene.leastMs ?? 0) && scene.until(facts)) {
-      say(scene.ends(facts));
+    if (lastedMs >= (scene.leastMs ?? 0) && scene.until(narration)) {
+      say(scene.ends(narration));
       timer = clock.after(pauseMs, () => begin(index + 1));
     } else if (lastedMs > SCENE_MS_MAX) {
       ended(scene.awaits);
     } else {
-      timer = clock.after(LOOK_MS, () => look(index, scene, begunMs));
+      timer = clock.after(POLL_MS, () => poll(index, scene, begunMs));
     }
   };
   return () => timer.cancel();

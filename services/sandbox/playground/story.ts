@@ -3,7 +3,7 @@
 import { spanText } from "../../domain/format.ts";
 import type { HollowNodes } from "../hollow/hollow.service.ts";
 import { IMPATIENT_APP, IMPATIENT_SECONDS, NODES_PER_ZONE, nodeName, nodesOf, ZONES } from "./cluster.ts";
-import type { Facts } from "./narration.ts";
+import type { Narration } from "./narration.ts";
 
 /** One scene of the story. */
 export interface Scene {
@@ -13,9 +13,9 @@ export interface Scene {
   readonly act?: (nodes: HollowNodes) => void;
   /** What must follow; in words for the case that it does not. */
   readonly awaits: string;
-  readonly until: (facts: Facts) => boolean;
+  readonly until: (narration: Narration) => boolean;
   /** Said when it has followed. */
-  readonly ends: (facts: Facts) => string;
+  readonly ends: (facts: Narration) => string;
   /** Least length, in milliseconds; 0 when not given. */
   readonly leastMs?: number;
 }
@@ -26,7 +26,7 @@ const STRUCK = nodesOf(STRUCK_ZONE).slice(0, 14);
 const CALM_MS = 8_000;
 const NODES = ZONES.length * NODES_PER_ZONE;
 
-const onStruck = (facts: Facts): number =>
+const onStruck = (facts: Narration): number =>
   STRUCK.filter((node) => facts.evicted.has(`${IMPATIENT_APP}-${node}`)).length;
 
 /** The scenes, for a controller with this grace. */
@@ -109,6 +109,6 @@ function struckZone(graceMs: number): Scene[] {
   ];
 }
 
-function lateness({ totals }: Facts): string {
+function lateness({ totals }: Narration): string {
   return spanText(totals.latestMs);
 }

@@ -2,7 +2,7 @@
 import { spanText } from "../../domain/format.ts";
 import { filled } from "../../platform/process/fill.ts";
 import { NODES_PER_ZONE, nodesOf, ZONES } from "./cluster.ts";
-import type { Facts } from "./narration.ts";
+import type { Narration } from "./narration.ts";
 
 const FULL = "█";
 const EMPTY = "░";
@@ -14,27 +14,27 @@ export function storyLine(elapsedMs: number, text: string, columns: number): str
 }
 
 /** The zones as they are now, one line each. */
-export function picture(facts: Facts): string[] {
+export function picture(narration: Narration): string[] {
   return ZONES.map((zone) => {
     const nodes = nodesOf(zone);
-    const ready = facts.count("ready", nodes);
-    const unknown = facts.count("unknown", nodes);
+    const ready = narration.count("ready", nodes);
+    const unknown = narration.count("unknown", nodes);
     const bar = FULL.repeat(ready).padEnd(NODES_PER_ZONE, EMPTY);
     const silent = unknown === 0 ? "" : `, ${unknown} Unknown`;
-    return `  ${zone}  ${bar}  ${facts.stateOf(zone)}: ${ready} Ready${silent}${paceOf(facts, zone)}`;
+    return `  ${zone}  ${bar}  ${narration.stateOf(zone)}: ${ready} Ready${silent}${rateOf(narration, zone)}`;
   });
 }
 
-function paceOf(facts: Facts, zone: string): string {
-  const judged = facts.zones.get(zone);
+function rateOf(narration: Narration, zone: string): string {
+  const judged = narration.zones.get(zone);
   if (judged === undefined || judged.queueLength === 0) return "";
   if (judged.taintsPerSecond === 0) return `, ${judged.queueLength} wait and none is evicted`;
   return `, ${judged.queueLength} wait for eviction`;
 }
 
 /** The table at the end. */
-export function closingTable(facts: Facts, elapsedMs: number): string[] {
-  const { verdicts, latestMs, recoveries, evictions, writes, failedWrites } = facts.totals;
+export function closingTable(narration: Narration, elapsedMs: number): string[] {
+  const { verdicts, latestMs, recoveries, evictions, writes, failedWrites } = narration.totals;
   const rows: [string, string | number][] = [
     ["nodes judged Unknown", verdicts],
     ["latest verdict past its grace", spanText(latestMs)],

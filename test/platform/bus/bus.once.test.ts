@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isMessageType, MESSAGES, type MessageType } from "../../../protocols/messages.ts";
-import { admitOnce, awaitHearer } from "../../../services/platform/bus/admission.once.ts";
+import { admitOnce, awaitReader } from "../../../services/platform/bus/admission.once.ts";
 import { admit } from "../../../services/platform/bus/admission.policy.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
@@ -38,7 +38,7 @@ test("whoever opens bytes first, each gets what the plain path says of them", ()
       const payload = new TextEncoder().encode(frame);
       const own = TYPES.filter((type) => frame.includes(`"${type}"`));
       const asked = [...own, ...askedAs, ...own];
-      for (const _hearer of asked) awaitHearer(payload);
+      for (const _hearer of asked) awaitReader(payload);
       for (const type of [...asked, ...own]) {
         expect(admitOnce(payload, type, ARRIVAL)).toEqual(admit(payload, type, ARRIVAL));
       }
@@ -61,8 +61,8 @@ test("two services of a process hold the same message, not two copies of it", ()
 test("the last of those who were awaited takes the message along: nobody keeps it for one who was not", () => {
   const [frame = ""] = FRAMES.filter((text) => text.includes('"observed.lease"'));
   const payload = new TextEncoder().encode(frame);
-  awaitHearer(payload);
-  awaitHearer(payload);
+  awaitReader(payload);
+  awaitReader(payload);
   const [first, second, third] = [1, 2, 3].map(() => admitOnce(payload, "observed.lease", ARRIVAL));
   expect(second).toBe(first);
   expect(third).toEqual(first);
@@ -77,7 +77,7 @@ test("of each shard the last message waits until somebody looks, and no longer",
     observer.publish("observed.lease", beat(shard), null);
     clock.advance(10);
   }
-  const heard = latest.take().map(({ message, heardMs }) => [message.id.split(":").slice(-2).join(), heardMs]);
+  const heard = latest.take().map(({ message, receivedMs }) => [message.id.split(":").slice(-2).join(), receivedMs]);
   expect(heard).toEqual([
     ["observed.lease.1,2", clock.monotonicMs() - 10],
     ["observed.lease.2,1", clock.monotonicMs() - 20],

@@ -29,7 +29,7 @@ describe("a stream", () => {
         [1, 2],
         [1, 4],
       ],
-      ["next", "gap", "overtaken", "next"],
+      ["next", "gap", "out-of-order", "next"],
     ],
     [
       "is heard once",
@@ -37,7 +37,7 @@ describe("a stream", () => {
         [1, 5],
         [1, 5],
       ],
-      ["next", "doubled"],
+      ["next", "duplicate"],
     ],
     [
       "begins anew with its publisher, and the old life is overtaken",
@@ -47,7 +47,7 @@ describe("a stream", () => {
         [1, 10],
         [2, 2],
       ],
-      ["next", "next", "overtaken", "next"],
+      ["next", "next", "out-of-order", "next"],
     ],
     [
       "has a gap when the publisher's new life was not heard from its start",
@@ -65,7 +65,7 @@ describe("a stream", () => {
   test("whose publisher came back with its wall clock set back is heard again once the later life is silent", () => {
     const tracker = new StreamTracker();
     tracker.arrive(at(2000, 5), 0);
-    expect(tracker.arrive(at(1000, 1), EPOCH_QUIET_MS - 1)).toBe("overtaken");
+    expect(tracker.arrive(at(1000, 1), EPOCH_QUIET_MS - 1)).toBe("out-of-order");
     expect(tracker.arrive(at(1000, 2), EPOCH_QUIET_MS)).toBe("gap");
     expect(tracker.arrive(at(1000, 3), EPOCH_QUIET_MS)).toBe("next");
   });
@@ -93,5 +93,5 @@ test("streams that a sender invents do not pile up, and those that are heard sta
     largest = Math.max(largest, tracker.size);
   }
   expect(largest).toBeLessThanOrEqual(STREAMS_MAX);
-  expect(tracker.arrive(at(1, 1, "heard"), 5 * STREAMS_MAX)).toBe("overtaken");
+  expect(tracker.arrive(at(1, 1, "heard"), 5 * STREAMS_MAX)).toBe("out-of-order");
 });

@@ -8,7 +8,7 @@ import { SERVICE_NAMES } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { startController } from "../../../services/cli/controller.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
-import { Strangers } from "../../../services/platform/fleet/foreign-members.ts";
+import { ForeignMembers } from "../../../services/platform/fleet/foreign-members.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
@@ -28,10 +28,10 @@ function vigilOn(name: string, clock: VirtualClock) {
   const kube = createKube({ wire, ...ports });
   const kubelets = NODES.map((node) => new TestKubelet(kube, clock, { name: node }));
   for (const kubelet of kubelets) kubelet.register();
-  const about = { cluster: "prod", member: `vigil-${name}`, services: SERVICE_NAMES, shared: true, store: null };
-  const strangers = new Strangers({ ...ports, cluster: "prod", clusterUid: `uid-of-${name}` });
+  const about = { cluster: "prod", member: `vigil-${name}`, services: SERVICE_NAMES, isShared: true, store: null };
+  const foreignMembers = new ForeignMembers({ ...ports, cluster: "prod", clusterUid: `uid-of-${name}` });
   const fatal = (problem: string) => expect.fail(problem);
-  startController({ ...ports, ...about, kube, transport, strangers, fatal });
+  startController({ ...ports, ...about, kube, transport, foreignMembers, fatal });
   const ready = () => {
     const shown: (string | undefined)[] = [];
     for (const node of NODES) {

@@ -6,7 +6,7 @@ import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { typedBus } from "../../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../../services/platform/bus/memory.ts";
 import { busFleet } from "../../../services/platform/fleet/fleet.ts";
-import { Strangers } from "../../../services/platform/fleet/foreign-members.ts";
+import { ForeignMembers } from "../../../services/platform/fleet/foreign-members.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { cuttableTransport } from "../../support/cuttable-transport.ts";
@@ -33,15 +33,15 @@ function world() {
     const link = cuttableTransport(network);
     const [log, metrics] = [recordingLog(), createMetrics()];
     const common = { clock, member, cluster: "prod", log, metrics, profile };
-    const strangers = clusterUid === null ? null : new Strangers({ ...common, clusterUid });
-    const isStranger = (source: string) => strangers?.sent(source) === true;
+    const foreignMembers = clusterUid === null ? null : new ForeignMembers({ ...common, clusterUid });
+    const isForeign = (source: string) => foreignMembers?.sent(source) === true;
     const busOf = (service: string) =>
-      typedBus({ ...common, transport: link, service, isStranger, mailboxMessagesMax: 100 });
+      typedBus({ ...common, transport: link, service, isForeign, mailboxMessagesMax: 100 });
     const refusals: string[] = [];
     const listened = (problem: string | null) => {
       if (problem !== null) refusals.push(problem);
     };
-    const fleet = busFleet({ ...common, bus: busOf("fleet"), services, strangers, listened });
+    const fleet = busFleet({ ...common, bus: busOf("fleet"), services, foreignMembers, listened });
     const minded = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
     const errors = () => log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
     return { fleet, link, metrics, busOf, refusals, errors, minded, count: () => minded().filter(Boolean).length };
@@ -194,7 +194,7 @@ describe("members of two Kubernetes clusters that hear each other only once both
 
   test("count each other for as long as they can be heard", async () => {
     const { clock, first, second } = meet();
-    const heard = () => metricValue(second.metrics, "vigil_fleet_strangers");
+    const heard = () => metricValue(second.metrics, "vigil_fleet_foreign_members");
     expect(await heard()).toBe(1);
     first.fleet.goodbye();
     clock.advance(memberTimeoutMs);
@@ -213,7 +213,7 @@ describe("members of two Kubernetes clusters that hear each other only once both
     tell();
     clock.advance(0);
     expect(heard).toEqual([]);
-    expect(await metricValue(second.metrics, "vigil_bus_dropped_total", { reason: "stranger" })).toBe(2);
+    expect(await metricValue(second.metrics, "vigil_bus_dropped_total", { reason: "foreign" })).toBe(2);
     clock.advance(memberTimeoutMs);
     tell();
     clock.advance(0);

@@ -5,21 +5,21 @@ import {
   type Concurrency,
   concurrencyAfter,
   concurrencyAtStart,
-  type Experience,
+  type RequestResult,
 } from "../../../services/platform/kube/transport/concurrency.policy.ts";
 
 const LIMIT_MAX = 256;
 
 /** A request that took so long and ended at such an instant. */
-function took(latencyMs: number, endedAtMs: number, more: Partial<Experience> = {}): Experience {
+function took(latencyMs: number, endedAtMs: number, more: Partial<RequestResult> = {}): RequestResult {
   return { method: "PATCH", startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
 }
 
-function learned(known: Concurrency, experiences: readonly Experience[]): Concurrency {
+function learned(known: Concurrency, experiences: readonly RequestResult[]): Concurrency {
   return experiences.reduce((state, experience) => concurrencyAfter(state, experience, LIMIT_MAX), known);
 }
 
-const times = (count: number, make: (index: number) => Experience): Experience[] =>
+const times = (count: number, make: (index: number) => RequestResult): RequestResult[] =>
   Array.from({ length: count }, (_, i) => make(i));
 
 describe("the limit", () => {

@@ -1,9 +1,9 @@
 /** What is read from protobuf, against what is read from the same objects as JSON. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ProtobufList } from "../../../services/platform/kube/protobuf/list.ts";
 import { decode, MalformedProtobuf, type Shape } from "../../../services/platform/kube/protobuf/protobuf.ts";
-import { LEASE, NODE, POD } from "../../../services/platform/kube/protobuf/shapes.ts";
+import { ProtobufList } from "../../../services/platform/kube/protobuf/protobuf-list.ts";
+import { LEASE, NODE, POD } from "../../../services/platform/kube/protobuf/protobuf-shapes.ts";
 import { projectLease, projectNode, projectPod } from "../../../services/platform/kube/watch/projection.ts";
 import { Interner } from "../../../services/platform/structures/interner.ts";
 import { encode, encodedList, TABLES } from "./protobuf-encoder.ts";

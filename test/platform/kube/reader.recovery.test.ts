@@ -128,7 +128,7 @@ describe("what was missed", () => {
     stage.synced(node("a", "1"));
     stage.seen.watch.relist("the lease of worker-7 is newer than the watch has told");
     const text = await stage.metrics.text();
-    expect(text).toContain('vigil_kube_lists_total{resource="nodes",reason="doubted"} 1');
+    expect(text).toContain('vigil_kube_lists_total{resource="nodes",reason="suspect"} 1');
     expect(text).not.toContain("worker-7");
   });
 

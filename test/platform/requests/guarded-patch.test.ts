@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../protocols/ports.ts";
 import { guardedPatch, type VersionedPatch } from "../../../services/platform/requests/guarded-patch.ts";
-import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
-import { jsonPatch } from "../../../services/sandbox/apiserver/patch/json.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
+import { jsonPatch } from "../../../services/sandbox/apiserver/patch/json-patch.ts";
 import { mergeRulesOf } from "../../../services/sandbox/apiserver/patch/schema.ts";
 import { strategicMerge } from "../../../services/sandbox/apiserver/patch/strategic.ts";
 

@@ -1,7 +1,7 @@
 /** Looks that are shared: one for all who want the same object, few ahead of the writes they allow, in order. */
 import { expect, test } from "vitest";
 import { type ObjectRef, type ReadPlace, type ReadReply, Urgency } from "../../../protocols/ports.ts";
-import { SharedReads } from "../../../services/platform/requests/single-flight-reads.ts";
+import { SingleFlightReads } from "../../../services/platform/requests/single-flight-reads.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 
 const KEPT_MS = 500;
@@ -12,17 +12,17 @@ function node(name: string): ObjectRef {
 }
 
 /** Looks that are answered by the test. */
-function looks(viewersMax: number) {
+function looks(waitersMax: number) {
   const clock = new VirtualClock();
   const asked: { name: string; answer: (outcome: "ok" | "gone") => void }[] = [];
   const read = ({ name }: ObjectRef, done: (reply: ReadReply) => void): void => {
     const replies = { ok: { outcome: "ok", object: { metadata: { name } } }, gone: { outcome: "gone", detail: "" } };
     asked.push({ name, answer: (outcome) => done(replies[outcome] as ReadReply) });
   };
-  const shared = new SharedReads({ kube: { read }, clock, keptMs: KEPT_MS, viewersMax });
+  const shared = new SingleFlightReads({ kube: { read }, clock, keptMs: KEPT_MS, waitersMax });
   const seen: string[] = [];
   const look = (name: string, place = PLACE): void =>
-    shared.read(node(name), ({ reply, seenMs }) => seen.push(`${name} ${reply.outcome} at ${seenMs}`), place);
+    shared.read(node(name), ({ reply, readAtMs }) => seen.push(`${name} ${reply.outcome} at ${readAtMs}`), place);
   const names = () => asked.map(({ name }) => name);
   return { clock, asked, names, seen, look };
 }

@@ -17,7 +17,7 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
     ...options,
     attempt: (ask, { failures }, report) =>
       tries.push({ ask, hasFailed: failures > 0, atMs: clock.monotonicMs(), report }),
-    told: (ask, { outcome }, { retrying, retryAt, latencyMs }) => {
+    reportOutcome: (ask, { outcome }, { retrying, retryAt, latencyMs }) => {
       told.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`);
       retriesAt.push(retryAt ?? null);
     },

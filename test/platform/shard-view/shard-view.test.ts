@@ -87,7 +87,7 @@ describe("a view is whole", () => {
   test("not after a doubt, until a resync has closed", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
-    held.doubt("messages went missing");
+    held.markSuspect("messages went missing");
     held.takePulse(pulse([]), 1_000);
     expect(held.blindness(1_000)).toBe("messages went missing");
     held.takePulse(pulse([], { resyncs: 2 }), 2_000);
@@ -115,7 +115,7 @@ describe("a resync is asked for", () => {
   test("at once of an observer that has just begun, which may not have heard what was asked before", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
-    held.doubt("messages went missing");
+    held.markSuspect("messages went missing");
     expect(held.resyncReason(0)).toBe("messages went missing");
     held.takePulse(pulse([], { publisher: "observer@b", resyncs: 0 }), 100);
     expect(held.resyncReason(100)).not.toBeNull();

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import { Deadlines } from "../../../services/platform/structures/deadlines.ts";
-import { type Sentence, TaintedNode } from "../../../services/taint-manager/tainted-node.ts";
+import { type EvictionSchedule, TaintedNode } from "../../../services/taint-manager/tainted-node.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../../support/observed-objects.ts";
 
@@ -29,7 +29,7 @@ test("a million countdowns weigh under 200 bytes each beside the pods, and every
     pods: Array.from({ length: PODS_PER_NODE }, (_each, pod) => observedPod(`pod-${index}-${pod}`, { tolerations })),
   }));
   let fired = 0;
-  const deadlines = new Deadlines<Sentence>({ clock, fire: () => fired++ });
+  const deadlines = new Deadlines<EvictionSchedule>({ clock, fire: () => fired++ });
   const surroundings = { io: { clock, profile: STANDARD_PROFILE, bus: { publish: () => "id" } }, deadlines };
   const before = usedBytes();
   const tainted = crowds.map(({ node, pods }) => {

@@ -1,7 +1,7 @@
 /** An embedded API on virtual time and a plain client for it, for the tests of this folder. It expects nothing. */
 import type { HttpRequest, KubeObject, Wire } from "../../../protocols/ports.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer, type ApiServerOptions } from "../../../services/sandbox/apiserver/apiserver.ts";
-import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 

@@ -2,10 +2,10 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { type HttpFront, type ListenOptions, listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
-import { objectInProtobuf } from "../../../services/sandbox/apiserver/http/protobuf.ts";
-import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { objectInProtobuf } from "../../../services/sandbox/apiserver/http/protobuf-body.ts";
 import { freePort } from "../../support/nats-server.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 /** The two patches that know no kinds: JSON merge patch and JSON patch. */
 import { describe, expect, test } from "vitest";
-import type { Json } from "../../../services/sandbox/apiserver/objects.ts";
-import { InapplicablePatch, jsonMerge, jsonPatch } from "../../../services/sandbox/apiserver/patch/json.ts";
+import type { Json } from "../../../services/sandbox/apiserver/api-objects.ts";
+import { InapplicablePatch, jsonMerge, jsonPatch } from "../../../services/sandbox/apiserver/patch/json-patch.ts";
 
 describe("a JSON merge patch", () => {
   test("merges objects, replaces lists and takes away what is null", () => {

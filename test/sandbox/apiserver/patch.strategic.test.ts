@@ -1,7 +1,7 @@
 /** Strategic merge patch by itself, on the lists and maps of nodes and pods. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { mergeRulesOf } from "../../../services/sandbox/apiserver/patch/schema.ts";
 import { strategicMerge } from "../../../services/sandbox/apiserver/patch/strategic.ts";
 

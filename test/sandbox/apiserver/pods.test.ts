@@ -1,6 +1,6 @@
 /** What is particular to pods: admission, defaults, binding, eviction and what may not change. */
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { defaultTolerations } from "../../../services/sandbox/apiserver/store/admission.ts";
 import { qosClass } from "../../../services/sandbox/apiserver/store/pod-defaults.ts";
 import { Embedded, PODS, pod } from "./embedded.ts";

@@ -1,6 +1,6 @@
 /** What kubectl is shown: columns, cells, ages, and the Table they come in. */
 import { describe, expect, test } from "vitest";
-import type { Json, JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { ageOf, durationWords } from "../../../services/sandbox/apiserver/views/age.ts";
 import { COLUMNS } from "../../../services/sandbox/apiserver/views/columns.ts";
 import { podCells } from "../../../services/sandbox/apiserver/views/pod-columns.ts";

@@ -5,7 +5,7 @@ import {
   dnsSubdomainProblems,
   labelValueProblems,
   qualifiedNameProblems,
-} from "../../../services/sandbox/apiserver/validation/names.ts";
+} from "../../../services/sandbox/apiserver/validation/object-names.ts";
 import { Embedded, LEASES, lease, node, PODS, pod } from "./embedded.ts";
 
 describe("names", () => {

@@ -1,7 +1,7 @@
 /** Hollow nodes against the embedded API on virtual time, in two zones by turns. */
 
 import { type HollowNodes, startHollowNodes } from "../../../services/sandbox/hollow/hollow.service.ts";
-import type { HollowNodeSpec } from "../../../services/sandbox/hollow/stats.ts";
+import type { HollowNodeSpec } from "../../../services/sandbox/hollow/hollow-stats.ts";
 import { VirtualApi } from "../../agent/virtual-api.ts";
 
 /** Milliseconds. */

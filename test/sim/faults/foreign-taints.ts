@@ -1,7 +1,7 @@
 /** Foreign controllers that change taints: they stamp them again, bring them back, take ours away, and insist on it. */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
-import { childList, isObject, type JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { childList, isObject, type JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "../chance.ts";
 import type { CheckedNode } from "../invariants.ts";
 import { lasting, type Meddler, type Reach } from "../meddler.ts";

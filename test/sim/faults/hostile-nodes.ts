@@ -5,7 +5,7 @@
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { Random } from "../../../protocols/ports.ts";
 import { apiMicroTime } from "../../../services/domain/api-time.ts";
-import { childObject, type JsonObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { childObject, type JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { storedAs } from "../../../services/sandbox/apiserver/resources.ts";
 import { between, oneOf } from "../chance.ts";
 import type { SimulatedKubelet } from "../kubelet.ts";

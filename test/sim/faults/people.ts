@@ -1,5 +1,5 @@
 /** What people and other controllers do to nodes and pods, none of it in coordination with Vigil. */
-import { isObject } from "../../../services/sandbox/apiserver/objects.ts";
+import { isObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler } from "../meddler.ts";
 

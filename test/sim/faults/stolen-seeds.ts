@@ -54,7 +54,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   },
   "taint on a ready node": {
     seeds: ["node", "zone"],
-    ask: (loot) => (statusOf(loot.node) === "True" ? askTaint(loot, UNREACHABLE, "turn") : null),
+    ask: (loot) => (statusOf(loot.node) === "True" ? askTaint(loot, UNREACHABLE, "granted") : null),
   },
   "foreign label": {
     seeds: ["node", "taint-manager"],

@@ -19,7 +19,7 @@ export interface ServerProblem {
 const CERTIFICATE_FAULT = /certificate|self[- ]signed|altname|wrong version number/i;
 
 /** What a process asks first: something small that it is allowed if it is allowed its work. */
-const FIRST_LOOKS = {
+const FIRST_READS = {
   /** Who observes lists nodes. */
   "list nodes": `${collectionPath("Node", "")}?limit=1&resourceVersion=0`,
   /** Everyone with an account may; who only writes need not be able to list anything. */
@@ -27,21 +27,21 @@ const FIRST_LOOKS = {
 } as const;
 
 /** The name of a first look. */
-export type FirstLook = keyof typeof FIRST_LOOKS;
+export type FirstRead = keyof typeof FIRST_READS;
 
 /** Null when the server answers the first look; otherwise what is wrong. */
 export function checkServer(
   io: { readonly wire: Wire; readonly clock: Clock },
   server: string,
-  look: FirstLook = "list nodes",
+  read: FirstRead = "list nodes",
 ): Promise<ServerProblem | null> {
-  const request = { method: "GET", path: FIRST_LOOKS[look], headers: { accept: "application/json" }, body: null };
+  const request = { method: "GET", path: FIRST_READS[read], headers: { accept: "application/json" }, body: null };
   return new Promise((resolve) => {
-    call(io, request, CHECK_TIMEOUT_MS, (answer) => resolve(problemIn(answer, server, look)));
+    call(io, request, CHECK_TIMEOUT_MS, (answer) => resolve(problemIn(answer, server, read)));
   });
 }
 
-function problemIn(answer: Answer, server: string, look: FirstLook): ServerProblem | null {
+function problemIn(answer: Answer, server: string, read: FirstRead): ServerProblem | null {
   if (answer.kind === "lost") {
     const { message } = answer;
     return { message: `cannot reach the API server: ${message}`, final: CERTIFICATE_FAULT.test(message) };
@@ -49,13 +49,13 @@ function problemIn(answer: Answer, server: string, look: FirstLook): ServerProbl
   if (answer.status === 200) return null;
   const { message, status } = refusalOf(answer);
   return {
-    message: `the API server ${server} ${faultOf(status, look)}: ${message}`,
+    message: `the API server ${server} ${faultOf(status, read)}: ${message}`,
     final: status < 500 && status !== 429,
   };
 }
 
-function faultOf(status: number, look: FirstLook): string {
+function faultOf(status: number, read: FirstRead): string {
   if (status === 401) return "does not accept our credentials";
-  if (status === 403) return `does not let us ${look}`;
+  if (status === 403) return `does not let us ${read}`;
   return "does not answer as one";
 }

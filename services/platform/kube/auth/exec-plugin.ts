@@ -88,7 +88,7 @@ function infoOf({ exec, server, cluster, ca }: ExecPluginOptions): string {
   const extension = listOf(cluster.extensions)
     .map(recordOf)
     .find(({ name }) => name === CLUSTER_EXTENSION);
-  const told = {
+  const info = {
     server,
     "tls-server-name": cluster["tls-server-name"],
     "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"],
@@ -96,6 +96,6 @@ function infoOf({ exec, server, cluster, ca }: ExecPluginOptions): string {
     "proxy-url": cluster["proxy-url"],
     config: extension?.extension,
   };
-  const spec = { interactive: false, ...(exec.provideClusterInfo === true ? { cluster: told } : {}) };
+  const spec = { interactive: false, ...(exec.provideClusterInfo === true ? { cluster: info } : {}) };
   return JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec });
 }

@@ -14,7 +14,7 @@ export const TRIES_MAX = 12;
 /** Pause between two tries (R12.2). */
 export const RETRY_MS = 10_000;
 
-interface Waiting {
+interface WaitingEvent {
   readonly event: EventWrite;
   tries: number;
   /** Whether it is created; else the one that is there is patched, and created again should it be gone. */
@@ -34,7 +34,7 @@ export class EventRecorder {
   readonly #ports: RecorderPorts;
   readonly #correlator = new EventCorrelator();
   readonly #count: (result: string) => void;
-  #queue: Waiting[] = [];
+  #queue: WaitingEvent[] = [];
   #underWay = 0;
   /** Events that wait for their next try; they hold their place among WAITING_MAX. */
   readonly #pauses = new Set<Stop>();
@@ -81,7 +81,7 @@ export class EventRecorder {
     }
   }
 
-  #write(waiting: Waiting): void {
+  #write(waiting: WaitingEvent): void {
     const { event, whole } = waiting;
     const ref = { kind: "Event", namespace: event.namespace, name: event.name } as const;
     const what = whole
@@ -96,11 +96,11 @@ export class EventRecorder {
     });
   }
 
-  #settle(waiting: Waiting, reply: WriteReply): void {
+  #settle(waiting: WaitingEvent, reply: WriteReply): void {
     const next = nextOf(waiting, reply);
     if ("result" in next) {
       this.#count(next.result);
-      if (next.result === "rejected") this.#tellRejected(waiting, reply);
+      if (next.result === "rejected") this.#reportRejected(waiting, reply);
     } else if ("whole" in next) {
       this.#queue.unshift({ ...waiting, whole: true });
     } else {
@@ -108,7 +108,7 @@ export class EventRecorder {
     }
   }
 
-  #pause(waiting: Waiting, delayMs: number): void {
+  #pause(waiting: WaitingEvent, delayMs: number): void {
     const timer = this.#ports.clock.after(delayMs, () => {
       this.#pauses.delete(cancel);
       this.#queue.push(waiting);
@@ -118,7 +118,7 @@ export class EventRecorder {
     this.#pauses.add(cancel);
   }
 
-  #tellRejected({ event }: Waiting, reply: WriteReply): void {
+  #reportRejected({ event }: WaitingEvent, reply: WriteReply): void {
     const detail = "detail" in reply ? reply.detail : "";
     this.#ports.log.debug("an Event was not written", { event: `${event.namespace}/${event.name}`, detail });
   }
@@ -130,7 +130,7 @@ type Next = { readonly result: string } | { readonly retryAfterMs: number } | { 
  * What to do after a reply; an Event that cannot be written now is tried again a few times, as upstream's sink does
  * (R12.2).
  */
-function nextOf({ tries, whole }: Waiting, reply: WriteReply): Next {
+function nextOf({ tries, whole }: WaitingEvent, reply: WriteReply): Next {
   switch (reply.outcome) {
     case "ok":
     case "exists":

@@ -4,7 +4,7 @@
  */
 import { type JsonRecord, recordOf } from "../../structures/json.ts";
 import { bytes, decode, MalformedProtobuf, one, type Shape, text } from "./protobuf.ts";
-import { STATUS } from "./shapes.ts";
+import { STATUS } from "./protobuf-shapes.ts";
 
 /** What is asked for for a list; who does not speak protobuf answers as JSON. */
 export const ACCEPT_PROTOBUF = "application/vnd.kubernetes.protobuf, application/json;q=0.9";

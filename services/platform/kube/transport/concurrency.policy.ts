@@ -8,21 +8,21 @@ export interface Concurrency {
   /** Requests allowed at once; grows by fractions, its whole part counts. */
   readonly limit: number;
   /** How long a request takes when the server is at ease, by HTTP method: reads may be quick where writes are not. */
-  readonly easy: Readonly<Record<string, Easy>>;
+  readonly unloaded: Readonly<Record<string, UnloadedLatency>>;
   /** How long requests take now, as a share of what is aimed at, smoothed; null before the first. */
   readonly strain: number | null;
   /** When the limit was halved last; from the first time on it grows slowly. */
   readonly halvedAtMs: number | null;
 }
 
-interface Easy {
+interface UnloadedLatency {
   readonly latencyMs: number;
   /** When the last request of this method ended. */
   readonly learnedAtMs: number;
 }
 
 /** How one request went. */
-export interface Experience {
+export interface RequestResult {
   readonly method: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -55,16 +55,16 @@ const EASY_DRIFT_PER_SECOND = 0.01;
 
 /** Where to start. */
 export function concurrencyAtStart(limitMax: number): Concurrency {
-  return { limit: Math.min(LIMIT_AT_START, limitMax), easy: {}, strain: null, halvedAtMs: null };
+  return { limit: Math.min(LIMIT_AT_START, limitMax), unloaded: {}, strain: null, halvedAtMs: null };
 }
 
 /** What is known after one more request. */
-export function concurrencyAfter(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
+export function concurrencyAfter(known: Concurrency, experience: RequestResult, limitMax: number): Concurrency {
   return experience.overloaded ? halved(known, experience) : followed(known, experience, limitMax);
 }
 
 /** Requests sent before the last halving tell of the load that led to it, not of the present one. */
-function halved(known: Concurrency, { startedAtMs, endedAtMs }: Experience): Concurrency {
+function halved(known: Concurrency, { startedAtMs, endedAtMs }: RequestResult): Concurrency {
   if (known.halvedAtMs !== null && startedAtMs < known.halvedAtMs) return known;
   return { ...known, limit: Math.max(1, Math.floor(known.limit / 2)), halvedAtMs: endedAtMs };
 }
@@ -75,14 +75,14 @@ function halved(known: Concurrency, { startedAtMs, endedAtMs }: Experience): Con
  * aim, and down beyond it. Latency alone never takes it below where it started, and does not hold it below what keeps
  * the least rate flowing.
  */
-function followed(known: Concurrency, experience: Experience, limitMax: number): Concurrency {
+function followed(known: Concurrency, experience: RequestResult, limitMax: number): Concurrency {
   const { method, startedAtMs, endedAtMs, atLimit } = experience;
   const tookMs = endedAtMs - startedAtMs;
-  const latencyMs = Math.min(tookMs, drifted(known.easy[method], endedAtMs));
+  const latencyMs = Math.min(tookMs, drifted(known.unloaded[method], endedAtMs));
   const share = tookMs / (latencyMs * AIM_FACTOR + AIM_SLACK_MS);
   const strain = known.strain === null ? share : known.strain + (share - known.strain) * SMOOTHING;
-  const easy = { ...known.easy, [method]: { latencyMs, learnedAtMs: endedAtMs } };
-  if (!atLimit) return { ...known, easy, strain };
+  const unloaded = { ...known.unloaded, [method]: { latencyMs, learnedAtMs: endedAtMs } };
+  if (!atLimit) return { ...known, unloaded, strain };
   const stepMost = known.halvedAtMs === null ? 1 : 1 / known.limit;
   const isBelowLeastRate = known.limit < (RATE_LEAST_PER_SECOND * tookMs) / 1000;
   const step = isBelowLeastRate
@@ -90,14 +90,14 @@ function followed(known: Concurrency, experience: Experience, limitMax: number):
     : Math.max(STEP_LEAST, Math.min(stepMost, 1 / strain - 1));
   const limit = known.limit + step;
   const limitLeast = Math.min(known.limit, LIMIT_AT_START);
-  return { ...known, easy, strain, limit: Math.min(limitMax, Math.max(limitLeast, limit)) };
+  return { ...known, unloaded, strain, limit: Math.min(limitMax, Math.max(limitLeast, limit)) };
 }
 
 function stepToLeastRate({ limit, halvedAtMs }: Concurrency, nowMs: number): number {
   return halvedAtMs !== null && nowMs - halvedAtMs < OVERLOAD_RECENT_MS ? 1 / limit : 1;
 }
 
-function drifted(easy: Easy | undefined, nowMs: number): number {
+function drifted(easy: UnloadedLatency | undefined, nowMs: number): number {
   if (easy === undefined) return Number.POSITIVE_INFINITY;
   return easy.latencyMs * (1 + (EASY_DRIFT_PER_SECOND * (nowMs - easy.learnedAtMs)) / 1000);
 }

@@ -6,8 +6,8 @@ import http from "node:http";
 import https from "node:https";
 import type { Socket } from "node:net";
 import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/ports.ts";
-import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./agent.ts";
 import { readInBursts } from "./bursts.ts";
+import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
 
 /** What is added to every request, and how connections are made. */
 export interface Credentials {

@@ -4,7 +4,7 @@
  */
 
 /** Something to do. */
-export interface Job {
+export interface QueuedRequest {
   /** Jobs of one lane run one after the other; null for a job that may run beside any other. */
   readonly lane: string | null;
   /** Lower goes first: a small whole number. */
@@ -17,7 +17,7 @@ export interface Job {
 
 /** Jobs that belong to one object, by urgency and then by arrival; the first of them is also in a line below. */
 interface Lane {
-  readonly jobs: Job[];
+  readonly jobs: QueuedRequest[];
   busy: boolean;
 }
 
@@ -47,7 +47,7 @@ export class Queue {
   }
 
   /** Takes a job and starts what may start. */
-  add(job: Job): void {
+  add(job: QueuedRequest): void {
     this.#waiting++;
     if (job.lane === null) this.#offer(job);
     else this.#enlist(job, job.lane);
@@ -67,7 +67,7 @@ export class Queue {
     }
   }
 
-  #enlist(job: Job, key: string): void {
+  #enlist(job: QueuedRequest, key: string): void {
     const lane = this.#lanes.get(key) ?? { jobs: [], busy: false };
     this.#lanes.set(key, lane);
     const place = lane.jobs.findIndex((other) => other.urgency > job.urgency);
@@ -75,13 +75,13 @@ export class Queue {
     if (!lane.busy && lane.jobs[0] === job) this.#offer(job);
   }
 
-  #offer(job: Job): void {
+  #offer(job: QueuedRequest): void {
     const line = this.#lines[job.urgency] ?? new Line();
     this.#lines[job.urgency] = line;
     line.push(job);
   }
 
-  #next(): Job | undefined {
+  #next(): QueuedRequest | undefined {
     for (const line of this.#lines) {
       // A job that was overtaken in its lane since it was offered is passed over; its lane offers it again.
       while (line?.first !== undefined && !this.#isStartable(line.first)) line.shift();
@@ -91,17 +91,17 @@ export class Queue {
   }
 
   /** Other jobs may lead to more of their kind at any moment; background jobs must not keep the server busy then. */
-  #hasRoomFor({ isBackground = false }: Job): boolean {
+  #hasRoomFor({ isBackground = false }: QueuedRequest): boolean {
     return !isBackground || this.#backgroundUnderWay === 0 || this.#backgroundUnderWay === this.#underWay;
   }
 
-  #isStartable(job: Job): boolean {
+  #isStartable(job: QueuedRequest): boolean {
     if (job.lane === null) return true;
     const lane = this.#lanes.get(job.lane);
     return lane !== undefined && !lane.busy && lane.jobs[0] === job;
   }
 
-  #start(job: Job): void {
+  #start(job: QueuedRequest): void {
     const lane = job.lane === null ? undefined : this.#lanes.get(job.lane);
     if (lane !== undefined) {
       lane.jobs.shift();
@@ -130,18 +130,18 @@ export class Queue {
 
 /** First in, first out, without moving what waits each time one leaves. */
 class Line {
-  #jobs: Job[] = [];
+  #jobs: QueuedRequest[] = [];
   #head = 0;
 
-  get first(): Job | undefined {
+  get first(): QueuedRequest | undefined {
     return this.#jobs[this.#head];
   }
 
-  push(job: Job): void {
+  push(job: QueuedRequest): void {
     this.#jobs.push(job);
   }
 
-  shift(): Job | undefined {
+  shift(): QueuedRequest | undefined {
     const job = this.#jobs[this.#head++];
     if (this.#head * 2 > this.#jobs.length) {
       this.#jobs = this.#jobs.slice(this.#head);

@@ -10,7 +10,7 @@ export interface Reachability {
   /** When the first answer came of those since the last failure; null after a failure. */
   readonly answeredSinceMs: number | null;
   /** A failure of a request that was sent before this instant is no news: one was answered then. */
-  readonly newsFromMs: number;
+  readonly replyCountsFromMs: number;
   /** Whether the process can observe and write: false once it is cut off, true again after RECOVERY_MS of answers. */
   readonly able: boolean;
 }
@@ -22,7 +22,7 @@ export const RECOVERY_MS = 5_000;
 
 /** A process starts as able: it has just been answered, or else waits for the API server before it starts anything. */
 export function reachabilityAtStart(nowMs: number): Reachability {
-  return { failingSinceMs: null, answeredSinceMs: nowMs, newsFromMs: nowMs, able: true };
+  return { failingSinceMs: null, answeredSinceMs: nowMs, replyCountsFromMs: nowMs, able: true };
 }
 
 /**
@@ -41,13 +41,13 @@ export function afterAnswer(known: Reachability, nowMs: number): Reachability {
     ...known,
     failingSinceMs: null,
     answeredSinceMs: known.answeredSinceMs ?? nowMs,
-    newsFromMs: nowMs,
+    replyCountsFromMs: nowMs,
   };
 }
 
 /** After a request that was sent at `sentMs` has failed, or was not answered in time. */
 export function afterFailure(known: Reachability, sentMs: number): Reachability {
-  if (sentMs < known.newsFromMs) return known;
+  if (sentMs < known.replyCountsFromMs) return known;
   return { ...known, failingSinceMs: Math.min(known.failingSinceMs ?? sentMs, sentMs), answeredSinceMs: null };
 }
 
@@ -57,7 +57,7 @@ export function afterStandstill(known: Reachability, nowMs: number): Reachabilit
     ...known,
     failingSinceMs: known.failingSinceMs === null ? null : nowMs,
     answeredSinceMs: known.answeredSinceMs === null ? null : nowMs,
-    newsFromMs: nowMs,
+    replyCountsFromMs: nowMs,
   };
 }
 

@@ -187,7 +187,7 @@ export class ApiReachability {
     if (able && failingSinceMs === null) this.#failedFromMs = null;
     else this.#failedFromMs ??= failingSinceMs;
     this.#armReview();
-    if (able !== before.able) this.#tell(able);
+    if (able !== before.able) this.#notify(able);
     const isFailing = failingSinceMs !== null;
     const wasFailing = before.failingSinceMs !== null;
     if (isFailing && !wasFailing) {
@@ -205,7 +205,7 @@ export class ApiReachability {
     this.#review = dueMs === null ? null : clock.after(delayMs, () => this.#become(this.#known));
   }
 
-  #tell(able: boolean): void {
+  #notify(able: boolean): void {
     this.#gauge.set(able ? 1 : 0);
     if (able) this.#io.log.info("the API server answers again: able to observe and write");
     else this.#io.log.warn("the API server cannot be reached: unable to observe and write", { problem: this.#problem });

@@ -4,8 +4,8 @@
  */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
-import { ProtobufList } from "../protobuf/list.ts";
 import { MalformedProtobuf, type Shape } from "../protobuf/protobuf.ts";
+import { ProtobufList } from "../protobuf/protobuf-list.ts";
 import { ListScanner } from "./list-scan.ts";
 import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
 

@@ -9,16 +9,16 @@ import { isExpired, type Refusal } from "../transport/outcome.policy.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { type ListEnd, startListing } from "./listing.ts";
 import type { ProjectionIo } from "./projection.ts";
-import { type Sight, sightLost, sightRegained, UNSEEN } from "./sight.policy.ts";
 import { LineSplitter, Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./stream.ts";
-import { Intake } from "./watch-store.ts";
+import { NEVER_SYNCED, type SyncState, syncLost, syncRegained } from "./sync-state.policy.ts";
+import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 
 /**
  * Why a list began: the first one, one after a list that failed, one after the server forgot what a watch needed, or
  * one that the caller asked for because it doubts the watch.
  */
-export type ListReason = "start" | "retry" | "expired" | "doubted";
+export type ListReason = "start" | "retry" | "expired" | "suspect";
 
 /** What a reader needs besides its resource and its listener. */
 export interface ReaderIo {
@@ -59,8 +59,8 @@ export class Reader<T> implements Watch {
   readonly #name: string;
   readonly #resource: WatchedResource<T>;
   readonly #io: ReaderIo;
-  readonly #intake: Intake<T>;
-  #sight: Sight = UNSEEN;
+  readonly #store: WatchStore<T>;
+  #sync: SyncState = NEVER_SYNCED;
   /** Whether the present loss was found out some time after it began. */
   #wasLostLate = false;
   #resourceVersion: string | null = null;
@@ -82,13 +82,13 @@ export class Reader<T> implements Watch {
     this.#name = name;
     this.#resource = resource;
     this.#io = io;
-    this.#intake = new Intake(resource, sink, io.projection, io.log);
+    this.#store = new WatchStore(resource, sink, io.projection, io.log);
     this.#stopFollowing = io.reachability?.follow(() => this.#distrustIfCutOff()) ?? (() => {});
     this.#list("start");
   }
 
   state(): WatchState {
-    const { synced, sinceMs, lostAtMs } = this.#sight;
+    const { synced, sinceMs, lostAtMs } = this.#sync;
     const lost = this.#wasLostLate && lostAtMs !== null ? { lostAt: this.#wallMsOf(lostAtMs) } : {};
     return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null, ...lost };
   }
@@ -100,12 +100,12 @@ export class Reader<T> implements Watch {
   relist(reason: string): void {
     if (this.#listing) return;
     this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `asked to list again: ${reason}`);
-    this.#list("doubted");
+    this.#list("suspect");
   }
 
   stop(): void {
     this.#stopFollowing();
-    this.#intake.close();
+    this.#store.close();
     this.#cease();
     this.#settling();
   }
@@ -116,14 +116,14 @@ export class Reader<T> implements Watch {
     this.#openedAtMs = null;
     this.#listing = true;
     this.#io.count.list(reason);
-    this.#intake.listBegins();
+    this.#store.listBegins();
     const { path, shape } = this.#resource;
     // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the
     // newest.
     const fromCache = this.#resourceVersion === null;
     const options = { path, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
     const listing = startListing(this.#io, options, {
-      item: (raw) => this.#intake.listItem(raw),
+      item: (raw) => this.#store.listItem(raw),
       closed: (end) => this.#listClosed(end),
     });
     this.#cease = () => listing.abort();
@@ -143,7 +143,7 @@ export class Reader<T> implements Watch {
     this.#listing = false;
     this.#pageItems = PAGE_ITEMS;
     this.#resourceVersion = end.resourceVersion;
-    this.#intake.listEnds();
+    this.#store.listEnds();
     this.#confirmed();
     this.#regained();
     this.#watch();
@@ -172,7 +172,7 @@ export class Reader<T> implements Watch {
 
   #opened(): void {
     this.#openedAtMs = this.#nowMs();
-    if (this.#sight.synced) return;
+    if (this.#sync.synced) return;
     const timer = this.#io.clock.after(SETTLE_MS, () => this.#regained());
     this.#settling = () => timer.cancel();
   }
@@ -180,7 +180,7 @@ export class Reader<T> implements Watch {
   #line(bytes: Uint8Array): void {
     if (this.#openedAtMs === null || bytes.length === 0) return;
     this.#io.count.line();
-    const meaning = this.#intake.line(bytes);
+    const meaning = this.#store.line(bytes);
     if (meaning.kind === "malformed") this.#expire("a line of the watch could not be read");
     else if (meaning.kind === "error") this.#refuse(meaning.refusal);
     else {
@@ -242,24 +242,24 @@ export class Reader<T> implements Watch {
   }
 
   #lost(lostAtMs: number, trouble: string): void {
-    const wasSynced = this.#sight.synced;
-    this.#sight = sightLost(this.#sight, lostAtMs);
+    const wasSynced = this.#sync.synced;
+    this.#sync = syncLost(this.#sync, lostAtMs);
     this.#wasLostLate ||= lostAtMs < this.#nowMs();
     if (this.#trouble !== trouble) this.#io.log.warn(`the watch of ${this.#name} is broken: ${trouble}`);
     this.#trouble = trouble;
-    if (wasSynced) this.#intake.tellState(this.state());
+    if (wasSynced) this.#store.publishState(this.state());
   }
 
   #regained(): void {
-    const { synced, lostAtMs } = this.#sight;
+    const { synced, lostAtMs } = this.#sync;
     this.#wasLostLate = false;
-    this.#sight = sightRegained(this.#sight, this.#nowMs(), this.#io.watchBlindMs);
+    this.#sync = syncRegained(this.#sync, this.#nowMs(), this.#io.watchBlindMs);
     if (this.#trouble !== "") {
       const blindMs = lostAtMs === null ? null : Math.round(this.#nowMs() - lostAtMs);
       this.#io.log.info(`the watch of ${this.#name} is whole again`, { blindMs });
       this.#trouble = "";
     }
-    if (!synced) this.#intake.tellState(this.state());
+    if (!synced) this.#store.publishState(this.state());
   }
 
   #confirmed(): void {

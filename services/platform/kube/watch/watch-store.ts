@@ -13,7 +13,7 @@ export type LineMeaning =
   | { readonly kind: "malformed" };
 
 /** What is known of one resource. */
-export class Intake<T> {
+export class WatchStore<T> {
   readonly #resource: WatchedResource<T>;
   readonly #io: ProjectionIo;
   readonly #sink: WatchSink<T>;
@@ -48,7 +48,7 @@ export class Intake<T> {
   listEnds(): void {
     const listed = this.#listed;
     this.#known.forEach((last) => {
-      if (listed.get(last) === undefined) this.#tellGone(last);
+      if (listed.get(last) === undefined) this.#publishGone(last);
     });
     this.#known = listed;
     this.#listed = new ObjectIndex(this.#resource);
@@ -83,7 +83,7 @@ export class Intake<T> {
   }
 
   /** Tells the state of the watch. */
-  tellState(state: WatchState): void {
+  publishState(state: WatchState): void {
     this.#tell(() => this.#sink.state(state));
   }
 
@@ -100,17 +100,17 @@ export class Intake<T> {
   #changed(object: T): void {
     const known = this.#known.get(object);
     // Another object under the same name: the old one has gone unseen.
-    if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) this.#tellGone(known);
+    if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) this.#publishGone(known);
     this.#known.set(object);
     this.#tell(() => this.#sink.changed(object));
   }
 
   #deleted(object: T): void {
     this.#known.delete(object);
-    this.#tellGone(object);
+    this.#publishGone(object);
   }
 
-  #tellGone(last: T): void {
+  #publishGone(last: T): void {
     const [namespace, name] = [this.#resource.namespace(last), this.#resource.name(last)];
     this.#tell(() => this.#sink.gone(namespace === "" ? name : `${namespace}/${name}`, last));
   }

@@ -3,7 +3,7 @@ import { LEASE_NAMESPACE } from "../../../../protocols/names.ts";
 import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { BoundPod, ObservedLease, Watched } from "../../../../protocols/ports.ts";
 import type { Shape } from "../protobuf/protobuf.ts";
-import { LEASE, NODE, POD } from "../protobuf/shapes.ts";
+import { LEASE, NODE, POD } from "../protobuf/protobuf-shapes.ts";
 import { collectionPath } from "../transport/paths.ts";
 import { type Scanned, scanLease } from "./lease-scan.ts";
 import { type ProjectionIo, projectLease, projectNode, projectPod } from "./projection.ts";

@@ -20,7 +20,7 @@ import { type Answer, call } from "../transport/call.ts";
 import { type Concurrency, concurrencyAfter, concurrencyAtStart } from "../transport/concurrency.policy.ts";
 import { readReplyOf, reviewReplyOf, writeReplyOf } from "../transport/outcome.policy.ts";
 import { collectionPath, objectPath, reviewPath } from "../transport/paths.ts";
-import { type Job, Queue } from "../transport/queue.ts";
+import { Queue, type QueuedRequest } from "../transport/queue.ts";
 import type { ApiReachability } from "../transport/reachability.ts";
 import { ElapsedTime, type Instants, isTooOld, RecentLatencies } from "./read-age.policy.ts";
 
@@ -42,11 +42,11 @@ export interface WriterIo {
   readonly patienceMs: number;
   /** How this process stands to the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "follow"> | null;
-  readonly observe: (request: Observed) => void;
+  readonly observe: (request: ObservedRequest) => void;
 }
 
 /** What is told of each request for the metrics. */
-export interface Observed {
+export interface ObservedRequest {
   readonly verb: "get" | WriteRequest["verb"];
   readonly kind: ObjectRef["kind"] | ReviewKind;
   readonly outcome: WriteReply["outcome"];
@@ -162,7 +162,7 @@ export class Writer {
   }
 
   #enqueue(
-    place: Omit<Job, "run">,
+    place: Omit<QueuedRequest, "run">,
     request: HttpRequest,
     { timeoutMs, readAtMs, sent }: Sending,
     answered: (answer: Answer, latencyMs: number) => void,

@@ -1,13 +1,13 @@
 /** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
 
-import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../objects.ts";
+import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../api-objects.ts";
+import { badRequest, invalidOptions, unsupportedMediaType } from "../api-status.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
 import type { Call } from "../routes.ts";
-import { badRequest, invalidOptions, unsupportedMediaType } from "../status.ts";
 import { type DeleteOptions, PROPAGATIONS } from "../store/deletion.ts";
 import { unsupported, wrong } from "../validation/problems.ts";
 import { canonical, UnreadableField } from "../views/canonical.ts";
-import { SHAPES } from "../views/shapes.ts";
+import { SHAPES } from "../views/object-shapes.ts";
 import { viewOf } from "../views/views.ts";
 
 /** The JSON value in a body; `complain` words the 400 for what is none. */

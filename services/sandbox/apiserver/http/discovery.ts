@@ -3,10 +3,10 @@
  * verbs.
  */
 import { type Answer, objectAnswer } from "../answer.ts";
-import type { JsonObject } from "../objects.ts";
+import type { JsonObject } from "../api-objects.ts";
+import { noSuchPath } from "../api-status.ts";
 import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
 import type { OtherCall } from "../routes.ts";
-import { noSuchPath } from "../status.ts";
 import { openApi } from "./openapi.ts";
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];

@@ -1,7 +1,7 @@
 /** Whether a write is only tried, as its query or its options say. It tries nothing. */
-import { isObject, type Json } from "../objects.ts";
+import { isObject, type Json } from "../api-objects.ts";
+import { invalidOptions } from "../api-status.ts";
 import type { Call, Verb } from "../routes.ts";
-import { invalidOptions } from "../status.ts";
 
 /** What holds the options of a write. */
 const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
@@ -18,11 +18,11 @@ export function isDryRun({ verb, query, body }: Call): boolean {
   if (options === undefined) return false;
   // The options of a delete may come as its body, and are then heard alone.
   const isDelete = options === "DeleteOptions" && body !== null && body !== "";
-  return saysDryRun(isDelete ? dryRunIn(body) : query.getAll("dryRun"), options);
+  return isDryRunOption(isDelete ? dryRunIn(body) : query.getAll("dryRun"), options);
 }
 
 /** Whether the `dryRun` of some options says that nothing is to be written. Throws a 422. */
-export function saysDryRun(asked: Json | undefined, options: string): boolean {
+export function isDryRunOption(asked: Json | undefined, options: string): boolean {
   if (!Array.isArray(asked) || asked.length === 0) return false;
   if (asked.every((word) => word === "All")) return true;
   const shown = `[]string{${asked.map((word) => JSON.stringify(word)).join(", ")}}`;

@@ -10,8 +10,8 @@ import type { HttpRequest } from "../../../../protocols/ports.ts";
 import type { Access, Identity } from "../access.ts";
 import type { Answer, Receiver } from "../answer.ts";
 import type { ApiServer } from "../apiserver.ts";
-import type { Serve } from "../wire.ts";
-import { objectInProtobuf } from "./protobuf.ts";
+import type { Serve } from "../embedded-wire.ts";
+import { objectInProtobuf } from "./protobuf-body.ts";
 
 /** Where to listen, and for whom. */
 export interface ListenOptions {

@@ -3,7 +3,7 @@
  * schemas.
  */
 import { type Answer, objectAnswer } from "../answer.ts";
-import type { JsonObject } from "../objects.ts";
+import type { JsonObject } from "../api-objects.ts";
 import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
 
 const ROOT = "/openapi/v3";

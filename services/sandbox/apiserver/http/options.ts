@@ -2,9 +2,10 @@
  * Refuses the options of a request where they contradict it or each other, before any object is looked at. Those of a
  * delete are read in bodies.ts, dryRun in dry-run.ts.
  */
+
+import { invalidOptions } from "../api-status.ts";
 import { isApply } from "../patch/patches.ts";
 import type { Call } from "../routes.ts";
-import { invalidOptions } from "../status.ts";
 import { type FieldProblem, forbiddenChange, required, unsupported } from "../validation/problems.ts";
 
 const MANAGER_BYTES_MAX = 128;

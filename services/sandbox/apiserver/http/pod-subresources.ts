@@ -1,10 +1,10 @@
 /** The two things that can be posted to a pod: its binding to a node and its eviction. */
 import { apiTime } from "../../../domain/api-time.ts";
-import { type ApiObject, childList, childObject, type JsonObject, textOf } from "../objects.ts";
-import { badRequest, conflict } from "../status.ts";
+import { type ApiObject, childList, childObject, type JsonObject, textOf } from "../api-objects.ts";
+import { badRequest, conflict } from "../api-status.ts";
 import type { Place, Registry } from "../store/registry.ts";
 import { deleteOptionsOf, objectBody } from "./bodies.ts";
-import { saysDryRun } from "./dry-run.ts";
+import { isDryRunOption } from "./dry-run.ts";
 
 /** Binds a pod to the node that the binding names, as the scheduler does. */
 export function bindPod(registry: Registry, place: Place, body: string | null, wallMs: number): void {
@@ -40,6 +40,6 @@ export function evictPod(registry: Registry, place: Place, body: string | null):
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const options = childObject(eviction, "deleteOptions");
-  const target = saysDryRun(options.dryRun, "DeleteOptions") ? registry.dry() : registry;
+  const target = isDryRunOption(options.dryRun, "DeleteOptions") ? registry.dry() : registry;
   target.delete(place, deleteOptionsOf(options));
 }

@@ -1,11 +1,12 @@
 /** Reads the patch in a request's body and applies it to an object. The ways of patching are in patch.*.ts. */
+
+import { type ApiObject, isObject, type Json, type JsonObject } from "../api-objects.ts";
+import { ApiFailure, badRequest, unsupportedMediaType } from "../api-status.ts";
 import { contentTypeOf, jsonIn, storedForm } from "../http/bodies.ts";
-import { type ApiObject, isObject, type Json, type JsonObject } from "../objects.ts";
 import type { Call } from "../routes.ts";
-import { ApiFailure, badRequest, unsupportedMediaType } from "../status.ts";
 import { UnreadableField } from "../views/canonical.ts";
 import { viewOf } from "../views/views.ts";
-import { InapplicablePatch, jsonMerge, jsonPatch } from "./json.ts";
+import { InapplicablePatch, jsonMerge, jsonPatch } from "./json-patch.ts";
 import { mergeRulesOf } from "./schema.ts";
 import { strategicMerge, UnusablePatch } from "./strategic.ts";
 

@@ -2,7 +2,7 @@
  * Strategic merge patch: lists of objects merge by key, and directives order, delete or replace. Pure; the rules of
  * each kind come in.
  */
-import { isObject, type Json, type JsonObject, sameJson } from "../objects.ts";
+import { isObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 import type { MergeRule, MergeRules } from "./schema.ts";
 
 /** A patch that makes no sense: its words go into the answer. */

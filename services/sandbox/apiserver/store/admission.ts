@@ -1,6 +1,6 @@
 /** The admission steps that a node lifecycle controller meets: taints on new nodes, tolerations on pods. Pure. */
 import { TaintEffect, TaintKey } from "../../../../protocols/names.ts";
-import { type JsonObject, textOf } from "../objects.ts";
+import { type JsonObject, textOf } from "../api-objects.ts";
 
 /**
  * Seconds that a pod stays on a node that is not ready or unreachable when it does not say itself (8.10, upstream flag
@@ -19,7 +19,7 @@ export function notReadyTaint(taints: readonly JsonObject[]): JsonObject[] {
  * (8.10).
  */
 export function defaultTolerations(tolerations: readonly JsonObject[]): JsonObject[] {
-  const added = [TaintKey.notReady, TaintKey.unreachable].filter((key) => !tolerations.some(speaksOf(key)));
+  const added = [TaintKey.notReady, TaintKey.unreachable].filter((key) => !tolerations.some(hasKey(key)));
   return [
     ...tolerations,
     ...added.map((key) => ({
@@ -32,7 +32,7 @@ export function defaultTolerations(tolerations: readonly JsonObject[]): JsonObje
 }
 
 /** Operator, value and seconds do not count: any toleration that names the key, or none, and the effect, or none. */
-function speaksOf(key: string): (toleration: JsonObject) => boolean {
+function hasKey(key: string): (toleration: JsonObject) => boolean {
   return (toleration) =>
     ["", key].includes(textOf(toleration, "key")) && ["", TaintEffect.noExecute].includes(textOf(toleration, "effect"));
 }

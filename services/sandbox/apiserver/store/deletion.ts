@@ -1,6 +1,6 @@
 /** What a delete does to an object: nothing, a mark that waits, or its end. Pure but for the object it marks. */
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
-import { type ApiObject, childObject, isObject, sameJson } from "../objects.ts";
+import { type ApiObject, childObject, isObject, sameJson } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { STRATEGIES } from "./strategy.ts";
 
@@ -41,7 +41,7 @@ export function markForDeletion(
     const present = meta.deletionGracePeriodSeconds ?? 0;
     // A grace period that runs may be shortened, never lengthened.
     if (grace === null || asked === null || asked >= present) {
-      if (present > 0 || !tellCollector(object, propagation)) return "unchanged";
+      if (present > 0 || !markForCollector(object, propagation)) return "unchanged";
       return mayGo(object) ? "unmarked" : "marked";
     }
     const askedAt = (epochMsOf(meta.deletionTimestamp) ?? 0) - present * 1000;
@@ -49,7 +49,7 @@ export function markForDeletion(
     meta.deletionGracePeriodSeconds = asked;
     return "marked";
   }
-  tellCollector(object, propagation);
+  markForCollector(object, propagation);
   if (grace === null && !hasFinalizers(object)) return "unmarked";
   meta.deletionTimestamp = apiTime(wallMs + (grace ?? 0) * 1000);
   if (meta.generation !== undefined) meta.generation += 1;
@@ -60,7 +60,7 @@ export function markForDeletion(
 }
 
 /** Changes the finalizers of a garbage collector to what this delete asks for; whether that made a difference. */
-function tellCollector({ metadata }: ApiObject, propagation: Propagation | undefined): boolean {
+function markForCollector({ metadata }: ApiObject, propagation: Propagation | undefined): boolean {
   if (propagation === undefined) return false;
   const before = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
   const wanted = OF_COLLECTOR[propagation];

@@ -1,7 +1,7 @@
 /** Which fields of each kind a fieldSelector may name, and their values in an object. */
-import { type ApiObject, textAt } from "../objects.ts";
+import { type ApiObject, textAt } from "../api-objects.ts";
+import { badRequest } from "../api-status.ts";
 import type { Resource, StorageName } from "../resources.ts";
-import { badRequest } from "../status.ts";
 import type { Selector, Values } from "./selectors.ts";
 
 const EVERY_KIND = ["metadata.name", "metadata.namespace"];

@@ -1,5 +1,5 @@
 /** What the server fills into a pod's spec and status where the client was silent. */
-import { childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../objects.ts";
+import { childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 
 /** Fills in the defaults of a pod's spec, or of a template's; changes its argument. */
 export function fillPodSpec(spec: JsonObject): void {

@@ -1,8 +1,8 @@
 /** When a write is refused: it means another object, another state of it, or something invalid. It writes nothing. */
 
-import type { ApiObject, ObjectMeta } from "../objects.ts";
+import type { ApiObject, ObjectMeta } from "../api-objects.ts";
+import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../api-status.ts";
 import type { Resource } from "../resources.ts";
-import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../status.ts";
 import { required, wrong } from "../validation/problems.ts";
 import { problemsOf } from "../validation/validation.ts";
 import type { DeleteOptions } from "./deletion.ts";
@@ -46,12 +46,12 @@ export function checkAbsentApplied({ resource, name }: Place, { uid = "" }: Obje
 
 function otherObject(place: Place, uid: string, present: string): ApiFailure {
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${present}`;
-  const error = `StorageError: invalid object, Code: 4, ${keyWords(place)}, AdditionalErrorMsg: ${why}`;
+  const error = `StorageError: invalid object, Code: 4, ${keyText(place)}, AdditionalErrorMsg: ${why}`;
   return conflict(place.resource, place.name, error);
 }
 
 /** Where the real server would keep the object; nodes are still minions there. */
-function keyWords({ resource, namespace, name }: Place): string {
+function keyText({ resource, namespace, name }: Place): string {
   const folder = resource.storage === "nodes" ? "minions" : resource.storage;
   const path = ["registry", folder, namespace, name].filter((part) => part !== "");
   return `Key: /${path.join("/")}, ResourceVersion: 0`;

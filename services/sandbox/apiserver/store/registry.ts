@@ -1,12 +1,12 @@
 /** The writing verbs: create, update and delete, with preconditions, admission and validation. It reads no request. */
 import type { Clock, Random } from "../../../../protocols/ports.ts";
-import { type ApiObject, isObject, sameJson, textOf } from "../objects.ts";
+import { type ApiObject, isObject, sameJson, textOf } from "../api-objects.ts";
+import { ApiFailure, alreadyExists, forbidden, notFound } from "../api-status.ts";
 import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
-import { ApiFailure, alreadyExists, forbidden, notFound } from "../status.ts";
 import { canonical } from "../views/canonical.ts";
-import { METADATA } from "../views/shapes.ts";
+import { METADATA } from "../views/object-shapes.ts";
 import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
-import { identify, keepIdentity } from "./metadata.ts";
+import { identify, keepIdentity } from "./object-identity.ts";
 import {
   checkDeletion,
   checkName,

@@ -1,6 +1,6 @@
 /** Which objects a list or a watch is about, and whether one is among them. Only what a selector looks at is parsed. */
 
-import type { ApiObject } from "../objects.ts";
+import type { ApiObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
 import { storedField } from "../views/views.ts";
 import { checkFields, fieldsOf } from "./fields.ts";

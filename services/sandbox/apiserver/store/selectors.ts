@@ -2,7 +2,7 @@
  * Label and field selectors: from the text of a query to a test on an object. Which fields a kind offers is in
  * fields.ts.
  */
-import { badRequest } from "../status.ts";
+import { badRequest } from "../api-status.ts";
 
 /** The values that a selector looks at, by label or field name. */
 export type Values = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 /**
  * One version of one object as the store keeps it, and one change from a version to the next. Neither is ever changed.
  */
-import type { ApiObject } from "../objects.ts";
+import type { ApiObject } from "../api-objects.ts";
 
 /**
  * One version of an object. It is kept as JSON text, because most objects are only ever passed on, and a text costs a

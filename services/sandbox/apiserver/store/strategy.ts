@@ -3,7 +3,7 @@
  * validates nor stores.
  */
 
-import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../objects.ts";
+import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
 import { fillPodSpec, qosClass, requestLimits } from "./pod-defaults.ts";

@@ -1,7 +1,7 @@
 /** What makes an Event unacceptable: its two generations have different rules. It changes nothing. */
 
-import { type ApiObject, textAt, textOf } from "../objects.ts";
-import { qualifiedNameProblems } from "./names.ts";
+import { type ApiObject, textAt, textOf } from "../api-objects.ts";
+import { qualifiedNameProblems } from "./object-names.ts";
 import { type FieldProblem, required, wrong } from "./problems.ts";
 
 /** Everything that is wrong with an Event in its stored form. Events with an eventTime are held to more. */

@@ -1,5 +1,5 @@
 /** What an update may not change of an object that is there, as causes of a 422. It changes nothing. */
-import { type ApiObject, childList, childObject, type Json, type JsonObject, sameJson } from "../objects.ts";
+import { type ApiObject, childList, childObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { type FieldProblem, forbiddenChange } from "./problems.ts";
 

@@ -1,13 +1,13 @@
 /** What makes an object unacceptable, as causes of a 422 in the real server's words. It changes nothing. */
 
-import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../objects.ts";
+import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
+import { resourceProblems } from "./container-resources.ts";
 import { eventProblems } from "./event.ts";
-import { metadataProblems } from "./metadata.ts";
-import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./names.ts";
+import { metadataProblems } from "./object-metadata.ts";
+import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
+import { TAINT_EFFECTS, tolerationProblems } from "./pod-tolerations.ts";
 import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
-import { resourceProblems } from "./resources.ts";
-import { TAINT_EFFECTS, tolerationProblems } from "./toleration.ts";
 import { updateProblems } from "./update.ts";
 
 function nodeProblems(object: ApiObject): FieldProblem[] {

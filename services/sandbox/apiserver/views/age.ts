@@ -1,6 +1,6 @@
 /** How long ago something was, in the short words of kubectl's columns. Pure. */
 import { epochMsOf } from "../../../domain/api-time.ts";
-import type { Json } from "../objects.ts";
+import type { Json } from "../api-objects.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,10 +1,11 @@
 /**
  * Gives an object the form in which the real server writes it: fields in its order, empty ones left out or spelt out as
- * it does, times in its notation. Clients that scan bytes, and comparisons, rely on that. The shapes are in shapes.ts.
+ * it does, times in its notation. Clients that scan bytes, and comparisons, rely on that. The shapes are in
+ * protobuf-shapes.ts.
  */
 import { apiMicroTime, apiTime, epochMsOf } from "../../../domain/api-time.ts";
-import { isObject, type Json, type JsonObject } from "../objects.ts";
-import { canonicalQuantity } from "../quantity.ts";
+import { isObject, type Json, type JsonObject } from "../api-objects.ts";
+import { canonicalQuantity } from "../canonical-quantity.ts";
 
 /**
  * What one object, or each item of a list, is to look like. What it does not name stays as it is, behind the rest,

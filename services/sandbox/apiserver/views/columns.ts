@@ -1,4 +1,4 @@
-/** The columns that kubectl shows of each kind, and the cells of one object. How they become a Table is in table.ts. */
+/** The columns that kubectl shows of each kind, and the cells of one object. text-table.ts makes a Table of them. */
 
 import {
   type ApiObject,
@@ -9,7 +9,7 @@ import {
   type JsonObject,
   textAt,
   textOf,
-} from "../objects.ts";
+} from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { ageOf } from "./age.ts";
 import { podCells } from "./pod-columns.ts";

@@ -1,6 +1,6 @@
 /** Objects as rows of a Table, the form in which kubectl asks for what it prints. */
 
-import type { ApiObject, Json, JsonObject } from "../objects.ts";
+import type { ApiObject, Json, JsonObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
 import type { Stored } from "../store/stored.ts";
 import { COLUMNS, type Column } from "./columns.ts";

@@ -1,7 +1,7 @@
 /** Which form of an answer a client accepts, by its Accept header: objects as they are, or a Table. */
 
+import { ApiFailure } from "../api-status.ts";
 import type { Call } from "../routes.ts";
-import { ApiFailure } from "../status.ts";
 import { type RowObject, tableRenderer } from "./kubectl-table.ts";
 import { objectRenderer, type Renderer } from "./render.ts";
 

@@ -1,5 +1,5 @@
 /** What kubectl shows of a pod's state: which of its containers' troubles stands for the whole pod. Pure. */
-import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../objects.ts";
+import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../api-objects.ts";
 
 /** The cells of a pod that need thought; an empty text is shown as `<none>`. */
 export interface PodCells {

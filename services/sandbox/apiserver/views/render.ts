@@ -1,8 +1,8 @@
 /** How objects leave the server: as stored, in another version's view, or as rows of a table. It selects nothing. */
 
-import type { ApiObject, JsonObject } from "../objects.ts";
+import type { ApiObject, JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
-import type { Page } from "../store/list.ts";
+import type { Page } from "../store/list-pages.ts";
 import type { Change, ChangeType, Stored } from "../store/stored.ts";
 import { showsAsStored, viewOf } from "./views.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Resources of another API version than the stored one: how their objects are shown, and how a written one is stored.
  */
-import type { ApiObject, JsonObject } from "../objects.ts";
+import type { ApiObject, JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
 
 /** Two forms of the same object. */

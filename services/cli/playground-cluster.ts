@@ -1,0 +1,76 @@
+/** The playground put together on any clock: an embedded API, hollow nodes on it, Vigil on it, and who listens. */
+import { type Clock, type Kube, type Log, type Random, SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
+import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { memoryTransport } from "../platform/bus/memory.ts";
+import { createKube } from "../platform/kube/kube.ts";
+import { createMetrics, type ReadableMetrics } from "../platform/process/metrics.ts";
+import { ApiServer } from "../sandbox/apiserver/apiserver.ts";
+import { type HollowNodes, startHollowNodes } from "../sandbox/hollow/hollow.service.ts";
+import { createPods, playgroundNodes } from "../sandbox/playground/cluster.ts";
+import { Narration } from "../sandbox/playground/narration.ts";
+import { busOf, type Controller, type ControllerParts, startController } from "./controller.ts";
+
+/** What a playground needs. */
+export interface PlaygroundIo {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** A running playground. */
+export interface Playground {
+  readonly apiserver: ApiServer;
+  readonly nodes: HollowNodes;
+  readonly controller: Controller;
+  /** What the controller is made of, for whoever looks at it from outside. */
+  readonly parts: ControllerParts;
+  readonly narration: Narration;
+  readonly stop: Stop;
+}
+
+/** kubelet renews a lease of 40 s each 10 s; here everything is quicker, so that the story takes a minute. */
+const TIMES = { leaseSeconds: 4, statusReportMs: 30_000 };
+
+/** Graces and paces to match: silence is noticed after 6 s, and a healthy zone gives up one node in two seconds. */
+export const PLAYGROUND_PROFILE: Profile = {
+  ...STANDARD_PROFILE,
+  nodeMonitorGraceMs: 6_000,
+  nodeStartupGraceMs: 8_000,
+  nodeEvictionsPerSecond: 0.5,
+};
+
+/** Starts a playground; the nodes join at once. */
+export function startPlayground({ clock, random, log }: PlaygroundIo): Playground {
+  const profile = PLAYGROUND_PROFILE;
+  const apiserver = new ApiServer({ clock, random });
+  const kubeOf = (metrics: ReadableMetrics): Kube =>
+    createKube({ wire: apiserver.wire, clock, random, log, metrics, profile });
+  const metrics = createMetrics();
+  const parts: ControllerParts = {
+    clock,
+    random,
+    log,
+    metrics,
+    profile,
+    kube: kubeOf(metrics),
+    transport: memoryTransport(clock),
+    cluster: "playground",
+    member: "playground",
+    services: SERVICE_NAMES,
+    isShared: false,
+    store: null,
+    fatal: (problem) => log.error(problem),
+  };
+  const narration = new Narration(profile.nodeMonitorGraceMs);
+  const deafen = narration.listen(busOf(parts, "playground"));
+  const controller = startController(parts);
+  const kubelets = kubeOf(createMetrics());
+  const nodes = startHollowNodes({ clock, kube: kubelets, random, log, nodes: playgroundNodes(), times: TIMES });
+  createPods(kubelets);
+  const stop = (): void => {
+    nodes.shutdown();
+    controller.stop();
+    deafen();
+  };
+  return { apiserver, nodes, controller, parts, narration, stop };
+}

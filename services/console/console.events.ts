@@ -1,0 +1,88 @@
+/** Tells pages what changes as it changes: server-sent events with the state each second and every decision at once. */
+
+import type { LedgerReader } from "../../protocols/ledger-reader.ts";
+import type { Clock, Stop, Timer } from "../../protocols/ports.ts";
+import { snapshotOf } from "./console.routes.ts";
+
+/** How often the state is told, whether or not it changed: a page sees by it that we live. */
+export const SNAPSHOT_MS = 1000;
+/** Pages that may follow at once. */
+export const FOLLOWERS_MAX = 64;
+/** Pages of one address that may follow at once, so that none takes the places of all. A browser opens six at most. */
+export const FOLLOWERS_PER_CLIENT_MAX = 8;
+/** Decisions told to a page that has just come. */
+const DECISIONS_AT_FIRST = 100;
+
+/** A page that follows. */
+export interface Follower {
+  /** The address it follows from. */
+  readonly client: string;
+  /** Sends text; false when the page takes too little of it and should be let go. */
+  send(text: string): boolean;
+  end(): void;
+}
+
+/** Sends the ledger's news to every page that follows; rests while there is none. */
+export class EventStream {
+  readonly #clock: Clock;
+  readonly #ledger: LedgerReader;
+  readonly #followers = new Set<Follower>();
+  #timer: Timer | null = null;
+  readonly #stopListening: Stop;
+
+  constructor(clock: Clock, ledger: LedgerReader) {
+    this.#clock = clock;
+    this.#ledger = ledger;
+    this.#stopListening = ledger.onDecision((decision) => this.#broadcast(eventText("decision", decision)));
+  }
+
+  /** Takes a page in; false when there are too many, or too many of its address. */
+  follow(follower: Follower): boolean {
+    if (this.#followers.size >= FOLLOWERS_MAX) return false;
+    const alike = [...this.#followers].filter(({ client }) => client === follower.client);
+    if (alike.length >= FOLLOWERS_PER_CLIENT_MAX) return false;
+    this.#followers.add(follower);
+    const past = this.#ledger.decisions(DECISIONS_AT_FIRST).toReversed();
+    this.#send(follower, past.map((decision) => eventText("decision", decision)).join(""));
+    this.#send(follower, eventText("snapshot", snapshotOf(this.#ledger)));
+    if (this.#timer === null) this.#tick();
+    return true;
+  }
+
+  /** Forgets a page that left. */
+  leave(follower: Follower): void {
+    this.#followers.delete(follower);
+  }
+
+  /** Lets every page go. */
+  stop(): void {
+    this.#stopListening();
+    this.#timer?.cancel();
+    for (const follower of this.#followers) follower.end();
+    this.#followers.clear();
+  }
+
+  #tick(): void {
+    this.#timer = this.#clock.after(SNAPSHOT_MS, () => {
+      this.#timer = null;
+      if (this.#followers.size === 0) return;
+      this.#broadcast(eventText("snapshot", snapshotOf(this.#ledger)));
+      this.#tick();
+    });
+  }
+
+  #broadcast(text: string): void {
+    for (const follower of this.#followers) this.#send(follower, text);
+  }
+
+  #send(follower: Follower, text: string): void {
+    if (text === "" || follower.send(text)) return;
+    this.#followers.delete(follower);
+    follower.end();
+  }
+}
+
+/** One server-sent event. JSON holds no line break, so one `data` line carries it. */
+function eventText(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,225 @@
+/** The present state of nodes, zones and pods as the messages so far tell it. It follows and never judges. */
+import type { Outcome } from "../../protocols/done.ts";
+import type { Readiness } from "../../protocols/judged.ts";
+import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import { TaintEffect } from "../../protocols/names.ts";
+import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { BoundedMap } from "../platform/structures/bounded-map.ts";
+import { type ByType, dispatch } from "./by-type.ts";
+import { isNodeRequest, NodeRequests, outcomeOf } from "./node-requests.ts";
+import { PodRecords } from "./pod-records.ts";
+
+/** Asks remembered until their outcome is told. */
+const REQUESTS_MAX = 20_000;
+const NO_LABELS: ObservedNode["labels"] = {};
+const NO_TAINTS: Taint[] = [];
+
+/** What is known of a node. */
+export interface NodeRecord {
+  readonly name: string;
+  readonly uid: string;
+  /**
+   * Null until the node itself was observed: a judgement alone does not make it known. Holds what `reducedNode` leaves.
+   */
+  observed: ObservedNode | null;
+  judged: Pick<
+    BodyOf<"judged.node">,
+    "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "evictionFromAt" | "zone" | "counted"
+  > | null;
+  /** What was last requested for it. */
+  readonly requests: NodeRequests;
+  /** Whether an Event told that this node was found silent, since it was last seen ready. */
+  silenceReported: boolean;
+  /** Whether an Event told that its pods are being deleted, since it was last not to be drained (direct mode). */
+  drainReported: boolean;
+}
+
+/** What is known of a zone, and when it was told on the teller's wall clock. */
+export interface ZoneRecord {
+  readonly judged: BodyOf<"judged.zone">;
+  readonly publishedAt: number;
+}
+
+/** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
+export interface OpenRequest {
+  readonly message: AnyMessage;
+  readonly ready: ConditionStatus | null;
+}
+
+/** Everything known at present. */
+export class ClusterState {
+  readonly nodes = new Map<string, NodeRecord>();
+  readonly zones = new Map<string, ZoneRecord>();
+  readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
+  readonly pods = new PodRecords();
+  /**
+   * Epoch milliseconds from which this ledger reports new nodes, where others had reported those before; null alone.
+   */
+  joinedAt: number | null = null;
+  readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
+  readonly #follow: ByType<[], void> = {
+    "observed.node": ({ body }) => this.#observe(body),
+    "observed.gone": ({ body }) => this.#forget(body),
+    "judged.node": ({ body }) => this.#judgeNode(body),
+    "judged.zone": ({ at, body }) => void this.zones.set(body.zone, { judged: body, publishedAt: at }),
+    "judged.pod": (message) => this.#judgePod(message),
+    "asked.condition": (message) => {
+      this.#request(message);
+      // One for no condition only takes a verdict back: what comes of it is no news about the node.
+      if (message.body.conditions.length > 0) this.#remember(message, message.body.node);
+    },
+    "asked.taint": (message) => {
+      this.#request(message);
+      this.#remember(message, message.body.node);
+    },
+    "asked.eviction": (message) => {
+      this.pods.update(message.body.uid, { asked: message.body, askedAt: message.at, publishedAt: message.at });
+      this.#remember(message, message.body.node);
+    },
+    "done.write": (message) => this.#settle(message),
+  };
+
+  /** The ask that a `done.write` answers, when it is still remembered. */
+  request(id: string | null): OpenRequest | undefined {
+    return id === null ? undefined : this.#requests.get(id);
+  }
+
+  /** Follows one message. */
+  apply(message: AnyMessage): void {
+    dispatch(this.#follow, message);
+  }
+
+  /**
+   * Takes a node's whole state, of which `apply` keeps little, to learn which requests about it show. Returns whether
+   * that node was judged.
+   */
+  takeWhole(node: ObservedNode): boolean {
+    const known = this.nodes.get(node.node);
+    if (known?.uid !== node.uid) return false;
+    known.requests.takeNode(node);
+    return known.judged !== null;
+  }
+
+  /** Notes that Events told of a node's silence or its drain. */
+  noteReported(name: string, what: "silenceReported" | "drainReported"): void {
+    const node = this.nodes.get(name);
+    if (node !== undefined) node[what] = true;
+  }
+
+  /** Forgets judgements of nodes that nobody observes; only of those of which everything observed has been told. */
+  forgetUnobserved(isKnown: (node: string) => boolean): void {
+    for (const [name, { observed }] of this.nodes) if (observed === null && isKnown(name)) this.nodes.delete(name);
+  }
+
+  /** Forgets and returns the zones that nobody has spoken of since an instant and that no known node is in. */
+  takeVanished(publishedBefore: number): BodyOf<"judged.zone">[] {
+    const silent = [...this.zones.values()].filter(({ publishedAt }) => publishedAt <= publishedBefore);
+    if (silent.length === 0) return [];
+    const inhabited = new Set([...this.nodes.values()].map(({ judged }) => judged?.zone));
+    const vanished = silent.map(({ judged }) => judged).filter(({ zone }) => !inhabited.has(zone));
+    for (const { zone } of vanished) this.zones.delete(zone);
+    return vanished;
+  }
+
+  #observe(body: ObservedNode): void {
+    const node = this.#node(body.node, body.uid);
+    if (node.observed === null && node.judged !== null) this.readiness[node.judged.readiness]++;
+    node.observed = body;
+    if (readyConditionOf(body)?.status === "True") node.silenceReported = false;
+  }
+
+  #judgeNode(body: BodyOf<"judged.node">): void {
+    const known = this.nodes.get(body.node);
+    if (known?.observed && known.uid !== body.uid) return;
+    const node = this.#node(body.node, body.uid);
+    if (node.observed !== null) {
+      if (node.judged !== null) this.readiness[node.judged.readiness]--;
+      this.readiness[body.readiness]++;
+    }
+    const { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted } = body;
+    node.judged = { readiness, ready, since, heartbeatAt, eviction, evictionFromAt, zone, counted };
+    if (eviction === "unmarked") node.drainReported = false;
+    if (eviction !== "toBeEvicted") node.requests.endGrant();
+    if (readiness !== "unknown") node.requests.endVerdict();
+  }
+
+  #judgePod({ at, body }: Message<"judged.pod">): void {
+    if (body.eviction === "none") {
+      this.pods.drop(body.uid);
+      return;
+    }
+    const asked = this.pods.get(body.uid)?.asked;
+    const isOverruled = body.eviction === "pending" && asked && asked.deadlineAt !== body.deadlineAt;
+    const reset = isOverruled ? { asked: null, askedAt: null, outcome: null, last: null } : {};
+    this.pods.update(body.uid, { judged: body, publishedAt: at, ...reset });
+  }
+
+  #settle(message: Message<"done.write">): void {
+    const { at, cause, body } = message;
+    if (body.ask === "asked.eviction") this.#settlePod(body, at);
+    const node = body.kind === "Node" ? this.nodes.get(body.name) : undefined;
+    if (node?.uid === body.uid) node.requests.settle(message);
+    // An ask whose reply was lost is needed again when what it asked for shows.
+    if (cause !== null && !body.retrying && body.outcome !== "unknown") this.#requests.delete(cause);
+  }
+
+  #settlePod(body: BodyOf<"done.write">, publishedAt: number): void {
+    const { uid, outcome, namespace, name, node } = body;
+    const known = this.pods.get(uid);
+    const isGone = outcome === "ok" || outcome === "gone";
+    const changes = { outcome, publishedAt, last: { ...outcomeOf(publishedAt, body), namespace, name, node } };
+    if (known?.order === "done") this.pods.update(uid, { publishedAt });
+    else if (isGone) this.pods.update(uid, { order: "done", ...changes });
+    else if (wasSent(outcome)) this.pods.update(uid, { order: "sent", ...changes });
+    else if (known !== undefined) this.pods.update(uid, changes);
+  }
+
+  #request(message: AnyMessage): void {
+    if (!isNodeRequest(message)) return;
+    const node = this.nodes.get(message.body.node);
+    if (node?.uid === message.body.uid) node.requests.request(message);
+  }
+
+  #remember(message: AnyMessage, node: string): void {
+    const seen = this.nodes.get(node)?.observed;
+    this.#requests.set(message.id, { message, ready: (seen && readyConditionOf(seen)?.status) ?? null });
+  }
+
+  #forget({ node: name, uid }: BodyOf<"observed.gone">): void {
+    const node = this.nodes.get(name);
+    if (node?.uid !== uid) return;
+    if (node.observed !== null && node.judged !== null) this.readiness[node.judged.readiness]--;
+    this.nodes.delete(name);
+  }
+
+  /** The node of that name; one of another uid is another node and starts afresh. */
+  #node(name: string, uid: string): NodeRecord {
+    const known = this.nodes.get(name);
+    if (known?.uid === uid) return known;
+    if (known !== undefined) this.#forget({ node: name, uid: known.uid });
+    const reported = { silenceReported: false, drainReported: false };
+    const node = { name, uid, observed: null, judged: null, requests: new NodeRequests(), ...reported };
+    this.nodes.set(name, node);
+    return node;
+  }
+}
+
+/** Whether an outcome means that the API server was given the order, whatever it made of it. */
+export function wasSent(outcome: Outcome): boolean {
+  return outcome === "ok" || outcome === "denied" || outcome === "failed" || outcome === "unknown";
+}
+
+/**
+ * The little of an observed node that the ledger remembers: who it is, its Ready condition and its NoExecute taints.
+ */
+export function reducedNode(node: ObservedNode): ObservedNode {
+  const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
+  const ready = readyConditionOf(node);
+  return {
+    ...node,
+    labels: NO_LABELS,
+    taints: taints.length === 0 ? NO_TAINTS : taints,
+    conditions: ready === null ? [] : [ready],
+  };
+}

@@ -1,0 +1,119 @@
+/** What is said of a node that waits: the state of its zone, its place in the queue, and what its turn brings. */
+import type { BodyOf } from "../../../protocols/messages.ts";
+import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
+import type { TaintId } from "../../../protocols/objects.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, rateText, spanText } from "../../domain/format.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
+import { taintName } from "../../domain/toleration.ts";
+import { zoneTitleOf } from "../../domain/zone-key.ts";
+import type { NodeRecord, ZoneRecord } from "../cluster-state.ts";
+import type { ExplainContext } from "./explain-context.ts";
+import { hasFailed } from "./request.policy.ts";
+import { type Sentence, sentence } from "./sentences.ts";
+
+/** A zone that has said nothing for so long has no owner that sees it; its owner speaks every second. */
+const ZONE_STALE_MS = 15_000;
+const SECOND_MS = 1000;
+
+type JudgedNode = NonNullable<NodeRecord["judged"]>;
+
+/** What is said of a node's zone, and of its turn where it waits for one. */
+export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
+  const zone = context.state.zones.get(judged.zone);
+  const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
+  if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(judged, context)];
+  if (judged.eviction !== "toBeEvicted") return sentences;
+  const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
+  if (stops !== null) return [...sentences, stops];
+  return [...sentences, ...waitSentences(node, zone, context), effectSentence(judged, context)];
+}
+
+/** The taint that a node's turn brings. */
+export function evictingTaint({ ready }: Pick<JudgedNode, "ready">): TaintId {
+  return { key: ready === "False" ? TaintKey.notReady : TaintKey.unreachable, effect: TaintEffect.noExecute };
+}
+
+/** When the turn of a node comes at the earliest, epoch milliseconds; null when it cannot be said. */
+export function grantAt(place: number, { judged, publishedAt }: ZoneRecord): number | null {
+  const { tokens, taintsPerSecond, halted } = judged;
+  if (halted || taintsPerSecond <= 0) return null;
+  const tokensMissing = Math.max(0, 1 - tokens) + (place - 1);
+  return publishedAt + (tokensMissing / taintsPerSecond) * SECOND_MS;
+}
+
+/** A node's place in the queue of its zone, from 1; null when it is not among those that its zone names. */
+export function placeOf(node: string, zone: ZoneRecord | undefined): number | null {
+  const index = zone?.judged.queue?.indexOf(node) ?? -1;
+  return index < 0 ? null : index + 1;
+}
+
+/** Whether the owner of a zone speaks, so that what it said last holds. */
+export function isRecent({ publishedAt }: ZoneRecord, now: number): boolean {
+  return now - publishedAt < ZONE_STALE_MS;
+}
+
+function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
+  const { state, notReady, size, queueLength } = zone.judged;
+  const title = zoneTitleOf(zone.judged.zone);
+  if (!isRecent(zone, now)) return sentence("zoneSilent", { zone: title, state, at: apiTime(zone.publishedAt) });
+  const counted = { zone: title, state, notReady: String(notReady), size: countText(size, "node") };
+  if (queueLength === 0) return sentence("zoneState", counted);
+  return sentence("zoneQueue", { ...counted, waiting: countText(queueLength, "node") });
+}
+
+/** When a node that is not ready yet for long enough is drained at the earliest (direct mode). */
+function drainSentences({ evictionFromAt }: JudgedNode, { now }: ExplainContext): Sentence[] {
+  if (evictionFromAt === undefined) return [];
+  const at = apiTime(evictionFromAt);
+  if (evictionFromAt <= now) return [sentence("drainOverdue", { at })];
+  return [sentence("drainFrom", { at, span: spanText(evictionFromAt - now) })];
+}
+
+/** Why no turn comes at all; null when turns come. */
+function stopSentence(
+  { halted, taintsPerSecond, state, size }: BodyOf<"judged.zone">,
+  { largeClusterSizeThreshold }: ExplainContext["profile"],
+): Sentence | null {
+  if (halted) return sentence("queueHalted", {});
+  if (taintsPerSecond > 0) return null;
+  const isSmall = state === "PartialDisruption" && size <= largeClusterSizeThreshold;
+  return isSmall ? sentence("queueSmallZone", {}) : sentence("queueNever", {});
+}
+
+function waitSentences(
+  node: NodeRecord,
+  zone: ZoneRecord | undefined,
+  { blindness, profile, now }: ExplainContext,
+): Sentence[] {
+  if (zone === undefined || !isRecent(zone, now) || blindness(node.name) !== null)
+    return [sentence("queueUnknown", {})];
+  const { queue, queueLength: length, taintsPerSecond } = zone.judged;
+  const place = placeOf(node.name, zone);
+  const counted = { length: String(length), rate: rateText(taintsPerSecond) };
+  const grant = node.requests.grant;
+  // The turn was granted: what came of it is said beside this, and the next turn comes behind the others.
+  if (grant !== null && !hasFailed(grant)) return [];
+  if (place !== null) {
+    const at = grantAt(place, zone) ?? now;
+    const span = spanText(Math.max(0, at - now));
+    return [sentence("queuePlace", { ...counted, place: String(place), at: apiTime(Math.max(at, now)), span })];
+  }
+  if (profile.evictionMode === "taint" && !isShownDown(node)) return [sentence("queueNotShown", {})];
+  const named = queue?.length ?? 0;
+  if (named === 0 || length <= named) return [sentence("queueMissing", {})];
+  const at = grantAt(named, zone) ?? now;
+  const span = spanText(Math.max(0, at - now));
+  return [sentence("queueBehind", { ...counted, count: String(named), at: apiTime(Math.max(at, now)), span })];
+}
+
+/** Whether the API shows the node as not ready: only then does a turn bring a taint. */
+function isShownDown({ observed }: NodeRecord): boolean {
+  const status = observed === null ? undefined : readyConditionOf(observed)?.status;
+  return status === "False" || status === "Unknown";
+}
+
+function effectSentence(judged: JudgedNode, { profile }: ExplainContext): Sentence {
+  if (profile.evictionMode !== "taint") return sentence("queueDrains", {});
+  return sentence("queueTaints", { taint: taintName(evictingTaint(judged)) });
+}

@@ -1,0 +1,182 @@
+/**
+ * What a message means in plain words, or that it is not worth telling: decided from the message and the facts before
+ * it.
+ */
+import type { Outcome } from "../../protocols/done.ts";
+import type { Subject } from "../../protocols/ledger-reader.ts";
+import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
+import { apiTime } from "../domain/api-time.ts";
+import { countText, listText, rateText, spanText } from "../domain/format.ts";
+import { taintName } from "../domain/toleration.ts";
+import { zoneTitleOf } from "../domain/zone-key.ts";
+import { type ByType, dispatch } from "./by-type.ts";
+import { type ClusterState, type NodeRecord, reducedNode } from "./cluster-state.ts";
+import { type Sentence, sayOfMessage, type TimelineSentenceName } from "./explain/sentences.ts";
+
+const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
+  "observed.node": ({ body }, before) => nodeSeenText(body, before.nodes.get(body.node)),
+  "observed.gone": () => sayOfMessage("left", {}),
+  "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
+  "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
+  "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
+  "asked.condition": ({ body: { conditions } }) =>
+    conditions.length === 0
+      ? sayOfMessage("conditionsTakenBack", {})
+      : sayOfMessage("conditionsAsked", {
+          conditions: listText(conditions.map(({ type, status }) => `${type}=${status}`)),
+        }),
+  "asked.taint": ({ body }) => taintAskText(body),
+  "asked.label": ({ body }) =>
+    sayOfMessage("labelsAsked", { labels: listText(Object.entries(body.labels).map((label) => label.join("="))) }),
+  "asked.eviction": ({ body }) => evictionAskText(body),
+  "asked.unready": () => sayOfMessage("unreadyAsked", {}),
+  "asked.drain": ({ body }) => sayOfMessage("turnCame", { zone: zoneTitleOf(body.zone) }),
+  "done.write": ({ body }) => outcomeText(body),
+};
+
+/** A message as half a sentence about its object; null for one that changes nothing anybody would ask about. */
+export function historyTextOf(message: AnyMessage, before: ClusterState): Sentence | null {
+  return dispatch(HISTORY_TEXTS, message, before) ?? null;
+}
+
+/**
+ * When what a message tells of happened: a judgement is told again to whoever asks, long after the node came to be so.
+ */
+export function instantOf({ type, at, body }: AnyMessage, before: ClusterState): number {
+  if (type !== "judged.node") return at;
+  const known = before.nodes.get(body.node);
+  return known?.uid === body.uid && known.judged?.readiness === body.readiness ? at : body.since;
+}
+
+/** The object a message is about. */
+export function subjectOf({ type, body }: AnyMessage): Subject {
+  if (type === "judged.zone") return { kind: "Zone", namespace: "", name: body.zone };
+  if (type === "done.write") return { kind: body.kind, namespace: body.namespace, name: body.name };
+  if ("namespace" in body) return { kind: "Pod", namespace: body.namespace, name: body.name };
+  return { kind: "Node", namespace: "", name: "node" in body ? body.node : "" };
+}
+
+function nodeSeenText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): Sentence | null {
+  const isReplaced = before?.observed && before.uid !== body.uid;
+  const known = isReplaced ? null : (before?.observed ?? null);
+  const had = new Set(known?.taints.map(taintName));
+  const has = new Set(reducedNode(body).taints.map(taintName));
+  const came = [...has].filter((taint) => !had.has(taint));
+  const went = [...had].filter((taint) => !has.has(taint));
+  const parts = isReplaced ? [sayOfMessage("nodeReplaced", {})] : [];
+  if (came.length > 0)
+    parts.push(sayOfMessage(known === null ? "taintsSeen" : "taintsCame", { taints: listText(came) }));
+  if (went.length > 0) parts.push(sayOfMessage("taintsWent", { taints: listText(went) }));
+  return joined(parts, (first, second) => sayOfMessage("bothSeen", { first, second }));
+}
+
+function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {
+  // Word of a node that another one of its name has replaced comes late, and is not about the node that is there.
+  if (known?.observed && known.uid !== body.uid) return null;
+  const before = known?.uid === body.uid ? known.judged : null;
+  const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
+  const isFine = body.readiness === "starting" || body.readiness === "ready";
+  const parts: Sentence[] = [];
+  if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
+  if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
+  return joined(parts, (readiness, eviction) => sayOfMessage("bothJudged", { readiness, eviction }));
+}
+
+/** The parts as one sentence; null for none. */
+function joined(parts: readonly Sentence[], join: (first: Sentence, second: Sentence) => Sentence): Sentence | null {
+  return parts.length === 0 ? null : parts.reduce(join);
+}
+
+function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">): Sentence {
+  switch (readiness) {
+    case "unknown": {
+      // A process that began after the node fell silent has heard no heartbeat of it; others may have.
+      return heartbeatAt === null
+        ? sayOfMessage("judgedUnheard", {})
+        : sayOfMessage("judgedSilent", { span: spanText(since - heartbeatAt) });
+    }
+    case "notReady":
+      return sayOfMessage("judgedNotReady", {});
+    case "ready":
+      return sayOfMessage("judgedReady", {});
+    case "starting":
+      return sayOfMessage("judgedStarting", {});
+  }
+}
+
+function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): Sentence {
+  if (eviction === "toBeEvicted") return sayOfMessage("evictionWaits", { zone: zoneTitleOf(zone) });
+  if (eviction === "unmarked") return sayOfMessage("evictionEnded", {});
+  // A ledger that hears of the node for the first time does not know when its turn came.
+  return sayOfMessage(isFirst ? "evictionFound" : "evictionCame", {});
+}
+
+function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): Sentence | null {
+  const { state, halted } = body;
+  if (before?.state === state && before.halted === halted) return null;
+  if (before === undefined && state === "Initial") return null;
+  const counted = { state, notReady: String(body.notReady), size: countText(body.size, "node") };
+  if (halted) return sayOfMessage("zoneHalted", counted);
+  return sayOfMessage("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
+}
+
+function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): Sentence | null {
+  const taint = body.taint === null ? "its node's taints" : taintName(body.taint);
+  const seconds = body.tolerationSeconds === null ? null : String(body.tolerationSeconds);
+  switch (body.eviction) {
+    case "none":
+      return before === null || before.eviction === "none" ? null : sayOfMessage("podMayStay", {});
+    case "due":
+      if (before?.eviction === "due") return null;
+      return seconds === null ? sayOfMessage("podMustGo", { taint }) : sayOfMessage("podTimeOver", { taint, seconds });
+    case "pending":
+      return before?.deadlineAt === body.deadlineAt ? null : deadlineText(body.deadlineAt, taint, seconds);
+  }
+}
+
+function deadlineText(deadlineAt: number | null, taint: string, seconds: string | null): Sentence {
+  if (deadlineAt === null) {
+    return seconds === null ? sayOfMessage("podTolerant", { taint }) : sayOfMessage("podHasTime", { taint, seconds });
+  }
+  const until = apiTime(deadlineAt);
+  return seconds === null
+    ? sayOfMessage("podMayStayUntil", { until, taint })
+    : sayOfMessage("podHasUntil", { until, taint, seconds });
+}
+
+const BY_REASON = {
+  conditions: "taintsByConditions",
+  granted: "taintsByTurn",
+  swap: "taintsBySwap",
+  healing: "taintsByHealing",
+} as const satisfies Record<BodyOf<"asked.taint">["why"], TimelineSentenceName>;
+
+function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): Sentence {
+  const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
+  return sayOfMessage(BY_REASON[why], { changes: listText(changes) });
+}
+
+function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): Sentence {
+  const due = apiTime(deadlineAt);
+  if (mode === "direct") return sayOfMessage("drainAsked", { due });
+  return sayOfMessage("deletionAsked", { due, taint: taint === null ? "its node's taints" : taintName(taint) });
+}
+
+const BY_OUTCOME = {
+  conflict: "conflicted",
+  gone: "goneBefore",
+  refused: "heldBack",
+  throttled: "throttled",
+  denied: "denied",
+  failed: "failed",
+  unknown: "replyLost",
+  shadowed: "shadowed",
+} as const satisfies Record<Exclude<Outcome, "ok">, TimelineSentenceName>;
+
+function outcomeText({ outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">): Sentence {
+  let said =
+    outcome === "ok" ? sayOfMessage("written", { span: spanText(latencyMs) }) : sayOfMessage(BY_OUTCOME[outcome], {});
+  if (change !== "") said = sayOfMessage("withChange", { outcome: said, change });
+  if (detail !== "") said = sayOfMessage("withDetail", { outcome: said, detail });
+  return retrying ? sayOfMessage("withRetry", { outcome: said }) : said;
+}

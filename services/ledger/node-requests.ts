@@ -1,0 +1,132 @@
+/**
+ * The last request about one object and what came of it. A request stands until its outcome shows, so that an
+ * explanation rests on the last outcome and not on what is scheduled.
+ */
+import type { Outcome } from "../../protocols/done.ts";
+import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { listText } from "../domain/format.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
+import { taintName } from "../domain/toleration.ts";
+
+/** Characters of a reason that are kept: a hundred thousand pods may be denied at once. */
+const DETAIL_CHARACTERS_MAX = 300;
+
+/** What came of the last try. Instants are on the writer's wall clock. */
+export interface RequestOutcome {
+  readonly outcome: Outcome;
+  /** As the API server or the live read said it; may be empty. */
+  readonly detail: string;
+  readonly at: number;
+  /** When the writer tries again; null when it does not. */
+  readonly retryAt: number | null;
+  /** Whether the writer tries again by itself. */
+  readonly retrying: boolean;
+}
+
+/** A request about a node, and what came of it. */
+export interface TrackedRequest {
+  /** In words: `Ready=Unknown`, `taint +node.kubernetes.io/unreachable:NoExecute`. */
+  readonly what: string;
+  readonly ask: BodyOf<"asked.taint"> | null;
+  readonly askedAt: number;
+  /** Null before the first. */
+  readonly last: RequestOutcome | null;
+}
+
+/** The requests about one node, by the type of the ask and the service that asked. */
+export class NodeRequests {
+  readonly #requests = new Map<string, TrackedRequest>();
+
+  /** Every request that stands. */
+  get all(): readonly TrackedRequest[] {
+    return [...this.#requests.values()];
+  }
+
+  /** The last request for the NoExecute taint that a turn brings; null when none stands. */
+  get grant(): TrackedRequest | null {
+    return this.all.find(({ ask }) => ask?.why === "granted") ?? null;
+  }
+
+  /** The last request for Ready=Unknown; null when none stands. */
+  get verdict(): TrackedRequest | null {
+    return this.#requests.get("asked.condition/node") ?? null;
+  }
+
+  /** Takes a request. The same one, repeated, keeps its outcome. */
+  request({ type, source, at, body }: Message<"asked.condition"> | Message<"asked.taint">): void {
+    const key = `${type}/${serviceOf(source)}`;
+    const what = "conditions" in body ? conditionsText(body) : taintsText(body);
+    if (what === null) {
+      this.#requests.delete(key);
+      return;
+    }
+    const known = this.#requests.get(key);
+    const isSame = known?.what === what;
+    const ask = "conditions" in body ? null : body;
+    this.#requests.set(key, { what, ask, askedAt: at, last: isSame ? known.last : null });
+  }
+
+  /** Takes what came of a request; one that was not heard is named by what its writer was to change. */
+  settle({ at, cause, body }: Message<"done.write">): void {
+    const key = `${body.ask}/${serviceOf(cause ?? "")}`;
+    const known = this.#requests.get(key);
+    if (known === undefined && body.change === "") return;
+    const what = known?.what ?? body.change;
+    this.#requests.set(key, {
+      what,
+      ask: known?.ask ?? null,
+      askedAt: known?.askedAt ?? at,
+      last: outcomeOf(at, body),
+    });
+  }
+
+  /** Forgets the requests that the node shows to be carried out. */
+  takeNode(node: ObservedNode): void {
+    const isUnknown = readyConditionOf(node)?.status === "Unknown";
+    const present = new Set(node.taints.map(taintName));
+    for (const [key, { ask, last }] of this.#requests) {
+      const isShown = ask === null ? isUnknown : isApplied(ask, present);
+      if (isShown || last?.outcome === "ok" || last?.outcome === "gone") this.#requests.delete(key);
+    }
+  }
+
+  /** Forgets the request that a turn led to: the node does not wait any more. */
+  endGrant(): void {
+    for (const [key, { ask }] of this.#requests) if (ask?.why === "granted") this.#requests.delete(key);
+  }
+
+  /** Forgets the request for Ready=Unknown: the node is not silent any more. */
+  endVerdict(): void {
+    this.#requests.delete("asked.condition/node");
+  }
+}
+
+/** What came of a try. */
+export function outcomeOf(at: number, { outcome, detail, retrying, retryAt }: BodyOf<"done.write">): RequestOutcome {
+  const reason = detail.length > DETAIL_CHARACTERS_MAX ? `${detail.slice(0, DETAIL_CHARACTERS_MAX)}…` : detail;
+  return { outcome, detail: reason, at, retryAt: retryAt ?? null, retrying };
+}
+
+/** Whether a message is a request about a node that is remembered until its outcome shows. */
+export function isNodeRequest(message: AnyMessage): message is Message<"asked.condition"> | Message<"asked.taint"> {
+  return message.type === "asked.condition" || message.type === "asked.taint";
+}
+
+function isApplied({ add, remove }: BodyOf<"asked.taint">, present: ReadonlySet<string>): boolean {
+  return add.every((taint) => present.has(taintName(taint))) && !remove.some((taint) => present.has(taintName(taint)));
+}
+
+function conditionsText({ conditions }: BodyOf<"asked.condition">): string | null {
+  return conditions.length === 0 ? null : listText(conditions.map(({ type, status }) => `${type}=${status}`));
+}
+
+function taintsText({ add, remove }: BodyOf<"asked.taint">): string {
+  const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
+  return `the change of taints ${listText(changes)}`;
+}
+
+/** The service in `node@member` or in the id of its message. */
+function serviceOf(sourceOrId: string): string {
+  return sourceOrId.split("@", 1)[0] ?? "";
+}

@@ -1,0 +1,136 @@
+/**
+ * What each pulse on the bus means to a member: its own came back, the others changed, or it is not to be believed. It
+ * keeps who can be heard (fleet.members.ts, fleet.strangers.ts); what follows for shards is decided by the fleet.
+ */
+import { positionOf, type StreamPosition } from "../../../protocols/frame.ts";
+import type { Message } from "../../../protocols/messages.ts";
+import type { Clock, Log, Metrics } from "../../../protocols/ports.ts";
+import { limitedLog } from "../process/log.limited.ts";
+import type { ClusterPulse, ForeignMembers, ForeignPulse } from "./foreign-members.ts";
+import { CLASHES_MAX, LiveMembers, type NumberedPulse, type PulseProfile } from "./live-members.ts";
+import { PulseAlarms } from "./pulse-alarms.ts";
+
+/** Lines about members that come and go, within a period: invented ones are not to fill the log. */
+const LINES = { linesMax: 20, periodMs: 10_000 };
+
+/** What hearing is made of. */
+export interface PulseReceiverOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly profile: PulseProfile;
+  readonly member: string;
+  /** When this process started, as its pulses say. */
+  readonly since: number;
+  /** What tells members of another Kubernetes cluster from ours; null when we do not know which is ours. */
+  readonly foreignMembers: ForeignMembers | null;
+  /** Called when our own pulse came back. */
+  readonly returned: () => void;
+  /** Called when our own pulse does not come back any more. */
+  readonly lost: () => void;
+  /** Called when another member came, went or changed; `isNew` for one that may not know us. */
+  readonly changed: (isNew: boolean) => void;
+}
+
+/** Hears the pulses for one member. */
+export class PulseReceiver {
+  readonly members: LiveMembers;
+  readonly #options: PulseReceiverOptions;
+  readonly #alarms: PulseAlarms;
+  readonly #log: Log;
+  /** The place of our last pulse in its stream; null before the first. */
+  #lastPulse: StreamPosition | null = null;
+  /** Before our first pulse: the first stranger that was heard, as the fault in one line; null for none. */
+  #foreignAtStart: string | null = null;
+  /** How many pulses in our name were not ours. */
+  #foreignPulses = 0;
+  /** Whether a member was heard that names our Kubernetes cluster. */
+  #hasPeers = false;
+
+  constructor(options: PulseReceiverOptions) {
+    const { clock, log, profile, member, changed } = options;
+    this.#options = options;
+    this.#alarms = new PulseAlarms(options);
+    this.#log = limitedLog(log, clock, LINES);
+    this.members = new LiveMembers({
+      clock,
+      profile,
+      own: member,
+      timedOut: (silent) => this.#timedOut(silent),
+      followed: () => changed(false),
+    });
+  }
+
+  /** Notes the id of a pulse that we have sent. */
+  sent(id: string): void {
+    this.#lastPulse = positionOf(id);
+  }
+
+  /**
+   * Ends the silence in which we listened for strangers: null when we may speak, otherwise the fault in one line.
+   * Beside members of our own cluster we may, whoever else is heard: one forged pulse is not to keep a fleet from
+   * growing.
+   */
+  refusal(): string | null {
+    const foreign = this.#foreignAtStart;
+    if (foreign === null || !this.#hasPeers) return foreign;
+    this.#alarms.report(foreign);
+    return null;
+  }
+
+  receive({ id, body }: Message<"pulse.member">): void {
+    const position = positionOf(id);
+    if (position === null) return;
+    const pulse = { ...body, sequence: position.sequence };
+    const foreign = this.#options.foreignMembers?.take(pulse, this.#isOurs(pulse)) ?? null;
+    if (foreign !== null) this.#takeForeign(foreign, body.member);
+    else if (body.member === this.#options.member) this.#takeOwnName(pulse, position);
+    else this.#takeOther(pulse);
+  }
+
+  /** Whether a name is that of a member of ours. Our own name is from our first pulse on. */
+  #isOurs({ member }: ClusterPulse): boolean {
+    return this.members.has(member) || (member === this.#options.member && this.#lastPulse !== null);
+  }
+
+  #takeForeign({ result, problem }: ForeignPulse, member: string): void {
+    if (result === "left") return;
+    if (result === "duplicate-name") this.#alarms.raise("foreign-cluster", member);
+    else if (this.#lastPulse === null) this.#foreignAtStart ??= problem;
+    else if (result === "new") this.#alarms.report(problem);
+  }
+
+  #takeOwnName(pulse: NumberedPulse, { epoch, sequence }: StreamPosition): void {
+    const { member, since, returned } = this.#options;
+    const last = this.#lastPulse;
+    if (last === null || pulse.since !== since || epoch !== last.epoch || sequence > last.sequence) {
+      this.#foreignPulses++;
+      if (this.#foreignPulses >= CLASHES_MAX) this.#alarms.raise("own-name", member);
+      return;
+    }
+    this.members.take(pulse);
+    returned();
+  }
+
+  #takeOther(pulse: ClusterPulse): void {
+    const { member, clusterUid } = pulse;
+    const result = this.members.take(pulse);
+    if (result === "same") return;
+    if (result === "full" || result === "duplicate-name" || result === "after-goodbye")
+      this.#alarms.raise(result, member);
+    if (result === "full" || result === "duplicate-name") return;
+    if (result === "new") this.#log.info("a member joined the fleet", { member });
+    if (result === "left") this.#log.info("a member left the fleet", { member });
+    this.#hasPeers ||= clusterUid !== undefined;
+    this.#options.changed(result === "new" || result === "after-goodbye");
+  }
+
+  #timedOut(member: string): void {
+    if (member === this.#options.member) {
+      this.#options.lost();
+      return;
+    }
+    this.#log.warn("a member of the fleet fell silent", { member });
+    this.#options.changed(false);
+  }
+}

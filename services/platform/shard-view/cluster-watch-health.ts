@@ -1,0 +1,57 @@
+/** What the pulses of all shards together say about how well the cluster can be seen. It decides no verdict. */
+
+import type { WatchHealthReport, WatchName } from "../../../protocols/ledger-reader.ts";
+import type { Message } from "../../../protocols/messages.ts";
+import { SHARD_COUNT } from "../../../protocols/subjects.ts";
+import { translated, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
+
+const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+
+/** The sight of every shard, as one process hears it. Instants are its own monotonic clock's. */
+export class ClusterWatchHealth {
+  readonly #shards: readonly WatchHealth[];
+  readonly #receivedMs = Array.from({ length: SHARD_COUNT }, (): number | null => null);
+  readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
+  readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
+
+  /** `beganMs` is when its process began to hear pulses. */
+  constructor(profile: WatchHealthProfile, beganMs: number) {
+    this.#shards = Array.from({ length: SHARD_COUNT }, () => new WatchHealth(WATCHES, profile, beganMs));
+  }
+
+  /** Takes a pulse. */
+  take(message: Message<"observed.pulse">, nowMs: number): void {
+    const { shard, watches } = message.body;
+    this.#shards[shard]?.take(message, nowMs);
+    this.#receivedMs[shard] = nowMs;
+    if (message.body.unpublished === undefined) this.#unpublished.delete(shard);
+    else this.#unpublished.set(shard, message.body.unpublished);
+    for (const name of WATCHES) {
+      const { synced, since } = watches[name];
+      this.#since[name] = synced && since !== null ? translated(since, message.at, nowMs) : null;
+    }
+  }
+
+  /** Why nothing can be seen of a shard; null when everything can. */
+  blindness(shard: number, nowMs: number): string | null {
+    return this.#shards[shard]?.blindness(nowMs) ?? null;
+  }
+
+  /** All of it at one instant. */
+  report(nowMs: number): WatchHealthReport {
+    const received = this.#receivedMs.filter((at) => at !== null);
+    const age = (name: WatchName) => (this.#since[name] === null ? null : nowMs - this.#since[name]);
+    const unpublished = { nodes: 0, pods: 0 };
+    for (const { nodes, pods } of this.#unpublished.values()) {
+      unpublished.nodes += nodes;
+      unpublished.pods += pods;
+    }
+    return {
+      ...(this.#unpublished.size === 0 ? {} : { unpublished }),
+      shards: SHARD_COUNT,
+      blindShards: this.#shards.filter((health) => health.blindness(nowMs) !== null).length,
+      oldestPulseMs: received.length < SHARD_COUNT ? null : nowMs - Math.min(...received),
+      watches: { nodes: age("nodes"), leases: age("leases"), pods: age("pods") },
+    };
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Failures as the API tells them: Status objects with the codes, reasons and words of the real server. It decides
+ * nothing about requests.
+ */
+import type { JsonObject } from "./api-objects.ts";
+import type { FieldProblem } from "./validation/problems.ts";
+
+/** Which resource a failure is about. */
+export interface Subject {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+}
+
+interface Failure {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details?: JsonObject;
+}
+
+/** A request that the API refuses: thrown anywhere beneath the router, answered there as a Status object. */
+export class ApiFailure extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: JsonObject | undefined;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.code = failure.code;
+    this.reason = failure.reason;
+    this.details = failure.details;
+  }
+
+  /** Seconds after which the client may try again; null when the server does not say. */
+  get retryAfterSeconds(): number | null {
+    const seconds = this.details?.retryAfterSeconds;
+    return typeof seconds === "number" ? seconds : null;
+  }
+
+  /** The body of the answer. */
+  status(): JsonObject {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      ...(this.reason === "" ? {} : { reason: this.reason }),
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+/** The full name of a resource: `leases.coordination.k8s.io`, or `nodes` in the core group. */
+function qualifiedName(subject: Subject): string {
+  return subject.group === "" ? subject.plural : `${subject.plural}.${subject.group}`;
+}
+
+function namedDetails(subject: Subject, name: string): JsonObject {
+  return { name, ...(subject.group === "" ? {} : { group: subject.group }), kind: subject.plural };
+}
+
+/** 404: there is no such object. */
+export function notFound(subject: Subject, name: string): ApiFailure {
+  const message = `${qualifiedName(subject)} "${name}" not found`;
+  return new ApiFailure({ code: 404, reason: "NotFound", message, details: namedDetails(subject, name) });
+}
+
+/** 404: the path leads nowhere. */
+export function noSuchPath(): ApiFailure {
+  const message = "the server could not find the requested resource";
+  return new ApiFailure({ code: 404, reason: "NotFound", message, details: {} });
+}
+
+/** 409: an object of that name is there already, perhaps on its way out. */
+export function alreadyExists(subject: Subject, name: string, terminating: boolean): ApiFailure {
+  const message = `${terminating ? "object is being deleted: " : ""}${qualifiedName(subject)} "${name}" already exists`;
+  return new ApiFailure({ code: 409, reason: "AlreadyExists", message, details: namedDetails(subject, name) });
+}
+
+/** What a stale resourceVersion is answered with. */
+export const STALE_VERSION =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+/** 409: the object is not the one, or not in the state, that the request was made for. */
+export function conflict(subject: Subject, name: string, why: string): ApiFailure {
+  const message = `Operation cannot be fulfilled on ${qualifiedName(subject)} "${name}": ${why}`;
+  return new ApiFailure({ code: 409, reason: "Conflict", message, details: namedDetails(subject, name) });
+}
+
+/** 403: the request is understood and refused. */
+export function forbidden(subject: Subject, name: string, why: string, causes: JsonObject[] = []): ApiFailure {
+  const what = name === "" ? qualifiedName(subject) : `${qualifiedName(subject)} "${name}"`;
+  const named = name === "" ? {} : { name };
+  const details = { ...named, ...groupOf(subject), kind: subject.plural, ...(causes.length === 0 ? {} : { causes }) };
+  return new ApiFailure({ code: 403, reason: "Forbidden", message: `${what} is forbidden: ${why}`, details });
+}
+
+function groupOf(subject: Subject): JsonObject {
+  return subject.group === "" ? {} : { group: subject.group };
+}
+
+/** 422: the object is not valid; every problem is a cause. */
+export function invalid(subject: Subject, name: string, problems: readonly FieldProblem[]): ApiFailure {
+  const lines = [...new Set(problems.map((problem) => `${problem.field}: ${problem.message}`))];
+  const sentence = lines.length === 1 ? lines.join("") : `[${lines.join(", ")}]`;
+  const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
+  return new ApiFailure({
+    code: 422,
+    reason: "Invalid",
+    message: `${kind} "${name}" is invalid: ${sentence}`,
+    details: {
+      ...(name === "" ? {} : { name }),
+      ...groupOf(subject),
+      kind: subject.kind,
+      causes: problems.map((problem) => ({ reason: problem.type, message: problem.message, field: problem.field })),
+    },
+  });
+}
+
+/** 422: the options of a request are not valid. */
+export function invalidOptions(options: string, problems: readonly FieldProblem[]): ApiFailure {
+  return invalid({ group: "meta.k8s.io", kind: options, plural: "" }, "", problems);
+}
+
+/** 400: the request itself cannot be understood. */
+export function badRequest(message: string): ApiFailure {
+  return new ApiFailure({ code: 400, reason: "BadRequest", message });
+}
+
+/** 401: nobody known is asking. */
+export function unauthorized(): ApiFailure {
+  return new ApiFailure({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
+}
+
+/** 405: the resource does not have this verb. */
+export function methodNotAllowed(): ApiFailure {
+  const message = "the server does not allow this method on the requested resource";
+  return new ApiFailure({ code: 405, reason: "MethodNotAllowed", message, details: {} });
+}
+
+/** 415: the body is in a form that the verb does not take. */
+export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  return new ApiFailure({ code: 415, reason: "UnsupportedMediaType", message, details: {} });
+}
+
+/** 410: the requested resourceVersion is no longer kept. */
+export function gone(message: string): ApiFailure {
+  return new ApiFailure({ code: 410, reason: "Expired", message });
+}
+
+/** 500: the state at a resourceVersion that lies in the future is asked for. */
+export function futureRevision(): ApiFailure {
+  const message = "etcdserver: mvcc: required revision is a future revision";
+  return new ApiFailure({ code: 500, reason: "", message });
+}
+
+/** 504: the requested resourceVersion lies in the future. */
+export function versionTooLarge(requested: number, current: number): ApiFailure {
+  const message = `Too large resource version: ${requested}, current: ${current}`;
+  return new ApiFailure({
+    code: 504,
+    reason: "Timeout",
+    message: `Timeout: ${message}`,
+    details: {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    },
+  });
+}
+
+/** 500, as the real server answers it: a resourceVersion that is no number. */
+export function unreadableVersion(version: string): ApiFailure {
+  const text = JSON.stringify(version);
+  const message = `resourceVersion: Invalid value: ${text}: strconv.ParseUint: parsing ${text}: invalid syntax`;
+  return new ApiFailure({ code: 500, reason: "", message });
+}
+
+/** 429: too many requests. */
+export function tooManyRequests(message: string, retryAfterSeconds: number): ApiFailure {
+  const details = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
+  return new ApiFailure({ code: 429, reason: "TooManyRequests", message, details });
+}

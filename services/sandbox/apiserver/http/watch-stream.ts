@@ -1,0 +1,194 @@
+/** The verb watch: turns the changes of a collection into the lines one watcher sees. It changes no object. */
+import type { Clock, Timer } from "../../../../protocols/ports.ts";
+import { gone } from "../api-status.ts";
+import type { StorageName } from "../resources.ts";
+import { isOpen, isSelected, type Selection, selected } from "../store/selection.ts";
+import type { Store } from "../store/store.ts";
+import { Change, type ChangeType } from "../store/stored.ts";
+import type { Renderer } from "../views/render.ts";
+
+/** Where a stream of bytes goes. */
+export interface StreamSink {
+  data(chunk: Uint8Array): void;
+  end(): void;
+  /** The connection breaks. */
+  broken(): void;
+}
+
+/** What one watcher asked for. */
+export interface WatchOptions {
+  /** "" and "0" begin with the present state; another one begins after that revision. */
+  readonly resourceVersion: string;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  readonly bookmarkPeriodMs: number;
+}
+
+/** The real server sends a last bookmark this long before a watch times out. */
+const LAST_BOOKMARK_MS = 2_000;
+
+/** Lines of the state a watch begins with that are handed on together: there may be a million. */
+const LINES_PER_CHUNK = 1024;
+
+/** One running watch. Lines are handed on once the present message is done, several in one chunk. */
+export class WatchStream {
+  readonly #selection: Selection;
+  readonly #options: WatchOptions;
+  readonly #renderer: Renderer;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #sink: StreamSink;
+  readonly #closed: () => void;
+  readonly #plain: boolean;
+  #pending: Uint8Array[] = [];
+  #stopListening: () => void = () => undefined;
+  /** Those that are set; a later one takes the place of an earlier one of its name. */
+  readonly #timers = new Map<"timeout" | "bookmark" | "last bookmark", Timer>();
+  #state: "open" | "closed" = "open";
+  #silent = false;
+
+  constructor(parts: {
+    selection: Selection;
+    options: WatchOptions;
+    renderer: Renderer;
+    store: Store;
+    clock: Clock;
+    sink: StreamSink;
+    /** Called once when the stream is over, whoever ended it. */
+    closed: () => void;
+  }) {
+    this.#selection = parts.selection;
+    this.#options = parts.options;
+    this.#renderer = parts.renderer;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#sink = parts.sink;
+    this.#closed = parts.closed;
+    this.#plain = isOpen(parts.selection);
+  }
+
+  /** Which collection is watched. */
+  get storage(): StorageName {
+    return this.#selection.resource.storage;
+  }
+
+  /** Begins: tells what the resourceVersion asks for, then follows the changes. */
+  start(): void {
+    const collection = this.#store.collection(this.#selection.resource.storage);
+    const from = this.#options.resourceVersion;
+    if (from === "" || from === "0") {
+      for (const stored of selected(collection, this.#selection)) {
+        this.#see(new Change("ADDED", stored, null));
+        if (this.#pending.length === LINES_PER_CHUNK) this.#flush();
+      }
+    } else {
+      const missed = collection.history.after(Number(from));
+      if (missed === null) {
+        this.#expire(from);
+        return;
+      }
+      for (const change of missed) this.#see(change);
+    }
+    // Whoever was told of the beginning may have had enough of it.
+    if (this.#state === "closed") return;
+    this.#stopListening = collection.listen((change) => {
+      if (change.now.revision > Number(from)) this.#see(change);
+    });
+    this.#timers.set(
+      "timeout",
+      this.#clock.after(this.#options.timeoutMs, () => this.cut("end")),
+    );
+    if (this.#options.bookmarks) this.#startBookmarks();
+  }
+
+  /** Ends the stream from this side: in order, as at its timeout, or as a connection that breaks. */
+  cut(how: "end" | "break"): void {
+    if (this.#state === "closed") return;
+    if (how === "end") this.#flush();
+    this.abort();
+    if (how === "end") this.#sink.end();
+    else this.#sink.broken();
+  }
+
+  /** Stops without another word: the other side is gone. */
+  abort(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#pending = [];
+    this.#stopListening();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#closed();
+  }
+
+  /** Goes on, but tells nothing while `silent`, as a watch does whose cache is stale: what happens then is lost. */
+  silence(silent: boolean): void {
+    this.#silent = silent;
+  }
+
+  #see(change: Change): void {
+    const type = this.#typeFor(change);
+    if (type === null) return;
+    const { now, before } = change;
+    const leaves = type === "DELETED" && change.type !== "DELETED" && before !== null;
+    // What leaves a selection is shown as it last was in it.
+    const shown = leaves ? new Change("DELETED", before.at(now.revision), null) : change;
+    this.#send(this.#renderer.line(type, shown));
+  }
+
+  /** A change that moves an object into or out of the selection is an arrival or a departure for this watcher. */
+  #typeFor(change: Change): ChangeType | null {
+    const { type, now, before } = change;
+    if (this.#plain) return this.#isInNamespace(change) ? type : null;
+    const matched = before !== null && isSelected(this.#selection, before);
+    if (type === "DELETED") return matched || isSelected(this.#selection, now) ? "DELETED" : null;
+    const matches = isSelected(this.#selection, now);
+    if (matches) return matched ? "MODIFIED" : "ADDED";
+    return matched ? "DELETED" : null;
+  }
+
+  #isInNamespace(change: Change): boolean {
+    return this.#selection.namespace === "" || this.#selection.namespace === change.now.namespace;
+  }
+
+  #send(line: Uint8Array): void {
+    if (this.#silent || this.#state === "closed") return;
+    this.#pending.push(line);
+    if (this.#pending.length === 1) this.#clock.soon(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0 || this.#state === "closed") return;
+    const [first] = this.#pending;
+    const chunk = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#sink.data(chunk);
+  }
+
+  #startBookmarks(): void {
+    const { bookmarkPeriodMs, timeoutMs } = this.#options;
+    this.#bookmarkEvery(bookmarkPeriodMs);
+    if (timeoutMs <= LAST_BOOKMARK_MS) return;
+    this.#timers.set(
+      "last bookmark",
+      this.#clock.after(timeoutMs - LAST_BOOKMARK_MS, () => this.#bookmark()),
+    );
+  }
+
+  #bookmarkEvery(periodMs: number): void {
+    const beat = (): void => {
+      this.#bookmark();
+      this.#bookmarkEvery(periodMs);
+    };
+    this.#timers.set("bookmark", this.#clock.after(periodMs, beat));
+  }
+
+  #bookmark(): void {
+    this.#send(this.#renderer.bookmark(this.#store.revision));
+  }
+
+  #expire(from: string): void {
+    const failure = gone(`too old resource version: ${from} (${this.#store.revision})`);
+    this.#send(Buffer.from(`${JSON.stringify({ type: "ERROR", object: failure.status() })}\n`));
+    this.#clock.soon(() => this.cut("end"));
+  }
+}

@@ -1,0 +1,119 @@
+/** The verb list: the objects that a query selects, in pages of one consistent snapshot. render.ts shows them. */
+
+import { badRequest, futureRevision, gone, unreadableVersion, versionTooLarge } from "../api-status.ts";
+import { isSelected, type Selection, selected } from "./selection.ts";
+import type { Collection, Store } from "./store.ts";
+import type { Stored } from "./stored.ts";
+
+/** One page of a list. */
+export interface Page {
+  readonly items: readonly Stored[];
+  readonly revision: number;
+  /** The token for the next page; "" when this is the last. */
+  readonly next: string;
+  readonly remaining: number;
+}
+
+/** How many unfinished paged lists are kept; the oldest expires when one more begins. */
+const SNAPSHOTS_MAX = 8;
+
+/** Lists, and the snapshots behind their unfinished pages. */
+export class Lists {
+  readonly #store: Store;
+  readonly #snapshots = new Map<string, { readonly items: readonly Stored[]; readonly revision: number }>();
+  #count = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** One page of what a query selects. Throws 410 for a token whose snapshot is gone and 504 for a future revision. */
+  page(selection: Selection, query: URLSearchParams): Page {
+    const limit = integerIn(query, "limit");
+    // A list takes no time here, but no nonsense either.
+    integerIn(query, "timeoutSeconds");
+    const token = query.get("continue") ?? "";
+    if (token !== "") return this.#next(token, limit);
+    const version = versionIn(query);
+    const exact = isExact(query, version, limit);
+    if (!exact) this.checkVersion(version);
+    const revision = exact ? Number(version) : this.#store.revision;
+    const collection = this.#store.collection(selection.resource.storage);
+    const items = exact ? this.#at(revision, collection, selection) : selected(collection, selection);
+    // A list at version 0 may come from a cache, and the real server's cache does not page.
+    if (limit <= 0 || items.length <= limit || version === "0") return { items, revision, next: "", remaining: 0 };
+    this.#count += 1;
+    const id = String(this.#count);
+    this.#snapshots.set(id, { items, revision });
+    for (const oldest of this.#snapshots.keys())
+      if (this.#snapshots.size > SNAPSHOTS_MAX) this.#snapshots.delete(oldest);
+    return this.#slice(id, 0, limit);
+  }
+
+  /** Forgets the snapshots: unfinished lists get 410. */
+  compact(): void {
+    this.#snapshots.clear();
+  }
+
+  /** Refuses a resourceVersion that lies in the future with a 504. */
+  checkVersion(version: string): void {
+    if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
+  }
+
+  /** What was selected at a revision. Throws 410 when its changes since are forgotten. */
+  #at(revision: number, collection: Collection, selection: Selection): Stored[] {
+    if (revision > this.#store.revision) throw futureRevision();
+    const later = collection.history.after(revision);
+    if (later === null) throw gone("The resourceVersion for the provided list is too old.");
+    const then = new Map<string, Stored | null>();
+    for (const { now, before } of later) if (!then.has(pathOf(now))) then.set(pathOf(now), before);
+    const unchanged = selected(collection, selection).filter((stored) => !then.has(pathOf(stored)));
+    const changed = [...then.values()].filter((stored) => stored !== null).filter((one) => isSelected(selection, one));
+    return [...unchanged, ...changed].sort((left, right) => (pathOf(left) < pathOf(right) ? -1 : 1));
+  }
+
+  #next(token: string, limit: number): Page {
+    const [id, from] = Buffer.from(token, "base64url").toString().split("@");
+    if (id === undefined || from === undefined) throw badRequest("continue key is not valid");
+    if (!this.#snapshots.has(id)) {
+      throw gone("The provided continue parameter is too old to display a consistent list result.");
+    }
+    return this.#slice(id, Number(from), limit);
+  }
+
+  #slice(id: string, from: number, limit: number): Page {
+    const { items, revision } = this.#snapshots.get(id) ?? { items: [], revision: this.#store.revision };
+    const end = limit > 0 ? from + limit : items.length;
+    const remaining = Math.max(0, items.length - end);
+    if (remaining === 0) this.#snapshots.delete(id);
+    const next = remaining === 0 ? "" : Buffer.from(`${id}@${end}`).toString("base64url");
+    return { items: items.slice(from, end), revision, next, remaining };
+  }
+}
+
+/** A page at a revision is of that one state, whether its query says so or not. */
+function isExact(query: URLSearchParams, version: string, limit: number): boolean {
+  const match = query.get("resourceVersionMatch") ?? "";
+  return match === "Exact" || (match === "" && limit > 0 && version !== "" && version !== "0");
+}
+
+function pathOf({ namespace, name }: Stored): string {
+  return `${namespace}/${name}`;
+}
+
+/** The resourceVersion of a query, "" when it names none. Throws the real server's failure for what is no number. */
+export function versionIn(query: URLSearchParams): string {
+  const version = query.get("resourceVersion") ?? "";
+  if (!/^\d*$/.test(version)) throw unreadableVersion(version);
+  return version;
+}
+
+/** A whole number of a query, 0 when it names none. Throws a 400. */
+export function integerIn(query: URLSearchParams, field: string): number {
+  const text = query.get(field) ?? "";
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return value;
+}

@@ -1,0 +1,54 @@
+/**
+ * The parts of metadata that belong to the server: identity, generated names, what an update must leave alone. Pure.
+ */
+import { apiTime } from "../../../domain/api-time.ts";
+import type { ApiObject, ObjectMeta } from "../api-objects.ts";
+
+/** The letters of generated names: no vowels and nothing that looks like another. */
+const NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
+const NAME_LETTERS_COUNT = 5;
+
+/** The fields of metadata that an update takes from the object as it is. */
+const KEPT = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const;
+
+/** A random UUID (version 4) from an injected source of chance. */
+function randomUid(random: () => number): string {
+  const digits = Array.from({ length: 4 }, () =>
+    Math.floor(random() * 0x1_0000_0000)
+      .toString(16)
+      .padStart(8, "0"),
+  ).join("");
+  const variant = "89ab"[Number.parseInt(digits[16] ?? "0", 16) & 3];
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20)}`;
+}
+
+/** A name that begins with `prefix`, as generateName asks for. */
+function generatedName(prefix: string, random: () => number): string {
+  const letters = Array.from(
+    { length: NAME_LETTERS_COUNT },
+    () => NAME_LETTERS[Math.floor(random() * NAME_LETTERS.length)],
+  );
+  return prefix.slice(0, 63 - NAME_LETTERS_COUNT) + letters.join("");
+}
+
+/** Metadata of a new object: what the client may not choose is set anew; changes its argument. */
+export function identify(object: ApiObject, namespace: string, now: { wallMs: number; random: () => number }): void {
+  const meta = object.metadata;
+  if ((meta.name ?? "") === "") meta.name = meta.generateName ? generatedName(meta.generateName, now.random) : "";
+  if (namespace !== "") meta.namespace = namespace;
+  for (const field of [...KEPT, "resourceVersion", "selfLink", "managedFields"]) delete meta[field];
+  meta.uid = randomUid(now.random);
+  meta.creationTimestamp = apiTime(now.wallMs);
+}
+
+/** Takes over from the object as it is what an update may not change; changes its first argument. */
+export function keepIdentity(object: ApiObject, before: ApiObject): void {
+  const meta: ObjectMeta = object.metadata;
+  for (const field of KEPT) {
+    const value = before.metadata[field];
+    if (value === undefined) delete meta[field];
+    else (meta as Record<string, unknown>)[field] = value;
+  }
+  delete meta.selfLink;
+  delete meta.managedFields;
+}

@@ -1,0 +1,44 @@
+/** What makes the metadata of an object unacceptable, in the real server's words. It changes nothing. */
+
+import { type ApiObject, childList, childObject, type JsonObject, type ObjectMeta, textOf } from "../api-objects.ts";
+import type { StorageName } from "../resources.ts";
+import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
+import { type FieldProblem, required, wrong } from "./problems.ts";
+
+/** Everything that is wrong with the name, the labels, the annotations and the owners of an object. */
+export function metadataProblems(storage: StorageName, { metadata }: ApiObject): FieldProblem[] {
+  const { name } = metadata;
+  if (name === "") return [required("metadata.name", "name or generateName is required")];
+  const words = storage === "namespaces" ? dnsLabelProblems(name) : dnsSubdomainProblems(name);
+  const ofName = words.map((why) => wrong("metadata.name", name, why));
+  return [...ofName, ...labelProblems(metadata), ...annotationProblems(metadata), ...ownerProblems(metadata)];
+}
+
+function labelProblems(metadata: ObjectMeta): FieldProblem[] {
+  const labels = childObject(metadata, "labels");
+  return Object.keys(labels).flatMap((key) => [
+    ...qualifiedNameProblems(key).map((why) => wrong("metadata.labels", key, why)),
+    ...labelValueProblems(textOf(labels, key)).map((why) => wrong("metadata.labels", textOf(labels, key), why)),
+  ]);
+}
+
+/** Keys of annotations may have upper case where those of labels may not. */
+function annotationProblems(metadata: ObjectMeta): FieldProblem[] {
+  return Object.keys(childObject(metadata, "annotations")).flatMap((key) =>
+    qualifiedNameProblems(key.toLowerCase()).map((why) => wrong("metadata.annotations", key, why)),
+  );
+}
+
+function ownerProblems(metadata: ObjectMeta): FieldProblem[] {
+  return childList(metadata, "ownerReferences").flatMap((owner) => [
+    ...missing(owner, "apiVersion", "version"),
+    ...missing(owner, "kind", "kind"),
+    ...missing(owner, "name", "name"),
+    ...missing(owner, "uid", "uid"),
+  ]);
+}
+
+function missing(owner: JsonObject, field: string, called: string): FieldProblem[] {
+  if (textOf(owner, field) !== "") return [];
+  return [wrong(`metadata.ownerReferences.${field}`, "", `${called} must not be empty`)];
+}

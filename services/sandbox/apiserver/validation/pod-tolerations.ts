@@ -1,0 +1,40 @@
+/** What makes a pod's toleration unacceptable, in the real server's words. It changes nothing. */
+
+import { type JsonObject, textOf } from "../api-objects.ts";
+import { labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
+import { type FieldProblem, unsupported, wrong } from "./problems.ts";
+
+/** The effects that a taint, and a toleration of one, can have. */
+export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Everything that is wrong with a toleration in a field of that name. */
+export function tolerationProblems(toleration: JsonObject, at: string): FieldProblem[] {
+  const [key, operator] = [textOf(toleration, "key"), textOf(toleration, "operator")];
+  const effect = textOf(toleration, "effect");
+  const timed = typeof toleration.tolerationSeconds === "number";
+  const all = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+  return [
+    ...(key === "" ? [] : qualifiedNameProblems(key).map((why) => wrong(`${at}.key`, key, why))),
+    ...(key === "" && operator !== "Exists" ? [wrong(`${at}.operator`, operator, all)] : []),
+    ...(timed && effect !== "NoExecute"
+      ? [wrong(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")]
+      : []),
+    ...operatorProblems(toleration, operator, `${at}.operator`),
+    ...(effect === "" || TAINT_EFFECTS.includes(effect) ? [] : [unsupported(`${at}.effect`, effect, TAINT_EFFECTS)]),
+  ];
+}
+
+function operatorProblems(toleration: JsonObject, operator: string, at: string): FieldProblem[] {
+  const value = textOf(toleration, "value");
+  if (operator === "" || operator === "Equal") return labelValueProblems(value).map((why) => wrong(at, value, why));
+  if (operator !== "Exists") return [unsupported(at, operator, ["Equal", "Exists"])];
+  if (value === "") return [];
+  const field = (name: string): string => JSON.stringify(textOf(toleration, name));
+  const { tolerationSeconds: seconds } = toleration;
+  const shownSeconds = typeof seconds === "number" ? `(*int64)(${seconds})` : "(*int64)(nil)";
+  const shown =
+    `core.Toleration{Key:${field("key")}, Operator:"Exists", Value:${field("value")}, Effect:${field("effect")}, ` +
+    `TolerationSeconds:${shownSeconds}}`;
+  const message = `Invalid value: ${shown}: value must be empty when \`operator\` is 'Exists'`;
+  return [{ type: "FieldValueInvalid", field: at, message }];
+}

@@ -1,0 +1,71 @@
+/** What a hollow node is and has, as the figures a kubelet would read from a machine. Nothing here is measured. */
+import type { Taint } from "../../../protocols/objects.ts";
+import { fnv1a } from "../../../protocols/subjects.ts";
+import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
+import type { MachineStats } from "../../agent/machine-stats.ts";
+
+/** A hollow node to be started. Only the name is needed. */
+export interface HollowNodeSpec {
+  readonly name: string;
+  readonly zone?: string;
+  readonly region?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  /** Internal address; made up from the name when not given. */
+  readonly ip?: string;
+  readonly cores?: number;
+  readonly memoryBytes?: number;
+  /** How many pods are created on the node once it is registered. */
+  readonly pods?: number;
+}
+
+const GIBIBYTE = 1024 ** 3;
+const CORES = 8;
+const MEMORY_BYTES = 32 * GIBIBYTE;
+const STORAGE_BYTES = 100 * GIBIBYTE;
+
+/** The settings of a hollow node's kubelet. */
+export function hollowSettings(spec: HollowNodeSpec): AgentSettings {
+  return {
+    ...STANDARD_AGENT,
+    nodeName: spec.name,
+    zone: spec.zone ?? null,
+    region: spec.region ?? null,
+    labels: spec.labels ?? {},
+    taints: spec.taints ?? [],
+    nodeIps: [ipOf(spec)],
+  };
+}
+
+/** The figures of a hollow node's machine. */
+export function hollowStats(spec: HollowNodeSpec): MachineStats {
+  const ip = ipOf(spec);
+  return {
+    hostname: spec.name,
+    operatingSystem: "linux",
+    architecture: "amd64",
+    machine: {
+      machineId: spec.name,
+      systemUuid: spec.name,
+      bootId: spec.name,
+      cores: spec.cores ?? CORES,
+      memoryBytes: spec.memoryBytes ?? MEMORY_BYTES,
+      ephemeralStorageBytes: STORAGE_BYTES,
+      hugePages: {},
+      devices: { capacity: {}, allocatable: {}, removed: [] },
+    },
+    version: { kernel: "hollow", osImage: "Vigil hollow node", runtime: "hollow://0" },
+    addresses: { local: [ip], resolved: [], defaultRoute: ip },
+    images: [],
+    headroom: {},
+    volumesInUse: null,
+    resetExtendedResources: false,
+  };
+}
+
+/** An address of 10.0.0.0/8 that follows from the name: its three last octets are a hash. */
+function ipOf(spec: HollowNodeSpec): string {
+  if (spec.ip !== undefined) return spec.ip;
+  const hash = fnv1a(spec.name);
+  return `10.${(hash >>> 16) & 255}.${(hash >>> 8) & 255}.${hash & 255}`;
+}

@@ -1,0 +1,75 @@
+/** Numbers of a benchmark: how several runs are summed up, and on what machine. It measures nothing. */
+import { availableParallelism, cpus, totalmem } from "node:os";
+
+/** One figure of one benchmark, over its runs. */
+export interface Measurement {
+  readonly name: string;
+  readonly unit: string;
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What a benchmark came to. */
+export interface BenchReport {
+  readonly bench: string;
+  /** What was done, with its sizes. */
+  readonly load: string;
+  /** What is left out before the first figure, and how much is measured then. */
+  readonly warmUp?: string;
+  readonly measurements: readonly Measurement[];
+}
+
+/** The machine the figures are from. */
+export function machine(): Readonly<Record<string, string | number>> {
+  const gibibytes = Math.round(totalmem() / 1024 ** 3);
+  return { cores: availableParallelism(), cpu: cpus()[0]?.model ?? "unknown", gibibytes, node: process.version };
+}
+
+/** The smallest value that a share of the values does not exceed; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** The middle of the values, or half way between the two in the middle; NaN of none. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const at = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(at)] ?? Number.NaN) + (sorted[Math.ceil(at)] ?? Number.NaN)) / 2;
+}
+
+/** A figure from the values of several runs. */
+export function measurement(name: string, unit: string, runs: readonly number[]): Measurement {
+  return { name, unit, median: median(runs), least: Math.min(...runs), most: Math.max(...runs) };
+}
+
+/** The p50 and the p99 of each run, over the runs. */
+export function quantiles(name: string, unit: string, runs: readonly (readonly number[])[]): Measurement[] {
+  return [0.5, 0.99].map((share) =>
+    measurement(
+      `${name}, p${share * 100}`,
+      unit,
+      runs.map((values) => quantile(values, share)),
+    ),
+  );
+}
+
+/** A report as a table for a person. */
+export function tableOf({ bench, load, warmUp, measurements }: BenchReport): string {
+  const rows = measurements.map(({ name, unit, median, least, most }) => [
+    name,
+    `${short(median)} ${unit}`,
+    least === most ? "" : `${short(least)} to ${short(most)}`,
+  ]);
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  const lines = rows.map((row) =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd(),
+  );
+  const title = [`${bench}: ${load}`, ...(warmUp === undefined ? [] : [`warm-up ${warmUp}`])].join("; ");
+  return [title, ...lines].join("\n");
+}
+
+function short(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,28 @@
+/** The members of a fleet as they are heard on a memory bus, on virtual time. */
+import { expect, test } from "vitest";
+import { fleetOn, LISTEN_MS, remarkOn } from "../../services/cli/fleet-members.ts";
+import { typedBus } from "../../services/platform/bus/bus.ts";
+import { memoryTransport } from "../../services/platform/bus/memory.ts";
+import { silentLog } from "../../services/platform/process/log.ts";
+import { createMetrics } from "../../services/platform/process/metrics.ts";
+import { VirtualClock } from "../support/clock.virtual.ts";
+import { fakeHost } from "./fake-host.ts";
+
+test("of members that are invented without end some are shown, and a line says that others are left out", async () => {
+  const clock = new VirtualClock();
+  const transport = memoryTransport(clock);
+  const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c" };
+  const members = fleetOn(transport, { ...io, host: fakeHost(), where: "NATS" });
+  clock.advance(LISTEN_MS);
+  for (let index = 0; index < 1000; index++) {
+    const member = `invented-${index}`;
+    const bus = typedBus({ ...io, transport, service: "fleet", member, mailboxMessagesMax: 10 });
+    const pulse = { member, services: ["node"], since: 0, leaving: false };
+    bus.publish("pulse.member", { ...pulse, clusterUid: `uid-${index % 9}` }, null);
+  }
+  clock.advance(0);
+  const shown = await members();
+  expect(shown).toHaveLength(256);
+  expect(remarkOn(shown)).toContain("any others are left out");
+  expect(remarkOn(shown.slice(0, 1))).toBeNull();
+});

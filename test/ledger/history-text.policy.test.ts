@@ -1,0 +1,143 @@
+/** What messages are in words, one after the other: only what is news is told. */
+import { expect, test } from "vitest";
+import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
+import { ClusterState } from "../../services/ledger/cluster-state.ts";
+import { historyTextOf } from "../../services/ledger/history-text.policy.ts";
+import { noExecute, observedNode } from "../support/observed-objects.ts";
+import { doneNode, judgedNode, judgedPod, judgedZone } from "./ledger-world.ts";
+
+const S = 1000;
+const BY_UNREACHABLE = "node.kubernetes.io/unreachable:NoExecute";
+
+/** The sentences of messages of one type, told one after the other; null for what is not worth telling. */
+function story<T extends MessageType>(
+  type: T,
+  bodies: readonly BodyOf<T>[],
+  facts = new ClusterState(),
+): (string | null)[] {
+  return bodies.map((body, index) => {
+    const message = { type, id: `${type} ${index}`, source: "test@m-0", at: 0, cause: null, body } as AnyMessage;
+    const text = historyTextOf(message, facts);
+    facts.apply(message);
+    return text;
+  });
+}
+
+test("a zone's state is told when it changes, and when all zones halt or go on", () => {
+  const down = { state: "FullDisruption", size: 1, notReady: 1 } as const;
+  const told = story("judged.zone", [
+    judgedZone({ state: "Initial" }),
+    judgedZone(),
+    judgedZone({ notReady: 2 }),
+    judgedZone({ state: "PartialDisruption", notReady: 6, taintsPerSecond: 0 }),
+    judgedZone(down),
+    judgedZone({ ...down, halted: true }),
+    judgedZone({ ...down, halted: true, queueLength: 1 }),
+    judgedZone({ ...down, taintsPerSecond: 2 }),
+  ]);
+  expect(told).toEqual([
+    null,
+    "is Normal: 0 of 10 nodes not ready; pace: one node every 10 s",
+    null,
+    "is PartialDisruption: 6 of 10 nodes not ready; pace: no node at all",
+    "is FullDisruption: 1 of 1 node not ready; pace: one node every 10 s",
+    "is FullDisruption: 1 of 1 node not ready; all zones are disrupted, so no node is tainted",
+    null,
+    "is FullDisruption: 1 of 1 node not ready; pace: 2 nodes per second",
+  ]);
+});
+
+test("a pod's sentence is told when it changes, with the taint and the seconds that decide", () => {
+  const told = story("judged.pod", [
+    judgedPod({ eviction: "none" }),
+    judgedPod({ deadlineAt: 300 * S }),
+    judgedPod({ deadlineAt: 300 * S }),
+    judgedPod({ deadlineAt: 360 * S, tolerationSeconds: 60 }),
+    judgedPod({ eviction: "due", deadlineAt: 360 * S, tolerationSeconds: 60 }),
+    judgedPod({ eviction: "due", deadlineAt: 361 * S, tolerationSeconds: 60 }),
+    judgedPod({ eviction: "none" }),
+    judgedPod({ eviction: "none" }),
+    judgedPod({ eviction: "due", tolerationSeconds: null }),
+    judgedPod({ eviction: "none" }),
+    judgedPod({ eviction: "due", tolerationSeconds: null, taint: null }),
+  ]);
+  expect(told).toEqual([
+    null,
+    `may stay until 1970-01-01T00:05:00Z: it tolerates ${BY_UNREACHABLE} for 300 s`,
+    null,
+    `may stay until 1970-01-01T00:06:00Z: it tolerates ${BY_UNREACHABLE} for 60 s`,
+    `must go now: its 60 s with ${BY_UNREACHABLE} are over`,
+    null,
+    "may stay: nothing asks it to go any more",
+    null,
+    `must go at once: it does not tolerate ${BY_UNREACHABLE}`,
+    "may stay: nothing asks it to go any more",
+    "must go at once: it does not tolerate its node's taints",
+  ]);
+});
+
+test("of a node's taints is told which came and which went", () => {
+  const [a, b] = [noExecute("a"), noExecute("b")];
+  const told = story("observed.node", [
+    observedNode("n", { taints: [a] }),
+    observedNode("n", { taints: [a], resourceVersion: "2" }),
+    observedNode("n", { taints: [a, b] }),
+    observedNode("n", { taints: [b] }),
+    observedNode("n", { taints: [a] }),
+    observedNode("n", { uid: "another", taints: [a] }),
+  ]);
+  expect(told).toEqual([
+    "carries a:NoExecute",
+    null,
+    "now carries b:NoExecute",
+    "no longer carries a:NoExecute",
+    "now carries a:NoExecute and no longer carries b:NoExecute",
+    "is another node of that name from here on and carries a:NoExecute",
+  ]);
+});
+
+test("what a node is judged is told when it changes for the worse or back, and how its eviction goes on", () => {
+  const silent = { readiness: "unknown", since: 50 * S, heartbeatAt: 0 } as const;
+  const told = story("judged.node", [
+    judgedNode("n", { readiness: "starting" }),
+    judgedNode("n"),
+    judgedNode("n", silent),
+    judgedNode("n", silent),
+    judgedNode("n", { ...silent, eviction: "toBeEvicted" }),
+    judgedNode("n", { ...silent, eviction: "evicted" }),
+    judgedNode("n", { readiness: "notReady", eviction: "evicted" }),
+    judgedNode("n"),
+  ]);
+  expect(told).toEqual([
+    null,
+    null,
+    "judged unknown: silent for 50 s",
+    null,
+    "waits for its turn in zone a",
+    "its turn has come: its pods may not stay",
+    "judged not ready: its kubelet reports Ready=False",
+    "judged ready: its kubelet reports Ready=True and renews its lease; its pods may stay",
+  ]);
+});
+
+test("word of a node that another one of its name has replaced is not told of that one", () => {
+  const facts = new ClusterState();
+  story("observed.node", [observedNode("n", { uid: "new" })], facts);
+  const late = { readiness: "unknown", heartbeatAt: null } as const;
+  const told = story(
+    "judged.node",
+    [judgedNode("n", { ...late, uid: "old" }), judgedNode("n", { ...late, uid: "new" })],
+    facts,
+  );
+  expect(told).toEqual([null, "judged unknown: no heartbeat within its grace"]);
+});
+
+test.each([
+  [{}, "written after 12 ms: something"],
+  [{ change: "" }, "written after 12 ms"],
+  [{ outcome: "conflict", retrying: true }, "the object had changed: something; will be tried again"],
+  [{ outcome: "denied", detail: "403: no" }, "the API server refused: something (403: no)"],
+  [{ outcome: "shadowed" }, "would have been written: something"],
+] as const)("what came of a write with %j is %j", (fields, text) => {
+  expect(story("done.write", [doneNode("asked.taint", "n", fields)])).toEqual([text]);
+});

@@ -1,0 +1,38 @@
+/** A story told to one controller, step by step, and what the API showed of it. */
+import { Stage, type StartActor } from "../support/stage.ts";
+import { until } from "../support/until.ts";
+import { Timeline } from "./timeline.ts";
+
+const WITHIN_MS = 60_000;
+/** A step is over when nothing new has been seen for so long: two passes of a controller that looks each second. */
+const QUIET_MS = 2_500;
+
+/** One telling; begun with `open`, ended with `close`. */
+export class SideBySideRecorder {
+  readonly stage: Stage;
+  readonly timeline: Timeline;
+
+  static async open(start: StartActor): Promise<SideBySideRecorder> {
+    return new SideBySideRecorder(await Stage.open(start));
+  }
+
+  private constructor(stage: Stage) {
+    this.stage = stage;
+    this.timeline = new Timeline(stage.wire());
+  }
+
+  /** Does something and waits until the API shows what should come of it, and then nothing more. */
+  async step(name: string, act: () => unknown, holds: (timeline: Timeline) => boolean): Promise<void> {
+    this.timeline.begin(name);
+    await act();
+    const isOver = () => holds(this.timeline) && this.timeline.quietMs() > QUIET_MS;
+    await until(name, isOver, { withinMs: WITHIN_MS, everyMs: 100 }).catch((error: Error) => {
+      throw new Error(`${error.message}; told were\n${this.timeline.told("").join("\n")}\n${this.stage.log()}`);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.timeline.stop();
+    await this.stage.close();
+  }
+}

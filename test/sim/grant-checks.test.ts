@@ -1,0 +1,85 @@
+/** Turns that come too soon, or not at all, are caught. */
+import { describe, expect, it } from "vitest";
+import { message, S, Stage } from "./checks.stage.ts";
+
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+describe("a turn", () => {
+  it("is caught too soon after one whose taint has landed", () => {
+    const stage = new Stage();
+    for (const name of ["a", "b"]) stage.show(name, "Unknown");
+    stage.grant("a")();
+    stage.pass(10);
+    stage.checks.grants.land(stage.show("a", "Unknown", [UNREACHABLE]));
+    expect(stage.grant("b")).not.toThrow();
+    const slow = { ...stage.world.swarm.profile, nodeEvictionsPerSecond: 0.1 };
+    Object.assign(stage.world.swarm, { profile: slow });
+    stage.pass(3 * S);
+    expect(stage.grant("b")).toThrow("which had landed");
+    stage.pass(7 * S);
+    expect(stage.grant("b")).not.toThrow();
+  });
+
+  it("is missed when nodes wait and none comes", () => {
+    const stage = new Stage();
+    stage.pass(100 * S);
+    stage.show("well", "True");
+    for (const name of ["a", "b"]) stage.show(name, "Unknown");
+    const look = () => {
+      stage.pass(5 * S);
+      stage.checks.grants.look();
+    };
+    for (let looks = 0; looks < 2; looks++) look();
+    expect(look).toThrow("while nodes waited");
+  });
+});
+
+describe("a turn to be drained", () => {
+  const waiting = () => {
+    const stage = new Stage();
+    const { swarm } = stage.world;
+    Object.assign(swarm, { profile: { ...swarm.profile, evictionMode: "direct", podEvictionTimeoutMs: 30 * S } });
+    stage.pass(100 * S);
+    stage.show("well", "True");
+    for (const name of ["a", "b"]) stage.show(name, "Unknown");
+    return stage;
+  };
+  const lookThrice = (stage: Stage) => () => {
+    for (let looks = 0; looks < 3; looks++) {
+      stage.pass(5 * S);
+      stage.checks.grants.look();
+    }
+  };
+
+  it("is missed when nodes wait and none comes", () => {
+    expect(lookThrice(waiting())).toThrow("while nodes waited");
+  });
+
+  it("is not missed by nodes that had theirs, until they have been ready again", () => {
+    const stage = waiting();
+    for (const node of ["a", "b"]) {
+      stage.checks.grants.drain(message("asked.drain", { node, uid: `uid-${node}`, zone: "" }));
+    }
+    expect(lookThrice(stage)).not.toThrow();
+    stage.show("a", "True");
+    stage.pass(S);
+    stage.show("a", "Unknown");
+    stage.pass(30 * S);
+    expect(lookThrice(stage)).toThrow("while nodes waited");
+  });
+});
+
+describe("a turn of a node that has just joined", () => {
+  it("is not missed yet", () => {
+    const stage = new Stage();
+    stage.pass(100 * S);
+    stage.show("well", "True");
+    const join = (name: string) => () => {
+      stage.pass(5 * S);
+      stage.show(name, "False");
+      stage.checks.grants.look();
+      stage.show(name, "True");
+    };
+    for (const name of ["a", "b", "c", "d"]) expect(join(name)).not.toThrow();
+  });
+});

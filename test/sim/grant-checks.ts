@@ -1,0 +1,204 @@
+/**
+ * The rate of a zone, from above and from below, by the turns that are granted rather than the taints that land: no
+ * grant follows another too soon that could be known, and a zone in which nodes wait grants as fast as it may, to be
+ * tainted or, in direct mode, to be drained.
+ */
+import type { Message } from "../../protocols/messages.ts";
+import { CLOCK_ERROR_MS, viewLagMs } from "./fault-bounds.ts";
+import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import type { NodeState, NodeStates } from "./node-states.ts";
+import { isUnhindered } from "./promptness.ts";
+import type { World } from "./world.ts";
+import { countsOf, ratesOf } from "./zone-rates.ts";
+
+/** Rounding, clocks that drift, and the way of a message. */
+const ROUNDING_MS = 100;
+/** An ask that is older led to no taint of now. */
+const UNDER_WAY_MS = 60_000;
+/** What a grant takes until its taint stands, and what a node takes to get into the queue. */
+const WAY_MS = 2_000;
+/** What an owner takes that knows nothing of its zone yet: to hear the others, to see, and to let requests land. */
+const RECOVERY_MS = 25_000;
+/** This long after the faults ended everybody sees again, and every grace is over that began with that. */
+const CALM_MS = 120_000;
+
+interface Turn {
+  readonly node: string;
+  readonly askedMs: number;
+  readonly landedMs: number;
+}
+
+/** A time in which nodes of a zone wait without a break, at one rate. */
+interface Backlog {
+  readonly sinceMs: number;
+  readonly perSecond: number;
+  /**
+   * Turns that have come to something: in taint mode a taint that landed, in direct mode a drain that was asked for.
+   */
+  granted: number;
+}
+
+/** What turns are held against. */
+export interface GrantWorld {
+  readonly world: World;
+  readonly states: NodeStates;
+  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  readonly isDrawn: boolean;
+}
+
+/** Follows the turns of all zones. Instants are on the world's wall clock. */
+export class GrantChecks {
+  readonly #context: GrantWorld;
+  /** When each node was first asked for since its last taint. */
+  readonly #asked = new Map<string, number>();
+  readonly #last = new Map<string, Turn>();
+  readonly #backlogs = new Map<string, Backlog>();
+  /** When each node last had its turn to be drained. */
+  readonly #drained = new Map<string, number>();
+  /** When all zones were last seen to be down. */
+  #haltedMs = Number.NEGATIVE_INFINITY;
+  /** When a process last died or started, or the faults ended. */
+  #disturbedMs: number;
+  #isCalm = false;
+
+  constructor(around: GrantWorld) {
+    this.#context = around;
+    this.#disturbedMs = around.world.clock.wallMs();
+  }
+
+  /** A process died, started or stood still. */
+  disturbed(): void {
+    this.#disturbedMs = this.#context.world.clock.wallMs();
+  }
+
+  /** The faults have ended. */
+  calm(): void {
+    this.#isCalm = true;
+    this.#disturbedMs = this.#context.world.clock.wallMs() + CALM_MS;
+  }
+
+  /** Takes the ask for a taint. */
+  ask({ body, source }: Message<"asked.taint">): void {
+    const { world, states } = this.#context;
+    const { clock, swarm } = world;
+    const nowMs = clock.wallMs();
+    const zone = states.now(body.node)?.zone ?? null;
+    if (body.why !== "granted" || zone === null) return;
+    const askedMs = this.#asked.get(body.node);
+    if (askedMs === undefined || nowMs - askedMs > UNDER_WAY_MS) this.#asked.set(body.node, nowMs);
+    const last = this.#last.get(zone);
+    if (last === undefined || last.node === body.node || nowMs - last.landedMs <= viewLagMs(swarm)) return;
+    const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = swarm.profile;
+    const pauseMs = 1000 / Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
+    // A process that did not hear the grant knows it by the stamp of its taint.
+    const sinceMs = nowMs - last.askedMs + CLOCK_ERROR_MS + ROUNDING_MS;
+    if (sinceMs >= pauseMs) return;
+    throw new BrokenInvariant(
+      `${source} granted ${body.node} a turn ${nowMs - last.askedMs} ms after that of ${last.node}, which had landed`,
+    );
+  }
+
+  /** One of our taints landed on a node that had none. */
+  land({ metadata }: CheckedNode): void {
+    const nowMs = this.#context.world.clock.wallMs();
+    const { name } = metadata;
+    const zone = this.#context.states.now(name)?.zone ?? "";
+    this.#last.set(zone, { node: name, askedMs: this.#asked.get(name) ?? nowMs, landedMs: nowMs });
+    this.#asked.delete(name);
+    const backlog = this.#backlogs.get(zone);
+    if (backlog !== undefined) backlog.granted += 1;
+  }
+
+  /** Takes the ask for a drain: in direct mode that is the turn. A second one for the same illness is none. */
+  drain({ body }: Message<"asked.drain">): void {
+    const nowMs = this.#context.world.clock.wallMs();
+    const backlog = this.#backlogs.get(body.zone);
+    if (backlog !== undefined && !this.#isDrained(body.node)) backlog.granted += 1;
+    this.#drained.set(body.node, nowMs);
+  }
+
+  /** A node came, went or became ready or not: where that has changed the rate of a zone, its backlog begins again. */
+  counted(): void {
+    const { world, states } = this.#context;
+    const rates = ratesOf(countsOf(states.present()), world.swarm);
+    for (const [zone, { perSecond }] of this.#backlogs) {
+      if ((rates?.get(zone) ?? 0) !== perSecond) this.#backlogs.delete(zone);
+    }
+  }
+
+  /** Looks whether zones with waiting nodes are as fast as they may be. */
+  look(): void {
+    const { world, states, isDrawn } = this.#context;
+    const { swarm, clock } = world;
+    if (!this.#isCalm && !(isDrawn && isUnhindered(swarm))) return;
+    const nowMs = clock.wallMs();
+    const waiting = this.#waitingZones(nowMs);
+    const all = ratesOf(countsOf(states.present()), swarm);
+    // A halt calls drains off, and the time until they are due begins again (R6.10).
+    if (all === null) this.#haltedMs = nowMs;
+    const rates = all ?? new Map<string, number>();
+    for (const zone of this.#backlogs.keys()) if (!waiting.has(zone)) this.#backlogs.delete(zone);
+    for (const zone of waiting) {
+      const backlog = this.#backlogs.get(zone);
+      const perSecond = rates.get(zone) ?? 0;
+      if (backlog?.perSecond === perSecond) this.#checkBacklog(zone, backlog, nowMs);
+      else this.#backlogs.set(zone, { sinceMs: nowMs, perSecond, granted: 0 });
+    }
+  }
+
+  #checkBacklog(zone: string, backlog: Backlog, nowMs: number): void {
+    const { pulseTimeoutMs } = this.#context.world.swarm.profile;
+    // An owner hears with the pulses of the others that their zones are no longer down.
+    const settledMs = Math.max(this.#disturbedMs + RECOVERY_MS, this.#haltedMs + pulseTimeoutMs) + this.#dueMs;
+    if (settledMs > backlog.sinceMs) {
+      this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, granted: 0 });
+      return;
+    }
+    const least = Math.floor(((nowMs - backlog.sinceMs - WAY_MS) / 1000) * backlog.perSecond) - 1;
+    if (backlog.granted >= least) return;
+    throw new BrokenInvariant(
+      `zone ${JSON.stringify(zone)} had ${backlog.granted} turns in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
+    );
+  }
+
+  /** How long a node has to be ill before its turn is due: in direct mode, until its pods are to go. */
+  get #dueMs(): number {
+    const { evictionMode, podEvictionTimeoutMs } = this.#context.world.swarm.profile;
+    return evictionMode === "direct" ? podEvictionTimeoutMs : 0;
+  }
+
+  /** From when a node has to be ill for its turn to be due at an instant: silence counts from the last sign of life. */
+  #waitsFromMs(name: string, atMs: number): number {
+    const { world, states } = this.#context;
+    const isSilent = states.since(name, atMs).every(({ ready }) => ready === "Unknown");
+    return isSilent && world.signs.lastBy(name, world.clock.wallMs()) <= atMs - this.#dueMs ? atMs : atMs - this.#dueMs;
+  }
+
+  /** Whether a node has had its turn to be drained since it was last ready. */
+  #isDrained(name: string): boolean {
+    const drainedMs = this.#drained.get(name);
+    const { states } = this.#context;
+    // A turn may come before the API shows that its node is silent.
+    return drainedMs !== undefined && states.since(name, drainedMs + WAY_MS).every(isIll);
+  }
+
+  /** The zones in which a node has waited for long enough for everybody to know it. */
+  #waitingZones(nowMs: number): Set<string> {
+    const { states, world } = this.#context;
+    const zones = new Set<string>();
+    for (const name of states.names()) {
+      const fromMs = this.#waitsFromMs(name, nowMs - viewLagMs(world.swarm) - WAY_MS);
+      if (states.wasUnborn(name, fromMs) || this.#isDrained(name)) continue;
+      const all = states.since(name, fromMs);
+      const [first] = all;
+      const isWaiting = all.every((state) => isIll(state) && state.zone === first?.zone && !state.isTainted);
+      if (isWaiting && first !== undefined && first.zone !== null) zones.add(first.zone);
+    }
+    return zones;
+  }
+}
+
+/** Whether a node is there and not ready, with a Ready condition that says so. */
+function isIll({ zone, ready }: NodeState): boolean {
+  return zone !== null && (ready === "False" || ready === "Unknown");
+}

@@ -1,0 +1,24 @@
+/** What a check knows of a kubelet's signs, for the posts that nobody could see. */
+import { expect, test } from "vitest";
+import { HeartbeatHistory } from "./heartbeat-history.ts";
+
+test("the last sign by an instant counts, of whatever kind; without any, silence has no beginning", () => {
+  const signs = new HeartbeatHistory(10);
+  signs.note("a", "lease", 100);
+  signs.note("a", "status", 150);
+  expect([99, 100, 149, 150].map((byMs) => signs.lastBy("a", byMs))).toEqual([Number.NEGATIVE_INFINITY, 100, 100, 150]);
+  signs.forget("a");
+  expect(signs.lastBy("a", 150)).toBe(Number.NEGATIVE_INFINITY);
+});
+
+test("a post without Ready takes away the posts that a watch may have missed, but no older one and no lease", () => {
+  const signs = new HeartbeatHistory(10);
+  signs.note("a", "status", 100);
+  signs.note("a", "lease", 105);
+  signs.note("a", "status", 110);
+  signs.erase("a", 111);
+  expect(signs.lastBy("a", 200)).toBe(105);
+  signs.note("b", "status", 100);
+  signs.erase("b", 111);
+  expect(signs.lastBy("b", 200)).toBe(100);
+});

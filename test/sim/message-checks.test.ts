@@ -1,0 +1,84 @@
+/** The checks of what services say to each other catch what they are for, and let pass what comes close to it. */
+import { describe, expect, it } from "vitest";
+import { EMPTY_DIGEST } from "../../protocols/digest.ts";
+import type { BodyOf, MessageType } from "../../protocols/messages.ts";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { shardOf } from "../../protocols/subjects.ts";
+import { encode, subjectFor } from "../../protocols/wire.ts";
+import { Checks } from "./checks.ts";
+import { MessageChecks } from "./message-checks.ts";
+import { NodeHistory } from "./node-history.ts";
+import { ProcessClock } from "./process-clock.ts";
+import { drawSwarm } from "./swarm.ts";
+import { World } from "./world.ts";
+
+const MEMBER = "p1";
+const NODE = "a";
+const { pulseTimeoutMs } = STANDARD_PROFILE;
+
+/** A process whose messages are checked. */
+class Stage {
+  readonly world: World;
+  readonly clock: ProcessClock;
+  readonly #words: MessageChecks;
+
+  constructor() {
+    const { plot: _, hindrance: __, ...drawn } = drawSwarm(1);
+    const swarm = { ...drawn, plot: null, zones: [], faults: new Set<never>(), profile: STANDARD_PROFILE };
+    const world = new World(swarm);
+    const clock = new ProcessClock(world.clock, { rate: 1, wallOffsetMs: 0 });
+    const standing = {
+      services: [],
+      isFree: true,
+      lastStop: null,
+      lastPause: null,
+      lastDeathMs: Number.NEGATIVE_INFINITY,
+      ledger: null,
+      lastSilence: null,
+    };
+    const processes = () => [{ ...standing, name: MEMBER, ownMs: clock.monotonicMs() }];
+    const checks = new Checks({ world, processes, isDrawn: true });
+    const history = new NodeHistory(swarm, world.clock);
+    this.world = world;
+    this.clock = clock;
+    this.#words = new MessageChecks({ world, count: () => {}, history, checks });
+  }
+
+  hearPulse(): void {
+    const watch = { synced: true, since: 0 };
+    const watches = { nodes: watch, leases: watch, pods: watch };
+    const body = { shard: shardOf(NODE), watches, nodes: EMPTY_DIGEST, pods: EMPTY_DIGEST, resyncs: 1 };
+    this.#words.arrived(subjectFor("sim", "observed.pulse", body), bytesOf("observed.pulse", body), MEMBER);
+  }
+
+  evict(): void {
+    const pod = { namespace: "default", name: "p", uid: "uid-p", node: NODE };
+    const body = { ...pod, mode: "taint" as const, deadlineAt: 0, taint: null };
+    this.#words.crossed(subjectFor("sim", "asked.eviction", body), bytesOf("asked.eviction", body), MEMBER);
+  }
+}
+
+function bytesOf<T extends MessageType>(type: T, body: BodyOf<T>): Uint8Array {
+  return encode({ type, id: `${MEMBER}:1:${type}.0:1`, source: MEMBER, at: 0, cause: null, body });
+}
+
+describe("a request to evict", () => {
+  it("is caught when its process has heard no pulse for too long", () => {
+    const stage = new Stage();
+    stage.hearPulse();
+    expect(() => stage.evict()).not.toThrow();
+    stage.world.clock.advance(2 * pulseTimeoutMs);
+    expect(() => stage.evict()).toThrow("without a pulse");
+  });
+
+  it("passes when that time is one for which the clock of its process stood still", () => {
+    const stage = new Stage();
+    stage.hearPulse();
+    const resume = stage.clock.suspend();
+    stage.world.clock.advance(2 * pulseTimeoutMs);
+    resume();
+    expect(() => stage.evict()).not.toThrow();
+    stage.world.clock.advance(2 * pulseTimeoutMs);
+    expect(() => stage.evict()).toThrow("without a pulse");
+  });
+});

@@ -1,0 +1,299 @@
+/**
+ * What must hold of what the services say to each other, checked as messages cross the network: a writer's live look
+ * must not be the only thing between a wrong wish and the cluster. It shares no code with the services.
+ */
+import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
+import { decode, MalformedMessage } from "../../protocols/wire.ts";
+import type { Checks } from "./checks.ts";
+import { isOnlyLossy } from "./fault-bounds.ts";
+import { BrokenInvariant, type CheckedNode, isEvictable } from "./invariants.ts";
+import type { Network } from "./network.ts";
+import type { NodeHistory } from "./node-history.ts";
+import { THIEF } from "./thief.ts";
+import type { World } from "./world.ts";
+import { rateOf, rateStatesOf, shareAgainst } from "./zone-rates.ts";
+
+const SECOND = 1000;
+/** Subjects begin `vigil.v1.sim`, then come the two words of the type and the shard. */
+const TYPE_AT = 3;
+const SHARD_AT = 5;
+/** Almost every message is a pulse, so these are told apart before anything else. */
+const PULSES = "vigil.v1.sim.observed.pulse.";
+/** What a node service follows of each shard that it owns, and no other service of a shard. */
+const DRAINS = "vigil.v1.sim.asked.drain.";
+/** What a node service and a taint-manager follow of each shard that they own. */
+const PODS = "vigil.v1.sim.observed.pods.";
+const ZONES = "vigil.v1.sim.judged.zone.";
+/** Messages whose contents are looked at; opening the others would cost more than it shows. */
+const OPENED = new Set([
+  "asked.condition",
+  "asked.taint",
+  "asked.drain",
+  "asked.eviction",
+  "done.write",
+  "judged.zone",
+]);
+/** This long after the faults ended everything has been told to everybody. */
+const TOLD_MS = 40 * SECOND;
+/** Until this long after the faults ended some may still be blind; what they held back comes after that. */
+const BACK_MS = 30 * SECOND;
+/** This long after the last NoExecute taint left a node everybody knows it. */
+const KNOWN_MS = 20 * SECOND;
+/** A pod condemned this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
+const LATE_MS = 45 * SECOND;
+/** What an observer takes to tell what the API shows, where it is not slow. */
+const TELL_MS = 1_500;
+/** Drift of clocks and the way of a message. */
+const ROUNDING = 1.01;
+
+/** What the run lends. */
+export interface MessageChecksWorld {
+  readonly world: World;
+  /** Notes that a situation that matters was met. */
+  readonly count: (situation: string) => void;
+  readonly history: NodeHistory;
+  readonly checks: Checks;
+}
+
+/** The process that told of a shard last, and when. */
+interface Observing {
+  readonly member: string;
+  readonly atMs: number;
+  /** The one that did before it; null when there was none. */
+  readonly predecessor: Pick<Observing, "member" | "atMs"> | null;
+}
+
+/** Listens to a whole network. */
+export class MessageChecks {
+  readonly #context: MessageChecksWorld;
+  /** When a pulse of a shard last reached a process, by the clock of that process, by both. */
+  readonly #pulsesMs = new Map<string, number>();
+  /** Who last pulsed for a shard, and when. */
+  readonly #owners = new Map<string, Observing>();
+  /** The pods whose eviction each process has asked for. */
+  readonly #asked = new Set<string>();
+  /** Versions the API gave to nodes. */
+  readonly #versions = new Set<string>();
+  /** Whether each zone's owner last said that turns are granted there. */
+  readonly #zones = new Map<string, boolean>();
+  /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
+  #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
+  #isSettled = false;
+
+  constructor(around: MessageChecksWorld) {
+    this.#context = around;
+  }
+
+  /** The faults have ended. */
+  calm(): void {
+    const { clock } = this.#context.world;
+    this.#context.checks.grants.calm();
+    this.#calm = { sinceMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  }
+
+  /** All is right: from now on each shard has one owner. */
+  settled(): void {
+    this.#isSettled = true;
+    this.#context.checks.explanations.settled();
+  }
+
+  /** What zones were told to be and are not, in words. */
+  wrongZones(): string[] {
+    const { world } = this.#context;
+    const paces = rateStatesOf(world.objects<CheckedNode>("nodes"), world.swarm);
+    return [...paces]
+      .filter(([zone, pace]) => this.#zones.get(zone) !== (pace === "running"))
+      .map(([zone, pace]) => `zone ${JSON.stringify(zone)} is ${pace}, and its owner does not know`);
+  }
+
+  /** Takes a version that the API gave to a node. */
+  version(node: string, resourceVersion: string): void {
+    this.#versions.add(`${node} ${resourceVersion}`);
+  }
+
+  /** Follows what reaches processes, and what they begin to follow. */
+  listen(network: Network): void {
+    network.arrived = (subject, payload, { member }) => this.arrived(subject, payload, member);
+    network.followed = (pattern, { member }) => this.#gained(pattern, member);
+  }
+
+  /** A process begins to follow messages: what it gains has no past with it. */
+  #gained(pattern: string, member: string): void {
+    const shard = pattern.split(".")[SHARD_AT] ?? "";
+    if (pattern.startsWith(DRAINS)) this.#context.checks.watchViews.gained(shard, member);
+    if (pattern.startsWith(PODS)) this.#context.history.gained(Number(shard));
+  }
+
+  /** A message reached a process. */
+  arrived(subject: string, payload: Uint8Array, member: string): void {
+    const { world, count, checks } = this.#context;
+    if (subject.startsWith(ZONES)) {
+      const message = decode(payload);
+      if (!(message instanceof MalformedMessage) && is(message, "judged.zone")) checks.verdicts.hear(message, member);
+    }
+    if (!subject.startsWith(PULSES)) return;
+    const key = `${member} ${shardOfPulse(subject)}`;
+    const nowMs = checks.watchViews.ownMs(member);
+    const gapMs = nowMs - (this.#pulsesMs.get(key) ?? nowMs);
+    const { pulseTimeoutMs, nodeMonitorGraceMs } = world.swarm.profile;
+    if (gapMs >= pulseTimeoutMs) count("pulse gap that blinds a reader");
+    else if (gapMs > world.swarm.profile.pulsePeriodMs * 1.5 && gapMs < nodeMonitorGraceMs) {
+      count("pulse gap inside a grace");
+    }
+    this.#pulsesMs.set(key, nowMs);
+  }
+
+  /** A message left a process. */
+  crossed(subject: string, payload: Uint8Array, member: string): void {
+    if (subject.startsWith(PULSES)) {
+      this.#checkOwner(shardOfPulse(subject), member);
+      return;
+    }
+    const tokens = subject.split(".");
+    if (!OPENED.has(`${tokens[TYPE_AT]}.${tokens[TYPE_AT + 1]}`)) return;
+    const shard = tokens[SHARD_AT] ?? "";
+    const message = decode(payload);
+    if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
+    const { explanations } = this.#context.checks;
+    // What a thief asks is held to nothing. What comes of it is.
+    if (member === THIEF) {
+      explanations.hearForged(message as AnyMessage);
+      return;
+    }
+    explanations.hear(message as AnyMessage);
+    // One without conditions takes a verdict back.
+    if (is(message, "asked.condition") && message.body.conditions.length > 0) {
+      this.#checkSight(`${message.body.node} Unknown`, shard, member);
+      this.#context.checks.verdicts.check(message, member, shard);
+    }
+    if (is(message, "asked.eviction")) {
+      this.#checkSight(`${message.body.name} evicted`, shard, member);
+      this.#checkMissed(message, shard, member);
+      this.#checkEviction(message, member);
+    }
+    if (is(message, "asked.taint")) this.#context.checks.grants.ask(message);
+    if (is(message, "asked.drain")) this.#context.checks.grants.drain(message);
+    if (is(message, "done.write")) this.#checkDone(message);
+    if (is(message, "judged.zone")) {
+      this.#checkZone(message);
+      this.#context.checks.zoneClaims.check(message);
+    }
+  }
+
+  #checkOwner(shard: string, member: string): void {
+    const { world, count } = this.#context;
+    const before = this.#owners.get(shard);
+    const atMs = world.clock.monotonicMs();
+    this.#context.checks.watchViews.pulsed(shard, member);
+    if (before === undefined || before.member === member) {
+      this.#owners.set(shard, { member, atMs, predecessor: before?.predecessor ?? null });
+      return;
+    }
+    this.#owners.set(shard, { member, atMs, predecessor: { member: before.member, atMs: before.atMs } });
+    // One that observes again so soon after another took its place has not handed over: both do.
+    const { predecessor } = before;
+    const isBack = predecessor?.member === member && atMs - predecessor.atMs < world.swarm.profile.pulseTimeoutMs;
+    if (this.#isSettled && isBack) {
+      throw new BrokenInvariant(`${before.member} and ${member} both observe shard ${shard} of a calm fleet`);
+    }
+    if (atMs - before.atMs < world.swarm.profile.pulsePeriodMs) count("two owners of a shard");
+  }
+
+  /**
+   * A blind process requests no harm. Only its own time counts: while its clock stands still together with its machine,
+   * nothing shows it that pulses are missing.
+   */
+  #checkSight(what: string, shard: string, member: string): void {
+    const { world, checks } = this.#context;
+    const { swarm } = world;
+    const heardMs = this.#pulsesMs.get(`${member} ${shard}`) ?? Number.NEGATIVE_INFINITY;
+    const blindMs = checks.watchViews.ownMs(member) - heardMs;
+    const { pulsePeriodMs, pulseTimeoutMs, watchBlindMs } = swarm.profile;
+    if (blindMs <= Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs) * ROUNDING) return;
+    throw new BrokenInvariant(`${member} wanted ${what} after ${blindMs} ms without a pulse`);
+  }
+
+  /**
+   * Where messages are lost and nothing else goes wrong, a process that has heard a pulse since the last taint left a
+   * node knows that it missed something. It asks for no eviction until it has received the shard again.
+   */
+  #checkMissed({ body }: Message<"asked.eviction">, shard: string, member: string): void {
+    const { history, world } = this.#context;
+    if (body.mode !== "taint" || !isOnlyLossy(world.swarm) || this.#asked.has(`${member} ${body.uid}`)) return;
+    const { clock } = world;
+    const heardMs = clock.wallMs() - clock.monotonicMs() + (this.#pulsesMs.get(`${member} ${shard}`) ?? 0);
+    const untaintedMs = heardMs - history.evictableAt(body.node);
+    const node = world.objects<CheckedNode>("nodes").find(({ metadata }) => metadata.name === body.node);
+    if (node === undefined || isEvictable(node, world.swarm) || untaintedMs <= TELL_MS) return;
+    throw new BrokenInvariant(
+      `${member} heard a pulse ${untaintedMs} ms after ${body.node} lost its taints and wanted ${body.name} evicted`,
+    );
+  }
+
+  #checkEviction({ body }: Message<"asked.eviction">, member: string): void {
+    const key = `${member} ${body.uid}`;
+    const isFirst = !this.#asked.has(key);
+    this.#asked.add(key);
+    if (this.#calm === null || body.mode !== "taint") return;
+    const { clock, swarm, objects } = this.#view();
+    if (clock.monotonicMs() - this.#calm.sinceMs < TOLD_MS) return;
+    const isTainted = objects.some(
+      ({ metadata, spec }) =>
+        metadata.name === body.node && spec?.taints?.some(({ effect }) => effect === "NoExecute") === true,
+    );
+    const untaintedMs = clock.wallMs() - this.#context.history.evictableAt(body.node);
+    if (!isTainted && untaintedMs > KNOWN_MS) {
+      throw new BrokenInvariant(
+        `${body.name} was to be evicted; ${body.node} has not been tainted for ${untaintedMs} ms`,
+      );
+    }
+    // A process cut off may have asked before, unheard.
+    if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
+    const taintedAt = this.#context.history.taintedAt(body.node, body.taint);
+    const lateMs = clock.wallMs() - Math.max(body.deadlineAt, taintedAt, this.#calm.wallMs + BACK_MS);
+    if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
+  }
+
+  /** A zone has the pace that its own count calls for, and a halted one has none. */
+  #checkZone({ body, source }: Message<"judged.zone">): void {
+    const { taintsPerSecond, size, notReady } = body;
+    const { profile } = this.#context.world.swarm;
+    this.#zones.set(body.zone, taintsPerSecond > 0);
+    if (notReady > 2 && shareAgainst(body, profile) === 0) this.#context.count("share of exactly the threshold");
+    const right = body.halted ? 0 : rateOf(body, profile);
+    if (taintsPerSecond === right) return;
+    const told = `${notReady} of ${size} not ready${body.halted ? ", halted" : ""}`;
+    throw new BrokenInvariant(
+      `${source} grants ${taintsPerSecond}/s, not ${right}/s, in zone ${JSON.stringify(body.zone)} (${told})`,
+    );
+  }
+
+  #view(): { clock: World["clock"]; swarm: World["swarm"]; objects: CheckedNode[] } {
+    const { world } = this.#context;
+    return { clock: world.clock, swarm: world.swarm, objects: world.objects<CheckedNode>("nodes") };
+  }
+
+  /** What is told as done is done. */
+  #checkDone({ body, source }: Message<"done.write">): void {
+    const { world, count, checks } = this.#context;
+    if (body.outcome === "refused") count("stale ask refused");
+    if (body.outcome === "unknown") count("write with a lost reply told as such");
+    if (body.outcome === "unknown" && body.ask === "asked.eviction") checks.reports.lost(body.uid);
+    if (body.outcome !== "ok" || body.change === "") return;
+    if (body.kind === "Node") {
+      if (this.#versions.has(`${body.name} ${body.resourceVersion}`)) return;
+      throw new BrokenInvariant(`${source} told "${body.change}" of ${body.name} as done, and it is not`);
+    }
+    const pod = world.api.store.collection("pods").get(body.namespace, body.name);
+    if (!body.change.startsWith("deleted") || pod === undefined || pod.uid !== body.uid || pod.terminating) return;
+    throw new BrokenInvariant(`${source} told the deletion of ${body.name} as done, and it is not`);
+  }
+}
+
+function shardOfPulse(subject: string): string {
+  return subject.slice(PULSES.length);
+}
+
+function is<T extends MessageType>(message: Message, type: T): message is Message<T> {
+  return message.type === type;
+}

@@ -1,0 +1,101 @@
+/**
+ * Since when a process can have seen what happens: the stops of its machine and the cuts of its path to the API server
+ * that it cannot have missed. It judges nothing.
+ */
+import type { Interruption } from "./api-path.ts";
+import type { World } from "./world.ts";
+
+/** A process, as far as its sight goes. */
+export interface ViewingProcess {
+  readonly name: string;
+  /** The time that has passed by its own clock, which may have stood still. */
+  readonly ownMs: number;
+  /** Its last stop in which its clock went on. */
+  readonly lastStop: Interruption | null;
+  /** Its last stop, whether its clock went on or not. */
+  readonly lastPause: Interruption | null;
+  /** When it was killed last, on the world's monotonic clock. */
+  readonly lastDeathMs: number;
+  /** The last time at which its watches brought nothing. */
+  readonly lastSilence: Interruption | null;
+}
+
+/** A watch that brings nothing is blind after: its quiet, a read that times out, and the limit of blindness. */
+const SILENCE_NOTICED_MS = 35_000;
+
+/** The sight of all processes and, by shard, who tells what the API shows. Instants are on the monotonic clock. */
+export class WatchViews {
+  readonly #world: World;
+  readonly #processes: () => readonly ViewingProcess[];
+  readonly #observers = new Map<string, { readonly member: string; readonly sinceMs: number }>();
+
+  /** When a member last gained a shard of the node service, by both. */
+  readonly #gainsMs = new Map<string, number>();
+
+  constructor(world: World, processes: () => readonly ViewingProcess[]) {
+    this.#world = world;
+    this.#processes = processes;
+  }
+
+  /** The time by a member's own clock. */
+  ownMs(member: string): number {
+    return this.#processOf(member)?.ownMs ?? this.#world.clock.monotonicMs();
+  }
+
+  /**
+   * How old the view of a member may be that is `lagMs` behind at most while it runs, in milliseconds. One that has
+   * just gone on says what it knew before, and what it reads of the time between. One that takes over from a process
+   * that was killed begins with what that one said last.
+   */
+  viewAgeMs(member: string, lagMs: number): number {
+    const nowMs = this.#world.clock.monotonicMs();
+    const { memberTimeoutMs, pulsePeriodMs } = this.#world.swarm.profile;
+    const pause = this.#processOf(member)?.lastPause;
+    const awakeMs = nowMs - (pause?.endedMs ?? Number.NEGATIVE_INFINITY);
+    const pausedMs = pause && awakeMs < lagMs ? awakeMs + pause.lastedMs : 0;
+    const ownerlessMs = nowMs - Math.max(...this.#processes().map(({ lastDeathMs }) => lastDeathMs));
+    return lagMs + Math.max(pausedMs, ownerlessMs < memberTimeoutMs + pulsePeriodMs ? ownerlessMs : 0);
+  }
+
+  /** A member has pulsed for a shard. */
+  pulsed(shard: string, member: string): void {
+    if (this.#observers.get(shard)?.member === member) return;
+    this.#observers.set(shard, { member, sinceMs: this.#world.clock.monotonicMs() });
+  }
+
+  /** A member's node service has gained a shard. */
+  gained(shard: string, member: string): void {
+    this.#gainsMs.set(`${member} ${shard}`, this.#world.clock.monotonicMs());
+  }
+
+  /**
+   * The instant before which nothing that a member did not hear of a shard can count as silence: it stood still itself
+   * while it owned the shard, or the only observer that it has heard for `spanMs` saw nothing. Of a shard that it
+   * gained later it was told what an observer saw meanwhile.
+   */
+  viewSinceMs(member: string, shard: string, spanMs: number): number {
+    const { pulseTimeoutMs } = this.#world.swarm.profile;
+    const observer = this.#observers.get(shard);
+    const nowMs = this.#world.clock.monotonicMs();
+    const isAlone = observer !== undefined && nowMs - observer.sinceMs > spanMs + pulseTimeoutMs;
+    const stoppedMs = this.#standstillOf(member);
+    const hasGainedSince = (this.#gainsMs.get(`${member} ${shard}`) ?? 0) > stoppedMs;
+    return Math.max(hasGainedSince ? 0 : stoppedMs, isAlone ? this.#blindnessOf(observer.member) : 0);
+  }
+
+  #standstillOf(member: string): number {
+    const { watchBlindMs, pulsePeriodMs } = this.#world.swarm.profile;
+    const stop = this.#processOf(member)?.lastStop;
+    return stop && stop.lastedMs > watchBlindMs + pulsePeriodMs ? stop.endedMs : 0;
+  }
+
+  #blindnessOf(member: string): number {
+    const silence = this.#processOf(member)?.lastSilence;
+    const isNoticed = silence && silence.lastedMs > SILENCE_NOTICED_MS;
+    return Math.max(this.#standstillOf(member), isNoticed === true ? silence.endedMs : 0);
+  }
+
+  #processOf(member: string): ViewingProcess | undefined {
+    return this.#processes().find(({ name }) => name === member);
+  }
+}

@@ -1,0 +1,175 @@
+/** Section 6 and the token bucket of the rules, told anew: which zones may have nodes tainted, and how fast. */
+import type { Profile } from "../../protocols/profile.ts";
+import { BrokenInvariant, type CheckedNode, conditionOf, type WriteContext, zoneOf } from "./invariants.ts";
+import { isUnhindered } from "./promptness.ts";
+import type { FaultClass, Swarm } from "./swarm.ts";
+
+/**
+ * Whether a zone's nodes may be tainted: at some rate, not now (R6.5), or not at all because every zone is down
+ * (R6.10).
+ */
+export type RateState = "running" | "stopped" | "halted";
+
+/**
+ * A turn may still be under way when its zone has just been stopped: a reader believes the last pulse for up to 38 s,
+ * that one came up to 8 s late, and requests time out.
+ */
+const UNDER_WAY_MS = 55_000;
+/** A zone's count is as old as the watch of nodes, which may be stale for a minute without anything that shows it. */
+const STALE_MAX_MS = 60_000;
+/** For this long the API may not answer, and then carry out together what was granted apart. */
+const STALL_MS = 45_000;
+/** Faults by which the API, or the path to it, may not answer for so long. */
+const STALLING: readonly FaultClass[] = ["apiTimeouts", "apiOutages", "apiCuts", "standstills", "slowApi", "flakyApi"];
+/** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be this early. */
+const RECOVERY_MS = 12_000;
+/** The same with one clock: the second that a stamp leaves out, and the way of a write. */
+const STAMP_MS = 1_500;
+
+/**
+ * Two owners may grant a turn each before they see the other's, and turns granted apart are carried out together when
+ * the API has not answered for a while; one owner whom nothing slows down has no excuse.
+ */
+function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: number } {
+  const { processes, faults } = swarm;
+  if (processes.length === 1 && isUnhindered(swarm)) return { burst: 1, recoveryMs: STAMP_MS };
+  const mayStall = STALLING.some((name) => faults.has(name));
+  return { burst: 2, recoveryMs: mayStall ? STALL_MS : RECOVERY_MS };
+}
+
+/** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
+export function rateStatesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<string, RateState> {
+  const counts = countsOf([...nodes].map(placeOf));
+  const rates = ratesOf(counts, swarm);
+  if (rates === null) return new Map([...counts.keys()].map((zone) => [zone, "halted"]));
+  return new Map([...rates].map(([zone, perSecond]) => [zone, perSecond > 0 ? "running" : "stopped"]));
+}
+
+/** The turns per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
+export function ratesOf(counts: ReadonlyMap<string, ZoneCount>, { profile }: Swarm): Map<string, number> | null {
+  if ([...counts.values()].every(({ size, notReady }) => size === notReady)) return null;
+  return new Map([...counts].map(([zone, count]) => [zone, rateOf(count, profile)]));
+}
+
+/** How many nodes a zone has, and how many of them are not ready. */
+export interface ZoneCount {
+  readonly size: number;
+  readonly notReady: number;
+}
+
+/** A node, as far as its zone counts it. */
+interface Place {
+  readonly zone: string;
+  readonly ready: string | null;
+}
+
+/** Where a node counts, and as what. */
+export function placeOf(node: CheckedNode): Place {
+  return { zone: zoneOf(node.metadata.labels), ready: conditionOf(node, "Ready")?.status ?? null };
+}
+
+/** The count of each zone, by zone key. */
+export function countsOf(places: Iterable<Place>): Map<string, ZoneCount> {
+  const counts = new Map<string, ZoneCount>();
+  for (const { zone, ready } of places) {
+    const { size, notReady } = counts.get(zone) ?? { size: 0, notReady: 0 };
+    counts.set(zone, { size: size + 1, notReady: notReady + (ready === "True" ? 0 : 1) });
+  }
+  return counts;
+}
+
+/** The turns per second of a zone with such a count, unless every zone is down (R6.1 to R6.5), in float32. */
+export function rateOf({ size, notReady }: ZoneCount, profile: Profile): number {
+  const isDisrupted = notReady > 2 && notReady < size && shareAgainst({ size, notReady }, profile) >= 0;
+  if (!isDisrupted) return Math.fround(profile.nodeEvictionsPerSecond);
+  return size > profile.largeClusterSizeThreshold ? Math.fround(profile.secondaryNodeEvictionsPerSecond) : 0;
+}
+
+/** How far the share of the nodes that are not ready is above the threshold, both as float32; 0 for a tie. */
+export function shareAgainst({ size, notReady }: ZoneCount, profile: Profile): number {
+  return Math.fround(notReady / size) - Math.fround(profile.unhealthyZoneThreshold);
+}
+
+/** Follows the zones from change to change of the API and checks each turn against them. */
+export class ZoneRates {
+  readonly #swarm: Swarm;
+  /** Notes that a situation that matters was met. */
+  readonly #count: (situation: string) => void;
+  readonly #nodes = new Map<string, CheckedNode>();
+  readonly #paces = new Map<string, { pace: RateState; sinceMs: number }>();
+  /** When nodes came into the zones they are in: until then they had another pace. */
+  readonly #cameAtMs = new Map<string, number>();
+  /** When zones last had a pace by the silence of their nodes, as far as turns show it. */
+  readonly #ranAtMs = new Map<string, number>();
+  /** When nodes of a zone were tainted. */
+  readonly #turnsMs = new Map<string, number[]>();
+
+  constructor(swarm: Swarm, count: (situation: string) => void) {
+    this.#swarm = swarm;
+    this.#count = count;
+  }
+
+  get #isHalted(): boolean {
+    return this.#nodes.size > 0 && [...this.#paces.values()].every(({ pace }) => pace === "halted");
+  }
+
+  /** Takes a node's new state. */
+  note(node: CheckedNode, isGone: boolean, wallMs: number): void {
+    const { name } = node.metadata;
+    const before = this.#nodes.get(name);
+    const wasHalted = this.#isHalted;
+    if (isGone) this.#nodes.delete(name);
+    else this.#nodes.set(name, node);
+    const zoneBefore = before === undefined ? null : zoneOf(before.metadata.labels);
+    if (zoneBefore !== zoneOf(node.metadata.labels)) this.#cameAtMs.set(name, wallMs);
+    const facts = (of: CheckedNode | undefined): string =>
+      of === undefined ? "" : `${zoneOf(of.metadata.labels)} ${conditionOf(of, "Ready")?.status}`;
+    if (!isGone && facts(before) === facts(node)) return;
+    for (const [zone, pace] of rateStatesOf(this.#nodes.values(), this.#swarm)) {
+      if (this.#paces.get(zone)?.pace === pace) continue;
+      this.#paces.set(zone, { pace, sinceMs: wallMs });
+      if (pace === "stopped") this.#count("zone stopped");
+    }
+    if (wasHalted !== this.#isHalted) this.#count(wasHalted ? "full disruption left" : "full disruption entered");
+  }
+
+  /** Checks that a node could be tainted now, and counts it. */
+  checkTurn(node: CheckedNode, around: WriteContext): void {
+    const { wallMs } = around;
+    const zone = zoneOf(node.metadata.labels);
+    const { pace, sinceMs } = this.#paces.get(zone) ?? { pace: "running", sinceMs: wallMs };
+    if (this.#paceBySilence(zone, around) === "running") this.#ranAtMs.set(zone, wallMs);
+    const since = [this.#cameAtMs.get(node.metadata.name), this.#ranAtMs.get(zone)];
+    const stoppedMs = wallMs - Math.max(sinceMs, ...since.map((atMs) => atMs ?? sinceMs));
+    const unknownMs = UNDER_WAY_MS + (this.#swarm.faults.has("staleWatches") ? STALE_MAX_MS : 0);
+    if (pace !== "running" && stoppedMs > unknownMs) {
+      throw new BrokenInvariant(`${node.metadata.name} was tainted in a zone ${pace} for ${stoppedMs} ms`);
+    }
+    const turns = [...(this.#turnsMs.get(zone) ?? []), wallMs];
+    this.#turnsMs.set(zone, turns);
+    const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = this.#swarm.profile;
+    const perSecond = Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
+    const { burst, recoveryMs } = slackOf(this.#swarm);
+    for (const [index, fromMs] of turns.entries()) {
+      const count = turns.length - index;
+      const windowMs = wallMs - fromMs + recoveryMs;
+      if (count <= burst + (windowMs / 1000) * perSecond) continue;
+      throw new BrokenInvariant(
+        `${count} nodes of zone ${JSON.stringify(zone)} were tainted within ${wallMs - fromMs} ms (P5)`,
+      );
+    }
+  }
+
+  /**
+   * The pace of a zone in which nodes count as not ready that have been silent for their grace, though nobody could
+   * write that yet: upstream too leaves a node out whose update fails (seed 302954637).
+   */
+  #paceBySilence(zone: string, { wallMs, heartbeatAt }: WriteContext): RateState | undefined {
+    const { nodeMonitorGraceMs } = this.#swarm.profile;
+    const nodes = [...this.#nodes.values()].map((node): CheckedNode => {
+      const isSilent = wallMs - heartbeatAt(node.metadata.name, wallMs) >= nodeMonitorGraceMs;
+      return isSilent ? { ...node, status: { conditions: [{ type: "Ready", status: "Unknown" }] } } : node;
+    });
+    return rateStatesOf(nodes, this.#swarm).get(zone);
+  }
+}

@@ -1,0 +1,91 @@
+/** What becomes of a node's taints when its turn is carried out: the zone's ask through the node-writer's decision. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import { decideTaints } from "../../services/node-writer/node-writer.policy.ts";
+import { shadowKube } from "../../services/platform/kube/kube.ts";
+import { taintRemovalRequest, taintRequest } from "../../services/zone/zone.policy.ts";
+import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
+import { observedNode } from "../support/observed-objects.ts";
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const isOurs = ({ key, effect }: Taint) => effect === "NoExecute" && (key === NOT_READY || key === UNREACHABLE);
+
+/** The taints after an ask was carried out on the node it is about; as they were when nothing is to be written. */
+function after(node: ObservedNode, ask: ReturnType<typeof taintRequest>): readonly Taint[] {
+  const decision = ask === null ? null : decideTaints(ask, node, NOW);
+  if (decision === null || decision.kind !== "write") return node.taints;
+  const { spec } = decision.body as { spec: { taints: Taint[] | null } };
+  return spec.taints ?? [];
+}
+
+const taint = fc.record(
+  {
+    key: fc.constantFrom(NOT_READY, UNREACHABLE, "maintenance", "node.kubernetes.io/out-of-service"),
+    effect: fc.constantFrom("NoExecute", "NoSchedule"),
+    value: fc.constantFrom("x", "y"),
+    timeAdded: fc.constantFrom("2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"),
+  },
+  { requiredKeys: ["key", "effect"] },
+);
+const taints = fc.uniqueArray(taint, { selector: ({ key, effect }) => `${key}:${effect}` });
+
+test("after a turn exactly the right one of our two NoExecute taints stands, and foreign ones keep order and content (P3, P4)", () => {
+  fc.assert(
+    fc.property(taints, fc.constantFrom<"False" | "Unknown">("False", "Unknown"), (before, ready) => {
+      const node = observedNode("a", { ready, taints: before });
+      const left = after(node, taintRequest(node));
+      expect(left.filter(isOurs).map(({ key }) => key)).toEqual([ready === "False" ? NOT_READY : UNREACHABLE]);
+      expect(left.filter((each) => !isOurs(each))).toEqual(before.filter((each) => !isOurs(each)));
+    }),
+  );
+});
+
+test("after healing none of ours stands, and foreign ones keep order and content (P4)", () => {
+  fc.assert(
+    fc.property(taints, (before) => {
+      const node = observedNode("a", { ready: "Unknown", taints: before });
+      expect(after(node, taintRemovalRequest(node))).toEqual(before.filter((each) => !isOurs(each)));
+    }),
+  );
+});
+
+test("in shadow mode each node is granted one turn, in the zone's pace, and nothing is written", () => {
+  const world = new EvictionWorld();
+  const nodes = world.addZone("a", 8);
+  for (const name of nodes) world.addTolerantPod(name, `pod-${name}`);
+  const shadowed = Object.entries(EVICTING).map(([name, start]) => [
+    name,
+    (io: Parameters<typeof start>[0]) => start({ ...io, kube: shadowKube(io.kube, (run) => io.clock.soon(run)) }),
+  ]);
+  world.start(Object.fromEntries(shadowed));
+  world.advance(10_000);
+  // The API itself shows them as Unknown: in shadow mode nobody writes that.
+  for (const name of nodes.slice(0, 3)) world.kubelet(name).report("Ready", "Unknown");
+  world.advance(300_000);
+  const turns = world.published("asked.taint").filter(({ body }) => body.why === "granted");
+  expect(turns.map(({ body }) => body.node).sort()).toEqual(nodes.slice(0, 3));
+  expect(turns.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([10, 20, 30]);
+  expect(world.tainted).toEqual([]);
+});
+
+test("a turn that came to nothing late does not have the next follow the one between too soon (P5)", () => {
+  const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
+  world.addZone("a", 8);
+  world.run();
+  world.advance(10_000);
+  world.api.faults.add({
+    fault: { kind: "latency", requestMs: 1500 },
+    when: ({ verb, name, body }) => verb === "patch" && name === "a-0" && body?.includes("NoExecute") === true,
+    times: 1,
+  });
+  for (const name of ["a-0", "a-1", "a-2"]) world.kubelet(name).report("Ready", "False");
+  world.advance(500);
+  world.kubelet("a-0").report("Ready", "Unknown");
+  world.advance(10_000);
+  const taintedMs = world.tainted.map(({ atMs }) => atMs);
+  expect(taintedMs).toHaveLength(3);
+  for (const [index, atMs] of taintedMs.slice(1).entries()) {
+    expect(atMs - (taintedMs[index] ?? 0)).toBeGreaterThanOrEqual(999);
+  }
+});

@@ -87,6 +87,8 @@ class JetStreamStore implements LedgerStore {
   #open: OpenStreams | null = null;
   #receive: ((message: AnyMessage) => void) | null = null;
   #retry: Timer | null = null;
+  /** The next try to read history back, after one that failed. */
+  #replayRetry: Timer | null = null;
   /** Failures since JetStream last did what it was asked to. */
   #failures = 0;
   /** Whether stream and bucket are being made again, or were within the last pause. */
@@ -140,6 +142,7 @@ class JetStreamStore implements LedgerStore {
   close(): void {
     this.#closed = true;
     this.#retry?.cancel();
+    this.#replayRetry?.cancel();
     this.#giveUp();
   }
 
@@ -198,14 +201,19 @@ class JetStreamStore implements LedgerStore {
   }
 
   /** Last states and history: what both tell of is taken once, by the id of its message. */
-  async #replayAll(connection: NatsConnection, history: HistoryOf): Promise<void> {
-    const { log } = this.#options;
+  async #replayAll(connection: NatsConnection, history: HistoryOf, tries = 1): Promise<void> {
+    const { clock, log } = this.#options;
+    this.#replayRetry?.cancel();
     const { stream, bucket } = storeNames(history);
     try {
       await this.#replay(jetstream(connection), streamOfBucket(bucket));
       await this.#replay(jetstream(connection), stream);
     } catch (error) {
-      log.warn("the ledger's history could not be read back", { stream, error });
+      if (this.#closed) return;
+      const pauseMs = retryPauseMs(tries, RETRY);
+      log.warn("the ledger's history could not be read back, trying again", { stream, error, pauseMs });
+      const again = () => void this.#replayAll(connection, history, tries + 1);
+      this.#replayRetry = clock.after(pauseMs, again);
     }
   }
 

@@ -167,6 +167,26 @@ describeWithEachNats("the ledger's store", () => {
     await until("both are there", async () => (await names()).join() === [`KV_${bucket}`, stream].toSorted().join());
   });
 
+  test("reads history back with backoff after a first read that failed", async () => {
+    const storeClock = new VirtualClock();
+    const member = await join(await serve(true), {}, { storeClock });
+    await until("the store is ready", () => member.store.ready());
+    const { streams } = await jetstreamManager(member.transport.connection);
+    const { config } = await streams.info(stream);
+    await streams.delete(stream);
+    const { io } = ledgerWorld();
+    const second = startLedger({ ...io, bus: member.busOf("ledger") }, member.store);
+    const isWarned = () => member.log.lines.some(({ message }) => message.includes("could not be read back"));
+    await until("history could not be read", isWarned);
+    second.stop();
+    await streams.add(config);
+    member.judge.publish("judged.node", unknown("n-1"), null);
+    await until("the stream holds it", async () => (await streams.info(stream)).state.messages === 1);
+    expect(second.reader.explainNode("n-1")).toBeNull();
+    storeClock.advance(1000);
+    await until("the history is back", () => second.reader.explainNode("n-1") !== null);
+  });
+
   test("makes anew what a NATS that came back without its storage has forgotten", async () => {
     const server = await serve(true);
     const storeClock = new VirtualClock();

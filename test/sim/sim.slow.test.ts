@@ -1,8 +1,10 @@
-/** Enough seeds of the simulation to reach every dangerous situation that its invariants are for. */
+/** Simulated fleets under seeded faults: what broke once, and enough seeds to reach every dangerous situation. */
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";
 import { MARKS_OF_CLASS } from "./marks.ts";
-import { FAULT_CLASSES } from "./swarm.ts";
+import { simulate } from "./simulate.ts";
+import { drawSwarm, FAULT_CLASSES } from "./swarm.ts";
 
 /** This many seeds reach every situation below, by a wide margin. */
 const SEEDS = 200;
@@ -35,6 +37,19 @@ const DANGEROUS = [
   "turnover of nodes",
   ...FAULT_CLASSES.flatMap((name) => MARKS_OF_CLASS[name] ?? []),
 ];
+
+const failedOnce = readFileSync(new URL("seeds.txt", import.meta.url), "utf8")
+  .split("\n")
+  .filter((line) => /^\d/.test(line))
+  .map((line) => {
+    const [, seed, upTo, story] = /^(\d+) (?:upTo=(\w+) )?(.*)$/.exec(line) ?? [];
+    const last = FAULT_CLASSES.find((name) => name === upTo);
+    return { seed: Number(seed), draw: last === undefined ? {} : { upTo: last }, story };
+  });
+
+it.each(failedOnce)("comes right with seed $seed: $story", ({ seed, draw }) => {
+  expect(simulate(seed, drawSwarm(seed, draw)).problem).toBeNull();
+});
 
 it(
   "is in every dangerous situation, writes nothing wrong and comes right, whatever the seed",

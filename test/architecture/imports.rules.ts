@@ -110,8 +110,20 @@ const pure: Rule = {
       .map(({ target, line }) => ({ path: source.path, line, problem: `decisions may not import ${target}` })),
 };
 
+/** What finds the programs that npm does not install, and skips a suite where they are missing. */
+const SERVERS = /^test\/support\/(?:nats-programs|kube-assets|chromium)\.ts$/;
+
+const sets: Rule = {
+  name: "a test that needs a server is named *.real.test.ts",
+  applies: (path) => path.endsWith(".test.ts") && !path.endsWith(".real.test.ts"),
+  check: (source) =>
+    relativeImports(source)
+      .filter(({ target }) => SERVERS.test(target))
+      .map(({ target, line }) => ({ path: source.path, line, problem: `imports ${target}: name it *.real.test.ts` })),
+};
+
 /** The rules of this file. */
-export const IMPORT_RULES: readonly Rule[] = [direction, packages, builtins, pure];
+export const IMPORT_RULES: readonly Rule[] = [direction, packages, builtins, pure, sets];
 
 function relativeImports(source: Source): { target: string; line: number }[] {
   return source.imports

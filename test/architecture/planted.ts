@@ -108,4 +108,10 @@ export const PLANTED: readonly Planted[] = [
     text: "run();\n",
     caught: "must open with",
   },
+  {
+    what: "a test on a real server in the set of npm test",
+    path: "test/journey/planted.test.ts",
+    text: `${HEAD}import { describeWithNats } from "../support/nats-programs.ts";\ndescribeWithNats("x", run);\n`,
+    caught: "name it *.real.test.ts",
+  },
 ];

@@ -43,6 +43,11 @@ export class NodeRequests {
     return [...this.#requests.values()];
   }
 
+  /** The outcome that found the node gone; null where none did, or a newer state of the node came after it. */
+  get gone(): RequestOutcome | null {
+    return this.all.find(({ last }) => last?.outcome === "gone")?.last ?? null;
+  }
+
   /** The last request for the NoExecute taint that a turn brings; null when none stands. */
   get grant(): TrackedRequest | null {
     return this.all.find(({ ask }) => ask?.why === "granted") ?? null;

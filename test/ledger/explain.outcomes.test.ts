@@ -71,6 +71,14 @@ describe("a node", () => {
     );
   });
 
+  test("that a write found gone is gone, although the watch still shows it", () => {
+    const world = waitingWorld("True");
+    tellConditionDone(world, { outcome: "gone", detail: 'nodes "n-1" not found' });
+    expect(sentences(world)).toEqual([
+      'Node n-1 is gone, as a write found at 2026-01-01T00:00:00Z: nodes "n-1" not found. The watch of nodes does not show that yet.',
+    ]);
+  });
+
   test("whose taint was requested is not promised a turn", () => {
     const world = waitingWorld();
     askedTaintOfZone(world);

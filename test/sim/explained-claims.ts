@@ -114,6 +114,7 @@ const dueAt: Rule = (claim) =>
 
 const RULES: Readonly<Record<SentenceName, Rule>> = {
   nodeGone: (claim) => nodes(claim).includes(null),
+  nodeFoundGone: (claim) => nodes(claim).includes(null),
   nodeUnobserved: notInCalm,
   nodeUnjudged: notInCalm,
   nodeReady: (claim) => someNode(claim, (node) => readyOf(node) === "True"),

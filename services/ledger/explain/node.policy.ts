@@ -9,7 +9,7 @@ import { taintName } from "../../domain/toleration.ts";
 import type { NodeRecord } from "../cluster-state.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { queueSentences } from "./queue.policy.ts";
-import { nodeRequestSentences } from "./request.policy.ts";
+import { nodeRequestSentences, withoutStop } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
 type JudgedNode = NonNullable<NodeRecord["judged"]>;
@@ -17,6 +17,11 @@ type JudgedNode = NonNullable<NodeRecord["judged"]>;
 /** What is said of a node that is there. */
 export function nodeSentences(node: NodeRecord, context: ExplainContext): Sentence[] {
   const { judged, observed, name, requests } = node;
+  const { gone } = requests;
+  if (gone !== null) {
+    const detail = withoutStop(gone.detail);
+    return [sentence("nodeFoundGone", { node: name, at: apiTime(gone.at), detail })];
+  }
   const blindness = context.blindness(name);
   const taints = observed === null ? [] : [taintSentence(observed)];
   const requested = nodeRequestSentences(requests.all, context);

@@ -55,7 +55,7 @@ export function nodeRequestSentences(requests: readonly TrackedRequest[], contex
 export function requestSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
   const { what, askedAt, last } = request;
   if (last === null) return [sentence("requestOpen", { what, at: apiTime(askedAt) })];
-  const detail = sentenceEnd(last.detail);
+  const detail = withoutStop(last.detail);
   const said = sentence(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
   return SETTLED.has(last.outcome) ? [said] : [said, nextTry(request, last, context)];
 }
@@ -72,6 +72,6 @@ function nextTry(
 }
 
 /** A reason without its last full stop; an API server that gives none is quoted so. */
-function sentenceEnd(detail: string): string {
+export function withoutStop(detail: string): string {
   return detail === "" ? "no reason was given" : detail.replace(/\.$/, "");
 }

@@ -14,6 +14,10 @@ export interface SentenceForm {
 /** What is said of a node. */
 export const NODE_SENTENCES = {
   nodeGone: { when: "the node left the API", text: "Node {node} is not there any more." },
+  nodeFoundGone: {
+    when: "a write found the node gone, and the watch does not show that yet",
+    text: "Node {node} is gone, as a write found at {at}: {detail}. The watch of nodes does not show that yet.",
+  },
   nodeUnobserved: {
     when: "the ledger has a history of the node, and cannot see yet whether it is there",
     text: "Node {node} has not been observed since this ledger began: {why}.",

@@ -72,7 +72,7 @@ describe("a node that fell silent", () => {
     const world = seeingWorld();
     silenceStory(world);
     expect(sentencesOf(world)).toEqual([
-      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last heartbeat came at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
+      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last heartbeat was seen at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
       "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:56Z.",
       "Its zone a is Normal: 1 of 10 nodes not ready, 1 node in the queue.",
     ]);

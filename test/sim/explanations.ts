@@ -53,8 +53,10 @@ const BEHIND_MS = 150_000;
 const CALM_BEHIND_MS = 30_000;
 /** A read serves for half a second, and its answer may be under way for as long as the API lets one wait. */
 const READ_MS = 1_500;
-/** How far from a heartbeat its process may say that it came: clocks drift, and a watch is behind. */
+/** How much earlier than a heartbeat a process may say that it saw it: clocks drift. */
 const HEARTBEAT_SLACK_MS = 75_000;
+/** How long after a heartbeat a process may see it first: when the API server can be reached again. */
+const HEARTBEAT_UNSEEN_MS = 600_000;
 /** A process that stood still is asked again after this. */
 const RECOVERED_MS = 60_000;
 
@@ -209,10 +211,10 @@ export class Explanations {
     };
   }
 
-  /** Whether a node gave a heartbeat at about an instant on the clock of some process. */
+  /** Whether a node gave a heartbeat that a process may have seen first at an instant on its clock. */
   #wasAlive(name: string, atMs: number): boolean {
     const { signs } = this.#run.world;
-    return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_SLACK_MS;
+    return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_UNSEEN_MS;
   }
 
   #zoneOf(name: string): ZoneNow | null {

@@ -34,7 +34,7 @@ export const NODE_SENTENCES = {
   },
   nodeUnknown: {
     when: "readiness `unknown`, and its last heartbeat is known",
-    text: "Node {node} is unknown since {since} ({span}): its last heartbeat came at {heartbeat}, and {grace} of silence are tolerated.",
+    text: "Node {node} is unknown since {since} ({span}): its last heartbeat was seen at {heartbeat}, and {grace} of silence are tolerated.",
   },
   nodeUnknownByStatus: {
     when: "readiness `unknown`, found so by a process that started later",

@@ -1,34 +1,34 @@
-/** How instants are written in Kubernetes objects: text to epoch milliseconds and back. It reads no clock. */
+/** Converts between epoch milliseconds and the time formats of the Kubernetes API. It reads no clock. */
 import { INSTANT_MAX, INSTANT_MIN } from "../../protocols/bounds.ts";
 
 /**
- * An instant as metav1.Time writes it: whole seconds, cut off, in UTC. Never throws: one that RFC 3339 cannot write
- * becomes the nearest that it can.
+ * An instant as metav1.Time: whole seconds, cut off, in UTC. Never throws: an instant outside RFC 3339 becomes the
+ * nearest one inside.
  */
 export function apiTime(epochMs: number): string {
   return `${new Date(written(epochMs)).toISOString().slice(0, 19)}Z`;
 }
 
 /**
- * An instant as metav1.MicroTime writes it: six digits after the second; `epochMs` carries the microseconds as its
- * fraction. Never throws, like `apiTime`.
+ * An instant as metav1.MicroTime: six digits after the second. `epochMs` carries microseconds as its fraction. Never
+ * throws, like `apiTime`.
  */
 export function apiMicroTime(instant: number): string {
   const epochMs = written(instant);
   const wholeMs = Math.floor(epochMs);
-  // A double holds an instant of our days to a quarter of a microsecond: the nearest one is the one that was meant.
+  // A double holds a present-day instant to a quarter of a microsecond, so rounding restores the original.
   const micros = Math.min(999, Math.round((epochMs - wholeMs) * 1000));
   return `${new Date(wholeMs).toISOString().slice(0, 23)}${String(micros).padStart(3, "0")}Z`;
 }
 
-/** An instant as the `Date` of an HTTP answer writes it: whole seconds, cut off (RFC 9110, section 5.6.7). */
+/** An instant as an HTTP `Date` header: whole seconds, cut off (RFC 9110, section 5.6.7). */
 export function httpDate(epochMs: number): string {
   return new Date(epochMs).toUTCString();
 }
 
 /**
- * The instant an API time names, in epoch milliseconds with microseconds as the fraction; null for no time or an
- * unreadable one, such as one after the year 9999.
+ * The instant of an API time, in epoch milliseconds with microseconds as the fraction; null when absent, unreadable or
+ * after the year 9999.
  */
 export function epochMsOf(time: string | null | undefined): number | null {
   if (time === null || time === undefined) return null;

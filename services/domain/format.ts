@@ -1,10 +1,10 @@
-/** How the ledger writes down spans, numbers and lists for people. It decides nothing. */
+/** Formats durations, numbers and lists for people. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A span of time in the largest unit that loses little: `120 ms`, `50 s`, `5 min`, `3 h`. */
+/** A duration in the largest unit that loses little: `120 ms`, `50 s`, `5 min`, `3 h`. */
 export function spanText(spanMs: number): string {
   const ms = Math.max(0, Math.round(spanMs));
   if (ms < SECOND) return `${ms} ms`;
@@ -12,17 +12,17 @@ export function spanText(spanMs: number): string {
   return ms < 2 * HOUR ? `${Math.round(ms / MINUTE)} min` : `${Math.round(ms / HOUR)} h`;
 }
 
-/** Words in a row: `a`, `a and b`, `a, b and c`. */
+/** A list as English: `a`, `a and b`, `a, b and c`. */
 export function listText(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** A number of things, in the singular for one. */
+/** A count with its noun, in the singular for one. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A pace in nodes per second, a float32, as operators think of it and have set it. */
+/** An eviction rate in nodes per second, a float32, worded as operators set it. */
 export function rateText(perSecond: number): string {
   if (perSecond <= 0) return "no node at all";
   if (perSecond < 1) return `one node every ${spanText(SECOND / perSecond)}`;

@@ -1,4 +1,6 @@
-/** Which nodes' pods anyone needs to know. Publisher and readers share this, so that both count the same pods. */
+/**
+ * Rules over a node's conditions. The publisher and the readers of pods share them, so that both count the same pods.
+ */
 import { ConditionType, TaintEffect } from "../../protocols/names.ts";
 import type { Condition, ObservedNode } from "../../protocols/objects.ts";
 
@@ -8,7 +10,7 @@ export function readyConditionOf(node: Pick<ObservedNode, "conditions">): Condit
   return null;
 }
 
-/** Whether a node's pods are told on the bus: it is not known to be ready, or a NoExecute taint stands on it. */
+/** Whether a node's pods are published: it is not known to be ready, or has a NoExecute taint. */
 export function needsPods(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
   return (
     readyConditionOf(node)?.status !== "True" || node.taints.some((taint) => taint.effect === TaintEffect.noExecute)

@@ -1,6 +1,6 @@
 /**
- * From when a node's NoExecute taints count, as the API server shows it, and what a node's annotation records when one
- * of our two takes the other's place. It decides on no eviction.
+ * When a node's NoExecute taints began to count, as the API server shows it, and the annotation that records how
+ * `not-ready` and `unreachable` replaced each other. It decides no eviction.
  */
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, Taint, TaintId, TaintSwap } from "../../protocols/objects.ts";
@@ -8,16 +8,15 @@ import { parsed, recordOf } from "../platform/structures/json.ts";
 import { apiMicroTime, apiTime, epochMsOf } from "./api-time.ts";
 import { type TaintLineage, taintName } from "./toleration.ts";
 
-/** What a node's annotations record about when its taints began to count. */
 type TaintStartRecords = Pick<ObservedNode, "taintsSeenAt" | "taintSwap">;
 
-/** The two taints that take each other's place as the node's Ready status changes between False and Unknown (4.7). */
+/** The two taints that replace each other when the node's Ready status changes between False and Unknown (R8.18). */
 const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].map((key) => ({
   key,
   effect: TaintEffect.noExecute,
 }));
 
-/** Whether a taint is one of the two. */
+/** Whether a taint is one of these two. */
 export function isSwappable({ key, effect }: TaintId): boolean {
   return OPPOSITES.some((opposite) => opposite.key === key && opposite.effect === effect);
 }
@@ -29,7 +28,7 @@ export function evictingTaintOf(ready: ConditionStatus | null): TaintId | null {
   return null;
 }
 
-/** What an ask about a node's taints says of those it has. */
+/** The present taints of a node, as a request about its taints carries them. */
 export function taintsSeenOn(
   node: ObservedNode,
 ): Pick<ObservedNode, "taints" | "taintsOmitted" | "taintSwap" | "taintsSeenAt"> {
@@ -45,16 +44,16 @@ export function taintsSeenOn(
 }
 
 /**
- * The instant a taint on a node counts from, as the API server has it, in epoch milliseconds: what
- * Annotation.taintsSeen records of it, else its `timeAdded`; null when there is neither.
+ * When a taint began to count, in epoch milliseconds: from Annotation.taintsSeen, else from its `timeAdded`; null when
+ * both are missing.
  */
 export function taintStartAt(taint: Taint, { taintsSeenAt }: Pick<ObservedNode, "taintsSeenAt">): number | null {
   return taintsSeenAt?.[taintName(taint)] ?? epochMsOf(taint.timeAdded);
 }
 
 /**
- * What to record when a taint takes the place of `replaced` at `at`, in epoch milliseconds; null when it is not known
- * since when that one counted.
+ * The record to write when a taint replaces `replaced` at `at`, in epoch milliseconds; null when it is unknown since
+ * when `replaced` counted.
  */
 export function taintSwapOf(replaced: Taint, node: TaintStartRecords, at: number): TaintSwap | null {
   const startAt = taintStartAt(replaced, node);
@@ -70,13 +69,13 @@ export function taintSwapOf(replaced: Taint, node: TaintStartRecords, at: number
   };
 }
 
-/** The annotation that tells of a swap (Annotation.taintSwap). */
+/** The value of Annotation.taintSwap. */
 export function taintSwapText({ at, firstKey, firstAt, secondAt }: TaintSwap): string {
   const [first, second] = [firstAt, secondAt].map(apiMicroTime);
   return JSON.stringify({ timeAdded: apiTime(at), first: { key: firstKey, since: first }, second: { since: second } });
 }
 
-/** Reads that annotation; null when it makes no sense. */
+/** Reads that value; null when it is malformed. */
 export function readTaintSwap(text: string): TaintSwap | null {
   const { timeAdded, first, second } = recordOf(parsed(text));
   const { key } = recordOf(first);
@@ -88,9 +87,9 @@ export function readTaintSwap(text: string): TaintSwap | null {
 }
 
 /**
- * The line that a taint on a node continues, which counts from `startAt`; null when it took no other's place. The
- * record counts only for the taint with the stamp it names, also after somebody has changed that stamp: one that was
- * added later starts a countdown of its own.
+ * The lineage that a taint continues, which counts from `startAt`; null when it replaced none. The record applies only
+ * to the taint with the stamp it names, also if that stamp was changed later. A taint added later starts its own
+ * countdown.
  */
 export function lineageOf(taint: Taint, startAt: number | null, { taintSwap }: TaintStartRecords): TaintLineage | null {
   if (taintSwap === undefined || startAt === null || !isSwappable(taint)) return null;
@@ -98,6 +97,6 @@ export function lineageOf(taint: Taint, startAt: number | null, { taintSwap }: T
   if (epochMsOf(taint.timeAdded) !== at && startAt !== at) return null;
   const [first, second] = firstKey === TaintKey.notReady ? OPPOSITES : OPPOSITES.toReversed();
   if (first === undefined || second === undefined) return null;
-  // After one swap the second taint is this one. The writer's stamp of it may be wrong: it counts from its start.
+  // After one swap this taint is the second one. The writer's stamp of it may be wrong, so it counts from its start.
   return { first, second, since: firstAt, secondSince: secondAt === at ? startAt : secondAt };
 }

@@ -1,6 +1,5 @@
 /**
- * Leaves out of a pod's tolerations what can decide no eviction. A pod may carry thousands of them, and a message holds
- * 64 KiB.
+ * Drops the tolerations of a pod that can decide no eviction: a pod may carry thousands, and a message holds 64 KiB.
  */
 import { TaintEffect } from "../../protocols/names.ts";
 import type { Toleration } from "../../protocols/objects.ts";
@@ -8,9 +7,9 @@ import type { Toleration } from "../../protocols/objects.ts";
 const OPERATORS: readonly string[] = ["", "Exists", "Equal", "Lt", "Gt"];
 
 /**
- * The tolerations that can be the first to match some NoExecute taint, in their order (R8.34): for every such taint the
- * same one decides as in the whole list. Left out are those of other effects, those with an operator that matches
- * nothing, and those behind one that matches all they do.
+ * The tolerations that can be the first to match some NoExecute taint, in order (R8.34): for every such taint the same
+ * one decides as in the whole list. Dropped are those of other effects, of unknown operators, and behind one that
+ * matches all they do.
  */
 export function reducedTolerations(list: readonly Toleration[]): Toleration[] {
   const kept: Toleration[] = [];

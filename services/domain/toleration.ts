@@ -1,16 +1,16 @@
-/** When a pod with these tolerations has to leave a node with these NoExecute taints. It reads no clock. */
+/** When a pod with these tolerations must leave a node with these NoExecute taints. It reads no clock. */
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedPod, Taint, TaintId, Toleration } from "../../protocols/objects.ts";
 
-/** A NoExecute taint and the instant from which it counts, in milliseconds on whatever clock the caller keeps. */
+/** A NoExecute taint and the instant it counts from, in milliseconds on any clock of the caller. */
 export interface StandingTaint {
   readonly taint: Taint;
   readonly since: number;
-  /** The line of taints that this one continues; absent when it took no other's place. */
+  /** The lineage that this taint continues; absent when it replaced none. */
   readonly lineage?: TaintLineage;
 }
 
-/** Two taints that took each other's place, once or more often, and when each of them first stood there. */
+/** Two taints that replaced each other, once or more often, and when each first appeared. */
 export interface TaintLineage {
   readonly first: TaintId;
   readonly second: TaintId;
@@ -18,15 +18,15 @@ export interface TaintLineage {
   readonly secondSince: number;
 }
 
-/** What tolerations are read with. */
+/** Feature gates of toleration matching. */
 export interface TolerationRules {
-  /** Whether the operators Lt and Gt are understood (profile.tolerationComparisonOperators). */
+  /** Whether the operators Lt and Gt exist (profile.tolerationComparisonOperators). */
   readonly comparisonOperators: boolean;
 }
 
 /** When a pod has to leave because of a taint. */
 export interface Eviction {
-  /** On the clock of the taints' `since`; negative infinity when it has to leave at once. */
+  /** On the clock of the taints' `since`; negative infinity for at once. */
   readonly at: number;
   /** The taint that decides. */
   readonly taint: Taint;
@@ -34,7 +34,7 @@ export interface Eviction {
   readonly tolerationSeconds: number | null;
 }
 
-/** A taint's identity in one word, as kubectl and Annotation.taintsSeen write it: `key:effect`. */
+/** A taint's identity as kubectl and Annotation.taintsSeen write it: `key:effect`. */
 export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): string {
   return `${key}:${effect}`;
 }
@@ -42,13 +42,12 @@ export function taintName({ key, effect }: Pick<Taint, "key" | "effect">): strin
 const SECOND_MS = 1000;
 
 /**
- * Instants beyond this are never reached: the year 9000, which on any clock lies before the last instant that a message
- * may carry. tolerationSeconds is an int64, whose product with 1000 leaves the safe integers but not the doubles, so
- * that no sum here overflows or turns negative.
+ * Later instants are never reached: the year 9000, which is before the last instant that a message may carry.
+ * tolerationSeconds is an int64; times 1000 it exceeds the safe integers but not the doubles, so no sum here overflows.
  */
 const NEVER_MS = 221_845_392_000_000;
 
-/** A canonical decimal integer, as Lt and Gt demand of both values (R8.33). */
+/** A canonical decimal integer, which Lt and Gt require of both values (R8.33). */
 const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
@@ -58,19 +57,19 @@ export function noExecuteTaints(taints: readonly Taint[]): Taint[] {
   return taints.filter(({ effect }) => effect === TaintEffect.noExecute);
 }
 
-/** Phases in which a pod has nothing left to run (upstream issue 96363: evicting it only loses its record). */
+/** Phases of a pod with nothing left to run; evicting it only loses its record (upstream issue 96363). */
 const COMPLETED_PHASES: readonly string[] = ["Succeeded", "Failed"];
 
-/** Whether a pod has completed: taints do not evict it any more. */
+/** Whether a pod has completed, so that taints no longer evict it. */
 export function hasCompleted({ phase }: Pick<ObservedPod, "phase">): boolean {
   return COMPLETED_PHASES.includes(phase);
 }
 
 /**
- * When a pod must leave, or null when it may stay for ever. Each taint counts from its own `since`, but not before the
- * pod was bound, and for the seconds of the FIRST toleration that matches it (R8.34, R8.35); the earliest end decides.
- * A taint without a match ends at once, so do 0 seconds and less (8.6); a toleration without seconds never ends. A
- * countdown that was running when a taint took its opposite's place runs on (R8.18).
+ * When a pod must leave; null when it may stay for ever. Each taint counts from its own `since`, but not before the pod
+ * was bound, and for the seconds of the first toleration that matches it (R8.34, R8.35). The earliest end decides. A
+ * taint without a match, or tolerated for 0 seconds or less, evicts at once; a toleration without seconds never does. A
+ * running countdown continues when the opposite taint replaces its own (R8.18).
  */
 export function evictionOf(
   taints: readonly StandingTaint[],
@@ -103,8 +102,8 @@ function evictionBy(
 }
 
 /**
- * The countdown that began with an earlier taint of a line and runs on, whatever the present one is tolerated for; null
- * when there can be none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
+ * The countdown that began with an earlier taint of the lineage and continues, whatever tolerates the present one. Null
+ * when there is none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
  */
 function runningBy(
   { lineage, since }: StandingTaint,
@@ -116,30 +115,30 @@ function runningBy(
   const first = secondsFor(lineage.first, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   const second = secondsFor(lineage.second, tolerations, rules) ?? Number.POSITIVE_INFINITY;
   if (Math.max(first, second) === Number.POSITIVE_INFINITY) return null;
-  // Stamps of a clock that was set back tell of no order: the last of them is the one that can be trusted.
+  // Stamps of a clock that was set back have no order; only the last one can be trusted.
   const isOrdered = !isBefore(lineage.secondSince, lineage.since) && !isBefore(since, lineage.secondSince);
   if (isOrdered && isBefore(since, boundAt)) return null;
-  // With which of the two it began, for a pod that came between two swaps or in the second of one, nobody knows any
-  // more: in doubt later.
+  // Nothing records which of the two a pod met first if it came between two swaps or during the second taint. The later
+  // end counts.
   const seconds = isOrdered && isBefore(boundAt, lineage.secondSince) ? first : Math.max(first, second);
   return { at: Math.max(isOrdered ? lineage.since : since, boundAt) + seconds * SECOND_MS, seconds };
 }
 
 /**
- * Whether one instant lies before another as the API stamps them, in whole seconds. On the caller's clock equal stamps
- * may lie a little apart, because that clock was slewed, or rounded, between the readings of the one and the other.
+ * Whether one instant is before another as the API stamps them, in whole seconds. Equal stamps may differ a little on
+ * the caller's clock, which is slewed or rounded between readings.
  */
 function isBefore(left: number, right: number): boolean {
   return left < right - SECOND_MS / 2;
 }
 
-/** For how many seconds a taint is tolerated: infinitely many without a limit, null when it is not. */
+/** Seconds for which a taint is tolerated: infinity without a limit, null without a match. */
 function secondsFor(taint: Taint, tolerations: readonly Toleration[], rules: TolerationRules): number | null {
   const first = tolerations.find((toleration) => tolerates(toleration, taint, rules));
   return first === undefined ? null : (first.tolerationSeconds ?? Number.POSITIVE_INFINITY);
 }
 
-/** Whether a toleration matches a taint (R8.33). An effect or a key left empty matches every one. */
+/** Whether a toleration matches a taint (R8.33). An empty effect or key matches every one. */
 export function tolerates(toleration: Toleration, taint: Taint, rules: TolerationRules): boolean {
   const { key = "", effect = "", operator = "", value = "" } = toleration;
   if (effect !== "" && effect !== taint.effect) return false;

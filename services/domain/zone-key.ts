@@ -1,7 +1,7 @@
-/** The key of the zone a node belongs to, from its labels. What a zone does is decided in services/zone. */
+/** The zone key of a node, from its labels. */
 import { Label } from "../../protocols/names.ts";
 
-/** What stands between region and zone in a key: a NUL, which no label value can contain (R2.3). */
+/** Between region and zone: a NUL, which no label value can contain (R2.3). */
 const SEPARATOR = ":\u0000:";
 
 /** The zone key of a node with these labels (R2.1–R2.3); empty when neither region nor zone is known. */
@@ -11,14 +11,12 @@ export function zoneKeyOf(labels: Readonly<Record<string, string>>): string {
   return region === "" && zone === "" ? "" : `${region}${SEPARATOR}${zone}`;
 }
 
-/** A zone key for people: `region/zone`, the one of both that there is, or `(no zone)`. */
+/** A zone key for people: `region/zone`, or the one that is set, or `(no zone)`. */
 export function zoneTitleOf(zoneKey: string): string {
   return zoneKey.split(SEPARATOR).filter(Boolean).join("/") || "(no zone)";
 }
 
-/**
- * Whether a node with these labels takes part in disruption checks (2.7): the exclusion label counts by its presence.
- */
+/** Whether a node with these labels counts in disruption checks: the exclusion label excludes it by its presence. */
 export function isCounted(labels: Readonly<Record<string, string>>): boolean {
   return !Object.hasOwn(labels, Label.excludeDisruption);
 }

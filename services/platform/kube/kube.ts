@@ -1,6 +1,4 @@
-/**
- * The Kubernetes port on any wire: readers and one writer under one roof. What flows through it is decided elsewhere.
- */
+/** The Kubernetes port on any wire: watch readers and one writer. */
 import type {
   Clock,
   Kube,
@@ -20,11 +18,11 @@ import { Reader } from "./watch/watch-reader.ts";
 import { WATCHED } from "./watch/watched.ts";
 import { type ObservedRequest, Writer } from "./write/writer.ts";
 
-/** What the Kubernetes port is made of. */
+/** What the Kubernetes port needs. */
 export interface KubeIo {
   readonly wire: Wire;
   readonly clock: Clock;
-  /** The machine's own wall clock; absent where that of `clock` is it. */
+  /** The machine's own wall clock; absent where `clock` already has it. */
   readonly machineWallMs?: () => number;
   readonly random: Random;
   readonly log: Log;
@@ -33,15 +31,15 @@ export interface KubeIo {
     Profile,
     "watchBlindMs" | "kubeApiQps" | "kubeApiBurst" | "writesInFlightMax" | "nodeMonitorGraceMs"
   >;
-  /** How this process stands to the API server; absent when it is not measured. Its own wire is the one to give. */
+  /** Whether this process reaches the API server; absent when it is not measured. `wire` must be its wire. */
   readonly reachability?: ApiReachability;
-  /** No write or live read is waited for longer than this; absent where the usual deadlines are enough. */
+  /** Upper limit on the wait for any write or live read, in milliseconds; absent where the usual timeouts apply. */
   readonly patienceMs?: number;
 }
 
 const LATENCY_BUCKETS_S = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
-/** Who writes what cannot be read writes it again with every heartbeat. */
+/** An unreadable field comes again with every heartbeat of its author. */
 const UNREADABLE_PAUSE_MS = 60_000;
 
 /** A client of one API server. Nothing is sent before the first call. */
@@ -92,7 +90,7 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
 }
 
 /**
- * A port that sees everything and writes nothing: every write is answered as shadowed. `soon` brings the reply after
+ * A port that reads everything and writes nothing: every write is answered as shadowed. `soon` delivers the reply after
  * the call has returned, as the port promises.
  */
 export function shadowKube(kube: Kube, soon: (run: () => void) => void = queueMicrotask): Kube {
@@ -123,15 +121,15 @@ function writerMetrics(metrics: Metrics) {
   });
   const seconds = metrics.histogram({
     name: "vigil_kube_request_duration_seconds",
-    help: "How long writes and live reads were under way.",
+    help: "How long writes and live reads were in flight.",
     labels: ["verb"],
     buckets: LATENCY_BUCKETS_S,
   });
-  const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait for their turn.");
-  const underWay = gauge("vigil_kube_requests_in_flight", "Writes and live reads under way.");
+  const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait to be sent.");
+  const underWay = gauge("vigil_kube_requests_in_flight", "Writes and live reads in flight.");
   const limit = gauge(
     "vigil_kube_requests_in_flight_limit",
-    "How many writes and live reads may be under way at once; follows what the API server bears.",
+    "How many writes and live reads may be in flight at once; follows the latency of the API server.",
   );
   return ({ verb, kind, outcome, latencyMs }: ObservedRequest, load: ReturnType<Writer["load"]>): void => {
     requests.add(1, verb, kind, outcome);

@@ -49,7 +49,7 @@ test("it is told in one line that names node, field, value and what comes of it,
     {
       level: "warn",
       message:
-        'node odd: status.conditions: Ready is "Maybe", which is none of True, False, Unknown: taken as not posted',
+        'node odd: status.conditions: Ready is "Maybe", which is none of True, False, Unknown: counts as not posted',
       fields: {},
     },
   ]);

@@ -1,16 +1,16 @@
 /**
- * Asks an API server whether it is there and lets us in, so that a start with a wrong address or token ends with one
- * clear line.
+ * Checks that an API server is reachable and accepts our credentials, so that a start with a wrong address or token
+ * fails with one clear line.
  */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import { type Answer, call } from "../transport/call.ts";
 import { refusalOf } from "../transport/outcome.policy.ts";
 import { collectionPath } from "../transport/paths.ts";
 
-/** Someone who waits at a terminal is told after this. */
+/** A user waits at a terminal no longer than this. */
 const CHECK_TIMEOUT_MS = 10_000;
 
-/** Why a server is of no use now; `final` when waiting cannot help. The message is one line that says what to do. */
+/** Why a server cannot be used now, in one line that names the fix; `final` when waiting cannot help. */
 export interface ServerProblem {
   readonly message: string;
   readonly final: boolean;
@@ -18,18 +18,18 @@ export interface ServerProblem {
 
 const CERTIFICATE_FAULT = /certificate|self[- ]signed|altname|wrong version number/i;
 
-/** What a process asks first: something small that it is allowed if it is allowed its work. */
+/** The first request of a process: a small read that its permissions allow. */
 const FIRST_READS = {
-  /** Who observes lists nodes. */
+  /** An observer lists nodes. */
   "list nodes": `${collectionPath("Node", "")}?limit=1&resourceVersion=0`,
-  /** Everyone with an account may; who only writes need not be able to list anything. */
+  /** Any account may read this; a writer need not be able to list anything. */
   "ask for its version": "/version",
 } as const;
 
-/** The name of a first look. */
+/** The name of a first read. */
 export type FirstRead = keyof typeof FIRST_READS;
 
-/** Null when the server answers the first look; otherwise what is wrong. */
+/** Null when the server answers the first read; otherwise the problem. */
 export function checkServer(
   io: { readonly wire: Wire; readonly clock: Clock },
   server: string,

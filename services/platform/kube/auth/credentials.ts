@@ -1,37 +1,37 @@
 /**
- * Turns the cluster and user entries of a kubeconfig into what requests carry. Tokens, files, certificates and
- * passwords are read here. Auth providers (OIDC) are left to @kubernetes/client-node, which is loaded for them alone:
- * a process that has loaded it takes 38 MiB more (decision 12).
+ * Turns the cluster and user entries of a kubeconfig into request credentials. Tokens, files, certificates and
+ * passwords are read here. Auth providers (OIDC) use @kubernetes/client-node, which is loaded for them alone because it
+ * takes 38 MiB (decision 12).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
 import type { Authorize, Credentials } from "../transport/https.ts";
 import { execPlugin, type Plugin } from "./exec-plugin.ts";
 
-/** One server and who we are there, in a kubeconfig's words with absolute paths. */
+/** One server and the user to present there, as in a kubeconfig but with absolute paths. */
 export interface KubeTarget {
   readonly server: string;
   readonly cluster: JsonRecord;
   readonly user: JsonRecord;
 }
 
-/** Files and plugins are asked again after this; client-go re-reads token files each minute too. */
+/** Credentials are read again after this; client-go re-reads token files each minute too. */
 const FRESH_MS = 60_000;
-/** A plugin knows when its token ends, so it is asked often; it answers from its memory. */
+/** A plugin is called more often, because it knows when its token expires and caches it. */
 const PLUGIN_FRESH_MS = 5_000;
-/** A server that refuses everyone must not make us run the plugin for each request. */
+/** A server that refuses every request must not start the plugin for each. */
 const RENEW_PAUSE_MS = 2_000;
 
-/** The monotonic clock measures how old credentials are; by the wall clock plugins say when a token ends. */
+/** The monotonic clock measures the age of credentials; plugins give expiry times on the wall clock. */
 export interface CredentialsClock {
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;
 }
 
 /**
- * The hook that gives a wire its credentials; `resolve` reads the configuration, and does so again when it may have
- * changed. While that or a file it names cannot be read, the last credentials stand in, until they are refused; what a
- * plugin gave is kept by the plugin.
+ * The hook that gives a wire its credentials. `resolve` reads the configuration, and is called again when it may have
+ * changed. While it or a file it names cannot be read, the last credentials are used until the server refuses them. A
+ * plugin caches its own.
  */
 export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsClock): Authorize {
   let reading: Promise<Credentials> | null = null;
@@ -65,7 +65,7 @@ export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsCloc
   };
 }
 
-/** What the entries hold and the files hold that they name. */
+/** The credentials in the entries and in the files they name. */
 function plainCredentials({ cluster, user }: KubeTarget): Credentials {
   return {
     tls: present({
@@ -79,7 +79,6 @@ function plainCredentials({ cluster, user }: KubeTarget): Credentials {
   };
 }
 
-/** The record without its nulls. */
 function present<T extends object>(record: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(record).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
@@ -92,14 +91,14 @@ function authorizationOf(user: JsonRecord): string | null {
   return name === null ? null : `Basic ${Buffer.from(`${name}:${textOf(user.password) ?? ""}`).toString("base64")}`;
 }
 
-/** The file's token counts: the one beside it is what the file held when somebody wrote the kubeconfig. */
+/** The token file takes precedence: the token beside it is a copy from when the kubeconfig was written. */
 function tokenOf(user: JsonRecord): string | null {
   const [token, file] = [textOf(user.token), textOf(user.tokenFile)];
   if (file === null || (token !== null && !existsSync(file))) return token;
   return textOf(readFileSync(file, "utf8").trim()) ?? token;
 }
 
-/** Who we ask to be taken for: a name, and what besides decides what that one may do. */
+/** The impersonation headers. */
 function impersonation(user: JsonRecord): Record<string, string | string[]> {
   const groups = textsOf(user["as-groups"]);
   const extra = Object.entries(recordOf(user["as-user-extra"]));
@@ -114,7 +113,7 @@ function textsOf(list: unknown): string[] {
   return listOf(list).flatMap((value) => textOf(value) ?? []);
 }
 
-/** A PEM text from `<field>-data` in base64, or from the file that `<field>` names. */
+/** A PEM from `<field>-data` in base64, or from the file that `<field>` names. */
 function pemOf(entry: JsonRecord, field: string): string | null {
   const [data, file] = [textOf(entry[`${field}-data`]), textOf(entry[field])];
   if (data !== null) return Buffer.from(data, "base64").toString("utf8");
@@ -130,7 +129,7 @@ function pluginFor({ server, cluster, user }: KubeTarget, ca: string | null, wal
   return usesPlugin(user) ? providerFor(user) : null;
 }
 
-/** The library applies a provider to a whole cluster; of what comes of it the token alone counts. */
+/** The library applies a provider to a whole cluster; only its token is used. */
 function providerFor(user: JsonRecord): Plugin {
   const loading = import("@kubernetes/client-node").then(({ KubeConfig }) => {
     const config = new KubeConfig();

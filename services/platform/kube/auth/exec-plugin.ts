@@ -1,39 +1,36 @@
-/**
- * Runs the exec plugin of a kubeconfig's user and keeps what it gave until that ends. What a request carries of it is
- * decided in credentials.ts.
- */
+/** Runs the exec plugin of a kubeconfig user and caches its credential until that expires. */
 import { type ExecFileException, execFile } from "node:child_process";
 import { type JsonRecord, listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 
-/** What a plugin gave: a token, or a certificate and its key in PEM. */
+/** A plugin's credential: a token, or a certificate and its key in PEM. */
 export interface PluginCredential {
   readonly token: string | null;
   readonly cert: string | null;
   readonly key: string | null;
 }
 
-/** Gives the last credential while it is valid, else a new one. Rejects with a one-line message. */
+/** Gives the cached credential while it is valid, else a new one. Rejects with a one-line message. */
 export type Plugin = () => Promise<PluginCredential>;
 
-/** What a plugin is run for. */
+/** The user, server and limits a plugin runs with. */
 export interface ExecPluginOptions {
   /** `exec` of the user. */
   readonly exec: JsonRecord;
   readonly server: string;
   readonly cluster: JsonRecord;
-  /** The authority that vouches for the server, in PEM; null for those that the machine trusts. */
+  /** The server's certificate authority in PEM; null for those the machine trusts. */
   readonly ca: string | null;
   /** Epoch milliseconds. */
   readonly wallMs: () => number;
-  /** How long a run may take, in milliseconds; by default a minute. */
+  /** Time limit of a run, in milliseconds; a minute by default. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 60_000;
-/** Where a cluster entry keeps what is meant for its plugin alone. */
+/** The extension of a cluster entry that is meant for its plugin. */
 const CLUSTER_EXTENSION = "client.authentication.k8s.io/exec";
 
-/** One plugin with its last answer; it runs once at a time, however many ask. */
+/** One plugin with its cached credential. Concurrent calls share one run. */
 export function execPlugin(options: ExecPluginOptions): Plugin {
   let answer: Promise<PluginCredential> | null = null;
   let endsAt = Number.POSITIVE_INFINITY;
@@ -64,26 +61,29 @@ function outputOf(options: ExecPluginOptions): Promise<string> {
     .map(({ name, value }) => [textOf(name) ?? "", textOf(value) ?? ""]);
   const env = { ...process.env, KUBERNETES_EXEC_INFO: infoOf(options), ...Object.fromEntries(own) };
   return new Promise((resolve, reject) => {
-    // One that hangs is killed, or there would be one process more each time we ask.
+    // Kill a plugin that hangs; otherwise each call would leave one process more.
     const limits = { timeout: timeoutMs, killSignal: "SIGKILL", encoding: "utf8" } as const;
     const plugin = execFile(command, listOf(exec.args).map(String), { env, ...limits }, (error, output, complaint) => {
       if (error === null) resolve(output);
       else if (error.killed === true) reject(new Error(`exec plugin ${command}: no answer within ${timeoutMs} ms`));
       else reject(new Error(faultOf(command, error, complaint)));
     });
-    // Nobody is there to answer what it may ask.
+    // No user is there to answer a prompt.
     plugin.stdin?.end();
   });
 }
 
-/** The first line of what it complained of; many begin with an empty one. Its arguments may be secret. */
+/**
+ * The first line of a plugin's error output; many begin with an empty one. Its arguments may be secret and are left
+ * out.
+ */
 function faultOf(command: string, { code, signal, message }: ExecFileException, complaint: string): string {
   const [line = ""] = complaint.trim().split("\n");
   if (line !== "") return `exec plugin ${command}: ${line}`;
   return typeof code === "string" ? message : `exec plugin ${command}: it ended with ${code ?? signal}`;
 }
 
-/** What a plugin is told of what is asked of it (ExecCredential), and of the cluster where it wants to know. */
+/** The ExecCredential input of a plugin, with the cluster if it asks for that. */
 function infoOf({ exec, server, cluster, ca }: ExecPluginOptions): string {
   const extension = listOf(cluster.extensions)
     .map(recordOf)

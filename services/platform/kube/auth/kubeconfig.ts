@@ -1,6 +1,6 @@
 /**
- * Finds out which API server is meant and who we are there, as kubectl does: kubeconfig, $KUBECONFIG, ~/.kube/config,
- * or else the cluster we run in.
+ * Finds the API server and the user to present there as kubectl does: kubeconfig, $KUBECONFIG, ~/.kube/config, else the
+ * in-cluster service account.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -11,7 +11,7 @@ import { type Authorize, httpsWire, type SocketWire } from "../transport/https.t
 import { proxyOf, withoutPassword } from "../transport/proxy.policy.ts";
 import { credentialsFor, type KubeTarget } from "./credentials.ts";
 
-/** Where to look; what is absent is looked for in the environment. */
+/** Explicit settings; absent ones come from the environment. */
 export interface KubeConfigOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -19,34 +19,34 @@ export interface KubeConfigOptions {
   readonly allowTokenOverHttp?: boolean | undefined;
 }
 
-/** A way to the chosen server. */
+/** A connection to the chosen server. */
 export interface KubeConnection {
   readonly wire: SocketWire;
   readonly server: string;
-  /** In words: the server and where it was found. */
+  /** The server and where its address comes from, for people. */
   readonly describe: string;
-  /** What about this way is unsafe, in one line for the log; null when nothing is. */
+  /** What is unsafe about this connection, in one line for the log; null when nothing is. */
   readonly warning: string | null;
 }
 
-/** A kubeconfig that cannot be used; the message is one line that names the place, the fault and the fix. */
+/** A kubeconfig that cannot be used. The message is one line that names the place, the fault and the fix. */
 export class KubeConfigProblem extends Error {}
 
-/** A target, where it was found in words, and its context; undefined where there are none. */
+/** A target, its origin for messages, and its context; undefined in a cluster. */
 type Found = KubeTarget & { readonly origin: string; readonly context?: string };
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** The fields of entries that are paths from the file's folder on. */
+/** The fields that hold paths relative to the file's folder. */
 const PATH_FIELDS = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
 
-/** Reads the configuration and the credentials; connects to nothing yet. Rejects with a KubeConfigProblem. */
+/** Reads the configuration and the credentials, and connects to nothing. Rejects with a KubeConfigProblem. */
 export async function loadKubeConfig(
   options: KubeConfigOptions,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<KubeConnection> {
   const files = options.kubeconfig === undefined ? filesIn(environment) : [options.kubeconfig];
   const { server, origin, cluster, context } = targetOf(files, options.context, environment);
-  // A file in which somebody has chosen another context since must not have us show that one's token to this server.
+  // A later change of the file's server must not send its credentials to this one.
   const resolve = (): KubeTarget => {
     const target = targetOf(files, context, environment);
     if (target.server !== server) throw new KubeConfigProblem(`${origin}: its server is ${target.server} by now`);
@@ -66,10 +66,7 @@ export async function loadKubeConfig(
   }
 }
 
-/**
- * Refuses credentials that could be read on the way. kubectl leaves them out, and its user is told 401 without the
- * reason.
- */
+/** Refuses to send credentials in the clear. kubectl leaves them out, and its user gets a 401 without the reason. */
 function refusingSecrets(authorize: Authorize, server: string): Authorize {
   return async (renew) => {
     const credentials = await authorize(renew);
@@ -81,7 +78,7 @@ function refusingSecrets(authorize: Authorize, server: string): Authorize {
 
 function warningOn(where: string, cluster: JsonRecord): string | null {
   if (cluster["insecure-skip-tls-verify"] !== true) return null;
-  const risk = "whoever is in between can pose as the API server and is given our credentials";
+  const risk = "an attacker on the network can pose as the API server and receive our credentials";
   return `insecure-skip-tls-verify is set for ${where}: ${risk}; give its certificate-authority instead`;
 }
 
@@ -99,14 +96,14 @@ function targetOf(files: readonly string[], context: string | undefined, environ
   throw new KubeConfigProblem("no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster");
 }
 
-/** Of several files in KUBECONFIG those that exist, as kubectl has it; a single one must. */
+/** Of several files in KUBECONFIG only those that exist count, as in kubectl; a single one must exist. */
 function filesIn(environment: NodeJS.ProcessEnv): readonly string[] {
   const listed = (environment.KUBECONFIG ?? "").split(path.delimiter).filter((file) => file !== "");
   if (listed.length > 0) return listed.length === 1 ? listed : listed.filter((file) => existsSync(file));
   return [path.join(environment.HOME ?? homedir(), ".kube", "config")].filter((file) => existsSync(file));
 }
 
-/** The chosen context of several files; of entries with the same name the first counts, as kubectl has it. */
+/** The chosen context; of entries with the same name the first counts, as in kubectl. */
 function targetIn(files: readonly string[], wanted: string | undefined): Found {
   const configs = files.map(configIn);
   const origin = `kubeconfig ${files.join(path.delimiter)}`;
@@ -145,7 +142,7 @@ function configIn(file: string): ConfigFile {
     content = parse(readFileSync(file, "utf8"));
   } catch (error) {
     const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    // The system repeats the path after its own words.
+    // The system error repeats the path at its end.
     throw new KubeConfigProblem(`kubeconfig ${file}: ${line.replace(/:$|, open '.*'$/, "")}`);
   }
   const config = recordOf(content);
@@ -153,7 +150,6 @@ function configIn(file: string): ConfigFile {
   return { config, folder: path.dirname(path.resolve(file)) };
 }
 
-/** The entries of one kind by name. */
 function entriesIn(configs: readonly ConfigFile[], field: "context" | "cluster" | "user"): Map<string, JsonRecord> {
   const entries = new Map<string, JsonRecord>();
   for (const { config, folder } of configs) {
@@ -165,7 +161,7 @@ function entriesIn(configs: readonly ConfigFile[], field: "context" | "cluster" 
   return entries;
 }
 
-/** A plugin's command with a slash is a path as well; any other is looked for in PATH. */
+/** A plugin's command with a slash is a path too; any other is found through PATH. */
 function withPaths(entry: JsonRecord, folder: string): JsonRecord {
   const absolute: Record<string, unknown> = { ...entry };
   for (const field of PATH_FIELDS) {

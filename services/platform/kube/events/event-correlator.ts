@@ -1,6 +1,6 @@
 /**
- * Folds repeated Events together as client-go's recorder does (R12.2): similar ones into one, equal ones into a count,
- * too many of one object into nothing. It holds state but no clock and no port; whoever writes is told what to write.
+ * Correlates repeated Events as client-go's recorder does (R12.2): combines similar ones, counts equal ones, and drops
+ * too many about one object. It returns what to write and touches no clock or port.
  */
 import { apiTime } from "../../../domain/api-time.ts";
 import { BoundedMap } from "../../structures/bounded-map.ts";
@@ -10,14 +10,14 @@ import { type BucketRate, type TokenBucket, tokensIn } from "../../structures/to
  * Events of one source about one object that may be written at once. Source: client-go tools/record, defaultSpamBurst.
  */
 export const SPAM_BURST = 25;
-/** How long one more Event of that source and object takes to become allowed. Source: defaultSpamQPS. */
+/** How long until one more Event of that source and object is allowed. Source: defaultSpamQPS. */
 export const SPAM_REFILL_MS = 300_000;
 const SPAM_RATE: BucketRate = { perSecond: 1000 / SPAM_REFILL_MS, burst: SPAM_BURST };
-/** Different messages of one kind from which they are told as one. Source: defaultAggregateMaxEvents. */
+/** Different messages of one kind from which they are combined. Source: defaultAggregateMaxEvents. */
 export const SIMILAR_MAX = 10;
-/** Similar Events further apart than this are not added up. Source: defaultAggregateIntervalInSeconds. */
+/** Similar Events further apart than this are not combined. Source: defaultAggregateIntervalInSeconds. */
 export const SIMILAR_WITHIN_MS = 600_000;
-/** Objects and kinds of Event remembered. Source: maxLruCacheEntries. */
+/** Objects and kinds of Event kept. Source: maxLruCacheEntries. */
 const REMEMBERED_MAX = 4096;
 const NANOSECONDS_PER_MS = 1_000_000n;
 
@@ -25,28 +25,26 @@ const NANOSECONDS_PER_MS = 1_000_000n;
 export interface InvolvedObject {
   readonly apiVersion: "v1";
   readonly kind: "Node" | "Pod";
-  /** Empty for a node; its Events are kept in namespace `default` (section 12). */
+  /** Empty for a node, whose Events go to namespace `default`. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion?: string;
 }
 
-/** Something worth an Event, before it is folded with others. */
+/** An occurrence to record, before correlation. */
 export interface Occurrence {
   readonly involvedObject: InvolvedObject;
   readonly reason: string;
   readonly type: "Normal" | "Warning";
   readonly message: string;
-  /** The source component dashboards select on. */
+  /** The source component, which dashboards select on. */
   readonly component: string;
-  /** The host that the source runs on, where it matters. */
+  /** The host of the source, where it matters. */
   readonly host?: string;
 }
 
-/**
- * An Event to be written: a patch of the one there when it is a repetition, else, or when that one is gone, the whole.
- */
+/** An Event to write: a patch when it repeats an existing one, otherwise, or when that is gone, the whole object. */
 export interface EventWrite {
   readonly namespace: string;
   readonly name: string;
@@ -65,14 +63,14 @@ interface Series {
   count: number;
 }
 
-/** The memory of what was told, bounded in size. */
+/** The correlation state, bounded in size. */
 export class EventCorrelator {
   readonly #similar = new BoundedMap<string, Similar>(REMEMBERED_MAX);
   readonly #series = new BoundedMap<string, Series>(REMEMBERED_MAX);
   readonly #buckets = new BoundedMap<string, TokenBucket>(REMEMBERED_MAX);
   #names = 0n;
 
-  /** What to write for an occurrence at an instant in epoch milliseconds; null when its object has had too many. */
+  /** What to write for an occurrence at an epoch instant; null when its object has too many. */
   correlate(occurrence: Occurrence, at: number): EventWrite | null {
     const { component, involvedObject, type, reason } = occurrence;
     const object = Object.values({ component, ...involvedObject, resourceVersion: "" }).join("\n");
@@ -104,7 +102,10 @@ export class EventCorrelator {
     return series;
   }
 
-  /** `<object>.<nanoseconds in hex>` (R12.1); a running number stands for the nanoseconds a millisecond clock lacks. */
+  /**
+   * `<object>.<nanoseconds in hex>` (R12.1); a running number stands for the nanoseconds that a millisecond clock
+   * lacks.
+   */
   #nameFor(objectName: string, at: number): string {
     this.#names = (this.#names + 1n) % NANOSECONDS_PER_MS;
     return `${objectName}.${(BigInt(Math.floor(at)) * NANOSECONDS_PER_MS + this.#names).toString(16)}`;

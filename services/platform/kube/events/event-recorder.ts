@@ -1,27 +1,25 @@
-/**
- * Writes Events to the API beside everything else: few at a time, never waited for, dropped when there are too many.
- */
+/** Writes Events to the API in the background: few at a time, and dropped when too many wait. */
 import type { Clock, Kube, Log, Metrics, Stop, WriteReply } from "../../../../protocols/ports.ts";
 import { Urgency } from "../../../../protocols/ports.ts";
 import { EventCorrelator, type EventWrite, type Occurrence } from "./event-correlator.ts";
 
 /** Events that may wait, as in upstream's broadcaster (R12.2); further ones are dropped. */
 export const WAITING_MAX = 1000;
-/** Event writes asked for at once; each waits behind every more urgent write, and beside others they go one by one. */
+/** Event writes requested at once. Each waits behind every more urgent write; beside others they go one by one. */
 const UNDER_WAY_MAX = 8;
-/** Tries of one Event (R12.2). */
+/** Attempts to write one Event (R12.2). */
 export const TRIES_MAX = 12;
-/** Pause between two tries (R12.2). */
+/** Pause between two attempts (R12.2). */
 export const RETRY_MS = 10_000;
 
 interface WaitingEvent {
   readonly event: EventWrite;
   tries: number;
-  /** Whether it is created; else the one that is there is patched, and created again should it be gone. */
+  /** Whether to create the Event. If false, patch the existing one, and create it if that is gone. */
   readonly whole: boolean;
 }
 
-/** What the recorder reaches. */
+/** The ports of a recorder. */
 export interface RecorderPorts {
   readonly clock: Clock;
   readonly kube: Kube;
@@ -36,7 +34,7 @@ export class EventRecorder {
   readonly #count: (result: string) => void;
   #queue: WaitingEvent[] = [];
   #underWay = 0;
-  /** Events that wait for their next try; they hold their place among WAITING_MAX. */
+  /** Events that wait for their next attempt; they count towards WAITING_MAX. */
   readonly #pauses = new Set<Stop>();
   #stopped = false;
 
@@ -50,7 +48,7 @@ export class EventRecorder {
     this.#count = (result) => counter.add(1, result);
   }
 
-  /** Takes an occurrence; what becomes of it is only counted. */
+  /** Records an occurrence; the outcome is only counted. */
   record(occurrence: Occurrence): void {
     if (this.#stopped) return;
     const event = this.#correlator.correlate(occurrence, this.#ports.clock.wallMs());
@@ -64,7 +62,7 @@ export class EventRecorder {
     }
   }
 
-  /** Forgets what waits and takes no more. */
+  /** Drops what waits and records nothing more. */
   stop(): void {
     this.#stopped = true;
     this.#queue = [];
@@ -127,7 +125,7 @@ export class EventRecorder {
 type Next = { readonly result: string } | { readonly retryAfterMs: number } | { readonly whole: true };
 
 /**
- * What to do after a reply; an Event that cannot be written now is tried again a few times, as upstream's sink does
+ * What to do after a reply. An Event that cannot be written now is retried a few times, as upstream's sink does
  * (R12.2).
  */
 function nextOf({ tries, whole }: WaitingEvent, reply: WriteReply): Next {

@@ -1,20 +1,20 @@
 /**
- * The envelope around every object in Kubernetes protobuf: four bytes, its kind, and its message. Of the kinds it
- * knows Status alone.
+ * The envelope around every object in Kubernetes protobuf: four bytes, its kind, and its message. Of the kinds only
+ * Status is decoded here.
  */
 import { type JsonRecord, recordOf } from "../../structures/json.ts";
 import { bytes, decode, MalformedProtobuf, one, type Shape, text } from "./protobuf.ts";
 import { STATUS } from "./protobuf-shapes.ts";
 
-/** What is asked for for a list; who does not speak protobuf answers as JSON. */
+/** The Accept header of a list; a server without protobuf answers in JSON. */
 export const ACCEPT_PROTOBUF = "application/vnd.kubernetes.protobuf, application/json;q=0.9";
 
-/** What stands before an envelope: `k8s` and a zero. */
+/** The magic bytes: `k8s` and a zero. */
 const MAGIC = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
-/** How many bytes stand before an envelope. */
+/** Length of the magic bytes. */
 export const MAGIC_BYTES = MAGIC.length;
 
-/** The number of an envelope's message. */
+/** Field number of an envelope's message. */
 export const ENVELOPE_MESSAGE = 2;
 
 const ENVELOPE: Shape = { 1: one("type", { 2: text("kind") }), [ENVELOPE_MESSAGE]: bytes("message") };
@@ -24,12 +24,12 @@ export function hasMagic(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** Whether the headers of an answer say that it is Kubernetes protobuf. */
+/** Whether these headers announce Kubernetes protobuf. */
 export function isProtobuf(headers: Readonly<Record<string, string>>): boolean {
   return headers["content-type"]?.startsWith("application/vnd.kubernetes.protobuf") === true;
 }
 
-/** A refusal's body as the JSON that it stands for; a word about it, where it cannot be read. */
+/** A refusal's protobuf body as JSON, or a note that it cannot be read. */
 export function statusText(body: Uint8Array): string {
   try {
     return JSON.stringify(statusIn(body));

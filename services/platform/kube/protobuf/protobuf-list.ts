@@ -1,7 +1,4 @@
-/**
- * Takes the items out of a list answer in protobuf while its bytes arrive, each decoded to the wanted fields of its
- * kind. Reading JSON is another's work.
- */
+/** Splits a protobuf list response into its items while the bytes arrive, and decodes the wanted fields of each. */
 import type { JsonRecord } from "../../structures/json.ts";
 import { ENVELOPE_MESSAGE, hasMagic, MAGIC_BYTES } from "./envelope.ts";
 import { Cursor, decode, MalformedProtobuf, type Shape } from "./protobuf.ts";
@@ -9,29 +6,29 @@ import { LIST_METADATA } from "./protobuf-shapes.ts";
 
 const METADATA = 1;
 const ITEM = 2;
-/** The last byte of a number is smaller than this. */
+/** The last byte of a varint is smaller than this. */
 const LAST_BYTE_END = 0x80;
 
-/** Splits one list answer into its items and its metadata. Throws MalformedProtobuf. */
+/** Splits one list response into its items and its metadata. Throws MalformedProtobuf. */
 export class ProtobufList {
   readonly #shape: Shape;
   readonly #item: (item: JsonRecord) => void;
-  /** What has come and is not read yet, and how much of it is needed to go on. */
+  /** Unread bytes, and how many are needed to go on. */
   #open: Uint8Array[] = [];
   #openBytes = 0;
   #neededBytes = MAGIC_BYTES;
   #begun = false;
-  /** How much of the list in the envelope is still to come; null before it. */
+  /** Bytes of the list still to come; null before the list begins. */
   #listBytes: number | null = null;
   #metadata: JsonRecord = {};
 
-  /** `item` gets each item in the shape of JSON, in order. */
+  /** `item` receives each item in the shape of JSON, in order. */
   constructor(shape: Shape, item: (item: JsonRecord) => void) {
     this.#shape = shape;
     this.#item = item;
   }
 
-  /** Takes the next bytes of the answer; the chunk is kept while an item in it is open. */
+  /** Adds the next bytes; keeps the chunk while an item in it is incomplete. */
   push(chunk: Uint8Array): void {
     this.#open.push(chunk);
     this.#openBytes += chunk.length;
@@ -42,13 +39,13 @@ export class ProtobufList {
     this.#openBytes = rest.length;
   }
 
-  /** The answer has ended: the metadata of its list. */
+  /** Ends the response and returns the metadata of its list. */
   metadata(): JsonRecord {
     if (this.#listBytes !== 0 || this.#openBytes > 0) throw new MalformedProtobuf("the list is cut off");
     return this.#metadata;
   }
 
-  /** Reads every field that is there whole, and returns where the first one begins that is not. */
+  /** Reads every complete field, and returns the offset of the first incomplete one. */
   #read(bytes: Uint8Array): number {
     let at = this.#begun ? 0 : MAGIC_BYTES;
     if (!this.#begun && !hasMagic(bytes)) throw new MalformedProtobuf("it has no envelope");
@@ -70,7 +67,7 @@ export class ProtobufList {
   }
 
   #field(bytes: Uint8Array, at: number, { number, start, end }: Head): number {
-    // Before and behind the list stand fields of the envelope, of which nothing is wanted.
+    // The envelope's fields before and behind the list are skipped.
     if (this.#listBytes === null || this.#listBytes === 0) return end;
     this.#listBytes -= end - at;
     if (this.#listBytes < 0) throw new MalformedProtobuf("an item is longer than its list");
@@ -86,7 +83,7 @@ interface Head {
   readonly end: number;
 }
 
-/** The field that begins here; null when not even its number and length are there whole. */
+/** The head of the field that begins here; null when it is incomplete. */
 function headAt(bytes: Uint8Array, at: number): Head | null {
   let left = 2;
   let start = at;

@@ -1,12 +1,12 @@
 /**
- * Which fields of Kubernetes objects are read from protobuf, by the numbers of k8s.io/api's generated.proto: exactly
- * those that projections and refusals look at. What a field means is decided there.
+ * The fields of Kubernetes objects that are decoded from protobuf, by their numbers in k8s.io/api's generated.proto:
+ * those that projections and refusals use.
  */
 import { integer, labels, many, microTime, one, type Shape, text, time, truth } from "./protobuf.ts";
 
 const OWNER_REFERENCE: Shape = { 1: text("kind"), 6: truth("controller") };
 
-/** Of a pod and of a node; a lease is told apart by its name alone. */
+/** Metadata of pods and nodes; a lease needs its name alone. */
 const METADATA: Shape = {
   1: text("name"),
   3: text("namespace"),
@@ -36,7 +36,7 @@ export const NODE: Shape = {
   3: one("status", { 4: many("conditions", NODE_CONDITION) }),
 };
 
-/** A Lease, of which nothing but its name and renewal is wanted. */
+/** A Lease: its name and renewal. */
 export const LEASE: Shape = {
   1: one("metadata", { 1: text("name"), 6: text("resourceVersion") }),
   2: one("spec", { 4: microTime("renewTime") }),
@@ -52,7 +52,7 @@ const TOLERATION: Shape = {
 
 const POD_CONDITION: Shape = { 1: text("type"), 2: text("status"), 4: time("lastTransitionTime") };
 
-/** A Pod; of its annotations and labels nothing is wanted. */
+/** A Pod, without its annotations and labels. */
 export const POD: Shape = {
   1: one("metadata", METADATA),
   2: one("spec", { 10: text("nodeName"), 22: many("tolerations", TOLERATION) }),
@@ -62,7 +62,7 @@ export const POD: Shape = {
 /** The metadata of a list. */
 export const LIST_METADATA: Shape = { 2: text("resourceVersion"), 3: text("continue") };
 
-/** A Status: a refusal in words. */
+/** A Status. */
 export const STATUS: Shape = {
   3: text("message"),
   4: text("reason"),

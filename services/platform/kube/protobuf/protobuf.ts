@@ -1,23 +1,25 @@
 /**
- * Reads protobuf into the shape that JSON would have: the fields that a table names, by their numbers; all others are
- * stepped over unread. It knows no kind of object.
+ * Decodes protobuf into the shape of its JSON form: a table names the wanted fields by number, and all others are
+ * skipped. It knows no kind of object.
  */
 import { INSTANT_MAX, INSTANT_MIN } from "../../../../protocols/bounds.ts";
 import { apiMicroTime, apiTime } from "../../../domain/api-time.ts";
 import type { JsonRecord } from "../../structures/json.ts";
 
-/** The fields of a message that are wanted, by their numbers. */
+/** The wanted fields of a message, by number. */
 export type Shape = Readonly<Record<number, Field>>;
 
-/** A field: its name in JSON, how it must be written, and what it becomes. */
+/** A field: its JSON name, wire type and decoder. */
 interface Field {
   readonly name: string;
   readonly wireType: number;
-  /** `end` is where the field ends, `before` what an earlier one of the same number became; undefined is left out. */
+  /**
+   * `end` is where the field ends, `before` the value of an earlier field of the same number; undefined is left out.
+   */
   readonly read: (cursor: Cursor, end: number, before: unknown) => unknown;
 }
 
-/** The bytes are no message, or not one of this shape. */
+/** The bytes are no message of this shape. */
 export class MalformedProtobuf extends Error {}
 
 const VARINT = 0;
@@ -25,11 +27,11 @@ const FIXED_64 = 1;
 const COUNTED = 2;
 const FIXED_32 = 5;
 const WIRE_TYPES = 8;
-/** A varint holds seven bits in each byte; what needs ten bytes is negative. */
+/** A varint holds seven bits in each byte; one of ten bytes is negative. */
 const VARINT_BASE = 128;
 const VARINT_BITS = 127;
 const POSITIVE_BYTES_MAX = 9;
-/** The years 0 to 9999: no other can be written as text. */
+/** The years 0 to 9999, as RFC 3339 can write them. */
 const SECONDS_MIN = INSTANT_MIN / 1000;
 const SECONDS_MAX = Math.floor(INSTANT_MAX / 1000);
 
@@ -38,7 +40,7 @@ export function decode(bytes: Uint8Array, shape: Shape): JsonRecord {
   return new Cursor(bytes).message(bytes.byteLength, shape);
 }
 
-/** A place in bytes, from which one field after the other is read. What lies beyond the end is a MalformedProtobuf. */
+/** A position in bytes that fields are read from. Reading beyond the end throws MalformedProtobuf. */
 export class Cursor {
   readonly #bytes: Buffer;
   #at = 0;
@@ -65,7 +67,7 @@ export class Cursor {
     return record;
   }
 
-  /** A whole number of 64 bits with its sign, rounded as JSON.parse rounds it. */
+  /** A signed 64-bit integer, rounded as JSON.parse rounds it. */
   varint(): number {
     const start = this.#at;
     let value = 0;
@@ -78,7 +80,7 @@ export class Cursor {
     return this.#negative(start);
   }
 
-  /** The number and the length of a field of counted bytes, the only ones that stand in lists and envelopes. */
+  /** The number and length of a length-delimited field, the only kind in lists and envelopes. */
   head(): { readonly number: number; readonly length: number } {
     const key = this.varint();
     if (key % WIRE_TYPES !== COUNTED) throw new MalformedProtobuf(`wire type ${key % WIRE_TYPES} in a list`);
@@ -105,7 +107,7 @@ export class Cursor {
     return byte;
   }
 
-  /** From its complement, which is small where the number is: nothing is rounded away. */
+  /** Computed from the complement, which is small where the number is, so that nothing is rounded. */
   #negative(start: number): number {
     let complement = 0;
     for (let index = 0, factor = 1; index < POSITIVE_BYTES_MAX; index++, factor *= VARINT_BASE) {
@@ -114,7 +116,7 @@ export class Cursor {
     return -1 - complement;
   }
 
-  /** Where the field ends whose key was just read. */
+  /** The end of the field whose key was just read. */
   #endOf(wireType: number, end: number): number {
     if (wireType === VARINT) return end;
     const length = wireType === COUNTED ? this.varint() : fixedLength(wireType);
@@ -129,17 +131,17 @@ function fixedLength(wireType: number): number {
   throw new MalformedProtobuf(`there is no wire type ${wireType}`);
 }
 
-/** A text; left out when it is empty, as JSON leaves it out. */
+/** A string; left out when empty, as in JSON. */
 export function text(name: string): Field {
   return { name, wireType: COUNTED, read: (cursor, end) => cursor.text(end) || undefined };
 }
 
-/** A whole number. */
+/** An integer. */
 export function integer(name: string): Field {
   return { name, wireType: VARINT, read: (cursor) => cursor.varint() };
 }
 
-/** True or false. */
+/** A boolean. */
 export function truth(name: string): Field {
   return { name, wireType: VARINT, read: (cursor) => cursor.varint() !== 0 };
 }
@@ -166,7 +168,7 @@ export function many(name: string, shape: Shape): Field {
 
 const ENTRY: Shape = { 1: text("key"), 2: text("value") };
 
-/** A map from text to text. */
+/** A map of strings. */
 export function labels(name: string): Field {
   const read: Field["read"] = (cursor, end, before) => {
     const { key = "", value = "" } = cursor.message(end, ENTRY);
@@ -177,7 +179,7 @@ export function labels(name: string): Field {
 
 const TIMESTAMP: Shape = { 1: integer("seconds"), 2: integer("nanos") };
 
-/** A metav1.Time as its text in JSON, which knows whole seconds; the zero time is empty and left out. */
+/** A metav1.Time as its JSON text in whole seconds; the zero time is left out. */
 export function time(name: string): Field {
   return instant(name, secondText);
 }
@@ -188,7 +190,7 @@ export function microTime(name: string): Field {
 }
 
 const MINUTE_SECONDS = 60;
-/** The minute of the last time, written: most times of an object lie in one, and writing it anew takes a µs. */
+/** The last minute formatted: most times of an object lie in one, and formatting takes a µs. */
 const minute = { startSeconds: Number.NaN, text: "" };
 
 function secondText(seconds: number): string {

@@ -1,10 +1,7 @@
-/**
- * One request whose whole answer is wanted at once, with a deadline. What the answer means is decided in
- * kube.outcome.policy.ts.
- */
+/** One request with a deadline, whose response is delivered whole. outcome.policy.ts decides what it means. */
 import type { Clock, HttpRequest, Wire } from "../../../../protocols/ports.ts";
 
-/** What a request came to: a whole answer, or none. */
+/** The result of a request: a whole answer, or none. */
 export type Answer =
   | {
       readonly kind: "answer";
@@ -15,14 +12,14 @@ export type Answer =
   | {
       readonly kind: "lost";
       readonly message: string;
-      /** Whether the server may have seen the request. */
+      /** Whether the server may have received the request. */
       readonly sent: boolean;
       readonly timedOut: boolean;
-      /** Whether we did not send it because its turn came too late. */
+      /** Whether it was not sent because it had waited too long. */
       readonly isLate?: boolean;
     };
 
-/** Sends a request and calls `done` once, with the whole answer or after `timeoutMs` without it. */
+/** Sends a request and calls `done` once: with the answer, or after `timeoutMs` without one. */
 export function call(
   io: { readonly wire: Wire; readonly clock: Clock },
   request: HttpRequest,

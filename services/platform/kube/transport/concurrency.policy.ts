@@ -1,17 +1,16 @@
 /**
- * Decides how many requests may be under way at once, from how the server bears them. Pure; instants are monotonic
- * milliseconds.
+ * Decides how many requests may be in flight at once, from their latency. Pure; instants are monotonic milliseconds.
  */
 
-/** What is known of how much the server bears. */
+/** The present limit and what it was learned from. */
 export interface Concurrency {
-  /** Requests allowed at once; grows by fractions, its whole part counts. */
+  /** Requests allowed at once. Grows by fractions; the whole part counts. */
   readonly limit: number;
-  /** How long a request takes when the server is at ease, by HTTP method: reads may be quick where writes are not. */
+  /** The latency without load, by HTTP method: reads may be quick where writes are not. */
   readonly unloaded: Readonly<Record<string, UnloadedLatency>>;
-  /** How long requests take now, as a share of what is aimed at, smoothed; null before the first. */
+  /** Present latency as a share of the target, smoothed; null before the first request. */
   readonly strain: number | null;
-  /** When the limit was halved last; from the first time on it grows slowly. */
+  /** When the limit was last halved; after the first time it grows slowly. */
   readonly halvedAtMs: number | null;
 }
 
@@ -26,54 +25,52 @@ export interface RequestResult {
   readonly method: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** The server asked for less (429), or did not answer in time. */
+  /** The server answered 429, or not in time. */
   readonly overloaded: boolean;
-  /** Whether all that was allowed was under way; otherwise nothing is learned about a higher limit. */
+  /** Whether the limit was reached; otherwise nothing is learned about a higher one. */
   readonly atLimit: boolean;
 }
 
 const LIMIT_AT_START = 16;
-/** The latency aimed at: a multiple of the easy one, and some milliseconds for the noise of short ones. */
+/** The target latency: a multiple of the unloaded one, plus some milliseconds for the noise of short ones. */
 const AIM_FACTOR = 2;
 const AIM_SLACK_MS = 10;
-/** The most that one answer takes off the limit; a whole round of answers so halves it at most. */
+/** The most that one answer takes off the limit. */
 const STEP_LEAST = -0.5;
 const SMOOTHING = 0.1;
 /**
- * Requests per second that latency alone never prevents: a server may take seconds for each request without being
- * overloaded, behind a slow webhook or a long way off. kube-controller-manager sends 20 for each of its controllers by
- * default (`--kube-api-qps`), and Vigil stands in for two of them.
+ * Requests per second that latency alone never prevents: a server may be slow without being overloaded, behind a
+ * webhook or far away. kube-controller-manager sends 20 for each of its controllers by default (`--kube-api-qps`), and
+ * Vigil replaces two of them.
  */
 const RATE_LEAST_PER_SECOND = 40;
-/** How long an overload holds back the growth towards that rate, in milliseconds. */
+/** How long an overload slows the growth towards that rate, in milliseconds. */
 const OVERLOAD_RECENT_MS = 60_000;
 /**
- * How fast the easy latency gives way to a higher one, per second: a server that has become slower for good is accepted
- * within minutes.
+ * How fast the unloaded latency rises towards a higher one, per second: a lasting slowdown is accepted within minutes.
  */
 const EASY_DRIFT_PER_SECOND = 0.01;
 
-/** Where to start. */
+/** The state of a new writer. */
 export function concurrencyAtStart(limitMax: number): Concurrency {
   return { limit: Math.min(LIMIT_AT_START, limitMax), unloaded: {}, strain: null, halvedAtMs: null };
 }
 
-/** What is known after one more request. */
+/** The state after one more request. */
 export function concurrencyAfter(known: Concurrency, experience: RequestResult, limitMax: number): Concurrency {
   return experience.overloaded ? halved(known, experience) : followed(known, experience, limitMax);
 }
 
-/** Requests sent before the last halving tell of the load that led to it, not of the present one. */
+/** Requests sent before the last halving reflect the load that led to it. */
 function halved(known: Concurrency, { startedAtMs, endedAtMs }: RequestResult): Concurrency {
   if (known.halvedAtMs !== null && startedAtMs < known.halvedAtMs) return known;
   return { ...known, limit: Math.max(1, Math.floor(known.limit / 2)), halvedAtMs: endedAtMs };
 }
 
 /**
- * More under way than the server works on does not make it quicker, it only waits there, where nothing urgent can
- * overtake it. So the limit follows the latency: up by one for each answer while that is short, ever less towards the
- * aim, and down beyond it. Latency alone never takes it below where it started, and does not hold it below what keeps
- * the least rate flowing.
+ * Requests beyond the server's capacity only queue there, where nothing urgent can overtake them. So the limit follows
+ * latency: up by one for each answer while that is short, less near the target, and down beyond it. Latency alone takes
+ * it neither below its start nor below what sustains the least rate.
  */
 function followed(known: Concurrency, experience: RequestResult, limitMax: number): Concurrency {
   const { method, startedAtMs, endedAtMs, atLimit } = experience;

@@ -1,9 +1,9 @@
-/** The one keep-alive agent of a wire: how connections are made and kept. It sends nothing. */
+/** The keep-alive agent of a wire: how connections are made and kept. */
 import http from "node:http";
 import https from "node:https";
 import { RESTING_SOCKET } from "./bursts.ts";
 
-/** What proves who we and the server are on TLS; PEM texts. */
+/** TLS credentials of both sides; PEM texts. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
@@ -15,13 +15,10 @@ export interface TlsMaterial {
 
 /** First TCP keep-alive probe after this; Linux then probes each second and gives up after ten. */
 export const KEEP_ALIVE_MS = 5_000;
-/** All connections of an agent lead to one server and prove the same, so any may serve any request. */
+/** All connections of an agent lead to one server with the same credentials, so any may serve any request. */
 const CONNECTION_NAME = "server";
 
-/**
- * Keeps the one agent; another one only when the TLS material has changed, because an agent's connections prove the old
- * one.
- */
+/** Keeps one agent, and replaces it when the TLS material changes. */
 export class AgentKeeper {
   readonly #secure: boolean;
   readonly #proxy: string | null;
@@ -40,9 +37,9 @@ export class AgentKeeper {
     const proxyEnv = this.#proxy === null ? {} : { HTTP_PROXY: this.#proxy, HTTPS_PROXY: this.#proxy };
     const kept = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, scheduling: "lifo" as const };
     const options = { ...kept, ...RESTING_SOCKET, proxyEnv };
-    // The old agent is left to the requests that still run on it; its idle connections end with the server's patience.
+    // Requests in flight stay on the old agent; its idle connections time out.
     const agent = this.#secure ? new https.Agent({ ...options, ...tls }) : new http.Agent(options);
-    // Node tells connections apart by a name that holds all TLS material, made anew several times for each request.
+    // Node's own name holds all TLS material and is built several times for each request.
     agent.getName = () => CONNECTION_NAME;
     this.#agent = agent;
     return agent;

@@ -1,6 +1,6 @@
 /**
- * The wire to an API server over sockets: streamed answers on one keep-alive agent, with credentials from a hook. It
- * retries only for fresh credentials and for reads on a connection that had died idle.
+ * The wire to an API server over sockets: streamed responses on one keep-alive agent, with credentials from a hook. It
+ * retries only with fresh credentials, and reads on a connection that was closed while idle.
  */
 import http from "node:http";
 import https from "node:https";
@@ -9,7 +9,7 @@ import type { HttpExchange, HttpRequest, Wire } from "../../../../protocols/port
 import { readInBursts } from "./bursts.ts";
 import { AgentKeeper, KEEP_ALIVE_MS, type TlsMaterial } from "./https-agent.ts";
 
-/** What is added to every request, and how connections are made. */
+/** What every request carries, and how connections are made. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly tls: TlsMaterial;
@@ -23,19 +23,19 @@ export type Authorize = (renew: boolean) => Promise<Credentials>;
 
 /** How to reach a server. */
 export interface HttpsWireOptions {
-  /** `https://host:port`, with a path when the API lies beneath one. */
+  /** `https://host:port`, with a path when the API is below one. */
   readonly server: string;
   readonly authorize: Authorize;
-  /** The address of the proxy that leads there; absent or null when none does. */
+  /** The proxy's address; absent or null for none. */
   readonly proxy?: string | null;
 }
 
 /** A wire that holds connections. */
 export type SocketWire = Wire & { close(): void };
 
-/** What stands before the slash is the manager in managedFields. */
+/** The part before the slash becomes the manager in managedFields. */
 const USER_AGENT = `vigil/v1 (${process.platform}/${process.arch})`;
-/** The other side was not heard any more, as opposed to having told us that it is gone. */
+/** The peer stopped answering, as opposed to refusing or closing the connection. */
 const SILENT_CODES: ReadonlySet<string> = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"]);
 
 /** A wire to one server. */
@@ -60,7 +60,7 @@ interface Connection {
   readonly authorize: Authorize;
 }
 
-/** One request on its way. */
+/** One request in flight. */
 class Sending {
   readonly #connection: Connection;
   readonly #wanted: HttpRequest;
@@ -126,7 +126,7 @@ class Sending {
     request.end(body ?? undefined);
   }
 
-  /** The request leaves when the connection stands: from then on the server may have seen it. */
+  /** The server may have seen the request once the connection is established. */
   #connected(socket: Socket): void {
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const standing = this.#connection.base.protocol === "https:" ? "secureConnect" : "connect";
@@ -162,7 +162,7 @@ class Sending {
 
   #broken(error: Error, request: http.ClientRequest, credentials: Credentials): void {
     if (!this.#open || this.#current !== request) return;
-    // The server had closed the idle connection just before we used it; asking again changes nothing there.
+    // The server closed the idle connection just before it was used; a read can be repeated.
     const repeatable = this.#wanted.method === "GET" && request.reusedSocket && !this.#answered;
     if (repeatable && !this.#repeated && codeOf(error) === "ECONNRESET") {
       this.#repeated = true;
@@ -175,7 +175,7 @@ class Sending {
   #end(): void {
     if (!this.#open) return;
     this.#open = false;
-    // A tick later the connection is free again, for the request that this end may lead to.
+    // One tick later the connection is free for a request that this end leads to.
     process.nextTick(() => this.#exchange.end());
   }
 
@@ -200,9 +200,7 @@ function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/**
- * An error in one line; connecting to a name with several addresses fails with an empty message and the errors inside.
- */
+/** An error in one line. Connecting to a name with several addresses fails with an empty message and nested errors. */
 function lineOf(error: Error): string {
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   return (inner.message || codeOf(inner) || inner.name).split("\n", 1).join("");

@@ -1,34 +1,31 @@
-/** Decides what an API server's answer means for a write or a read. It sends and retries nothing. */
+/** Decides what an API server's answer means for a write, read or review. It sends and retries nothing. */
 import type { KubeObject, ObjectRef, ReadReply, ReviewReply, WriteReply } from "../../../../protocols/ports.ts";
 import { listOf, parsed, recordOf, textOf } from "../../structures/json.ts";
 import type { Answer } from "./call.ts";
 
-/** What the body of a refusal says (metav1.Status), with neutral values where it is silent. */
+/** A refusal (metav1.Status), with neutral values for absent fields. */
 export interface Refusal {
   readonly status: number;
-  /** Whether the body was a Status object at all, so that it is the API speaking and not something before it. */
+  /** Whether the body was a Status object, so that it comes from the API and not from a proxy before it. */
   readonly isStatus: boolean;
   readonly reason: string;
   readonly message: string;
   readonly retryAfterMs: number | null;
-  /** The fields of the object that an Invalid names as its causes. */
+  /** The fields that an Invalid names as its causes. */
   readonly fields: readonly unknown[];
 }
 
 type Whole = Extract<Answer, { kind: "answer" }>;
 type Throttled = { outcome: "throttled"; detail: string; retryAfterMs: number };
 
-/** How long to wait after a 429 or 503 that does not say; client-go waits a second too. */
+/** Wait after a 429 or 503 without Retry-After; client-go waits a second too. */
 const RETRY_AFTER_DEFAULT_MS = 1000;
-/** No server is believed that wants us silent for longer. */
+/** Upper limit on a server's Retry-After. */
 const RETRY_AFTER_MAX_MS = 60_000;
 const DETAIL_LENGTH_MAX = 500;
-/**
- * How admission says that a webhook refused; such a refusal carries any code the webhook likes (apiserver ToStatusErr).
- */
+/** How admission words a webhook's refusal, which may carry any status code (apiserver ToStatusErr). */
 const WEBHOOK_DENIAL = /admission webhook ".*" denied the request/;
 
-/** Reads a refusal out of an answer. */
 export function refusalOf(answer: Whole): Refusal {
   const body = recordOf(parsed(answer.text));
   const details = recordOf(body.details);
@@ -50,12 +47,12 @@ function retryAfterMs(header: string | undefined, seconds: unknown): number | nu
   return Math.min(asked * 1000, RETRY_AFTER_MAX_MS);
 }
 
-/** Whether an answer says that the resourceVersion or continue token asked for is no longer kept. */
+/** Whether the requested resourceVersion or continue token has expired. */
 export function isExpired(refusal: Refusal): boolean {
   return refusal.status === 410 || refusal.reason === "Expired" || refusal.reason === "Gone";
 }
 
-/** What came of a write. A JSON patch that does not apply to the object as it is now has met a conflict. */
+/** The outcome of a write. A JSON patch that does not apply to the present object is a conflict. */
 export function writeReplyOf(answer: Answer, ref: ObjectRef, isJsonPatch = false): WriteReply {
   if (answer.kind === "lost") {
     const late = answer.isLate === true ? { isLate: true } : {};
@@ -67,7 +64,7 @@ export function writeReplyOf(answer: Answer, ref: ObjectRef, isJsonPatch = false
   const throttled = throttledBy(refusal);
   if (throttled !== null) return throttled;
   if (WEBHOOK_DENIAL.test(detail)) return { outcome: "denied", detail };
-  // An object that is not valid is told by its fields.
+  // An invalid object names its fields; an inapplicable patch names none.
   const isInapplicable = isJsonPatch && refusal.status === 422 && refusal.fields.length === 0;
   if (isInapplicable) return { outcome: "conflict", detail };
   return { outcome: refusedWrite(refusal), detail };
@@ -80,11 +77,11 @@ function refusedWrite({
   fields,
 }: Refusal): "conflict" | "exists" | "gone" | "denied" | "failed" | "unknown" {
   if (status === 409) return reason === "AlreadyExists" ? "exists" : "conflict";
-  // A patch that names another uid is to the server an attempt to change an immutable field.
+  // A patch with another uid looks to the server like a change of an immutable field.
   if (status === 422 && fields.includes("metadata.uid")) return "conflict";
   if (status === 404 && isStatus) return "gone";
   if (status === 401 || status === 403 || status === 422) return "denied";
-  // A gateway gave up waiting: the write may still have happened.
+  // A gateway timed out: the write may still have happened.
   return status === 502 || status === 504 ? "unknown" : "failed";
 }
 
@@ -100,12 +97,12 @@ function throttledBy(refusal: Refusal): Throttled | null {
 function writtenObject(answer: Whole, ref: ObjectRef): WriteReply {
   const body = parsed(answer.text);
   if (body === undefined) return { outcome: "unknown", detail: `${answer.status}: the answer is not JSON` };
-  // Deleting for good answers with a Status, which has no name.
+  // A final delete answers with a Status, which has no name.
   const object = isKubeObject(body) ? body : { metadata: { name: ref.name, namespace: ref.namespace } };
   return { outcome: "ok", object };
 }
 
-/** What came of a live read. */
+/** The outcome of a live read. */
 export function readReplyOf(answer: Answer): ReadReply {
   if (answer.kind === "lost") return { outcome: "failed", detail: answer.message };
   if (isSuccess(answer)) {
@@ -121,7 +118,7 @@ export function readReplyOf(answer: Answer): ReadReply {
   return { outcome: refusal.status === 401 || refusal.status === 403 ? "denied" : "failed", detail };
 }
 
-/** What came of a review. */
+/** The outcome of a review. */
 export function reviewReplyOf(answer: Answer): ReviewReply {
   if (answer.kind === "lost") return { outcome: "failed", detail: answer.message };
   if (!isSuccess(answer)) {

@@ -1,4 +1,4 @@
-/** Where each kind of object lives in the API: paths for collections and objects. It sends nothing. */
+/** The API paths of kinds and objects. */
 import type { ObjectRef, ReviewKind } from "../../../../protocols/ports.ts";
 
 interface Place {
@@ -23,12 +23,12 @@ const REVIEW_PATHS: Readonly<Record<ReviewKind, string>> = {
   SubjectAccessReview: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 };
 
-/** The path that takes reviews of a kind. */
+/** The path to which reviews of a kind are posted. */
 export function reviewPath(kind: ReviewKind): string {
   return REVIEW_PATHS[kind];
 }
 
-/** The path of a kind's collection in one namespace; in all namespaces when it is empty. */
+/** The path of a kind's collection in one namespace, or in all when it is empty. */
 export function collectionPath(kind: ObjectRef["kind"], namespace: string): string {
   const { root, plural, namespaced } = PLACES[kind];
   return namespaced && namespace !== ""

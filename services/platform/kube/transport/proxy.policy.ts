@@ -1,16 +1,16 @@
 /**
- * Decides which proxy of the environment leads to a server, as Go does for kubectl: Node knows neither ranges of
- * addresses nor a domain with all below it. It connects to nothing.
+ * Decides which proxy of the environment leads to a server, as Go does for kubectl. Node itself supports neither
+ * address ranges nor subdomains in NO_PROXY.
  */
 import { BlockList, isIP } from "node:net";
 
-/** The variables of an environment that name proxies, and hosts to be reached without one. */
+/** The environment's proxy variables. */
 export type ProxyVariables = Readonly<Record<string, string | undefined>>;
 
 const NAME_AND_PORT = /^(?<name>\[.*\]|[^:]*)(?::(?<only>\d+))?$/;
 const PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
-/** The proxy's address; null when the server is reached directly. Throws an Error of one line for a bad one. */
+/** The proxy's address; null for a direct connection. Throws a one-line Error for a bad one. */
 export function proxyOf(server: URL, variables: ProxyVariables): string | null {
   const name = server.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = variableOf(variables, name);
@@ -21,17 +21,17 @@ export function proxyOf(server: URL, variables: ProxyVariables): string | null {
   throw new Error(`${name} "${withoutPassword(address)}" is not an http or https URL: ${fix}`);
 }
 
-/** A proxy's address as it may be shown: it often holds a user and a password. */
+/** A proxy's address without the user and password it may contain. */
 export function withoutPassword(address: string): string {
   return address.replace(/\/\/.*@/, "//***@");
 }
 
-/** Of both spellings the upper one counts, unless it is empty. */
+/** The upper-case spelling takes precedence, unless it is empty. */
 function variableOf(variables: ProxyVariables, name: string): string | null {
   return variables[name] || variables[name.toLowerCase()] || null;
 }
 
-/** To this machine itself there is no proxy. */
+/** Connections to this machine never use a proxy. */
 function isDirect(server: URL, exceptions: string): boolean {
   const host = server.hostname.replace(/^\[|\]$/g, "");
   const port = server.port || (PORTS[server.protocol] ?? "");
@@ -51,7 +51,7 @@ function isExcepted(host: string, port: string, exception: string): boolean {
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Whether an address lies in a range such as `10.96.0.0/12`; a name lies in none. */
+/** Whether an address is in a range such as `10.96.0.0/12`; a name is in none. */
 function isWithin(host: string, range: string): boolean {
   const [network = "", prefix = ""] = range.split("/");
   const version = isIP(network);

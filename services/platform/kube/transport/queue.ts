@@ -1,27 +1,27 @@
 /**
- * Requests that wait for their turn: the most urgent first, one under way per object, no more at once than admitted.
- * It knows nothing of HTTP.
+ * A queue of requests: the most urgent first, one in flight per object, no more at once than admitted. It knows nothing
+ * of HTTP.
  */
 
-/** Something to do. */
+/** A queued request. */
 export interface QueuedRequest {
-  /** Jobs of one lane run one after the other; null for a job that may run beside any other. */
+  /** Requests of one lane run one after the other; null for a request that may run beside any other. */
   readonly lane: string | null;
-  /** Lower goes first: a small whole number. */
+  /** Lower goes first; a small integer. */
   readonly urgency: number;
-  /** Beside others only one such job is under way at a time; true for what nobody waits for. */
+  /** At most one background request runs beside others. */
   readonly isBackground?: boolean;
-  /** Starts it; `ended` is to be called once, later. */
+  /** Starts it; `ended` must be called once, later. */
   readonly run: (ended: () => void) => void;
 }
 
-/** Jobs that belong to one object, by urgency and then by arrival; the first of them is also in a line below. */
+/** Requests for one object, by urgency and then by arrival. The first one is also in a line below. */
 interface Lane {
   readonly jobs: QueuedRequest[];
   busy: boolean;
 }
 
-/** The queue. */
+/** Requests by urgency and lane. */
 export class Queue {
   readonly #lanes = new Map<string, Lane>();
   readonly #lines: Line[] = [];
@@ -31,22 +31,22 @@ export class Queue {
   #waiting = 0;
   #draining = false;
 
-  /** `admit` is asked before each start whether one more may run now. */
+  /** `admit` is called before each start: whether one more may run now. */
   constructor(admit: () => boolean) {
     this.#admit = admit;
   }
 
-  /** How many jobs have been started and have not ended. */
+  /** Requests started and not ended. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** How many jobs have not been started. */
+  /** Requests not started. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Takes a job and starts what may start. */
+  /** Adds a request and starts what may start. */
   add(job: QueuedRequest): void {
     this.#waiting++;
     if (job.lane === null) this.#offer(job);
@@ -54,9 +54,7 @@ export class Queue {
     this.drain();
   }
 
-  /**
-   * Starts what may start; to be called when more is admitted than before. A job that is being started may add jobs.
-   */
+  /** Starts what may start; call it when more is admitted than before. A request may add others while it starts. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -83,14 +81,17 @@ export class Queue {
 
   #next(): QueuedRequest | undefined {
     for (const line of this.#lines) {
-      // A job that was overtaken in its lane since it was offered is passed over; its lane offers it again.
+      // A request that was overtaken in its lane is skipped; its lane offers it again.
       while (line?.first !== undefined && !this.#isStartable(line.first)) line.shift();
       if (line?.first !== undefined) return this.#hasRoomFor(line.first) && this.#admit() ? line.shift() : undefined;
     }
     return undefined;
   }
 
-  /** Other jobs may lead to more of their kind at any moment; background jobs must not keep the server busy then. */
+  /**
+   * Other requests may lead to more of their kind at any moment; background requests must not keep the server busy
+   * then.
+   */
   #hasRoomFor({ isBackground = false }: QueuedRequest): boolean {
     return !isBackground || this.#backgroundUnderWay === 0 || this.#backgroundUnderWay === this.#underWay;
   }
@@ -128,7 +129,7 @@ export class Queue {
   }
 }
 
-/** First in, first out, without moving what waits each time one leaves. */
+/** First in, first out, without moving the rest at each shift. */
 class Line {
   #jobs: QueuedRequest[] = [];
   #head = 0;

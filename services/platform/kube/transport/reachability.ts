@@ -1,8 +1,7 @@
 /**
- * Measures whether this process reaches the API server: counts what becomes of every request on its wire, and sends a
- * small one of its own when nothing else was answered for a while. A process that sends nothing would otherwise not
- * know that it is cut off, and one that is cut off not that it is no longer. An open watch says nothing here: it may
- * stay open on a link that carries nothing.
+ * Measures whether this process reaches the API server. It counts the results of all requests on its wire, and sends a
+ * small probe when none was answered for a while: a process that sends nothing would not notice that it is cut off, or
+ * reachable again. An open watch proves nothing, because it stays open on a link that carries nothing.
  */
 import type { Clock, HttpExchange, HttpRequest, Log, Metrics, Stop, Timer, Wire } from "../../../../protocols/ports.ts";
 import type { Profile } from "../../../../protocols/profile.ts";
@@ -21,17 +20,17 @@ import {
 } from "./reachability.policy.ts";
 
 /**
- * How long nothing need be answered before a request is sent, in milliseconds. A process that is cut off is replaced
- * `watchBlindMs` after its first failure, so this is the rest of the time a takeover takes. In a cluster at rest the
- * probes are its only requests: one a second cost a tenth of the CPU of a process that minds 3,000 nodes.
+ * How long without an answer until a probe is sent, in milliseconds. A process that is cut off is replaced
+ * `watchBlindMs` after its first failure, so this is the rest of a takeover's time. In a quiet cluster the probes are
+ * the only requests: one a second costs a tenth of the CPU of a process that owns 3,000 nodes.
  */
 const PROBE_IDLE_MS = 3_000;
 /** The same while requests fail, and until the process is able again. */
 const PROBE_FAILING_MS = 1_000;
 
 /**
- * The smallest read that goes through authentication, authorization and the store, which `/version` does not. Without
- * the right to it the answer is 403, which is an answer.
+ * The smallest read that goes through authentication, authorization and the store; `/version` does not. Without
+ * permission the answer is 403, which is an answer.
  */
 const PROBE: HttpRequest = {
   method: "GET",
@@ -40,7 +39,7 @@ const PROBE: HttpRequest = {
   body: null,
 };
 
-/** What measuring takes. */
+/** The ports and settings of the measurement. */
 export interface ReachabilityIo {
   readonly wire: Wire;
   readonly clock: Clock;
@@ -49,28 +48,27 @@ export interface ReachabilityIo {
   readonly profile: Profile;
 }
 
-/** How a process stands to the API server. */
+/** The reachability of the API server, as reported. */
 export interface ReachabilityReport {
-  /** Whether it can observe and write. */
+  /** Whether the process can observe and write. */
   readonly able: boolean;
-  /** Whether its last request failed. */
   readonly isFailing: boolean;
-  /** How long it has not been able, or has failed, in milliseconds; 0 when all is well. */
+  /** How long it has been unable or failing, in milliseconds; 0 otherwise. */
   readonly failingForMs: number;
-  /** What went wrong last, in one line; empty before anything did. */
+  /** The last failure, in one line; empty before the first. */
   readonly problem: string;
 }
 
-/** The way of one process to the API server, measured until it is stopped. */
+/** Measures reachability for one process until it is stopped. */
 export class ApiReachability {
-  /** The given wire; requests sent on it are counted. */
+  /** The given wire, with its requests counted. */
   readonly wire: Wire;
   readonly #io: ReachabilityIo;
   readonly #followers = new Set<() => void>();
   readonly #gauge: ReturnType<Metrics["gauge"]>;
   #known: Reachability;
   #answeredMs: number;
-  /** Start of the failures that made it unable, or that go on now. */
+  /** Start of the failures that made it unable, or that continue now. */
   #failedFromMs: number | null = null;
   #problem = "";
   #probing: Timer;
@@ -106,9 +104,7 @@ export class ApiReachability {
     return this.#answeredMs;
   }
 
-  /**
-   * Calls `changed` whenever the process becomes able or unable, and whenever its requests begin to fail or cease to.
-   */
+  /** Calls `changed` when the process becomes able or unable, and when its requests start or stop failing. */
   follow(changed: () => void): Stop {
     this.#followers.add(changed);
     return () => this.#followers.delete(changed);
@@ -136,7 +132,7 @@ export class ApiReachability {
       end: () => exchange.end(),
       failed: (failure) => {
         exchange.failed(failure);
-        // A stream that breaks was answered; whether the next request is shows more.
+        // A stream that breaks had been answered; the next request shows more.
         if (!hasEnded) this.#failed(sentMs, failure.message);
       },
     });
@@ -148,7 +144,7 @@ export class ApiReachability {
     return clock.after(pauseMs, () => this.#probeIfIdle(dueMs));
   }
 
-  /** Sends a probe where nothing was answered for too long; `dueMs` is when this call was due. */
+  /** Sends a probe after too long without an answer; `dueMs` is when this call was due. */
   #probeIfIdle(dueMs: number): void {
     const { clock, profile } = this.#io;
     const nowMs = clock.monotonicMs();
@@ -160,7 +156,7 @@ export class ApiReachability {
     if (idleMs >= periodMs) this.#probe(nowMs);
   }
 
-  /** A probe that is slow does not keep the next one waiting: a slow server answers them all the same. */
+  /** A slow probe does not delay the next one. */
   #probe(sentMs: number): void {
     const { clock, profile } = this.#io;
     call({ wire: this.wire, clock }, PROBE, profile.watchBlindMs, (answer) => {

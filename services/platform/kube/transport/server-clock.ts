@@ -1,28 +1,28 @@
 /**
- * The clock of a process that talks to an API server. Its wall clock is the machine's own, as long as the `Date`
- * headers of the server's answers bear it out; where they do not, the server's time counts. So processes on machines
- * whose clocks differ write and read instants on one time line, that of creationTimestamp.
+ * The clock of a process that talks to an API server. Its wall clock is the machine's own while that agrees with the
+ * `Date` headers of the server's responses; otherwise it is the server's. So processes on machines with different
+ * clocks share one time line, that of creationTimestamp.
  *
- * An answer shows that the server's clock had the second of its `Date` at some moment between request and answer. That
- * bounds how far the server's wall clock is ahead of our monotonic one; several answers narrow the bounds.
+ * A response proves that the server's clock had the second of its `Date` at some moment between request and response.
+ * That bounds how far the server's wall clock is ahead of our monotonic one; several responses narrow the bounds.
  */
 import type { Clock, Log, Timer, Wire } from "../../../../protocols/ports.ts";
 
 /** `Date` is cut to whole seconds (RFC 9110, section 5.6.7). */
 const DATE_RESOLUTION_MS = 1000;
-/** By what share of the time that passes two clocks part; NTP slews by at most this much. */
+/** The drift between two clocks as a share of elapsed time; NTP slews by at most this much. */
 const DRIFT_SHARE = 0.0005;
-/** A clock that is off by more than this is reported, in milliseconds. */
+/** A clock that is off by more than this is logged, in milliseconds. */
 const REPORTED_MS = 2000;
 
-/** Between which limits the server's wall clock was ahead of our monotonic one at an instant of the latter. */
+/** The range of the server's wall clock minus our monotonic one, at an instant of the latter. */
 interface Bounds {
   readonly lowMs: number;
   readonly highMs: number;
   readonly atMs: number;
 }
 
-/** The machine's clock, held against an API server. Before its first answer it is the machine's alone. */
+/** The machine's clock, corrected by an API server's responses. */
 export class ServerClock implements Clock {
   readonly #own: Clock;
   readonly #log: Log;
@@ -58,7 +58,7 @@ export class ServerClock implements Clock {
     this.#own.soon(run);
   }
 
-  /** The given wire to the server; the time is taken from each answer on it. */
+  /** The given wire, with the time read from each response on it. */
   over(wire: Wire): Wire {
     return {
       send: (request, exchange) => {
@@ -102,7 +102,7 @@ function boundsAt({ lowMs, highMs, atMs }: Bounds, nowMs: number): Bounds {
   return { lowMs: lowMs - driftMs, highMs: highMs + driftMs, atMs: nowMs };
 }
 
-/** Bounds that contradict each other come from a clock that was set, or from another server: the newest count. */
+/** Contradicting bounds mean that a clock was set or the server is another one: the newest count. */
 function narrowed(before: Bounds, seen: Bounds): Bounds {
   const lowMs = Math.max(before.lowMs, seen.lowMs);
   const highMs = Math.min(before.highMs, seen.highMs);

@@ -1,7 +1,7 @@
 /**
- * Takes the items out of a list answer while its bytes arrive; reading them is the caller's work. A server answers a
- * first list of 50,000 pods in one piece of 150 MB (limit does not hold for resourceVersion=0), and read whole that
- * costs several times as much memory.
+ * Splits a JSON list response into its items while the bytes arrive. A server sends a first list of 50,000 pods as one
+ * body of 150 MB, because `limit` does not apply at resourceVersion=0. Parsing that body whole would cost several times
+ * as much memory.
  */
 
 const QUOTE = 0x22;
@@ -10,12 +10,12 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-/** What stands before the list of items, in the top object. */
+/** How the list of items begins in the top object. */
 const ITEMS_KEY = /"items"\s*:\s*\[$/;
-/** How deep an item lies: in the top object and in its list. */
+/** The nesting depth of an item: inside the top object and inside its list. */
 const ITEM_DEPTH = 2;
 
-/** Splits one list answer into its items and the rest. */
+/** Splits one list response into its items and the rest. */
 export class ListScanner {
   readonly #item: (json: string) => void;
   #depth = 0;
@@ -30,7 +30,7 @@ export class ListScanner {
     this.#item = item;
   }
 
-  /** Takes the next bytes of the answer; the chunk is kept while an item in it is open. */
+  /** Adds the next bytes. The scanner keeps the chunk while an item in it is incomplete. */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     let start = 0;
@@ -47,12 +47,12 @@ export class ListScanner {
       }
       index++;
     }
-    // A backslash at the very end takes the first byte of the next chunk with it.
+    // A trailing backslash also escapes the first byte of the next chunk.
     this.#skip = Math.max(0, index - 1 - chunk.length);
     this.#keep(chunk, start);
   }
 
-  /** The answer without its items, as JSON. */
+  /** The response without its items, as JSON. */
   rest(): string {
     return this.#rest;
   }
@@ -86,8 +86,8 @@ export class ListScanner {
 }
 
 /**
- * Where a text that is open at `from` ends: at its quote, or behind the chunk, by one more when its last byte is a
- * backslash.
+ * The index of the closing quote of a string that is open at `from`. Without one: the end of the chunk, plus one when
+ * the last byte is a backslash.
  */
 function textEnd(chunk: Uint8Array, from: number): number {
   let index = from;

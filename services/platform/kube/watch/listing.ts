@@ -1,6 +1,6 @@
 /**
- * One list, page by page: gives each item while the answer arrives and tells how it ended. Trying again is the reader's
- * work.
+ * One list request, page by page: passes on each item as it arrives, and reports how the list ended. The watch reader
+ * retries.
  */
 import type { Clock, Wire } from "../../../../protocols/ports.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
@@ -12,30 +12,30 @@ import { Stream, type StreamEnd, type StreamForm, type StreamPatience } from "./
 /** How a list ended. */
 export type ListEnd =
   | { readonly kind: "listed"; readonly resourceVersion: string }
-  /** Its protobuf could not be read. */
+  /** The protobuf could not be decoded. */
   | { readonly kind: "malformed"; readonly message: string }
   | Exclude<StreamEnd, { readonly kind: "complete" }>;
 
 /** What to list. */
 export interface ListOptions {
   readonly path: string;
-  /** The form that is asked for, and what is read of an item that comes in protobuf. */
+  /** The requested encoding, and the fields to decode from a protobuf item. */
   readonly form: StreamForm;
   readonly shape: Shape;
-  /** Whether any state that the server has in its cache will do; otherwise it is the newest. */
+  /** Whether any state of the server's cache is fresh enough; otherwise the newest is requested. */
   readonly fromCache: boolean;
-  /** Items per page; null for everything at once. */
+  /** Items per page; null for one page. */
   readonly limit: number | null;
 }
 
-/** Where a list tells what comes. */
+/** Receives what a list brings. */
 export interface ListSink {
   item(raw: unknown): void;
   /** Called once, last. */
   closed(end: ListEnd): void;
 }
 
-/** A large first page may take the server half a minute to put together. */
+/** A server may take half a minute to put a large first page together. */
 const PATIENCE: StreamPatience = { openMs: 60_000, silenceMs: 30_000 };
 
 /** Starts a list. */
@@ -79,10 +79,9 @@ export function startListing(
   return { abort: () => stream.abort() };
 }
 
-/** One page while it arrives. */
+/** One page while it arrives; `metadata` is called once, at its end. */
 interface ListBody {
   push(chunk: Uint8Array): void;
-  /** Asked once, when all has come. */
   metadata(): JsonRecord;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads our own annotations of a node. A kubelet may write whatever it likes into them, so that only what concerns the
- * taints that stand is kept, and nothing of an absurd length is parsed.
+ * Reads Vigil's own annotations of a node. Kubelets can write them too, so only records about present taints count, and
+ * an oversized annotation is not parsed.
  */
 import { Annotation, TaintEffect } from "../../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../../protocols/objects.ts";
@@ -9,13 +9,10 @@ import { readTaintSwap } from "../../../domain/taint-swap.ts";
 import { taintName } from "../../../domain/toleration.ts";
 import { type JsonRecord, parsed, recordOf, textOf } from "../../structures/json.ts";
 
-/**
- * Longest annotation that is read, in characters. The instants of TAINTS_MAX taints with the longest names take 23,000
- * of them.
- */
+/** Longest annotation that is parsed, in characters. TAINTS_MAX taints with the longest names take 23,000. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
 
-/** Called with the name of a field that had to be ignored. */
+/** Reports a field that was ignored. */
 type Problem = (field: string) => void;
 
 /** What a node's annotations record about its taints. */
@@ -28,7 +25,8 @@ export function recordedTaints(
 }
 
 /**
- * From when the NoExecute taints that stand count, as far as it is recorded, and whether more is recorded than that.
+ * When the present NoExecute taints began to count, as recorded, and whether the record holds more than that (is
+ * stale).
  */
 function taintsSeen(
   annotations: JsonRecord,
@@ -57,7 +55,7 @@ function isInstant(time: unknown): boolean {
   return typeof time === "string" && epochMsOf(time) !== null;
 }
 
-/** What is recorded about a taint that took another's place; what cannot be read is as good as nothing. */
+/** The record of a taint that replaced another one. An unreadable record counts as none. */
 function taintSwap(annotations: JsonRecord, problem: Problem): Pick<ObservedNode, "taintSwap"> {
   const text = textOf(annotations[Annotation.taintSwap]);
   if (text === null) return {};

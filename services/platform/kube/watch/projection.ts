@@ -1,7 +1,4 @@
-/**
- * Projects API objects to what the product keeps of them, while they are parsed. What a field means is decided
- * elsewhere.
- */
+/** Projects API objects to the fields Vigil keeps. What a field means is decided elsewhere. */
 import { NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
 import { ConditionType, OBSERVED_LABELS } from "../../../../protocols/names.ts";
 import type {
@@ -23,26 +20,26 @@ import { recordedTaints } from "./node-annotations.ts";
 export interface ProjectionIo {
   readonly interner: Interner;
   /**
-   * Told the name of each field that had to be dropped or replaced by a neutral value, with a line for the log where
-   * somebody should look at the object.
+   * Reports a field that was dropped or replaced by a neutral value. `line` is a log line, given when an operator
+   * should inspect the object.
    */
   readonly problem: (field: string, line?: string) => void;
 }
 
-/** The condition types that decide something; a node has at most one of each. */
+/** The condition types Vigil acts on; a node has at most one of each. */
 const CONDITION_TYPES: readonly string[] = Object.values(ConditionType);
 const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"] satisfies ConditionStatus[];
-/** How much of a value that cannot be read is shown. */
+/** Characters shown of a value that cannot be read. */
 const SHOWN_CHARACTERS_MAX = 40;
-/** Longest name, uid or version of an object, in characters: a name is a DNS subdomain, and nothing else is as long. */
+/** Longest name, uid or resourceVersion, in characters: a name is a DNS subdomain. */
 const IDENTITY_CHARACTERS_MAX = 253;
-/** Longest value of a label, in characters, as the API server validates it. */
+/** Longest label value, in characters; the API server's limit. */
 const LABEL_CHARACTERS_MAX = 63;
-/** Longest reason of a condition that is kept, in characters; of the reasons only our own decide anything. */
+/** Longest condition reason that is kept, in characters; only Vigil's own reasons decide anything. */
 const REASON_CHARACTERS_MAX = 256;
-/** A toleration that cannot be read tolerates everything: in doubt no pod is evicted. */
+/** An unreadable toleration tolerates everything: no pod is evicted when its tolerations are unclear. */
 const TOLERATES_ALL: Toleration = { operator: "Exists" };
-/** Neutral for an instant that decides nothing by being early: every rule takes the latest of several instants. */
+/** A neutral instant: every rule takes the latest of several instants. */
 const LONG_AGO = 0;
 
 /** A node; null when it has no name, uid or resourceVersion. */
@@ -64,7 +61,7 @@ export function projectNode(raw: unknown, io: ProjectionIo): ObservedNode | null
   };
 }
 
-/** A node's lease; null when it has no name. A lease without renewTime is kept: it says that there is none. */
+/** A node's lease; null when it has no name. A lease without renewTime is kept, with `renewedAt` null. */
 export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | null {
   const { metadata, spec } = partsOf(raw);
   const name = identityText(metadata.name);
@@ -72,7 +69,7 @@ export function projectLease(raw: unknown, io: ProjectionIo): ObservedLease | nu
   return { node: io.interner.text(name), renewedAt: instantIn(spec, "renewTime", io) };
 }
 
-/** A pod that is bound to a node; null when it is not, or has no name, uid or resourceVersion. */
+/** A pod that is bound to a node; null when it is not bound, or has no name, uid or resourceVersion. */
 export function projectPod(raw: unknown, io: ProjectionIo): BoundPod | null {
   const { metadata, spec, status } = partsOf(raw);
   const node = textOf(spec.nodeName);
@@ -161,7 +158,7 @@ function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
   };
 }
 
-/** The conditions that decide something, the first of each type (R2.31). */
+/** The conditions Vigil acts on, the first of each type (R2.31). */
 function projectConditions(raw: unknown, metadata: JsonRecord, io: ProjectionIo): Condition[] {
   const kept = new Map<string, Condition>();
   for (const item of listOf(raw)) {
@@ -189,8 +186,8 @@ function projectCondition(raw: JsonRecord, metadata: JsonRecord, io: ProjectionI
 }
 
 /**
- * Null for a status that is no word of Kubernetes: its condition is as good as missing. Read as Unknown it would be a
- * verdict that nobody passed.
+ * Null for a status that Kubernetes does not define. The condition then counts as missing: read as Unknown it would
+ * look like a verdict.
  */
 function statusOf({ type, status }: JsonRecord, metadata: JsonRecord, io: ProjectionIo): ConditionStatus | null {
   if (typeof status === "string" && CONDITION_STATUSES.includes(status)) return status as ConditionStatus;
@@ -200,7 +197,7 @@ function statusOf({ type, status }: JsonRecord, metadata: JsonRecord, io: Projec
   const words = CONDITION_STATUSES.join(", ");
   io.problem(
     "status.conditions.status",
-    `${object}: status.conditions: ${kind} is ${shown}, which is none of ${words}: taken as not posted`,
+    `${object}: status.conditions: ${kind} is ${shown}, which is none of ${words}: counts as not posted`,
   );
   return null;
 }
@@ -223,7 +220,7 @@ function boundAt(conditions: readonly JsonRecord[], status: JsonRecord, io: Proj
 function deletionAt(metadata: JsonRecord, io: ProjectionIo): number | null {
   const given = metadata.deletionTimestamp;
   if (given === undefined || given === null) return null;
-  // Unreadable, but there: the pod is terminating all the same.
+  // An unreadable timestamp still means that the pod is terminating.
   return instantIn(metadata, "deletionTimestamp", io) ?? LONG_AGO;
 }
 

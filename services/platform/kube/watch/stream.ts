@@ -1,56 +1,53 @@
-/**
- * One GET whose answer is taken while it arrives: the transport of lists and watches. Trying again is the caller's
- * work.
- */
+/** One GET whose response is read as it arrives: the transport of lists and watches. The caller retries. */
 import type { Clock, Timer, Wire } from "../../../../protocols/ports.ts";
 import { ACCEPT_PROTOBUF, isProtobuf, statusText } from "../protobuf/envelope.ts";
 import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
 
 const NEWLINE = 0x0a;
 
-/** How a streamed answer ended. */
+/** How a streamed response ended. */
 export type StreamEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** Nothing was heard for as long as the caller's patience lasts. */
+  /** Nothing arrived for as long as the caller waits. */
   | { readonly kind: "silent"; readonly message: string }
-  /** `timedOut`: the connection broke because the other side had gone silent, some time before. */
+  /** `timedOut`: the peer had stopped answering some time before the connection broke. */
   | { readonly kind: "failed"; readonly message: string; readonly timedOut: boolean };
 
-/** How the objects in an answer are written. */
+/** How the objects in a response are encoded. */
 export type StreamForm = "json" | "protobuf";
 
-/** What is asked for. */
+/** A streamed request. */
 export interface StreamRequest {
   readonly path: string;
-  /** The form that is wanted: a server that does not speak protobuf answers as JSON. */
+  /** The preferred encoding: a server without protobuf answers in JSON. */
   readonly form: StreamForm;
-  /** How long parts of the answer may wait to be read together, in milliseconds; absent when they need not wait. */
+  /** How long parts of the response may wait to be read together, in milliseconds; absent for no wait. */
   readonly gatherMs?: number;
 }
 
-/** Where a streamed answer arrives. */
+/** Receives a streamed response. */
 export interface StreamSink {
-  /** The server has accepted the request and answers in protobuf, or else as JSON. */
+  /** The server accepted the request; `form` is its encoding. */
   opened(form: StreamForm): void;
   data(chunk: Uint8Array): void;
   /** Called once, last. */
   closed(end: StreamEnd): void;
 }
 
-/** How long silence is borne, in milliseconds: before the answer begins, and between its parts. */
+/** The longest silence, in milliseconds: before the response begins, and between its parts. */
 export interface StreamPatience {
   readonly openMs: number;
   readonly silenceMs: number;
 }
 
-/**
- * Collects chunks and gives each whole line, without its newline; a line that is still open is kept for the next chunk.
- */
+/** Splits chunks into lines. An incomplete line is kept for the next chunk. */
 export class LineSplitter {
   #open: Uint8Array[] = [];
 
-  /** Takes one chunk; `line` gets a view that is only valid during the call. */
+  /**
+   * Adds a chunk. `line` receives each complete line without its newline, as a view that is valid during the call only.
+   */
   push(chunk: Uint8Array, line: (bytes: Uint8Array) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
@@ -68,7 +65,7 @@ export class LineSplitter {
   }
 }
 
-/** A streamed answer under way. */
+/** A streamed request in flight. */
 export class Stream {
   readonly #clock: Clock;
   readonly #patience: StreamPatience;
@@ -109,7 +106,7 @@ export class Stream {
     );
   }
 
-  /** Ends the request without a word to the sink. */
+  /** Ends the request; the sink is not called again. */
   abort(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -134,7 +131,7 @@ export class Stream {
     else this.#refusal.push(chunk);
   }
 
-  /** One timer serves the whole stream: when it fires it looks how long the silence has really lasted. */
+  /** One timer serves the whole stream: when it fires, it measures how long the silence has lasted. */
   #watchSilence(delayMs: number): void {
     this.#timer = this.#clock.after(delayMs, () => {
       const leftMs = this.#heardAtMs + this.#patience.silenceMs - this.#clock.monotonicMs();

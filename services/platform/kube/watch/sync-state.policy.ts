@@ -1,28 +1,26 @@
-/** Decides how far what a watch told can be trusted. Pure; instants are on the monotonic clock. */
+/** Decides whether a watch is synced, and since when without a gap. Pure; instants are on the monotonic clock. */
 
-/** How well one resource is seen. */
+/** The sync state of one watched resource. */
 export interface SyncState {
   readonly synced: boolean;
-  /**
-   * Start of the unbroken sight; null before the first list. Kept through a short loss, so that it can go on after it.
-   */
+  /** When the watch last became synced without a gap; null before the first list. A short loss does not reset it. */
   readonly sinceMs: number | null;
-  /** The last instant at which the watch is known to have been whole; null while it is. */
+  /** When the watch was last known to be complete; null while it is. */
   readonly lostAtMs: number | null;
 }
 
-/** Nothing has been seen yet. */
+/** The state before the first list. */
 export const NEVER_SYNCED: SyncState = { synced: false, sinceMs: null, lostAtMs: null };
 
-/** The sight after the watch was found broken or in doubt, having last been whole at `lostAtMs`. */
+/** The state after the watch broke or became suspect; it was last complete at `lostAtMs`. */
 export function syncLost(state: SyncState, lostAtMs: number): SyncState {
   if (state.sinceMs === null) return state;
   return { ...state, synced: false, lostAtMs: Math.min(state.lostAtMs ?? lostAtMs, lostAtMs) };
 }
 
 /**
- * The sight after everything missed was caught up with. It goes on where it was lost, unless that took longer than
- * `blindMs`: heartbeats may then be old for no fault of their nodes, so it starts anew.
+ * The state after everything missed has been read. `sinceMs` stays as it was, unless the loss lasted longer than
+ * `blindMs`: heartbeats may then be old through no fault of their nodes, so it starts again.
  */
 export function syncRegained(state: SyncState, nowMs: number, blindMs: number): SyncState {
   const blind = state.sinceMs === null || (state.lostAtMs !== null && nowMs - state.lostAtMs > blindMs);

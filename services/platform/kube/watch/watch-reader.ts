@@ -1,5 +1,5 @@
 /**
- * The reflector: lists a resource, watches it, and keeps at it for ever, as callbacks on a clock and a wire. What the
+ * The reflector: lists a resource, watches it, and retries for ever, as callbacks on a clock and a wire. What the
  * objects mean is decided elsewhere.
  */
 import type { WatchState } from "../../../../protocols/objects.ts";
@@ -15,65 +15,68 @@ import { WatchStore } from "./watch-store.ts";
 import type { WatchedResource } from "./watched.ts";
 
 /**
- * Why a list began: the first one, one after a list that failed, one after the server forgot what a watch needed, or
- * one that the caller asked for because it doubts the watch.
+ * Why a list began: the first one, a retry, an expired resourceVersion, or a caller that suspects a gap in the watch.
  */
 export type ListReason = "start" | "retry" | "expired" | "suspect";
 
-/** What a reader needs besides its resource and its listener. */
+/** The ports and settings of a reader. */
 export interface ReaderIo {
   readonly wire: Wire;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly projection: ProjectionIo;
-  /** A loss of sight longer than this starts it anew. */
+  /** A watch that is not synced for longer than this starts its synced time again. */
   readonly watchBlindMs: number;
-  /** How this process stands to the API server; null when it is not measured. */
+  /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "answeredMs" | "follow"> | null;
-  /** Told of each list with its reason, and of each line of a watch. */
+  /** Counts each list by its reason, and each line of a watch. */
   readonly count: { list(reason: ListReason): void; line(): void };
 }
 
-/** Items per page of a list, as client-go's pager. */
+/** Items per page of a list, as in client-go's pager. */
 const PAGE_ITEMS = 500;
-/** A server answers a watch at once and sends a bookmark about every minute: half a minute later it is in doubt. */
+/**
+ * A server accepts a watch at once and sends a bookmark about every minute. Half a minute after a missing one the watch
+ * is suspect.
+ */
 const WATCH_PATIENCE: StreamPatience = { openMs: 15_000, silenceMs: 90_000 };
 /**
- * A watch asks to be ended after 5 to 10 minutes, so that watches spread over servers again (client-go's reflector).
+ * A watch asks the server to end it after 5 to 10 minutes, so that watches spread over the servers (client-go's
+ * reflector).
  */
 const WATCH_SECONDS_MIN = 300;
-/** A watch that ends sooner counts as a failure: a server that ends each at once would otherwise make us spin. */
+/** A watch that ends sooner counts as a failure. Otherwise a server that ends each at once would cause a busy loop. */
 const STEADY_MS = 5_000;
-/** After a break, missed events arrive right behind the answer; only then is the sight whole again. */
+/** After a break, missed events arrive right behind the response; the watch is synced again after this. */
 const SETTLE_MS = 500;
-/** Longer pauses would make us blind by themselves (watchBlindMs). */
+/** Longer pauses would by themselves exceed watchBlindMs. */
 const BACKOFF = { baseMs: 200, maxMs: 5_000 };
-/** Refusals after which the same watch may be asked for again; after any other, what was missed must be listed. */
+/** Refusals after which the same watch can be resumed. After any other, what was missed must be listed. */
 const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
 
 type End = ListEnd | StreamEnd;
 
-/** Keeps one resource in sight. */
+/** Keeps one resource synced. */
 export class Reader<T> implements Watch {
   readonly #name: string;
   readonly #resource: WatchedResource<T>;
   readonly #io: ReaderIo;
   readonly #store: WatchStore<T>;
   #sync: SyncState = NEVER_SYNCED;
-  /** Whether the present loss was found out some time after it began. */
+  /** Whether the present loss was detected some time after it began. */
   #wasLostLate = false;
   #resourceVersion: string | null = null;
   #confirmedAtMs: number | null = null;
   #openedAtMs: number | null = null;
   #failures = 0;
   #pageItems: number | null = PAGE_ITEMS;
-  /** JSON for good, once a list in protobuf has come that could not be read. */
+  /** JSON for good, once a protobuf list could not be decoded. */
   #listForm: StreamForm = "protobuf";
-  /** Whether a list is under way or comes after the present pause: nobody needs to ask for one, or may hurry it. */
+  /** Whether a list is in flight or follows the present pause. A relist request then has nothing to do. */
   #listing = false;
   #trouble = "";
-  /** Ends whatever is under way: a list, a watch or a pause. */
+  /** Ends the list, watch or pause that is in progress. */
   #cease: () => void = () => {};
   #settling: () => void = () => {};
   readonly #stopFollowing: Stop;
@@ -99,7 +102,7 @@ export class Reader<T> implements Watch {
 
   relist(reason: string): void {
     if (this.#listing) return;
-    this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `asked to list again: ${reason}`);
+    this.#lost(this.#confirmedAtMs ?? this.#nowMs(), `relist requested: ${reason}`);
     this.#list("suspect");
   }
 
@@ -118,8 +121,8 @@ export class Reader<T> implements Watch {
     this.#io.count.list(reason);
     this.#store.listBegins();
     const { path, shape } = this.#resource;
-    // The first list may be a little old; a later one must not fall behind what has been seen, so it asks for the
-    // newest.
+    // The first list may come from a cache. A later one must not be older than what was already published, so it
+    // requests the newest.
     const fromCache = this.#resourceVersion === null;
     const options = { path, form: this.#listForm, shape, fromCache, limit: this.#pageItems };
     const listing = startListing(this.#io, options, {
@@ -131,7 +134,7 @@ export class Reader<T> implements Watch {
 
   #listClosed(end: ListEnd): void {
     if (end.kind !== "listed") {
-      // Pages outlived the server's history: then all at once.
+      // The server compacted its history between pages: the next list is one page.
       if (end.kind === "refused" && isExpired(end.refusal)) this.#pageItems = null;
       if (end.kind === "malformed") {
         this.#io.projection.problem("list");
@@ -194,8 +197,8 @@ export class Reader<T> implements Watch {
   }
 
   /**
-   * A watch that is still open on a link that carries no request may have missed anything since the last answer. It is
-   * opened again instead of waiting for its next bookmark.
+   * An open watch on a link that carries no request may have missed anything since the last response. It is reopened
+   * instead of waiting for its next bookmark.
    */
   #distrustIfCutOff(): void {
     const { reachability } = this.#io;
@@ -229,7 +232,7 @@ export class Reader<T> implements Watch {
     else this.#pause(end, () => this.#watch());
   }
 
-  /** After a failure: waits with full jitter, longer when the server asks for it, then goes on. */
+  /** Waits after a failure with full jitter, longer when the server asks for it. */
   #pause(end: End, resume: () => void): void {
     const silent = end.kind === "silent" || (end.kind === "failed" && end.timedOut);
     const lostAtMs = silent && this.#confirmedAtMs !== null ? this.#confirmedAtMs : this.#nowMs();
@@ -256,7 +259,7 @@ export class Reader<T> implements Watch {
     this.#sync = syncRegained(this.#sync, this.#nowMs(), this.#io.watchBlindMs);
     if (this.#trouble !== "") {
       const blindMs = lostAtMs === null ? null : Math.round(this.#nowMs() - lostAtMs);
-      this.#io.log.info(`the watch of ${this.#name} is whole again`, { blindMs });
+      this.#io.log.info(`the watch of ${this.#name} is synced again`, { blindMs });
       this.#trouble = "";
     }
     if (!synced) this.#store.publishState(this.state());
@@ -270,7 +273,7 @@ export class Reader<T> implements Watch {
     return this.#io.clock.monotonicMs();
   }
 
-  /** Translated when it is asked for, so that a step of the wall clock moves no instant of the past. */
+  /** Converted on each call, so that a step of the wall clock moves no past instant. */
   #wallMsOf(monotonicMs: number): number {
     return this.#io.clock.wallMs() - (this.#nowMs() - monotonicMs);
   }

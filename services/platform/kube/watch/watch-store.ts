@@ -1,4 +1,7 @@
-/** Takes in what a reader receives: projects it, keeps what is known, and tells what changed. It requests nothing. */
+/**
+ * Stores what a reader receives: projects objects, keeps the known ones, and publishes changes to one sink. It sends no
+ * requests.
+ */
 import type { WatchState } from "../../../../protocols/objects.ts";
 import type { Log, WatchSink } from "../../../../protocols/ports.ts";
 import { parsed, recordOf, textOf } from "../../structures/json.ts";
@@ -6,13 +9,13 @@ import { type Refusal, refusalOf } from "../transport/outcome.policy.ts";
 import type { ProjectionIo } from "./projection.ts";
 import type { WatchedResource } from "./watched.ts";
 
-/** What a line of a watch was. `malformed`: an event was lost, so the whole must be listed again. */
+/** The meaning of a watch line. `malformed`: an event was lost, so the resource must be listed again. */
 export type LineMeaning =
   | { readonly kind: "event" | "bookmark"; readonly resourceVersion: string | null }
   | { readonly kind: "error"; readonly refusal: Refusal }
   | { readonly kind: "malformed" };
 
-/** What is known of one resource. */
+/** The known objects of one resource. */
 export class WatchStore<T> {
   readonly #resource: WatchedResource<T>;
   readonly #io: ProjectionIo;
@@ -31,12 +34,11 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(resource);
   }
 
-  /** A list begins. */
   listBegins(): void {
     this.#listed = new ObjectIndex(this.#resource);
   }
 
-  /** An item of the list; told at once, so that a list never stands in memory whole. */
+  /** Publishes an item at once, so that no whole list stands in memory. */
   listItem(raw: unknown): void {
     const object = this.#resource.project(raw, this.#io);
     if (object === null) return;
@@ -44,7 +46,7 @@ export class WatchStore<T> {
     this.#changed(object);
   }
 
-  /** The list is whole: what it did not mention is gone. */
+  /** Ends the list: known objects that it did not contain are gone. */
   listEnds(): void {
     const listed = this.#listed;
     this.#known.forEach((last) => {
@@ -54,7 +56,6 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(this.#resource);
   }
 
-  /** One line of a watch. */
   line(bytes: Uint8Array): LineMeaning {
     const scanned = this.#resource.scan?.(bytes);
     if (scanned != null) {
@@ -82,12 +83,12 @@ export class WatchStore<T> {
     }
   }
 
-  /** Tells the state of the watch. */
+  /** Publishes the state of the watch. */
   publishState(state: WatchState): void {
-    this.#tell(() => this.#sink.state(state));
+    this.#publish(() => this.#sink.state(state));
   }
 
-  /** Nothing is told any more. */
+  /** Publishes nothing from now on. */
   close(): void {
     this.#open = false;
   }
@@ -99,10 +100,10 @@ export class WatchStore<T> {
 
   #changed(object: T): void {
     const known = this.#known.get(object);
-    // Another object under the same name: the old one has gone unseen.
+    // A new object under the same name: the deletion of the old one was missed.
     if (known !== undefined && this.#resource.uid(known) !== this.#resource.uid(object)) this.#publishGone(known);
     this.#known.set(object);
-    this.#tell(() => this.#sink.changed(object));
+    this.#publish(() => this.#sink.changed(object));
   }
 
   #deleted(object: T): void {
@@ -112,14 +113,14 @@ export class WatchStore<T> {
 
   #publishGone(last: T): void {
     const [namespace, name] = [this.#resource.namespace(last), this.#resource.name(last)];
-    this.#tell(() => this.#sink.gone(namespace === "" ? name : `${namespace}/${name}`, last));
+    this.#publish(() => this.#sink.gone(namespace === "" ? name : `${namespace}/${name}`, last));
   }
 
-  /** A listener that throws must not stop the watch. */
-  #tell(say: () => void): void {
+  /** A sink that throws must not stop the watch. */
+  #publish(send: () => void): void {
     if (!this.#open) return;
     try {
-      say();
+      send();
     } catch (error) {
       this.#io.problem("listener");
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -128,9 +129,7 @@ export class WatchStore<T> {
   }
 }
 
-/**
- * Objects by namespace and name. The names are the objects' own texts, so an entry costs no more than its slot.
- */
+/** Objects by namespace and name. Keys are the objects' own strings, so an entry costs no more than its slot. */
 class ObjectIndex<T> {
   readonly #resource: WatchedResource<T>;
   readonly #namespaces = new Map<string, Map<string, T>>();
@@ -139,7 +138,6 @@ class ObjectIndex<T> {
     this.#resource = resource;
   }
 
-  /** The object of the same namespace and name. */
   get(object: T): T | undefined {
     return this.#namespaces.get(this.#resource.namespace(object))?.get(this.#resource.name(object));
   }

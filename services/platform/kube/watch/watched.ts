@@ -1,4 +1,4 @@
-/** What can be watched: where each resource lives, how it is projected and told apart. It sends nothing. */
+/** The resources that can be watched: their paths, projections and identities. */
 import { LEASE_NAMESPACE } from "../../../../protocols/names.ts";
 import type { ObservedNode } from "../../../../protocols/objects.ts";
 import type { BoundPod, ObservedLease, Watched } from "../../../../protocols/ports.ts";
@@ -8,33 +8,33 @@ import { collectionPath } from "../transport/paths.ts";
 import { type Scanned, scanLease } from "./lease-scan.ts";
 import { type ProjectionIo, projectLease, projectNode, projectPod } from "./projection.ts";
 
-/** One resource as a reader sees it. */
+/** One resource as a reader uses it. */
 export interface WatchedResource<T> {
   readonly path: string;
   /**
-   * Selectors sent with every watch. Lists do without: kube-apiserver spends three times as long on choosing 50,000
-   * pods as on sending them.
+   * Selectors sent with every watch, but not with lists: kube-apiserver takes three times as long to filter 50,000 pods
+   * as to send them all.
    */
   readonly selectors: Readonly<Record<string, string>>;
-  /** What is read of an item of a list in protobuf. */
+  /** The fields to decode from an item of a protobuf list. */
   readonly shape: Shape;
   readonly project: (raw: unknown, io: ProjectionIo) => T | null;
   readonly namespace: (object: T) => string;
   readonly name: (object: T) => string;
-  /** Tells an object from an earlier one of the same name; empty where that does not matter. */
+  /** Distinguishes an object from an earlier one of the same name; empty where that does not matter. */
   readonly uid: (object: T) => string;
-  /** How long changes may wait to be read together, in milliseconds; 0 where each is read as it comes. */
+  /** How long changes may wait to be read together, in milliseconds; 0 for no wait. */
   readonly gatherMs: number;
   /**
-   * Reads a watch line that adds or changes an object without parsing it; gives null, or is it, where lines must be
+   * Reads a watch line that adds or changes an object without parsing it. Null, or returns null, where the line must be
    * parsed.
    */
   readonly scan: ((line: Uint8Array) => Scanned<T> | null) | null;
 }
 
 /**
- * Verdicts come later by half of this on average, of the 50 ms that they may be late in all. At 300 leases a second six
- * or seven are then read at once. Twice as long would save another tenth of the CPU.
+ * Delays verdicts by half of this on average, out of a budget of 50 ms. At 300 leases a second, six or seven are then
+ * read at once. Twice as long would save another tenth of the CPU.
  */
 const LEASES_GATHER_MS = 20;
 
@@ -64,7 +64,7 @@ export const WATCHED: { readonly [K in keyof Watched]: WatchedResource<Watched[K
   },
   pods: {
     path: collectionPath("Pod", ""),
-    // Pods that are not bound yet concern nobody here.
+    // Unbound pods concern no service.
     selectors: { fieldSelector: "spec.nodeName!=" },
     shape: POD,
     project: projectPod,

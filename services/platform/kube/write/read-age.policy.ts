@@ -1,18 +1,16 @@
 /**
- * How old a live read may be when the write that rests on it is sent. A node that was read NotReady may have recovered
- * since, and no precondition on the pod shows it; so a read counts for a second, as long as the server is quick. On a
- * slow one a second is over before the next request of the same eviction has been answered. There a read counts for a
- * few times as long as requests take. Instants are monotonic milliseconds; where the wall clock says that more time
- * has passed, that counts.
+ * Decides how old a live read may be when the write that rests on it is sent. A node that was read NotReady may have
+ * recovered since, and no precondition on the pod shows that. A read is valid for a second while the server is quick.
+ * On a slow server it is valid for a few request latencies, because a second may pass before the next request of the
+ * same eviction is answered. Instants are monotonic milliseconds; if the wall clock shows more elapsed time, that
+ * counts.
  */
 
-/** How long a read counts on a quick server, in milliseconds. */
+/** How long a read is valid on a quick server, in milliseconds. */
 const READ_AGE_MAX_MS = 1000;
-/** On a slow one: for as many requests, because an eviction sends two after its reads and may have to queue. */
+/** On a slow one, in request latencies: an eviction sends two requests after its reads and may have to queue. */
 const REQUESTS_OF_AGE = 3;
-/**
- * How many requests of each verb and kind are remembered, and for how long: enough to be told apart from one mishap.
- */
+/** Samples kept for each verb and kind, and for how long: enough that one slow request does not decide. */
 const SAMPLES_MAX = 100;
 const RECENT_MS = 60_000;
 const PERCENTILE = 0.99;
@@ -26,7 +24,7 @@ interface Sample {
 export class RecentLatencies {
   readonly #samples = new Map<string, Sample[]>();
 
-  /** Remembers a request that was answered; `request` names its verb and kind. */
+  /** Adds an answered request; `request` names its verb and kind. */
   add(request: string, sample: Sample): void {
     const samples = this.#samples.get(request) ?? [];
     this.#samples.set(request, samples);
@@ -34,7 +32,7 @@ export class RecentLatencies {
     if (samples.length > SAMPLES_MAX) samples.shift();
   }
 
-  /** The 99th percentile of the slowest verb and kind, in milliseconds; 0 when nothing was answered of late. */
+  /** The 99th percentile of the slowest verb and kind, in milliseconds; 0 without recent requests. */
   slowestP99Ms(nowMs: number): number {
     return Math.max(0, ...[...this.#samples.values()].map((samples) => p99Ms(samples, nowMs)));
   }
@@ -46,7 +44,7 @@ function p99Ms(samples: readonly Sample[], nowMs: number): number {
   return latencies[Math.ceil(latencies.length * PERCENTILE) - 1] ?? 0;
 }
 
-/** A wall clock that moved by less against the monotonic one was slewed, in milliseconds. */
+/** A smaller move of the wall clock against the monotonic one is a slew, in milliseconds. */
 const SLEWED_MS = 10;
 
 /** The two clocks of a machine at one instant. */
@@ -55,20 +53,20 @@ export interface Instants {
   readonly wallMs: number;
 }
 
-/** How far the wall clock was ahead of the monotonic one, from an instant of the latter on. */
+/** How far the wall clock is ahead of the monotonic one, from an instant on. */
 interface Lead {
   readonly fromMs: number;
   readonly aheadMs: number;
 }
 
 /**
- * How much time has passed by either clock of a machine. While a virtual machine is paused its monotonic clock may
- * stand still, and then its wall clock is set on.
+ * Elapsed time by either clock of a machine. While a virtual machine is paused its monotonic clock may stand still; its
+ * wall clock is then stepped forward.
  */
 export class ElapsedTime {
   readonly #leads: Lead[] = [];
 
-  /** Notes how the clocks stand; `keptMs` is how far back instants are asked for. */
+  /** Records how the clocks stand; `keptMs` is how far back instants are needed. */
   note({ monotonicMs, wallMs }: Instants, keptMs: number): void {
     const aheadMs = wallMs - monotonicMs;
     const last = this.#leads.at(-1);
@@ -78,7 +76,7 @@ export class ElapsedTime {
     while ((this.#leads[1]?.fromMs ?? Number.POSITIVE_INFINITY) < monotonicMs - keptMs) this.#leads.shift();
   }
 
-  /** Milliseconds since an instant of the monotonic clock: by that clock, or by the wall clock where that says more. */
+  /** Milliseconds since an instant of the monotonic clock, by the clock that shows more. */
   sinceMs(instantMs: number, { monotonicMs, wallMs }: Instants): number {
     const then = this.#leads.findLast(({ fromMs }) => fromMs <= instantMs);
     const jumpedMs = then === undefined ? 0 : wallMs - monotonicMs - then.aheadMs;
@@ -87,8 +85,8 @@ export class ElapsedTime {
 }
 
 /**
- * Whether a read of this age is too old at `nowMs` to write on it. It may be a second old, or a few times as old as
- * requests take now; latency alone makes it no older than `graceMs`, the grace period of a node.
+ * Whether a read of this age is too old at `nowMs` for a write to rest on it. Latency alone extends its validity to at
+ * most `graceMs`, the grace period of a node.
  */
 export function isTooOld(ageMs: number, nowMs: number, latencies: RecentLatencies, graceMs: number): boolean {
   return ageMs > READ_AGE_MAX_MS && ageMs > Math.min(REQUESTS_OF_AGE * latencies.slowestP99Ms(nowMs), graceMs);

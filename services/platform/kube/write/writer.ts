@@ -1,6 +1,6 @@
 /**
- * Sends writes and live reads to the API: in order of urgency, one write per object, no more at once than the server
- * bears. It retries nothing.
+ * Sends writes and live reads to the API: by urgency, one write per object, within a limit on requests in flight. It
+ * retries nothing.
  */
 import type {
   Clock,
@@ -28,24 +28,24 @@ import { ElapsedTime, type Instants, isTooOld, RecentLatencies } from "./read-ag
 export interface WriterIo {
   readonly wire: Wire;
   readonly clock: Clock;
-  /** The machine's own wall clock, which `clock` may replace by the API server's. */
+  /** The machine's own wall clock; `clock` may have the API server's instead. */
   readonly machineWallMs: () => number;
-  /** Ceiling on requests under way at once. */
+  /** Limit on requests in flight. */
   readonly inFlightMax: number;
-  /** Ceiling on requests per second; 0 for none. */
+  /** Limit on requests per second; 0 for none. */
   readonly perSecondMax: number;
-  /** Requests allowed at once under `perSecondMax`. */
+  /** Burst allowed under `perSecondMax`. */
   readonly burst: number;
-  /** Longest time that a live read counts on a slow server, in milliseconds: a node's grace period. */
+  /** Longest validity of a live read on a slow server, in milliseconds: a node's grace period. */
   readonly graceMs: number;
-  /** No answer is waited for longer than this; infinite where the usual deadlines are enough. */
+  /** Longest wait for an answer; infinite where the usual timeouts apply. */
   readonly patienceMs: number;
-  /** How this process stands to the API server; null when it is not measured. */
+  /** Whether this process reaches the API server; null when it is not measured. */
   readonly reachability: Pick<ApiReachability, "isCutOff" | "follow"> | null;
   readonly observe: (request: ObservedRequest) => void;
 }
 
-/** What is told of each request for the metrics. */
+/** One request, for the metrics. */
 export interface ObservedRequest {
   readonly verb: "get" | WriteRequest["verb"];
   readonly kind: ObjectRef["kind"] | ReviewKind;
@@ -53,17 +53,15 @@ export interface ObservedRequest {
   readonly latencyMs: number;
 }
 
-/**
- * Admission webhooks may take 10 s (their default timeout); a request that takes longer than this has lost its reply.
- */
+/** Admission webhooks may take 10 s, their default timeout. After this the reply counts as lost. */
 const WRITE_TIMEOUT_MS = 15_000;
 /** A read calls no webhook. */
 const READ_TIMEOUT_MS = 10_000;
 /** As long as upstream's delegating components wait (DelegatingAuthorizationOptions.ClientTimeout). */
 const REVIEW_TIMEOUT_MS = 10_000;
-/** Reviews wait for each other, so that those who ask the console take no more than one place. */
+/** Reviews run one after the other, so that users of the console take one place at most. */
 const REVIEW_LANE = "reviews";
-/** Ranks of one urgency: its writes, then the reads one step before them, then those two steps before. */
+/** Ranks of one urgency: its writes, the reads one step before them, and those two steps before. */
 const RANKS = 3;
 const TOO_LATE: Answer = {
   kind: "lost",
@@ -88,7 +86,7 @@ const PATCH_TYPE = {
 /** How a request is sent. */
 interface Sending {
   readonly timeoutMs: number;
-  /** When the oldest live read behind it was answered; absent for a request that rests on none. */
+  /** When the oldest live read behind the request was answered; absent if it rests on none. */
   readonly readAtMs?: number | undefined;
   readonly sent?: (() => void) | undefined;
 }
@@ -108,16 +106,16 @@ export class Writer {
     this.#queue = new Queue(() => this.#admit());
     this.#concurrency = concurrencyAtStart(io.inFlightMax);
     this.#bucket = { tokens: io.burst, at: io.clock.monotonicMs() };
-    // Those that wait when the process is cut off fail then, whatever is allowed at once.
+    // Requests that wait when the process is cut off fail at once.
     io.reachability?.follow(() => this.#queue.drain());
   }
 
-  /** How the writer stands: what waits, what is under way, and how much may be. */
+  /** Requests waiting and in flight, and the present limit. */
   load(): { readonly waiting: number; readonly underWay: number; readonly limit: number } {
     return { waiting: this.#queue.waiting, underWay: this.#queue.underWay, limit: Math.floor(this.#concurrency.limit) };
   }
 
-  /** Reads an object past every cache, in the order that its place gives it. */
+  /** Reads an object past every cache, in the order that `place` gives. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void {
     const request: HttpRequest = { method: "GET", path: objectPath(ref), headers: { accept: JSON_TYPE }, body: null };
     const sending = { timeoutMs: this.#within(READ_TIMEOUT_MS), sent: place?.sent };
@@ -145,7 +143,7 @@ export class Writer {
     });
   }
 
-  /** Asks for a review. Its latency tells nothing about writes, and is not remembered. */
+  /** Sends a review. Its latency says nothing about writes and is not sampled. */
   review(kind: ReviewKind, spec: object, done: (reply: ReviewReply) => void): void {
     const apiVersion = reviewPath(kind).split("/").slice(2, 4).join("/");
     const request = httpRequest("POST", reviewPath(kind), JSON_TYPE, { apiVersion, kind, spec });
@@ -180,7 +178,7 @@ export class Writer {
       call(this.#io, request, timeoutMs, (answer) => {
         this.#elapsed.note(this.#instants(), this.#io.graceMs);
         this.#learn(request.method, startedAtMs, answer);
-        // First, so that what an answer leads to is among those that the freed place may go to.
+        // Before `ended`: a request that this answer leads to competes for the freed place.
         answered(answer, this.#io.clock.monotonicMs() - startedAtMs);
         ended();
       });
@@ -189,7 +187,7 @@ export class Writer {
     this.#queue.add({ ...place, run });
   }
 
-  /** The end of a request that is better not sent; null when it is to be sent. */
+  /** The answer of a request that must not be sent; null to send it. */
   #reasonNotToSend(readAtMs: number | undefined, nowMs: number): Answer | null {
     if (readAtMs !== undefined && this.#isTooOld(readAtMs, nowMs)) return TOO_LATE;
     return this.#isHopeless() ? CUT_OFF : null;
@@ -204,7 +202,7 @@ export class Writer {
     return { monotonicMs: this.#io.clock.monotonicMs(), wallMs: this.#io.machineWallMs() };
   }
 
-  /** A request without an answer tells how long we waited, and not how long the server takes. */
+  /** A request without an answer measures our timeout, not the server. */
   #remember(request: string, answer: Answer, latencyMs: number): void {
     if (answer.kind === "answer") {
       this.#latencies.add(request, { latencyMs, endedAtMs: this.#io.clock.monotonicMs() });
@@ -212,8 +210,8 @@ export class Writer {
   }
 
   /**
-   * Whether a request is not worth sending: the process is cut off. One at a time is sent all the same, in case what
-   * measures the way to the API server is mistaken.
+   * Whether a request is not worth sending because the process is cut off. One at a time is sent all the same, in case
+   * the reachability measurement is wrong.
    */
   #isHopeless(): boolean {
     return this.#io.reachability?.isCutOff === true && this.#queue.underWay > 1;
@@ -221,7 +219,7 @@ export class Writer {
 
   #learn(method: string, startedAtMs: number, answer: Answer): void {
     const overloaded = answer.kind === "lost" ? answer.timedOut : answer.status === 429;
-    // A broken connection tells nothing about load.
+    // A broken connection says nothing about load.
     if (answer.kind === "lost" && !overloaded) return;
     const endedAtMs = this.#io.clock.monotonicMs();
     const atLimit = this.#queue.underWay >= Math.floor(this.#concurrency.limit);
@@ -275,7 +273,7 @@ function httpRequest(method: string, path: string, type: string, body: unknown):
   return { method, path, headers: { accept: JSON_TYPE, "content-type": type }, body: JSON.stringify(body) };
 }
 
-/** What is undefined is left out when it is written as JSON. */
+/** `JSON.stringify` leaves undefined fields out. */
 function deleteOptions(request: Extract<WriteRequest, { verb: "delete" }>): Readonly<Record<string, unknown>> {
   const { uid, resourceVersion, gracePeriodSeconds } = request;
   const isAny = uid === undefined && resourceVersion === undefined;

@@ -1,6 +1,4 @@
-/**
- * All that is wished for a node at one moment, given what is known of it. Sending and repeating are the actor's work.
- */
+/** Every change that a node and its pods need at one moment. The actor requests and retries them. */
 import type { EvictionStatus } from "../../protocols/judged.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
@@ -16,14 +14,14 @@ export interface NodeSituation {
   readonly node: ObservedNode;
   /** Null while they are not known. */
   readonly pods: readonly ObservedPod[] | null;
-  /** Which of them were bound while the kubelet reports Ready=False; null while it reports something else. */
+  /** The pods bound while the kubelet reports Ready=False; null while it reports another status. */
   readonly bound: BoundPods | null;
   readonly isSilent: boolean;
   readonly eviction: EvictionStatus;
   readonly evictionMode: Profile["evictionMode"];
 }
 
-/** What is to become true of a node and its pods; empty lists and nulls where all is well. */
+/** The desired changes; lists are empty and objects null where nothing must change. */
 export interface DesiredChanges {
   readonly conditions: readonly ForcedCondition[];
   readonly taints: TaintChange | null;
@@ -32,38 +30,33 @@ export interface DesiredChanges {
   readonly evictions: readonly ObservedPod[];
 }
 
-/** Everything wished for a node by what is known of it. The pods of one without Ready are left alone (R2.23). */
-export function desiredChangesOf({
-  node,
-  pods,
-  bound,
-  isSilent,
-  eviction,
-  evictionMode,
-}: NodeSituation): DesiredChanges {
+/** The changes that a node needs. The pods of a node without Ready stay untouched (R2.23). */
+export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
+  const { node, bound, isSilent, eviction, evictionMode } = situation;
+  const pods = situation.pods ?? [];
   const isDrained = evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
     conditions: isSilent ? conditionsToForce(node) : [],
     taints: taintChangeOf(node, evictionMode),
     labels: labelChangeOf(node),
-    unready: podsToMarkUnready(node, pods ?? [], bound),
-    evictions: isDrained ? podsToEvict(pods ?? []) : [],
+    unready: podsToMarkUnready(node, pods, bound),
+    evictions: isDrained ? podsToEvict(pods) : [],
   };
 }
 
-/** What of the wishes may be asked for while blind: healing and labels. The rest waits until eyes are open. */
+/** The changes that may be requested while blind: healing and labels. The others wait until the view is synced. */
 export function harmlessChanges(changes: DesiredChanges): DesiredChanges {
   return { ...changes, conditions: [], taints: healingOf(changes.taints), unready: [], evictions: [] };
 }
 
-/** What of a change of taints heals: what a Ready node is freed from does not wait for what else it is to carry. */
+/** The part that heals. A Ready node loses its NoExecute taints at once, even if it also needs another taint. */
 function healingOf(taints: TaintChange | null): TaintChange | null {
   if (taints?.why !== "conditions") return taints?.why === "healing" ? taints : null;
   const remove = taints.remove.filter(({ effect }) => effect === TaintEffect.noExecute);
   return remove.length === 0 ? null : { add: [], remove, why: "healing" };
 }
 
-/** Whether anything had to be left out. */
+/** Whether all the changes may be requested while blind. */
 export function isHarmless({ conditions, taints, unready, evictions }: DesiredChanges): boolean {
   return conditions.length + unready.length + evictions.length === 0 && (taints === null || taints.why === "healing");
 }

@@ -1,7 +1,4 @@
-/**
- * What happens to a node's eviction and to its pods, in both modes. Whose turn it is the zone decides; it reads no
- * clock.
- */
+/** When a node's eviction is due and which pods to delete, in both modes. The zone admits the node. Reads no clock. */
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
@@ -11,24 +8,24 @@ import type { NodeEvent } from "./node.machine.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
 import { carriesNoExecute } from "./taint.policy.ts";
 
-/** API times are cut to whole seconds, so what they name may be this much later. */
+/** API times are truncated to whole seconds, so the real instant may be this much later. */
 const API_TIME_STEP_MS = 1000;
 
-/** An earliest instant of a drain that moves by less than this is the same one, in milliseconds: clocks are slewed. */
+/** A drain's earliest instant that moves by less than this many milliseconds is unchanged: clocks are slewed. */
 const DRAIN_MOVED_MS = 1000;
 
-/** The earliest instant of a drain as `judged.node` carries it, for people who want to know what is to come. */
+/** The earliest instant of a drain, as `judged.node` publishes it for people. */
 export type DrainFrom = Pick<BodyOf<"judged.node">, "evictionFromAt">;
 
-/** The event for the readiness region: the Ready condition as the API shows it. */
+/** The readiness event for the Ready condition that the API shows. */
 export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEvent {
   const status = readyConditionOf(node)?.status;
   return status === undefined ? "readyMissing" : `ready${status}`;
 }
 
 /**
- * The event for the eviction region in taint mode: evicted means that a NoExecute taint of ours stands on the node,
- * whoever set it, so the status is known again after a restart. Null when nothing happens.
+ * The eviction event in taint mode. A node is evicted while a NoExecute taint of ours stands on it, no matter which
+ * process set it, so a restarted process knows the status again.
  */
 export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
   if (carriesNoExecute(node)) return "evictionFound";
@@ -36,9 +33,8 @@ export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness
 }
 
 /**
- * The event for the eviction region in direct mode (5.3): due once a node has been down for pod-eviction-timeout,
- * cancelled when it is ready (5.5). A node evicted or queued stays so while it is down (R5.8); a missing Ready changes
- * nothing (R2.23).
+ * The eviction event in direct mode: due once a node has been down for pod-eviction-timeout, cancelled when ready. An
+ * evicted or queued node stays so while it is down (R5.8). A missing Ready changes nothing (R2.23).
  */
 export function directEvictionEvent(
   readiness: Readiness,
@@ -49,20 +45,20 @@ export function directEvictionEvent(
   return isDown(readiness) && status === "unmarked" && isOverdue ? "evictionDue" : null;
 }
 
-/** The instants a node's direct eviction is counted from, on one clock; nulls are not known. */
+/** The instants that a direct eviction counts from, on one clock. */
 export interface DownSince {
   readonly readiness: Readiness;
   /** When the Ready condition last changed. */
   readonly transitionMs: number;
   readonly lastHeartbeatMs: number;
-  /** Whether that sign was seen to come, rather than found at first sight. */
+  /** Whether that heartbeat was seen to arrive, rather than found at a start. */
   readonly isHeartbeatWitnessed: boolean;
 }
 
 /**
- * The first instant at which a node's pods may be deleted in direct mode (R5.3): False counts from the transition,
- * Unknown from the last sign of life. A sign nobody witnessed is known from the API: it came a grace before the node
- * became Unknown.
+ * The first instant at which a node's pods may be deleted in direct mode (R5.3). False counts from the transition,
+ * Unknown from the last heartbeat. A heartbeat that was not seen to arrive is dated by the API: it came a grace before
+ * the node became Unknown.
  */
 export function directEvictionFromMs(
   down: DownSince,
@@ -74,7 +70,7 @@ export function directEvictionFromMs(
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
 }
 
-/** The same instant on the wall clock, as it is published; `fromMs` is null when no drain lies ahead. */
+/** The same instant on the wall clock, for publishing; `fromMs` is null when no drain lies ahead. */
 export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: number, wallMs: number): DrainFrom {
   if (fromMs === null || !Number.isFinite(fromMs)) return {};
   const evictionFromAt = Math.round(wallMs + (fromMs - nowMs));
@@ -82,7 +78,7 @@ export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: numbe
   return isSame ? before : { evictionFromAt };
 }
 
-/** The instants at which a node was found: on the wall clock, on the monotonic clock, and its creation at the API. */
+/** When a node was found, on the wall and the monotonic clock, and when the API server created it. */
 export interface FoundAt {
   readonly wallMs: number;
   readonly nowMs: number;
@@ -90,23 +86,20 @@ export interface FoundAt {
 }
 
 /**
- * When the Ready condition of a node found at a start last changed, as the latest instant it may be on the monotonic
- * clock. A kubelet stamps transition and heartbeat with one clock, which need not agree with any other: their
- * difference is how old the condition was at that heartbeat. Unknown is stamped by a controller beside a heartbeat of
- * the kubelet, so its transition is compared with our clock. A transition without a time counts from now (R2.35).
+ * The latest instant, on the monotonic clock, at which the Ready condition of a node found at a start may have changed.
+ * A kubelet stamps transition and heartbeat with its own clock, so their difference is the age of the condition at that
+ * heartbeat. A controller stamps Unknown, so that transition is compared with our clock. A transition without a time
+ * counts from now (R2.35).
  */
 export function foundTransitionMs(ready: Condition | null, { wallMs, nowMs, createdAt }: FoundAt): number {
   if (ready !== null && ready.transitionAt === null) return nowMs;
   const transitionAt = ready?.transitionAt ?? createdAt;
-  const isKubelets = ready !== null && ready.status !== "Unknown";
-  const readAt = isKubelets ? (ready.heartbeatAt ?? transitionAt) : wallMs;
+  const isPostedByKubelet = ready !== null && ready.status !== "Unknown";
+  const readAt = isPostedByKubelet ? (ready.heartbeatAt ?? transitionAt) : wallMs;
   return nowMs - Math.max(0, readAt - transitionAt - API_TIME_STEP_MS);
 }
 
-/**
- * The pods to delete from an evicted node in direct mode: those of DaemonSets are kept (L39), terminating ones are on
- * their way.
- */
+/** The pods to delete from an evicted node in direct mode: all but terminating ones and those of DaemonSets (L39). */
 export function podsToEvict(pods: readonly ObservedPod[]): readonly ObservedPod[] {
   return pods.filter((pod) => pod.owner !== "DaemonSet" && pod.deletionAt === null);
 }

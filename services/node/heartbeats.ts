@@ -1,15 +1,15 @@
 /**
- * What is remembered of one node's life: the last heartbeat of each kind, when the last of all was seen, and since when
- * its Ready condition has had its status. What silence means is decided in the policy.
+ * What one node's actor keeps of its heartbeats: the last of each kind, when the newest was seen, and since when the
+ * Ready condition has its status. The policies decide what silence means.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Condition, Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import type { Clock } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { foundTransitionMs } from "./eviction.policy.ts";
 import { isFresh } from "./silence.policy.ts";
 
-/** Signs of life. Instants are on the monotonic clock, stamps are the kubelet's own. */
+/** The heartbeats of one node. `…Ms` are on the monotonic clock; stamps (`…At`) are the kubelet's own. */
 export class HeartbeatRecord {
   #leaseRenewedAt: number | null | undefined = undefined;
   #statusHeartbeatAt: number | null | undefined = undefined;
@@ -20,39 +20,36 @@ export class HeartbeatRecord {
   #cause: string | null = null;
 
   /**
-   * The moment at which the node came to be known stands for a sign until its status was told, which each node has: a
-   * lease alone, told while the message about the status was lost, may be long out of use.
+   * Counts `knownSinceMs` as a heartbeat until the first status arrives. Every node has a status, so until then its
+   * message was lost, and a lease that arrived alone may have been abandoned long ago.
    */
   constructor(knownSinceMs: number) {
     this.#knownSinceMs = knownSinceMs;
   }
 
-  /** When the last sign was seen. */
+  /** When the last heartbeat was seen. */
   get lastMs(): number {
     return this.isStatusKnown ? this.#lastMs : Math.max(this.#lastMs, this.#knownSinceMs);
   }
 
   /**
-   * When the last sign was seen to come; minus infinity when none was. Neither one that was found at a start, which may
-   * be long past, nor a grace that is given again.
+   * When a heartbeat was last seen to arrive; minus infinity before. A heartbeat that was found at a start may be old,
+   * so it does not count. Neither does a restarted grace.
    */
   get witnessedMs(): number {
     return this.#witnessedMs;
   }
 
-  /** Id of the message that told the last sign: the cause of whatever its absence leads to. */
+  /** Id of the message that carried the last heartbeat: the cause of what its absence leads to. */
   get cause(): string | null {
     return this.#cause;
   }
 
-  /** Whether the status heartbeat is known, so that another one is news. */
   get isStatusKnown(): boolean {
     return this.#statusHeartbeatAt !== undefined;
   }
 
-  /**
-   * The stamps a verdict rests on. A node that has no Ready condition, or lost it, shows no heartbeat either (R2.36).
-   */
+  /** The stamps that a verdict rests on. A node without a Ready condition shows no status heartbeat (R2.36). */
   basisFor(node: Pick<ObservedNode, "conditions">): BodyOf<"asked.condition">["basis"] {
     const hasReady = readyConditionOf(node) !== null;
     return {
@@ -61,44 +58,40 @@ export class HeartbeatRecord {
     };
   }
 
-  /** Takes a sign seen at `readAtMs`, which may be before the node came to be known. Returns whether it was news. */
+  /** Records a heartbeat seen at `seenMs`, which may be before the node was known. Returns whether it is fresh. */
   take({ kind, renewedAt }: Pick<Heartbeat, "kind" | "renewedAt">, seenMs: number, cause: string): boolean {
     const before = kind === "lease" ? this.#leaseRenewedAt : this.#statusHeartbeatAt;
     if (!isFresh(renewedAt, before)) return false;
     this.#lastMs = Math.max(this.#lastMs, seenMs);
-    const isWitnessed = before !== undefined;
-    if (isWitnessed) this.#witnessedMs = Math.max(this.#witnessedMs, seenMs);
-    this.#isWitnessed ||= isWitnessed;
+    if (before !== undefined) {
+      this.#witnessedMs = Math.max(this.#witnessedMs, seenMs);
+      this.#isWitnessed = true;
+    }
     this.#cause = cause;
     if (kind === "lease") this.#leaseRenewedAt = renewedAt;
     else this.#statusHeartbeatAt = renewedAt;
     return true;
   }
 
-  /**
-   * Counts the node as alive at this moment: someone who looked found it so, or every node is given its grace again.
-   */
+  /** Counts the node as alive now, because a live read found a heartbeat or every node's grace restarts. */
   rebase(nowMs: number): void {
     this.#lastMs = nowMs;
     this.#isWitnessed = true;
   }
 
-  /**
-   * Whether the last sign was seen to come, or is at least younger by its stamp than `transitionAt`; else it was only
-   * found.
-   */
+  /** Whether the last heartbeat was seen to arrive, or its lease is stamped later than `transitionAt`. */
   isWitnessedAfter(transitionAt: number): boolean {
     return this.#isWitnessed || (this.#leaseRenewedAt ?? Number.NEGATIVE_INFINITY) > transitionAt;
   }
 }
 
 /**
- * The last transition of one node's Ready condition, on the monotonic clock. One that is seen to happen counts from
- * that instant; one that is found at a start counts from what the API shows of it.
+ * The last transition of one node's Ready condition, on the monotonic clock. A transition seen to happen counts from
+ * that instant. One found at a start is dated by the stamps that the API shows.
  */
 export class ReadyTransition {
   #ms: number;
-  /** When the node was found, until the heartbeat that its condition showed then is known to be older. */
+  /** When the node was found; null once its transition is dated. */
   #foundMs: number | null;
   readonly #heartbeatAt: number | null;
 
@@ -107,32 +100,29 @@ export class ReadyTransition {
     const ready = readyConditionOf(node);
     this.#ms = foundTransitionMs(ready, { createdAt: node.createdAt, wallMs: clock.wallMs(), nowMs });
     this.#heartbeatAt = ready?.heartbeatAt ?? null;
-    this.#foundMs = isPostedByKubelet(ready) ? nowMs : null;
+    const isPostedByKubelet = ready !== null && ready.status !== "Unknown";
+    this.#foundMs = isPostedByKubelet ? nowMs : null;
   }
 
   get ms(): number {
     return this.#ms;
   }
 
-  /** Counts from now: the condition was seen to change, or every node gets its time again. */
+  /** Counts from now: the condition changed, or every node's time restarts. */
   restart(nowMs: number): void {
     this.#ms = nowMs;
     this.#foundMs = null;
   }
 
   /**
-   * Takes when a status heartbeat was first seen: an observer may have held that of a found node for long. Returns
-   * whether the transition is older for it.
+   * Moves the transition back when an observer first saw the heartbeat it is dated by before this process found the
+   * node. Returns whether it moved.
    */
-  hear(heartbeatAt: number | null, seenMs: number): boolean {
+  backdate(heartbeatAt: number | null, seenMs: number): boolean {
     if (this.#foundMs === null || heartbeatAt === null || heartbeatAt !== this.#heartbeatAt) return false;
     const olderMs = Math.max(0, this.#foundMs - seenMs);
     this.#ms -= olderMs;
     this.#foundMs = null;
     return olderMs > 0;
   }
-}
-
-function isPostedByKubelet(ready: Condition | null): boolean {
-  return ready !== null && ready.status !== "Unknown";
 }

@@ -1,5 +1,6 @@
 /**
- * The actor of one node: holds what was heard of it, steps its machine, and tells and asks what the policies decide.
+ * The actor of one node: keeps its state and heartbeats, steps its machine, and publishes the judgement and requests
+ * that the policies decide.
  */
 import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -37,9 +38,9 @@ import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.pol
 export interface NodeContext {
   readonly io: Io;
   readonly view: ShardView;
-  /** Wakes an actor when its node's silence may have lasted too long. */
+  /** Wakes an actor when its node's grace ends. */
   readonly graces: KeyedDeadlines<NodeActor>;
-  /** Wakes an actor to repeat its asks. */
+  /** Wakes an actor for retries of its requests and for its eviction. */
   readonly reviews: KeyedDeadlines<NodeActor>;
   /** How much later than its grace each silent node was found, in seconds. */
   readonly lateness: ReturnType<Metrics["histogram"]>;
@@ -47,44 +48,38 @@ export interface NodeContext {
   readonly refuted: ReturnType<Metrics["counter"]>;
   /** Reviews that held harmful changes back. */
   readonly heldBack: ReturnType<Metrics["counter"]>;
-  /** The actors of the shard to review again once its view is whole. */
+  /** The actors to review again once the view of the shard is synced. */
   readonly waiting: Set<NodeActor>;
-  /** Notes that the view of the shard was wrong. */
   markSuspect(reason: string, cause: string | null): void;
 }
 
-/**
- * One node's actor. A heartbeat only moves a deadline; everything else ends in a review, which looks at all there is.
- */
+/** The actor of one node. A heartbeat only moves a deadline. Everything else ends in a review of the whole state. */
 export class NodeActor {
   readonly #context: NodeContext;
   readonly #heartbeats: HeartbeatRecord;
   #node: ObservedNode;
-  /** The node's version as told last: its heartbeats move it. */
+  /** The newest version received. Heartbeats carry newer versions than the node's state. */
   #resourceVersion: string;
   #state: NodeState;
-  /** The readiness as it was judged last. */
   #readiness: Readiness;
-  /** When it began, on the wall clock. */
+  /** When the readiness began, on the wall clock. */
   #since: number;
   readonly #transition: ReadyTransition;
-  /** The pods bound to the node while its kubelet reports Ready=False; null while it reports something else. */
+  /** The pods bound to the node while its kubelet reports Ready=False; null while it reports another status. */
   #bound: BoundPods | null = null;
-  /** The earliest instant of a drain as it is published. */
   #drainFrom: DrainFrom = {};
-  /** The judgement told last. */
+  /** The last judgement published; empty to publish the next one even if it is the same. */
   #published = "";
-  /** Null while nothing is asked for. */
+  /** Null without open requests. */
   #requests: RequestSchedule | null = null;
 
   constructor(context: NodeContext, node: ObservedNode) {
     const { clock } = context.io;
-    const nowMs = clock.monotonicMs();
     const transitionAt = readyConditionOf(node)?.transitionAt ?? node.createdAt;
     this.#context = context;
     this.#node = node;
     this.#resourceVersion = node.resourceVersion;
-    this.#heartbeats = new HeartbeatRecord(nowMs);
+    this.#heartbeats = new HeartbeatRecord(clock.monotonicMs());
     this.#state = stepNode(INITIAL_NODE_STATE, readinessEvent(node)).state;
     this.#readiness = judgedReadiness(this.#state);
     this.#since = Math.min(transitionAt, clock.wallMs());
@@ -96,7 +91,7 @@ export class NodeActor {
     return zoneKeyOf(this.#node.labels);
   }
 
-  /** Takes a newer state of the node, or the same again. */
+  /** Takes an observed state of the node, changed or not. */
   observe(node: ObservedNode, cause: string): void {
     const before = readyConditionOf(this.#node);
     const ready = readyConditionOf(node);
@@ -105,7 +100,7 @@ export class NodeActor {
     this.#resourceVersion = node.resourceVersion;
     const hasChanged = before?.transitionAt !== ready?.transitionAt || before?.status !== ready?.status;
     if (hasChanged) this.#transition.restart(nowMs);
-    // The heartbeat inside a node's own state may come ahead of the batch that tells it.
+    // The node's state may arrive before the batch that carries the same heartbeat.
     const heartbeat = { kind: "status" as const, renewedAt: ready?.heartbeatAt ?? null };
     const isAlive = this.#heartbeats.isStatusKnown && this.#heartbeats.take(heartbeat, nowMs, cause);
     if (isAlive) this.#step("heartbeat");
@@ -113,13 +108,13 @@ export class NodeActor {
     this.review(cause);
   }
 
-  /** Takes a sign of life seen at `readAtMs` on this process's monotonic clock. */
+  /** Takes a heartbeat that was seen at `seenMs` on this process's monotonic clock. */
   takeHeartbeat(heartbeat: Heartbeat, seenMs: number, cause: string): void {
-    // A verdict is bound to the version of what it rests on: one with or without Ready where the other is known, as the
-    // state was lost on its way, calls for another grace.
+    // A verdict is bound to the version it rests on. If heartbeat and known state disagree on whether Ready exists, a
+    // state was lost and the other grace applies, so its version must not carry a verdict.
     const isOfKnownState = (heartbeat.renewedAt !== null) === (readyConditionOf(this.#node) !== null);
     if (isOfKnownState) this.#resourceVersion = heartbeat.resourceVersion ?? this.#resourceVersion;
-    const isOlder = heartbeat.kind === "status" && this.#transition.hear(heartbeat.renewedAt, seenMs);
+    const isOlder = heartbeat.kind === "status" && this.#transition.backdate(heartbeat.renewedAt, seenMs);
     const isAlive = this.#heartbeats.take(heartbeat, seenMs, cause);
     const isReturn = isAlive && isSilent(this.#state);
     if (isAlive && this.#state.heartbeat !== "fresh") this.#step("heartbeat");
@@ -127,18 +122,17 @@ export class NodeActor {
     else if (isAlive) this.#armGrace();
   }
 
-  /** Takes the zone's word that this node's turn to be drained has come (5.6). */
+  /** Starts the drain that the zone granted, unless this process is blind or the node was replaced. */
   grantDrain(uid: string, cause: string): void {
-    const { view, io } = this.#context;
-    if (uid !== this.#node.uid || view.blindness(io.clock.monotonicMs()) !== null) return;
+    if (uid !== this.#node.uid || !this.#canJudge(this.#context.io.clock.monotonicMs())) return;
     this.#step("drainGranted");
     this.republish(cause);
     this.review(cause);
   }
 
   /**
-   * Takes word that every zone is down, or no longer. Halted, a drain is called off (R6.10); afterwards the node gets
-   * its whole grace and timeout again (R6.11), because nobody could tell it from its network.
+   * Applies the start or end of a halt. The start cancels a drain (R6.10). The end restarts grace and timeout (R6.11),
+   * because during a halt a dead network makes live nodes silent.
    */
   zoneHalted(isHalted: boolean, cause: string): void {
     const { clock, profile } = this.#context.io;
@@ -150,7 +144,7 @@ export class NodeActor {
     this.review(cause);
   }
 
-  /** Takes what came of a write about this node or one of its pods, and whether a node actor had asked for it. */
+  /** Takes the outcome of a write to this node or one of its pods; `isOwn` if a node actor requested it. */
   written(done: BodyOf<"done.write">, { isOwn, cause }: { readonly isOwn: boolean; readonly cause: string }): void {
     const nowMs = this.#context.io.clock.monotonicMs();
     if (done.ask === "asked.unready" && done.outcome === "ok") this.#bound = withoutMarked(this.#bound, done.uid);
@@ -168,30 +162,32 @@ export class NodeActor {
     this.review(cause);
   }
 
-  /** Tells its judgement again. */
   republish(cause: string): void {
     this.#published = "";
     this.#publishJudgement(cause);
   }
 
-  /** Looks at everything known: is it silent, what state is it in, what is to be told and asked. */
+  /** Decides from the whole state: whether the node is silent, whether to evict it, what to publish and request. */
   review(cause: string | null = this.#heartbeats.cause): void {
-    const { view, io } = this.#context;
-    const nowMs = io.clock.monotonicMs();
-    const canSee = view.blindness(nowMs) === null;
-    this.#checkGrace(nowMs, canSee);
-    const evictionFromMs = this.#decideEviction(nowMs, canSee);
+    const nowMs = this.#context.io.clock.monotonicMs();
+    const canJudge = this.#canJudge(nowMs);
+    this.#checkGrace(nowMs, canJudge);
+    const evictionFromMs = this.#decideEviction(nowMs, canJudge);
     if (this.#isGrantRequestDue(nowMs)) this.#published = "";
     this.#publishJudgement(cause);
-    this.#request(nowMs, canSee, cause);
+    this.#request(nowMs, canJudge, cause);
     this.#armReview(evictionFromMs);
   }
 
-  /** Ends the actor: nothing wakes it any more. */
+  /** Cancels every wake-up of the actor. */
   end(): void {
     this.#context.graces.cancel(this);
     this.#context.reviews.cancel(this);
     this.#context.waiting.delete(this);
+  }
+
+  #canJudge(nowMs: number): boolean {
+    return this.#context.view.blindness(nowMs) === null;
   }
 
   #silentFromMs(): number {
@@ -199,7 +195,7 @@ export class NodeActor {
     return silentFromMs(this.#heartbeats.lastMs, view.watchHealth.since, graceMsOf(this.#node, io.profile));
   }
 
-  /** Steps the machine; returns what the step calls for. */
+  /** Steps the machine and returns its actions. */
   #step(event: NodeEvent): readonly NodeAction[] {
     const { state, actions } = stepNode(this.#state, event);
     this.#state = state;
@@ -212,27 +208,27 @@ export class NodeActor {
     else this.#context.graces.schedule(this, this.#silentFromMs());
   }
 
-  /** Finds out whether the grace is over. Once the API shows Unknown there is nothing left to find. */
-  #checkGrace(nowMs: number, canSee: boolean): void {
+  /** Steps the machine by whether the grace is over. Once the API shows Unknown there is nothing left to find. */
+  #checkGrace(nowMs: number, canJudge: boolean): void {
     const fromMs = this.#silentFromMs();
     const isOver = nowMs >= fromMs && this.#state.heartbeat !== "confirmed";
-    const actions = this.#step(isOver ? (canSee ? "graceOver" : "graceOverUnseen") : "graceRuns");
+    const actions = this.#step(isOver ? (canJudge ? "graceOver" : "graceOverBlind") : "graceRuns");
     if (actions.includes("countVerdict")) this.#context.lateness.observe((nowMs - fromMs) / 1000);
-    if (actions.includes("awaitSight")) this.#context.waiting.add(this);
+    if (actions.includes("awaitSync")) this.#context.waiting.add(this);
     if (isOver) this.#context.graces.cancel(this);
     else this.#armGrace();
   }
 
-  /** Decides on the eviction. Returns when a direct one will be due; null when none is to come. */
-  #decideEviction(nowMs: number, canSee: boolean): number | null {
+  /** Steps the eviction. Returns when a direct one will be due; null when none lies ahead. */
+  #decideEviction(nowMs: number, canJudge: boolean): number | null {
     const { io } = this.#context;
     const readiness = judgedReadiness(this.#state);
     const isDirect = io.profile.evictionMode === "direct";
     const fromMs = isDirect ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
-    if (isOverdue && !canSee) this.#context.waiting.add(this);
+    if (isOverdue && !canJudge) this.#context.waiting.add(this);
     const event = isDirect
-      ? directEvictionEvent(readiness, this.#state.eviction, isOverdue && canSee)
+      ? directEvictionEvent(readiness, this.#state.eviction, isOverdue && canJudge)
       : taintEvictionEvent(this.#node, readiness);
     if (event !== null) this.#step(event);
     if (readiness !== this.#readiness) this.#since = io.clock.wallMs();
@@ -245,19 +241,18 @@ export class NodeActor {
   #directEvictionFromMs(readiness: Readiness): number | null {
     if (this.#state.eviction !== "unmarked" || (readiness !== "notReady" && readiness !== "unknown")) return null;
     const transitionAt = readyConditionOf(this.#node)?.transitionAt ?? Number.POSITIVE_INFINITY;
-    const isHeartbeatWitnessed = this.#heartbeats.isWitnessedAfter(transitionAt);
     const down = {
       readiness,
       transitionMs: this.#transition.ms,
       lastHeartbeatMs: this.#heartbeats.lastMs,
-      isHeartbeatWitnessed,
+      isHeartbeatWitnessed: this.#heartbeats.isWitnessedAfter(transitionAt),
     };
     return directEvictionFromMs(down, this.#context.io.profile);
   }
 
   /**
-   * Whether the judgement is to be told (again) because a drain waits for the zone's turn: one that was lost on its way
-   * contradicts nothing that can be observed, so nobody would miss it.
+   * Whether to republish the judgement because a drain waits for its grant. A judgement that was lost then contradicts
+   * nothing that the zone observes, so no other component would request it.
    */
   #isGrantRequestDue(nowMs: number): boolean {
     const { profile } = this.#context.io;
@@ -284,28 +279,24 @@ export class NodeActor {
     bus.publish("judged.node", { ...where, readiness, ready, since: this.#since, heartbeatAt, eviction }, cause);
   }
 
-  #request(nowMs: number, canSee: boolean, cause: string | null): void {
+  #request(nowMs: number, canJudge: boolean, cause: string | null): void {
     const { view, io, heldBack, waiting } = this.#context;
-    const pods = view.pods(this.#node.node)?.pods ?? null;
-    this.#bound = boundWhileNotReady(this.#bound, this.#node, pods);
-    const changes = desiredChangesOf({
-      node: this.#node,
-      pods,
-      bound: this.#bound,
-      isSilent: isSilent(this.#state),
-      eviction: this.#state.eviction,
-      evictionMode: io.profile.evictionMode,
-    });
-    const mustWait = !canSee && !isHarmless(changes);
+    const node = this.#node;
+    const pods = view.pods(node.node)?.pods ?? null;
+    this.#bound = boundWhileNotReady(this.#bound, node, pods);
+    const { eviction, heartbeat } = this.#state;
+    const { evictionMode } = io.profile;
+    const situation = { node, pods, bound: this.#bound, isSilent: isSilent(this.#state), eviction, evictionMode };
+    const changes = desiredChangesOf(situation);
+    const mustWait = !canJudge && !isHarmless(changes);
     if (mustWait) {
       heldBack.add(1);
       waiting.add(this);
     }
-    const isTakenBack = this.#state.heartbeat === "recalled";
     const schedule = this.#requests ?? new RequestSchedule(io.profile);
-    const basis = this.#heartbeats.basisFor(this.#node);
-    const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack };
-    const request = { io, node: this.#node, ...verdict, schedule, nowMs, cause };
+    const basis = this.#heartbeats.basisFor(node);
+    const verdict = { resourceVersion: this.#resourceVersion, basis, isTakenBack: heartbeat === "recalled" };
+    const request = { io, node, ...verdict, schedule, nowMs, cause };
     if (sendRequests(request, mustWait ? harmlessChanges(changes) : changes)) this.#step("verdictRequested");
     this.#requests = schedule.nextDueMs() === null ? null : schedule;
   }

@@ -1,16 +1,17 @@
 /**
- * The life of one node as a statechart of three regions:
+ * One node as a statechart of three regions:
  *
  * - `readiness`: the Ready condition as the API shows it.
- * - `heartbeat`: what has become of the node's signs of life. A node whose grace runs out falls `silent`, but only while
- *   everything that could show a heartbeat is seen; otherwise it is `overdue` and waits for that. A silent node is
- *   requested to be Unknown. It leaves that state when the API shows Unknown (`confirmed`), on a heartbeat or after a
- *   live read that found one (`fresh`), or when its grace begins again (`recalled`: its writer may still be trying).
- * - `eviction`: whether its pods are to go. Only a node that is down can become `toBeEvicted`, and `evicted` follows
- *   either from that or from what stands on the node already.
+ * - `heartbeat`: the verdict on the node's heartbeats. When the grace passes, the node becomes `silent`. While this
+ *   process is blind a heartbeat may have gone unseen, so the node is only `overdue` until the view is synced. For a
+ *   silent node the actor requests Ready=Unknown. The node leaves `silent` when the API shows Unknown (`confirmed`),
+ *   when a heartbeat arrives or a live read finds one (`fresh`), or when its grace is extended while the writer may
+ *   still be trying (`recalled`).
+ * - `eviction`: whether the node's pods must go. Only a node that is down becomes `toBeEvicted`. It becomes `evicted`
+ *   from there, or at once when our taint already stands on the node.
  *
- * The chart has no context, so a state value says everything that decides; instants and stamps belong to the actor,
- * which chooses the event. What a step calls for beside the new state is its actions.
+ * The chart has no context: its state value holds everything that decides. The actor keeps instants and stamps and
+ * chooses the events.
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
@@ -18,49 +19,43 @@ import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.t
 
 /** What the API shows of the Ready condition. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;
-/** What happens to a node's heartbeat and to the verdict about its absence. */
-const HEARTBEAT_EVENTS = [
-  /** A heartbeat that is news. */
+/** All events of the node machine. */
+export const NODE_EVENTS = [
+  ...READINESS_EVENTS,
+  /** A fresh heartbeat. */
   "heartbeat",
-  /** The grace is over, and everything that could show a heartbeat is seen. */
+  /** The grace has passed in a synced view. */
   "graceOver",
-  /** The grace is over, but a heartbeat may have gone unseen. */
-  "graceOverUnseen",
-  /** The grace is not over, though it may have been before: it was restarted, or is longer now. */
+  /** The grace has passed, but a heartbeat may have gone unseen. */
+  "graceOverBlind",
+  /** The grace has not passed. It may have passed before it was restarted or became longer. */
   "graceRuns",
   /** The request to make the node Unknown was published. */
   "verdictRequested",
-  /** The writer is done with that request, one way or the other. */
+  /** The writer has finished with that request, with or without success. */
   "verdictSettled",
   /** The writer's live read found a heartbeat. */
   "verdictRefuted",
-] as const;
-/** What happens to a node's eviction. */
-const EVICTION_EVENTS = [
-  /** Its pods are to go. */
   "evictionDue",
-  /** The zone admitted it: its pods go now. */
+  /** The zone's rate limiter admitted the node, in direct mode. */
   "drainGranted",
-  /** A NoExecute taint of ours stands on it, whoever set it. */
+  /** A NoExecute taint of ours stands on the node, no matter which process set it. */
   "evictionFound",
-  /** Its pods may stay. */
   "evictionCancelled",
 ] as const;
-/** All events of the node machine. */
-export const NODE_EVENTS = [...READINESS_EVENTS, ...HEARTBEAT_EVENTS, ...EVICTION_EVENTS] as const;
 
 /** The name of an event of the node machine. */
 export type NodeEvent = (typeof NODE_EVENTS)[number];
 
-/** What has become of a node's heartbeat. */
+/** The states of the heartbeat region. */
 export const HEARTBEAT_STATES = ["fresh", "overdue", "silent", "settled", "recalled", "confirmed"] as const;
-/** What has become of a node's heartbeat. */
+/** A state of the heartbeat region. */
 export type HeartbeatState = (typeof HEARTBEAT_STATES)[number];
 
-/** What a step calls for: a verdict is counted, the review waits until the view is whole, the grace begins again. */
-export type NodeAction = "countVerdict" | "awaitSight" | "restartGrace";
+/** What the actor does after a step: count a verdict, review again once the view is synced, restart the grace. */
+export type NodeAction = "countVerdict" | "awaitSync" | "restartGrace";
 
-/** Where a node stands in all regions. Equal states are the same object. */
+/** The state of all regions. Equal states are the same object. */
 export interface NodeState {
   readonly readiness: Readiness;
   readonly heartbeat: HeartbeatState;
@@ -69,17 +64,14 @@ export interface NodeState {
 
 const nothing = (): void => {};
 
-/** A node is found silent. */
 const found = { target: "silent", actions: "countVerdict" } as const;
-/** Whether a node is silent cannot be found out yet. */
-const unseen = { graceOverUnseen: { actions: "awaitSight" } } as const;
-/** A live read found a heartbeat where none was seen. */
+const blind = { graceOverBlind: { actions: "awaitSync" } } as const;
 const refuted = { target: "fresh", actions: "restartGrace" } as const;
 
 /** The chart. */
 export const nodeMachine = setup({
   types: { events: {} as { type: NodeEvent } },
-  actions: { countVerdict: nothing, awaitSight: nothing, restartGrace: nothing },
+  actions: { countVerdict: nothing, awaitSync: nothing, restartGrace: nothing },
   guards: {
     isDown: or([
       stateIn({ readiness: "notReady" }),
@@ -107,12 +99,12 @@ export const nodeMachine = setup({
         fresh: {
           on: {
             graceOver: found,
-            graceOverUnseen: { target: "overdue", actions: "awaitSight" },
+            graceOverBlind: { target: "overdue", actions: "awaitSync" },
             readyUnknown: "confirmed",
           },
         },
         overdue: {
-          on: { heartbeat: "fresh", graceRuns: "fresh", graceOver: found, ...unseen, readyUnknown: "confirmed" },
+          on: { heartbeat: "fresh", graceRuns: "fresh", graceOver: found, ...blind, readyUnknown: "confirmed" },
         },
         silent: {
           on: {
@@ -120,7 +112,7 @@ export const nodeMachine = setup({
             verdictRefuted: refuted,
             graceRuns: "recalled",
             verdictSettled: "settled",
-            ...unseen,
+            ...blind,
             readyUnknown: "confirmed",
           },
         },
@@ -130,11 +122,11 @@ export const nodeMachine = setup({
             verdictRefuted: refuted,
             graceRuns: "fresh",
             verdictRequested: "silent",
-            ...unseen,
+            ...blind,
             readyUnknown: "confirmed",
           },
         },
-        recalled: { on: { graceOver: found, verdictSettled: "fresh", ...unseen, readyUnknown: "confirmed" } },
+        recalled: { on: { graceOver: found, verdictSettled: "fresh", ...blind, readyUnknown: "confirmed" } },
         confirmed: { on: { readyMissing: "fresh", readyTrue: "fresh", readyFalse: "fresh" } },
       },
     },
@@ -158,20 +150,20 @@ export function nodeState(readiness: Readiness, heartbeat: HeartbeatState, evict
   return chart.state({ readiness, heartbeat, eviction });
 }
 
-/** The state of a node nobody has heard of yet. */
+/** The state of a new node. */
 export const INITIAL_NODE_STATE: NodeState = nodeState("starting", "fresh", "unmarked");
 
-/** What follows from an event. */
+/** The next state and its actions. */
 export function stepNode(state: NodeState, event: NodeEvent): ChartStep<NodeState, NodeAction> {
   return chart.step(state, event);
 }
 
-/** Whether a node was found silent and the API does not show it yet. */
+/** Whether a node was found silent and the API does not show Unknown yet. */
 export function isSilent({ heartbeat }: Pick<NodeState, "heartbeat">): boolean {
   return heartbeat === "silent" || heartbeat === "settled";
 }
 
-/** A node's readiness as it is judged: unknown from the moment it is found silent, whatever the API shows. */
+/** The readiness to publish: unknown as soon as the node is found silent, even before the API shows it. */
 export function judgedReadiness(state: NodeState): Readiness {
   return isSilent(state) ? "unknown" : state.readiness;
 }

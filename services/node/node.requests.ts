@@ -1,4 +1,4 @@
-/** Turns the wishes that are due into asks on the bus. */
+/** Publishes a request for each desired change that is due. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io } from "../../protocols/ports.ts";
@@ -7,25 +7,22 @@ import { taintsSeenOn } from "../domain/taint-swap.ts";
 import type { DesiredChanges } from "./desired-changes.policy.ts";
 import type { RequestSchedule } from "./request-schedule.ts";
 
-/** What an ask about a node is made from. */
+/** What the requests about one node are made from. */
 export interface RequestContext {
   readonly io: Io;
   readonly node: ObservedNode;
-  /** The newest version of the node that was told, with its state or with a heartbeat. */
+  /** The newest version of the node received, with its state or with a heartbeat. */
   readonly resourceVersion: string;
-  /** The last signs of life, which a verdict of silence rests on. */
+  /** The heartbeats that a verdict of silence rests on. */
   readonly basis: BodyOf<"asked.condition">["basis"];
-  /** Whether a verdict that was asked for does not hold any more, and its writer does not know yet. */
+  /** Whether a verdict that was requested no longer holds and its writer may still be trying. */
   readonly isTakenBack: boolean;
   readonly schedule: RequestSchedule;
   readonly nowMs: number;
   readonly cause: string | null;
 }
 
-/**
- * Asks for every wish that is due and forgets the asks of wishes that are gone. Returns whether a verdict was among
- * them.
- */
+/** Requests every change that is due and drops retries of the others. Returns whether it requested a verdict. */
 export function sendRequests(context: RequestContext, changes: DesiredChanges): boolean {
   const isVerdict = sendConditions(context, changes);
   sendTaints(context, changes);
@@ -35,14 +32,13 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
 }
 
 /**
- * Conditions are forced on whatever the node is by now, so the newest version is what they are bound to; a list of
- * taints belongs to the version it was seen in. An ask for none takes the place of the verdict that a writer may still
- * be trying to write.
+ * Conditions carry the newest version, because they are forced whatever else changed on the node. Taints carry the
+ * version they were observed in. A request without conditions replaces a verdict that a writer may still be trying.
  */
 function sendConditions(context: RequestContext, { conditions }: DesiredChanges): boolean {
   const { io, node, resourceVersion, basis, isTakenBack, schedule, nowMs, cause } = context;
-  const isAsked = conditions.length > 0 || isTakenBack;
-  const endState = isAsked ? conditions.map(({ type }) => type).join(" ") : null;
+  const isDesired = conditions.length > 0 || isTakenBack;
+  const endState = isDesired ? conditions.map(({ type }) => type).join(" ") : null;
   if (!schedule.isDue("condition", endState, nowMs)) return false;
   const identity = { ...identityOf(node), resourceVersion };
   io.bus.publish("asked.condition", { ...identity, basis, conditions: [...conditions] }, cause);

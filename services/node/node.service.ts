@@ -1,7 +1,4 @@
-/**
- * The node service: one actor per node of the shards this process minds. Decisions are in the policies, states in the
- * machine.
- */
+/** The node service: one actor per node of the shards that this process owns. */
 import type { Service } from "../../protocols/ports.ts";
 import { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import type { NodeActor } from "./node.actor.ts";
@@ -11,27 +8,29 @@ import { ZoneHalts } from "./zone-halts.ts";
 /** Upper bounds of the lateness histogram, in seconds. */
 const LATENESS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Judges nodes and asks for what their state demands. */
+/** Judges nodes and requests the changes that their state demands. */
 export const nodeService: Service = (io) => {
   const { bus, clock, fleet, metrics, profile } = io;
   const shards = new Map<number, NodeShard>();
-  const wake = (actor: NodeActor): void => actor.review();
-  const graces = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
-  const reviews = new KeyedDeadlines<NodeActor>({ clock, fire: wake });
-  const lateness = metrics.histogram({
-    name: "vigil_verdict_lateness_seconds",
-    help: "How much later than its grace a silent node was found.",
-    buckets: LATENESS_BUCKETS,
-  });
-  const refuted = metrics.counter({
-    name: "vigil_verdicts_refuted_total",
-    help: "Verdicts of silence that a live read before the write refuted.",
-  });
-  const heldBack = metrics.counter({
-    name: "vigil_reviews_held_back_total",
-    help: "Reviews of a node whose harmful wishes waited because its shard could not be seen.",
-  });
-  const shared = { io, graces, reviews, lateness, refuted, heldBack };
+  const fire = (actor: NodeActor): void => actor.review();
+  const shared = {
+    io,
+    graces: new KeyedDeadlines<NodeActor>({ clock, fire }),
+    reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
+    lateness: metrics.histogram({
+      name: "vigil_verdict_lateness_seconds",
+      help: "How much later than its grace a silent node was found.",
+      buckets: LATENESS_BUCKETS,
+    }),
+    refuted: metrics.counter({
+      name: "vigil_verdicts_refuted_total",
+      help: "Verdicts of silence that a live read before the write refuted.",
+    }),
+    heldBack: metrics.counter({
+      name: "vigil_reviews_held_back_total",
+      help: "Reviews of a node whose harmful changes waited because its shard was not synced.",
+    }),
+  };
   const lose = (shard: number): void => {
     shards.get(shard)?.stop();
     shards.delete(shard);

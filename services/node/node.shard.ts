@@ -1,4 +1,4 @@
-/** The node actors of one shard: makes them when nodes appear, ends them when they go, and gives each its messages. */
+/** The node actors of one shard: starts and ends them as nodes come and go, and routes messages to them. */
 import type { Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
@@ -6,10 +6,10 @@ import { feedShard, type ShardFeed } from "../platform/shard-view/shard-feed.ts"
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { NodeActor, type NodeContext } from "./node.actor.ts";
 
-/** How many judgements are told again before other work gets its turn. */
+/** How many judgements are republished before the event loop continues with other work. */
 const REPUBLISHED_PER_TURN = 256;
 
-/** How the id of an ask begins that a node actor sent, in whichever process. */
+/** The start of a message id or source of a node service, in any process. */
 const NODE_SERVICE_PREFIX = "node@";
 
 /** What the shards of one process share. */
@@ -22,7 +22,7 @@ export class NodeShard {
   readonly #context: NodeContext;
   readonly #actors = new Map<string, NodeActor>();
   readonly #stops: Stop[];
-  /** Nodes whose judgement is still to be told again; null when no telling is under way. */
+  /** Nodes whose judgement is still to be republished; null when none is. */
   #republishing: Iterator<NodeActor> | null = null;
   #hasEnded = false;
 
@@ -55,12 +55,12 @@ export class NodeShard {
     ];
   }
 
-  /** Notes that messages of this shard went missing. */
+  /** Marks the view suspect after messages of this shard were lost. */
   gap(): void {
     this.#feed.markSuspect("messages went missing", null);
   }
 
-  /** Takes word that the all-zones rule halts a zone, or no longer does. */
+  /** Applies the start or end of a halt to the nodes of its zone. */
   zoneHalted(zone: string, isHalted: boolean, cause: string): void {
     for (const actor of this.#actors.values()) if (actor.zone === zone) actor.zoneHalted(isHalted, cause);
   }
@@ -76,21 +76,18 @@ export class NodeShard {
 
   #observe(node: ObservedNode, previous: ObservedNode | null, cause: string): void {
     if (previous !== null && previous.uid !== node.uid) this.#end(node.node);
-    const actor = this.#actors.get(node.node);
-    if (actor === undefined) this.#begin(node, cause);
-    else actor.observe(node, cause);
-  }
-
-  #begin(node: ObservedNode, cause: string): void {
+    const known = this.#actors.get(node.node);
+    if (known !== undefined) {
+      known.observe(node, cause);
+      return;
+    }
     const actor = new NodeActor(this.#context, node);
     this.#actors.set(node.node, actor);
     actor.review(cause);
   }
 
   #end(name: string): void {
-    const actor = this.#actors.get(name);
-    if (actor === undefined) return;
-    actor.end();
+    this.#actors.get(name)?.end();
     this.#actors.delete(name);
   }
 
@@ -109,9 +106,12 @@ export class NodeShard {
     for (const actor of actors) actor.review(cause);
   }
 
-  /** Someone else asked for a resync: judgements belong to what it needs. Asks that come meanwhile begin it anew. */
+  /**
+   * Republishes the judgements, because the process that requests a resync needs them too. A request that arrives
+   * during this starts it from the first node again.
+   */
   #republishFor(source: string, cause: string): void {
-    if (source === `node@${this.#io.fleet.member}`) return;
+    if (source === `${NODE_SERVICE_PREFIX}${this.#io.fleet.member}`) return;
     const isUnderWay = this.#republishing !== null;
     this.#republishing = this.#actors.values();
     if (!isUnderWay) this.#republishSome(cause);

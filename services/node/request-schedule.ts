@@ -1,17 +1,17 @@
 /**
- * Which of one node's wishes are due to be asked, so that each is repeated until it is seen fulfilled, ever more
- * seldom. It sends nothing.
+ * Which of one node's desired changes are due to be requested. Each is requested again with exponential backoff until
+ * the API shows it. The schedule sends nothing.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { type RequestRetryProfile, RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 
-/** What a node may ask for, by the noun of the ask; its turn it asks for by its judgement. */
+/** What a node requests, by the noun of the message. It requests a grant by publishing its judgement. */
 export type RequestNoun = "condition" | "taint" | "label" | "unready" | "eviction" | "grant";
 
-/** The asks of one node that are under way. Instants are on the monotonic clock. */
+/** The open requests of one node. Instants are on the monotonic clock. */
 export class RequestSchedule {
   readonly #schedule: RetrySchedule<RequestNoun>;
-  /** The end state asked for; pods are told apart one by one instead. */
+  /** The end state requested. Pods are tracked one by one instead. */
   readonly #endStates = new Map<RequestNoun, string>();
   readonly #pods = new Map<RequestNoun, Set<string>>();
 
@@ -19,9 +19,7 @@ export class RequestSchedule {
     this.#schedule = new RetrySchedule(requestRetries(profile));
   }
 
-  /**
-   * Whether to ask for this end state now; null means that nothing is wanted any more. A new end state is due at once.
-   */
+  /** Whether to request this end state now: a new one at once, none for null. */
   isDue(noun: RequestNoun, endState: string | null, nowMs: number): boolean {
     if (endState !== this.#endStates.get(noun)) this.#forget(noun);
     if (endState === null) return false;
@@ -29,28 +27,28 @@ export class RequestSchedule {
     return this.#schedule.isDue(noun, nowMs);
   }
 
-  /** Those of the pods wanted that are to be asked for now: new ones at once, all of them when the pause is over. */
-  podsDue(noun: RequestNoun, wanted: readonly ObservedPod[], nowMs: number): readonly ObservedPod[] {
-    if (wanted.length === 0) {
+  /** The pods to request a change for now: new ones at once, all desired ones when the pause is over. */
+  podsDue(noun: RequestNoun, desired: readonly ObservedPod[], nowMs: number): readonly ObservedPod[] {
+    if (desired.length === 0) {
       this.#forget(noun);
-      return wanted;
+      return desired;
     }
-    const isRepeated = this.#schedule.isDue(noun, nowMs);
-    const asked = (isRepeated ? null : this.#pods.get(noun)) ?? new Set();
-    const due = wanted.filter(({ uid }) => !asked.has(uid));
-    for (const { uid } of due) asked.add(uid);
-    this.#pods.set(noun, asked);
-    // Pods that came later are not to wait out the long pause of those before them.
-    if (due.length > 0 && !isRepeated) this.#schedule.hurry(noun, nowMs);
+    const isRetry = this.#schedule.isDue(noun, nowMs);
+    const requested = (isRetry ? null : this.#pods.get(noun)) ?? new Set();
+    const due = desired.filter(({ uid }) => !requested.has(uid));
+    for (const { uid } of due) requested.add(uid);
+    this.#pods.set(noun, requested);
+    // A new pod does not wait out the long pause of the pods before it.
+    if (due.length > 0 && !isRetry) this.#schedule.hurry(noun, nowMs);
     return due;
   }
 
-  /** Puts the next ask of a kind off by the longest pause, because it would come to nothing. */
+  /** Delays the next request of a kind by the longest pause, because it would have no effect. */
   postpone(noun: RequestNoun, nowMs: number): void {
     this.#schedule.postpone(noun, nowMs);
   }
 
-  /** When the next repetition is due; null when nothing is under way. */
+  /** When the next retry is due; null without open requests. */
   nextDueMs(): number | null {
     return this.#schedule.nextDueMs();
   }

@@ -1,20 +1,17 @@
-/**
- * Which taints and labels a node should carry by its conditions. When a NoExecute taint is first set is the zone's
- * decision.
- */
+/** Which taints and labels a node should carry by its conditions. The zone decides when to add a NoExecute taint. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { Condition, ObservedNode, TaintId } from "../../protocols/objects.ts";
+import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
-/** A change of a node's taints in one patch, and why. */
+/** A change of a node's taints in one patch, with its reason. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
 
 /** The NoExecute taints this controller owns. */
 const NO_EXECUTE_KEYS: readonly string[] = [TaintKey.notReady, TaintKey.unreachable];
 
-/** The NoSchedule taint that a condition with a given status stands for (R4.18); every other pair stands for none. */
+/** The NoSchedule taint for each condition and status that calls for one (R4.18). */
 const CONDITION_TAINTS: Readonly<Record<string, string>> = {
   [`${ConditionType.ready}=False`]: TaintKey.notReady,
   [`${ConditionType.ready}=Unknown`]: TaintKey.unreachable,
@@ -25,8 +22,8 @@ const CONDITION_TAINTS: Readonly<Record<string, string>> = {
 };
 
 /** Keys of the NoSchedule taints a node should carry: in the order of its conditions, then the cordon (R4.18). */
-export function wantedNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "unschedulable">): string[] {
-  const keys = node.conditions.flatMap((condition) => taintKeyOf(condition) ?? []);
+export function desiredNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "unschedulable">): string[] {
+  const keys = node.conditions.flatMap(({ type, status }) => CONDITION_TAINTS[`${type}=${status}`] ?? []);
   if (node.unschedulable) keys.push(TaintKey.unschedulable);
   return [...new Set(keys)];
 }
@@ -37,9 +34,9 @@ export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
 }
 
 /**
- * All that is to change about a node's taints by its conditions; null when nothing is. NoSchedule taints follow the
- * conditions (R4.19–R4.22). Of the NoExecute taints the opposite one is swapped at once (4.7) and both go when the node
- * is ready (R4.33); from a node that is not ready none is stripped (L4). In direct mode they are left alone (P14).
+ * The change that a node's taints need; null for none. NoSchedule taints follow the conditions (R4.19–R4.22). A wrong
+ * NoExecute taint of ours is swapped at once, and both go when the node is ready (R4.33). A node that is not ready
+ * keeps its right one (L4). Direct mode leaves NoExecute taints untouched (P14).
  */
 export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictionMode"]): TaintChange | null {
   const condition = noScheduleChange(node);
@@ -50,7 +47,7 @@ export function taintChangeOf(node: ObservedNode, evictionMode: Profile["evictio
   return { add, remove, why: eviction.add.length > 0 ? "swap" : "conditions" };
 }
 
-/** The labels to set so that the old names follow the new ones (R4.27); null when they do. */
+/** The labels to set so that the deprecated names follow the stable ones (R4.27); null when they do. */
 export function labelChangeOf(node: Pick<ObservedNode, "labels">): Record<string, string> | null {
   const changes = FOLLOWING_LABELS.flatMap(([truth, follower]) => {
     const value = node.labels[truth];
@@ -59,21 +56,17 @@ export function labelChangeOf(node: Pick<ObservedNode, "labels">): Record<string
   return changes.length === 0 ? null : Object.fromEntries(changes);
 }
 
-function taintKeyOf(condition: Condition): string | undefined {
-  return CONDITION_TAINTS[`${condition.type}=${condition.status}`];
-}
-
 function carries(node: Pick<ObservedNode, "taints">, key: string, effect: string): boolean {
   return node.taints.some((taint) => taint.key === key && taint.effect === effect);
 }
 
 function noScheduleChange(node: ObservedNode): { add: TaintId[]; remove: TaintId[] } {
   const effect = TaintEffect.noSchedule;
-  const wanted = wantedNoScheduleKeys(node);
-  const unwanted = CONDITION_TAINT_KEYS.filter((key) => !wanted.includes(key));
+  const desired = desiredNoScheduleKeys(node);
+  const others = CONDITION_TAINT_KEYS.filter((key) => !desired.includes(key));
   return {
-    add: wanted.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),
-    remove: unwanted.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect })),
+    add: desired.filter((key) => !carries(node, key, effect)).map((key) => ({ key, effect })),
+    remove: others.filter((key) => carries(node, key, effect)).map((key) => ({ key, effect })),
   };
 }
 

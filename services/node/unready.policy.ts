@@ -1,22 +1,22 @@
 /**
- * Which pods of a node that is not ready are to be marked not ready too. A kubelet that has fallen silent cannot say
- * so of its pods: they are marked until they show it. A kubelet that lives and reports Ready=False says it itself.
+ * Which pods of a node that is not ready must be marked not ready too. A silent kubelet cannot report its pods, so all
+ * of them are marked until the API shows it. A live kubelet that reports Ready=False reports its own pods.
  */
 import type { ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
-/** What is remembered of the pods of a node while its kubelet reports Ready=False. */
+/** The pods of a node while its kubelet reports Ready=False. */
 export interface BoundPods {
-  /** The pods as they were published last. */
+  /** The pods as last published. */
   readonly pods: readonly ObservedPod[];
-  /** The uids of those that were bound in that time and have not been not ready since. */
+  /** The uids of pods bound since then that have not been not ready yet. */
   readonly unmarked: ReadonlySet<string>;
 }
 
 /**
- * Remembers which pods are bound to a node while its kubelet reports Ready=False: upstream looks at each of them once,
- * when it is bound (R1.6, R3.11). Pods that are there when that begins, or at a start, are the kubelet's own, as
- * upstream passes over them too (R2.28, R3.9). Null while Ready is anything else.
+ * Tracks the pods bound to a node while its kubelet reports Ready=False: upstream checks each of them once, when it is
+ * bound (R1.6, R3.11). Pods bound before then, or found at a start, belong to the kubelet: upstream skips them too
+ * (R2.28, R3.9). Null while Ready has another status.
  */
 export function boundWhileNotReady(
   before: BoundPods | null,
@@ -31,17 +31,17 @@ export function boundWhileNotReady(
   return { pods, unmarked: new Set(unmarked.map(({ uid }) => uid)) };
 }
 
-/** The same without a pod that was marked: its kubelet is believed from now on. */
+/** The same without a pod that was marked: from now on its kubelet reports it. */
 export function withoutMarked(bound: BoundPods | null, uid: string): BoundPods | null {
   if (bound === null || !bound.unmarked.has(uid)) return bound;
   return { pods: bound.pods, unmarked: new Set([...bound.unmarked].filter((each) => each !== uid)) };
 }
 
 /**
- * The pods whose Ready condition is to become False. On an Unknown node all that still have another one, so that
- * nothing a crash left undone stays undone. On a node whose kubelet reports False only those that were bound
- * meanwhile, each of them once: a kubelet that lives may say Ready again and is believed. A pod without the
- * condition is left alone (R3.5), one that has False is done (R3.2).
+ * The pods whose Ready condition must become False. On an Unknown node these are all pods with another status, so a
+ * mark that a crash prevented is made up for. On a node whose kubelet reports False they are the pods bound since, each
+ * once, because a live kubelet may report Ready again. Pods without the condition stay untouched (R3.5), as do pods
+ * that have False (R3.2).
  */
 export function podsToMarkUnready(
   node: Pick<ObservedNode, "conditions">,

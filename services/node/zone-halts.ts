@@ -1,12 +1,15 @@
 /**
- * Which zones are halted, by what their owners announce. Two processes may own a zone for a moment and see different
- * things; then the zone stays halted until none of them says so any more. Pure state.
+ * Which zones are halted, according to their owners. Two processes may own a zone for a moment and disagree. The zone
+ * then stays halted until no owner claims it (decision 18). Pure state.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 
-/** Whether a zone came to be halted, or is no longer. */
+/** A change in whether a zone is halted. */
 export type HaltChange = "began" | "ended";
+
+type HaltSettings = Pick<Profile, "pulseTimeoutMs" | "nodeMonitorGraceMs">;
+type Announcement = Pick<BodyOf<"judged.zone">, "zone" | "halted" | "since" | "size">;
 
 interface Claim {
   readonly source: string;
@@ -14,60 +17,55 @@ interface Claim {
 }
 
 interface Halt {
-  /** Who says that the zone is halted, by the instant since when; its next owner continues that instant. */
+  /** The owners that claim the halt, by the instant it began. The next owner of a zone continues that instant. */
   readonly claims: Map<number, Claim>;
-  /** Since when the zone was halted, as it was claimed last. */
+  /** When the halt began, by the last claim. */
   since: number;
-  /** When the halt ended, on the monotonic clock; null while it goes on. */
+  /** Null while the halt lasts. */
   endedMs: number | null;
 }
 
-/** The halts of all zones. Instants are on the monotonic clock, but for `since`. */
+/** The halts of all zones. Instants are on the monotonic clock, except `since`. */
 export class ZoneHalts {
-  readonly #profile: Pick<Profile, "pulseTimeoutMs" | "nodeMonitorGraceMs">;
+  readonly #profile: HaltSettings;
   readonly #halts = new Map<string, Halt>();
 
-  constructor(profile: Pick<Profile, "pulseTimeoutMs" | "nodeMonitorGraceMs">) {
+  constructor(profile: HaltSettings) {
     this.#profile = profile;
   }
 
-  /** How many zones are remembered. */
+  /** How many zones are kept. */
   get size(): number {
     return this.#halts.size;
   }
 
-  /** Takes an announcement of `source`. Returns what it changes; null when that is nothing. */
-  take(body: Pick<BodyOf<"judged.zone">, "zone" | "halted" | "since" | "size">, source: string, nowMs: number) {
-    return body.halted ? this.#claim(body.zone, { since: body.since, source, nowMs }) : this.#deny(body, source, nowMs);
+  /** Takes an announcement of `source`. Returns the change it makes; null for none. */
+  take(body: Announcement, source: string, nowMs: number): HaltChange | null {
+    return body.halted ? this.#claim(body, source, nowMs) : this.#deny(body, source, nowMs);
   }
 
   /**
-   * A halt that has just ended does not begin again, because an owner that has not noticed the end still announces it:
-   * each end gives every node its whole grace, and a silent one would never be found.
+   * A halt that has ended does not begin again within a grace, because an owner that has missed the end still announces
+   * it. Each end restarts every node's grace, so a silent node would never be found.
    */
-  #claim(zone: string, claim: { since: number; source: string; nowMs: number }): HaltChange | null {
-    const { since, source, nowMs } = claim;
+  #claim({ zone, since }: Announcement, source: string, nowMs: number): HaltChange | null {
     const halt = this.#halts.get(zone);
+    const claim = { source, receivedMs: nowMs };
     if (halt?.endedMs === null) {
       halt.since = since;
-      halt.claims.set(since, { source, receivedMs: nowMs });
+      halt.claims.set(since, claim);
       return null;
     }
-    const isOver = halt?.since === since && nowMs - halt.endedMs <= this.#profile.nodeMonitorGraceMs;
+    const isOver = halt?.since === since && !this.#isGraceOver(halt.endedMs, nowMs);
     if (isOver) return null;
-    this.#halts.set(zone, { claims: new Map([[since, { source, receivedMs: nowMs }]]), since, endedMs: null });
+    this.#halts.set(zone, { claims: new Map([[since, claim]]), since, endedMs: null });
     return "began";
   }
 
-  #deny(
-    { zone, size }: Pick<BodyOf<"judged.zone">, "zone" | "size">,
-    source: string,
-    nowMs: number,
-  ): HaltChange | null {
+  #deny({ zone, size }: Announcement, source: string, nowMs: number): HaltChange | null {
     const halt = this.#halts.get(zone);
     if (halt === undefined) return null;
-    const isForgotten =
-      size === 0 || (halt.endedMs !== null && nowMs - halt.endedMs > this.#profile.nodeMonitorGraceMs);
+    const isForgotten = size === 0 || (halt.endedMs !== null && this.#isGraceOver(halt.endedMs, nowMs));
     for (const [since, claim] of halt.claims) {
       const isStale = nowMs - claim.receivedMs >= this.#profile.pulseTimeoutMs;
       if (claim.source === source || isStale) halt.claims.delete(since);
@@ -77,5 +75,9 @@ export class ZoneHalts {
     if (isEnd) halt.endedMs = nowMs;
     if (isForgotten) this.#halts.delete(zone);
     return isEnd ? "ended" : null;
+  }
+
+  #isGraceOver(endedMs: number, nowMs: number): boolean {
+    return nowMs - endedMs > this.#profile.nodeMonitorGraceMs;
   }
 }

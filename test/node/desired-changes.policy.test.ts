@@ -1,4 +1,4 @@
-/** What is wished for a node as a whole, and what of it may be asked for while nothing can be seen. */
+/** All desired changes of a node, and which of them may be requested while blind. */
 import { describe, expect, test } from "vitest";
 import {
   desiredChangesOf,
@@ -12,18 +12,18 @@ import { condition, nodeWith, taint } from "./node-fixtures.ts";
 const [NOT_READY, UNREACHABLE] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 const [NO_EXECUTE, NO_SCHEDULE] = ["NoExecute", "NoSchedule"];
 
-function wishes(fields: Partial<NodeSituation>) {
+function desired(fields: Partial<NodeSituation>) {
   const node = nodeWith("True");
   const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", evictionMode: "taint" } as const;
   return desiredChangesOf({ node, ...rest, ...fields });
 }
 
-test("conditions are forced on a silent node alone", () => {
-  expect(wishes({}).conditions).toEqual([]);
-  expect(wishes({ isSilent: true }).conditions.map(({ type }) => type)).toContain("Ready");
+test("conditions are forced only on a silent node", () => {
+  expect(desired({}).conditions).toEqual([]);
+  expect(desired({ isSilent: true }).conditions.map(({ type }) => type)).toContain("Ready");
 });
 
-describe("pods are deleted from a node directly", () => {
+describe("a node's pods are deleted", () => {
   const pods = [observedPod("p")];
   test.each([
     ["direct", "evicted", ["p"]],
@@ -31,25 +31,25 @@ describe("pods are deleted from a node directly", () => {
     ["direct", "unmarked", []],
     ["taint", "evicted", []],
   ] as const)("in %s mode when it is %s: %j", (evictionMode, eviction, names) => {
-    expect(wishes({ pods, evictionMode, eviction }).evictions.map(({ name }) => name)).toEqual(names);
+    expect(desired({ pods, evictionMode, eviction }).evictions.map(({ name }) => name)).toEqual(names);
   });
 
-  test("not from one that was drained and has lost its Ready condition since (R2.23)", () => {
+  test("not if the drained node has lost its Ready condition since (R2.23)", () => {
     const drained = { node: nodeWith(null), pods, evictionMode: "direct", eviction: "evicted" } as const;
-    expect(wishes(drained).evictions).toEqual([]);
+    expect(desired(drained).evictions).toEqual([]);
   });
 
   test("not before they are known", () => {
-    expect(wishes({ pods: null, evictionMode: "direct", eviction: "evicted" }).evictions).toEqual([]);
+    expect(desired({ pods: null, evictionMode: "direct", eviction: "evicted" }).evictions).toEqual([]);
   });
 });
 
-describe("while nothing can be seen", () => {
+describe("while blind", () => {
   const cordoned = { unschedulable: true };
   const labels = { "kubernetes.io/os": "linux" };
 
-  test("a node that is lost is asked nothing about but its labels", () => {
-    const lost = wishes({
+  test("an unknown node gets no change but its labels", () => {
+    const lost = desired({
       node: nodeWith("Unknown", { labels, taints: [taint(NOT_READY, NO_EXECUTE)] }),
       pods: [observedPod("p")],
       isSilent: true,
@@ -72,21 +72,21 @@ describe("while nothing can be seen", () => {
     ["is drained", { pods: [observedPod("p")], eviction: "evicted", evictionMode: "direct" }],
     ["is cordoned", { node: nodeWith("True", cordoned) }],
     ["has its taint swapped", { node: nodeWith("False", { taints: [taint(UNREACHABLE, NO_EXECUTE)] }) }],
-  ] as const)("something is left out of a node that %s", (_what, fields) => {
-    expect(isHarmless(wishes(fields))).toBe(false);
+  ] as const)("a change is held back for a node that %s", (_what, fields) => {
+    expect(isHarmless(desired(fields))).toBe(false);
   });
 
-  test("a node that is well again is freed of all its taints, and nothing is left out", () => {
+  test("a node that is Ready again loses all its taints", () => {
     const taints = [taint(UNREACHABLE, NO_EXECUTE), taint(UNREACHABLE, NO_SCHEDULE)];
-    const healed = wishes({ node: nodeWith("True", { taints }) });
+    const healed = desired({ node: nodeWith("True", { taints }) });
     expect(isHarmless(healed)).toBe(true);
     expect(harmlessChanges(healed)).toEqual(healed);
     expect(healed.taints?.remove).toHaveLength(2);
   });
 
-  test("one that is well again and cordoned is freed of what evicts, and gets its new taint later", () => {
+  test("a Ready node that is cordoned loses its NoExecute taint, and gets its new one later", () => {
     const taints = [taint(UNREACHABLE, NO_EXECUTE), taint(UNREACHABLE, NO_SCHEDULE)];
-    const healed = wishes({ node: nodeWith("True", { ...cordoned, taints }) });
+    const healed = desired({ node: nodeWith("True", { ...cordoned, taints }) });
     expect(harmlessChanges(healed).taints).toEqual({
       add: [],
       remove: [{ key: UNREACHABLE, effect: NO_EXECUTE }],
@@ -94,12 +94,12 @@ describe("while nothing can be seen", () => {
     });
   });
 
-  test("no taint is swapped or set for another that evicts nobody", () => {
+  test("no taint is swapped or added", () => {
     const swapped = nodeWith("False", { taints: [taint(UNREACHABLE, NO_EXECUTE)] });
-    expect(wishes({ node: swapped }).taints?.why).toBe("swap");
-    expect(harmlessChanges(wishes({ node: swapped })).taints).toBeNull();
+    expect(desired({ node: swapped }).taints?.why).toBe("swap");
+    expect(harmlessChanges(desired({ node: swapped })).taints).toBeNull();
     const pressed = nodeWith("True", { conditions: [condition("Ready", "True"), condition("DiskPressure", "True")] });
-    expect(wishes({ node: pressed }).taints?.why).toBe("conditions");
-    expect(harmlessChanges(wishes({ node: pressed })).taints).toBeNull();
+    expect(desired({ node: pressed }).taints?.why).toBe("conditions");
+    expect(harmlessChanges(desired({ node: pressed })).taints).toBeNull();
   });
 });

@@ -1,41 +1,41 @@
-/** Signs of life: since when a node counts as silent for those who know only some of them. */
+/** Heartbeats: from when a node counts as silent to a process that has received only some of them. */
 import { expect, test } from "vitest";
 import { HeartbeatRecord } from "../../services/node/heartbeats.ts";
 
 const KNOWN_SINCE_MS = 100_000;
 
-test("a lease out of use makes no silence of a node whose status has not been told", () => {
-  const signs = new HeartbeatRecord(KNOWN_SINCE_MS);
-  signs.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
-  expect(signs.lastMs).toBe(KNOWN_SINCE_MS);
+test("an abandoned lease alone does not make a node silent", () => {
+  const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
+  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  expect(heartbeats.lastMs).toBe(KNOWN_SINCE_MS);
 });
 
-test("signs from before a node came to be known count from when they were seen", () => {
-  const signs = new HeartbeatRecord(KNOWN_SINCE_MS);
-  signs.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
-  signs.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
-  expect(signs.lastMs).toBe(90_000);
+test("heartbeats from before a node was known count from when they were seen", () => {
+  const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
+  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  heartbeats.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
+  expect(heartbeats.lastMs).toBe(90_000);
 });
 
-test("a node without a lease is silent since its status was posted", () => {
-  const signs = new HeartbeatRecord(KNOWN_SINCE_MS);
-  signs.take({ kind: "status", renewedAt: null }, 60_000, "status");
-  expect(signs.lastMs).toBe(60_000);
+test("a node without a lease is silent since its last status", () => {
+  const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
+  heartbeats.take({ kind: "status", renewedAt: null }, 60_000, "status");
+  expect(heartbeats.lastMs).toBe(60_000);
 });
 
-test("a grace given anew outlives signs from before it", () => {
-  const signs = new HeartbeatRecord(KNOWN_SINCE_MS);
-  signs.rebase(130_000);
-  signs.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
-  expect(signs.lastMs).toBe(130_000);
+test("an older heartbeat does not shorten a restarted grace", () => {
+  const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
+  heartbeats.rebase(130_000);
+  heartbeats.take({ kind: "status", renewedAt: 2 }, 90_000, "status");
+  expect(heartbeats.lastMs).toBe(130_000);
 });
 
-test("a heartbeat is witnessed when its stamp changes, not when it is found or a grace is given again", () => {
-  const signs = new HeartbeatRecord(KNOWN_SINCE_MS);
-  signs.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
-  signs.rebase(130_000);
-  expect(signs.witnessedMs).toBe(Number.NEGATIVE_INFINITY);
-  signs.take({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
-  signs.rebase(150_000);
-  expect(signs.witnessedMs).toBe(140_000);
+test("a heartbeat is witnessed when its stamp changes, not when it is found or a grace restarts", () => {
+  const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
+  heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
+  heartbeats.rebase(130_000);
+  expect(heartbeats.witnessedMs).toBe(Number.NEGATIVE_INFINITY);
+  heartbeats.take({ kind: "lease", renewedAt: 2 }, 140_000, "lease");
+  heartbeats.rebase(150_000);
+  expect(heartbeats.witnessedMs).toBe(140_000);
 });

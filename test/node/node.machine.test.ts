@@ -1,4 +1,4 @@
-/** The node machine: every state × every event, what must not happen included, and its drawing. */
+/** The node machine: every state × every event, including what must not happen, and its drawing. */
 import { describe, expect, test } from "vitest";
 import { type EvictionStatus, evictionStatusSchema, type Readiness, readinessSchema } from "../../protocols/judged.ts";
 import {
@@ -24,7 +24,7 @@ const STATES = readinessSchema.options.flatMap((readiness) =>
   ),
 );
 
-/** Where an event leads from each state of a region; what is not named stays where it is. */
+/** The target of each event by state of a region. An event without a target changes nothing. */
 type Matrix<S extends string> = Readonly<Record<S, Partial<Record<NodeEvent, S>>>>;
 
 const API_SHOWS = {
@@ -36,7 +36,7 @@ const API_SHOWS = {
 const READINESS: Matrix<Readiness> = { starting: API_SHOWS, ready: API_SHOWS, notReady: API_SHOWS, unknown: API_SHOWS };
 
 const HEARTBEAT: Matrix<HeartbeatState> = {
-  fresh: { graceOver: "silent", graceOverUnseen: "overdue", readyUnknown: "confirmed" },
+  fresh: { graceOver: "silent", graceOverBlind: "overdue", readyUnknown: "confirmed" },
   overdue: { heartbeat: "fresh", graceRuns: "fresh", graceOver: "silent", readyUnknown: "confirmed" },
   silent: {
     heartbeat: "fresh",
@@ -74,7 +74,7 @@ describe("every state × every event", () => {
     }
   });
 
-  test("the heartbeat moves as its matrix says, whatever the other regions are in", () => {
+  test("the heartbeat follows its matrix in any state of the other regions", () => {
     for (const state of STATES) {
       for (const event of NODE_EVENTS) {
         const { heartbeat } = stepNode(state, event).state;
@@ -83,7 +83,7 @@ describe("every state × every event", () => {
     }
   });
 
-  test("the eviction moves as its matrix says, and becomes due only for a node that is down", () => {
+  test("the eviction follows its matrix, and becomes due only for a node that is down", () => {
     for (const state of STATES) {
       for (const event of NODE_EVENTS) {
         const isForbidden = event === "evictionDue" && !isDown(state);
@@ -94,7 +94,7 @@ describe("every state × every event", () => {
   });
 });
 
-describe("what must not happen does not exist", () => {
+describe("what must not happen has no transition", () => {
   const reached = (isReached: (before: NodeState, event: NodeEvent, after: NodeState) => boolean) =>
     STATES.flatMap((state) =>
       NODE_EVENTS.filter((event) => isReached(state, event, stepNode(state, event).state)).map((event) => [
@@ -103,13 +103,13 @@ describe("what must not happen does not exist", () => {
       ]),
     );
 
-  test("no node is found silent by an event but the end of its grace in full sight", () => {
+  test("only the end of a grace in a synced view finds a node silent", () => {
     const found = (before: NodeState, event: NodeEvent, after: NodeState) =>
       event !== "graceOver" && !isSilent(before) && isSilent(after);
     expect(reached(found)).toEqual([]);
   });
 
-  test("no node that is up comes to be evicted", () => {
+  test("no node that is up becomes evicted", () => {
     const marked = (before: NodeState, _: NodeEvent, after: NodeState) =>
       before.eviction !== "toBeEvicted" && after.eviction === "toBeEvicted" && !isDown(before);
     expect(reached(marked)).toEqual([]);
@@ -128,18 +128,18 @@ describe("what must not happen does not exist", () => {
   });
 });
 
-test("a step calls for its actions: a verdict is counted once, a refuted one restarts the grace", () => {
+test("a verdict is counted once, and a refuted one restarts the grace", () => {
   const actionsOf = (heartbeat: HeartbeatState, event: NodeEvent): readonly NodeAction[] =>
     stepNode(nodeState("ready", heartbeat, "unmarked"), event).actions;
   expect(actionsOf("fresh", "graceOver")).toEqual(["countVerdict"]);
   expect(actionsOf("silent", "graceOver")).toEqual([]);
-  expect(actionsOf("fresh", "graceOverUnseen")).toEqual(["awaitSight"]);
-  expect(actionsOf("silent", "graceOverUnseen")).toEqual(["awaitSight"]);
+  expect(actionsOf("fresh", "graceOverBlind")).toEqual(["awaitSync"]);
+  expect(actionsOf("silent", "graceOverBlind")).toEqual(["awaitSync"]);
   expect(actionsOf("silent", "verdictRefuted")).toEqual(["restartGrace"]);
   expect(actionsOf("fresh", "verdictRefuted")).toEqual([]);
 });
 
-test("a node that is found silent counts as unknown before the API shows it", () => {
+test("a silent node counts as unknown before the API shows it", () => {
   const { state } = stepNode(nodeState("ready", "fresh", "unmarked"), "graceOver");
   expect([state.readiness, judgedReadiness(state)]).toEqual(["ready", "unknown"]);
 });
@@ -148,7 +148,7 @@ test("a node begins starting, fresh and unmarked", () => {
   expect(INITIAL_NODE_STATE).toEqual({ readiness: "starting", heartbeat: "fresh", eviction: "unmarked" });
 });
 
-test("equal states are one object, so a hundred thousand nodes share seventy-two", () => {
+test("equal states are one object: all nodes share 72", () => {
   const reached = new Set<object>(STATES.flatMap((state) => NODE_EVENTS.map((event) => stepNode(state, event).state)));
   expect(reached.size).toBe(72);
 });

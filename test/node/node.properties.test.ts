@@ -1,4 +1,4 @@
-/** What holds for any node, any taints and any rhythm of heartbeats: P1–P4 and P11 of the upstream rules. */
+/** Invariants of any node, taints and rhythm of heartbeats: P1–P4 and P11. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -38,13 +38,13 @@ const anyNode: fc.Arbitrary<ObservedNode> = fc
   })
   .map((fields) => nodeWith(null, fields));
 
-/** Whether this controller may set and take a taint: two with NoExecute, seven with NoSchedule. */
+/** Whether this controller may add and remove a taint: two with NoExecute, seven with NoSchedule. */
 function isOurs({ key, effect }: Taint): boolean {
   if (effect === TaintEffect.noExecute) return key === TaintKey.notReady || key === TaintKey.unreachable;
   return effect === TaintEffect.noSchedule && CONDITION_TAINT_KEYS.includes(key);
 }
 
-/** The node's taints after what its conditions demand was written. */
+/** The node's taints after the change that its conditions call for. */
 function taintsAfter(node: ObservedNode): Taint[] {
   const change = taintChangeOf(node, "taint");
   if (change === null) return node.taints;
@@ -65,7 +65,7 @@ describe("of any node", () => {
     );
   });
 
-  test("one change is enough: afterwards nothing more is wanted", () => {
+  test("one change is enough", () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         expect(taintChangeOf({ ...node, taints: taintsAfter(node) }, "taint")).toBeNull();
@@ -73,7 +73,7 @@ describe("of any node", () => {
     );
   });
 
-  test("at most one of the two NoExecute taints is left where Ready is known (P3)", () => {
+  test("at most one of our two NoExecute taints stays where Ready is known (P3)", () => {
     fc.assert(
       fc.property(anyNode, (node) => {
         fc.pre(readyConditionOf(node) !== null);
@@ -91,7 +91,7 @@ describe("of any node", () => {
     );
   });
 
-  test("old labels equal new ones wherever there are new ones (P11)", () => {
+  test("deprecated labels equal the stable ones wherever those exist (P11)", () => {
     fc.assert(
       fc.property(anyNode, ({ labels }) => {
         const after = { ...labels, ...labelChangeOf({ labels }) };
@@ -105,19 +105,22 @@ describe("of any node", () => {
   });
 });
 
-test("a node that gives a sign of either kind at least once in its grace is never Unknown (P1)", () => {
+test("a node with a heartbeat of either kind in each grace is never Unknown (P1)", () => {
   const graceMs = 5_000;
-  const sign = fc.record({ pauseMs: fc.integer({ min: 1, max: graceMs }), kind: fc.constantFrom("lease", "status") });
+  const heartbeat = fc.record({
+    pauseMs: fc.integer({ min: 1, max: graceMs }),
+    kind: fc.constantFrom("lease", "status"),
+  });
   fc.assert(
-    fc.property(fc.array(sign, { minLength: 1, maxLength: 12 }), (signs) => {
+    fc.property(fc.array(heartbeat, { minLength: 1, maxLength: 12 }), (heartbeats) => {
       const cluster = new VirtualCluster({ profile: { nodeMonitorGraceMs: graceMs } });
       const kubelet = cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
       cluster.start(SPINE);
       let sinceStatusMs = 0;
-      for (const { pauseMs, kind } of signs) {
+      for (const { pauseMs, kind } of heartbeats) {
         cluster.advance(pauseMs);
         sinceStatusMs += pauseMs;
-        // Within one second a status heartbeat has the same stamp, so it would be none.
+        // A status within the same second has the same stamp, so it is no fresh heartbeat.
         if (kind === "status" && sinceStatusMs >= 1_000) {
           kubelet.post();
           sinceStatusMs = 0;

@@ -1,4 +1,4 @@
-/** What a node makes of the outcomes of writes: which of them are answers to what it asked for itself. */
+/** How a node actor takes the outcomes of writes: only outcomes of its own requests delay its retries. */
 import { expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { nodeService } from "../../services/node/node.service.ts";
@@ -10,8 +10,11 @@ import { VirtualCluster } from "../support/virtual-cluster.ts";
 
 const S = 1000;
 
-/** A node short of memory whose taints nobody writes; a write for a taint ask of `asker` is denied after 1 s. */
-function deniedFor(asker: string) {
+/**
+ * A node short of memory, without a node-writer. After 1 s a taint request of `requester` is denied. Returns when the
+ * node requests the taint again, in seconds.
+ */
+function deniedFor(requester: string) {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start({ observer: observerService, node: nodeService }, { member: "vigil" });
@@ -23,24 +26,26 @@ function deniedFor(asker: string) {
   };
   kubelet.report("MemoryPressure", "True");
   cluster.advance(1 * S);
-  const [asked] = cluster.published("asked.taint").slice(-1);
-  if (asked === undefined) throw new Error("no taint was asked for");
+  const [request] = cluster.published("asked.taint").slice(-1);
+  if (request === undefined) throw new Error("no taint was requested");
   const cause =
-    asker === "node" ? asked.id : busOf(asker).publish("asked.taint", { ...asked.body, why: "granted" }, null);
-  const { node, uid } = asked.body;
+    requester === "node"
+      ? request.id
+      : busOf(requester).publish("asked.taint", { ...request.body, why: "granted" }, null);
+  const { node, uid } = request.body;
   const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
   const outcome: Pick<BodyOf<"done.write">, "outcome" | "retrying"> = { outcome: "denied", retrying: false };
   const rest = { latencyMs: 1, change: "taints", detail: "403: no", resourceVersion: null };
   busOf("node-writer").publish("done.write", { ...target, ...outcome, ...rest }, cause);
   cluster.advance(70 * S);
-  const asks = cluster.published("asked.taint").filter(({ source }) => source === "node@vigil");
-  return asks.map(({ atMs }) => (atMs - asked.atMs) / S).filter((afterS) => afterS > 0);
+  const requests = cluster.published("asked.taint").filter(({ source }) => source === "node@vigil");
+  return requests.map(({ atMs }) => (atMs - request.atMs) / S).filter((afterS) => afterS > 0);
 }
 
-test("a node whose own ask was denied repeats it after the longest pause", () => {
+test("a node retries its own denied request after the longest pause", () => {
   expect(deniedFor("node").map(Math.round)).toEqual([61]);
 });
 
-test("a denied turn of its zone does not put off what the node asks for itself", () => {
+test("a denied request of its zone does not delay the node's own", () => {
   expect(deniedFor("zone").map(Math.round)).toEqual([2, 4, 8, 16, 32, 64]);
 });

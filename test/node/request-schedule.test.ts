@@ -1,63 +1,63 @@
-/** When a wish is asked again: at once when it is new, then ever more seldom, never when it is fulfilled. */
+/** When a change is requested: at once when it is new, then with growing backoff, not once the API shows it. */
 import { expect, test } from "vitest";
 import { RequestSchedule } from "../../services/node/request-schedule.ts";
 import { observedPod } from "../support/observed-objects.ts";
 
 const PROFILE = { askRetryMs: 2_000, askRetryMaxMs: 10_000 };
 
-test("an end state is asked for at once and again after pauses of which the first two are equal and the others double up to the longest", () => {
-  const asks = new RequestSchedule(PROFILE);
-  const asked: number[] = [];
-  for (let nowMs = 0; nowMs <= 40_000; nowMs += 500) if (asks.isDue("taint", "x", nowMs)) asked.push(nowMs);
-  expect(asked).toEqual([0, 2_000, 4_000, 8_000, 16_000, 26_000, 36_000]);
+test("an end state is requested at once, then with pauses that double up to the longest", () => {
+  const requests = new RequestSchedule(PROFILE);
+  const requestedMs: number[] = [];
+  for (let nowMs = 0; nowMs <= 40_000; nowMs += 500) if (requests.isDue("taint", "x", nowMs)) requestedMs.push(nowMs);
+  expect(requestedMs).toEqual([0, 2_000, 4_000, 8_000, 16_000, 26_000, 36_000]);
 });
 
-test("a millisecond before its pause is over nothing is asked", () => {
-  const asks = new RequestSchedule(PROFILE);
-  asks.isDue("taint", "x", 0);
-  expect(asks.isDue("taint", "x", 1_999)).toBe(false);
-  expect(asks.isDue("taint", "x", 2_000)).toBe(true);
+test("a change is not requested a millisecond before its pause is over", () => {
+  const requests = new RequestSchedule(PROFILE);
+  requests.isDue("taint", "x", 0);
+  expect(requests.isDue("taint", "x", 1_999)).toBe(false);
+  expect(requests.isDue("taint", "x", 2_000)).toBe(true);
 });
 
-test("another end state is due at once and starts its own pauses", () => {
-  const asks = new RequestSchedule(PROFILE);
-  asks.isDue("taint", "x", 0);
-  expect(asks.isDue("taint", "y", 100)).toBe(true);
-  expect(asks.nextDueMs()).toBe(2_100);
+test("another end state is due at once and starts its own backoff", () => {
+  const requests = new RequestSchedule(PROFILE);
+  requests.isDue("taint", "x", 0);
+  expect(requests.isDue("taint", "y", 100)).toBe(true);
+  expect(requests.nextDueMs()).toBe(2_100);
 });
 
-test("a fulfilled wish is forgotten, and what comes back is new", () => {
-  const asks = new RequestSchedule(PROFILE);
-  asks.isDue("taint", "x", 0);
-  expect(asks.isDue("taint", null, 100)).toBe(false);
-  expect(asks.nextDueMs()).toBeNull();
-  expect(asks.isDue("taint", "x", 200)).toBe(true);
+test("a change that is no longer desired is dropped, and is new when it comes back", () => {
+  const requests = new RequestSchedule(PROFILE);
+  requests.isDue("taint", "x", 0);
+  expect(requests.isDue("taint", null, 100)).toBe(false);
+  expect(requests.nextDueMs()).toBeNull();
+  expect(requests.isDue("taint", "x", 200)).toBe(true);
 });
 
-test("a postponed ask waits for the longest pause", () => {
-  const asks = new RequestSchedule(PROFILE);
-  asks.isDue("label", "x", 0);
-  asks.postpone("label", 100);
-  asks.postpone("taint", 100);
-  expect(asks.isDue("label", "x", 10_099)).toBe(false);
-  expect(asks.isDue("label", "x", 10_100)).toBe(true);
+test("a postponed request waits for the longest pause", () => {
+  const requests = new RequestSchedule(PROFILE);
+  requests.isDue("label", "x", 0);
+  requests.postpone("label", 100);
+  requests.postpone("taint", 100);
+  expect(requests.isDue("label", "x", 10_099)).toBe(false);
+  expect(requests.isDue("label", "x", 10_100)).toBe(true);
 });
 
-test("pods are asked for together, a new one at once, and all that are left when the pause is over", () => {
-  const asks = new RequestSchedule(PROFILE);
+test("a new pod is requested at once, and all that are left when the pause is over", () => {
+  const requests = new RequestSchedule(PROFILE);
   const [one, two, three] = [observedPod("one"), observedPod("two"), observedPod("three")];
-  expect(asks.podsDue("unready", [one, two], 0)).toEqual([one, two]);
-  expect(asks.podsDue("unready", [one, two, three], 500)).toEqual([three]);
-  expect(asks.podsDue("unready", [two, three], 1_999)).toEqual([]);
-  expect(asks.podsDue("unready", [two, three], 2_000)).toEqual([two, three]);
-  expect(asks.podsDue("unready", [], 2_100)).toEqual([]);
-  expect(asks.nextDueMs()).toBeNull();
+  expect(requests.podsDue("unready", [one, two], 0)).toEqual([one, two]);
+  expect(requests.podsDue("unready", [one, two, three], 500)).toEqual([three]);
+  expect(requests.podsDue("unready", [two, three], 1_999)).toEqual([]);
+  expect(requests.podsDue("unready", [two, three], 2_000)).toEqual([two, three]);
+  expect(requests.podsDue("unready", [], 2_100)).toEqual([]);
+  expect(requests.nextDueMs()).toBeNull();
 });
 
 test("a pod that comes late does not wait out the long pause of those before it", () => {
-  const asks = new RequestSchedule(PROFILE);
+  const requests = new RequestSchedule(PROFILE);
   const [one, two] = [observedPod("one"), observedPod("two")];
-  for (const nowMs of [0, 2_000, 6_000]) asks.podsDue("unready", [one], nowMs);
-  asks.podsDue("unready", [one, two], 6_100);
-  expect(asks.nextDueMs()).toBe(8_100);
+  for (const nowMs of [0, 2_000, 6_000]) requests.podsDue("unready", [one], nowMs);
+  requests.podsDue("unready", [one, two], 6_100);
+  expect(requests.nextDueMs()).toBe(8_100);
 });

@@ -1,10 +1,10 @@
-/** When silence has lasted too long, and what is forced then, as tables with both sides of each boundary. */
+/** When a node has been silent too long, and what is then forced, as tables with both sides of each boundary. */
 import { describe, expect, test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { conditionsToForce, graceMsOf, isFresh, silentFromMs } from "../../services/node/silence.policy.ts";
 import { condition, nodeWith } from "./node-fixtures.ts";
 
-describe("a heartbeat is news", () => {
+describe("a heartbeat is fresh:", () => {
   const nothingKnown = { leaseRenewedAt: undefined, statusHeartbeatAt: undefined };
   test.each([
     ["the first lease", "lease", 5, nothingKnown, true],
@@ -22,14 +22,14 @@ describe("a heartbeat is news", () => {
       false,
     ],
     ["the first status", "status", 5, nothingKnown, true],
-    ["the first sight of a node without Ready", "status", null, nothingKnown, true],
+    ["the first status of a node without Ready", "status", null, nothingKnown, true],
     ["a later status", "status", 6, { ...nothingKnown, statusHeartbeatAt: 5 }, true],
     ["an earlier status too (R2.34)", "status", 4, { ...nothingKnown, statusHeartbeatAt: 5 }, true],
     ["not the same status", "status", 5, { ...nothingKnown, statusHeartbeatAt: 5 }, false],
     ["the first Ready of a known node (C2)", "status", 5, { ...nothingKnown, statusHeartbeatAt: null }, true],
     ["not the loss of Ready (R2.36)", "status", null, { ...nothingKnown, statusHeartbeatAt: 5 }, false],
-  ] as const)("%s", (_what, kind, renewedAt, known, isNews) => {
-    expect(isFresh(renewedAt, kind === "lease" ? known.leaseRenewedAt : known.statusHeartbeatAt)).toBe(isNews);
+  ] as const)("%s", (_what, kind, renewedAt, known, isFreshNow) => {
+    expect(isFresh(renewedAt, kind === "lease" ? known.leaseRenewedAt : known.statusHeartbeatAt)).toBe(isFreshNow);
   });
 });
 
@@ -44,13 +44,13 @@ describe("the grace", () => {
   });
 });
 
-describe("silence is complete", () => {
+describe("a node is silent", () => {
   test.each([
-    ["a millisecond after last sign and grace: at exactly the grace a node lives (step E is strict)", 10, null, 61],
-    ["counted from the last sign when sight is older", 10, 5, 61],
-    ["counted from the start of sight when that is later", 10, 20, 71],
-  ])("%s", (_what, lastSignMs, sightSinceMs, fromMs) => {
-    expect(silentFromMs(lastSignMs, sightSinceMs, 50)).toBe(fromMs);
+    ["a millisecond after its last heartbeat plus the grace", 10, null, 61],
+    ["counted from the last heartbeat when the view was synced before", 10, 5, 61],
+    ["counted from when the view was synced if that is later", 10, 20, 71],
+  ])("%s", (_what, lastHeartbeatMs, syncedSinceMs, fromMs) => {
+    expect(silentFromMs(lastHeartbeatMs, syncedSinceMs, 50)).toBe(fromMs);
   });
 });
 
@@ -63,7 +63,7 @@ describe("on a silent node", () => {
     heartbeatAt: 1_000,
   };
 
-  test("four conditions are forced, in upstream's order, whatever the node's own order (step F)", () => {
+  test("four conditions are forced in upstream's order, not the node's", () => {
     const conditions = ["PIDPressure", "Ready", "DiskPressure", "MemoryPressure"].map((type) =>
       condition(type, "False"),
     );
@@ -76,7 +76,7 @@ describe("on a silent node", () => {
     );
   });
 
-  test("a condition it lacks is one that was never posted, stamped with the node's creation", () => {
+  test("a missing condition was never posted, and is stamped with the node's creation", () => {
     const types = conditionsToForce(nodeWith(null));
     expect(types).toEqual(
       ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => ({ type, ...never })),
@@ -87,13 +87,13 @@ describe("on a silent node", () => {
     ]);
   });
 
-  test("one that is Unknown already is left as it is", () => {
+  test("a condition that is Unknown already stays as it is", () => {
     const conditions = [condition("Ready", "True"), condition("MemoryPressure", "Unknown")];
     const forced = conditionsToForce(nodeWith(null, { conditions }));
     expect(forced.map(({ type }) => type)).toEqual(["Ready", "DiskPressure", "PIDPressure"]);
   });
 
-  test("nothing is forced when Ready is Unknown already, whatever the others are (R2.45)", () => {
+  test("nothing is forced when Ready is Unknown already (R2.45)", () => {
     const conditions = [condition("Ready", "Unknown"), condition("MemoryPressure", "False")];
     expect(conditionsToForce(nodeWith(null, { conditions }))).toEqual([]);
   });

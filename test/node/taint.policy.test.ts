@@ -1,7 +1,7 @@
-/** Which taints and labels follow from a node's conditions, as tables. */
+/** The taints and labels that follow from a node's conditions, as tables. */
 import { describe, expect, test } from "vitest";
 import type { ConditionStatus, TaintId } from "../../protocols/objects.ts";
-import { labelChangeOf, taintChangeOf, wantedNoScheduleKeys } from "../../services/node/taint.policy.ts";
+import { desiredNoScheduleKeys, labelChangeOf, taintChangeOf } from "../../services/node/taint.policy.ts";
 import { condition, nodeWith, taint } from "./node-fixtures.ts";
 
 const K8S = "node.kubernetes.io";
@@ -13,7 +13,7 @@ function ids(...texts: string[]): TaintId[] {
   return texts.map((text) => ({ key: text.slice(0, text.indexOf(":")), effect: text.slice(text.indexOf(":") + 1) }));
 }
 
-describe("the wanted NoSchedule taints (R4.18)", () => {
+describe("the desired NoSchedule taints (R4.18)", () => {
   const cases: [string, ConditionStatus, string[]][] = [
     ["Ready", "True", []],
     ["Ready", "False", [NOT_READY]],
@@ -30,7 +30,7 @@ describe("the wanted NoSchedule taints (R4.18)", () => {
     ["example.com/Custom", "True", []],
   ];
   test.each(cases)("of %s=%s", (type, status, keys) => {
-    expect(wantedNoScheduleKeys(nodeWith(null, { conditions: [condition(type, status)] }))).toEqual(keys);
+    expect(desiredNoScheduleKeys(nodeWith(null, { conditions: [condition(type, status)] }))).toEqual(keys);
   });
 
   test("come in the order of the conditions, the cordon last", () => {
@@ -39,7 +39,7 @@ describe("the wanted NoSchedule taints (R4.18)", () => {
       condition("Ready", "False"),
       condition("DiskPressure", "True"),
     ];
-    expect(wantedNoScheduleKeys(nodeWith(null, { conditions, unschedulable: true }))).toEqual([
+    expect(desiredNoScheduleKeys(nodeWith(null, { conditions, unschedulable: true }))).toEqual([
       `${K8S}/pid-pressure`,
       NOT_READY,
       `${K8S}/disk-pressure`,
@@ -47,13 +47,13 @@ describe("the wanted NoSchedule taints (R4.18)", () => {
     ]);
   });
 
-  test("name a key once though a condition comes twice", () => {
+  test("name a key once when a condition appears twice", () => {
     const conditions = [condition("Ready", "False"), condition("Ready", "False")];
-    expect(wantedNoScheduleKeys(nodeWith(null, { conditions }))).toEqual([NOT_READY]);
+    expect(desiredNoScheduleKeys(nodeWith(null, { conditions }))).toEqual([NOT_READY]);
   });
 });
 
-/** What stands on a node of some readiness, and the change that follows. */
+/** A Ready status, the taints that stand, and the change that follows. */
 const CHANGES: [string, ConditionStatus | null, string[], ReturnType<typeof taintChangeOf>][] = [
   ["a ready node without taints needs nothing", "True", [], null],
   [
@@ -88,13 +88,13 @@ const CHANGES: [string, ConditionStatus | null, string[], ReturnType<typeof tain
     { add: ids(`${UNREACHABLE}:NoExecute`), remove: ids(`${NOT_READY}:NoExecute`), why: "swap" },
   ],
   [
-    "with both there the wrong one goes and the right one keeps its time (P3)",
+    "if both stand, the wrong one goes and the right one keeps its time (P3)",
     "False",
     [`${NOT_READY}:NoSchedule`, `${NOT_READY}:NoExecute`, `${UNREACHABLE}:NoExecute`],
     { add: [], remove: ids(`${UNREACHABLE}:NoExecute`), why: "healing" },
   ],
   [
-    "a first NoExecute taint is the zone's affair",
+    "a first NoExecute taint is left to the zone",
     "Unknown",
     [],
     { add: ids(`${UNREACHABLE}:NoSchedule`), remove: [], why: "conditions" },
@@ -110,13 +110,13 @@ const CHANGES: [string, ConditionStatus | null, string[], ReturnType<typeof tain
     },
   ],
   [
-    "a managed key that a user set without its condition goes (R4.21)",
+    "a managed taint without its condition goes, even if a user set it (R4.21)",
     "True",
     [`${K8S}/disk-pressure:NoSchedule`],
     { add: [], remove: ids(`${K8S}/disk-pressure:NoSchedule`), why: "healing" },
   ],
   [
-    "other effects of managed keys and foreign keys are left alone (R4.19, P4)",
+    "other effects of managed keys and foreign keys stay (R4.19, P4)",
     "True",
     [
       `${K8S}/disk-pressure:PreferNoSchedule`,
@@ -134,13 +134,13 @@ describe("in taint mode", () => {
     expect(taintChangeOf(nodeWith(ready, { taints }), "taint")).toEqual(change);
   });
 
-  test("an existing taint with another value is kept as it is (R4.21)", () => {
+  test("an existing taint with another value stays as it is (R4.21)", () => {
     const taints = [taint(NOT_READY, "NoSchedule", { value: "why" })];
     expect(taintChangeOf(nodeWith("False", { taints }), "taint")).toBeNull();
   });
 });
 
-test("in direct mode NoExecute taints are neither set nor taken (P14)", () => {
+test("in direct mode NoExecute taints are neither added nor removed (P14)", () => {
   const taints = [taint(NOT_READY, "NoExecute"), taint(UNREACHABLE, "NoExecute")];
   expect(taintChangeOf(nodeWith("True", { taints }), "direct")).toBeNull();
   expect(taintChangeOf(nodeWith("False", { taints }), "direct")).toEqual({
@@ -158,8 +158,8 @@ describe("labels (R4.27)", () => {
     ["the follower is missing", { [os]: "linux" }, { [osBeta]: "linux" }],
     ["the follower differs", { [os]: "linux", [osBeta]: "windows" }, { [osBeta]: "linux" }],
     ["the follower follows", { [os]: "linux", [osBeta]: "linux" }, null],
-    ["only the follower is there", { [osBeta]: "linux" }, null],
-    ["an empty truth is followed too", { [os]: "", [osBeta]: "linux" }, { [osBeta]: "" }],
+    ["only the follower exists", { [osBeta]: "linux" }, null],
+    ["an empty value is followed too", { [os]: "", [osBeta]: "linux" }, { [osBeta]: "" }],
     [
       "both pairs differ",
       { [os]: "linux", "kubernetes.io/arch": "arm64" },

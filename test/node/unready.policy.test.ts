@@ -12,13 +12,13 @@ import { nodeWith } from "./node-fixtures.ts";
 
 const names = (pods: readonly ObservedPod[]): string[] => pods.map(({ name }) => name);
 
-/** Takes one list of pods after the other while the kubelet reports Ready=False. */
+/** Observes one list of pods after the other while the kubelet reports Ready=False. */
 function boundAfter(...lists: (readonly ObservedPod[] | null)[]): BoundPods | null {
   return lists.reduce<BoundPods | null>((bound, pods) => boundWhileNotReady(bound, nodeWith("False"), pods), null);
 }
 
 describe("on an Unknown node", () => {
-  test("all are marked that have another Ready status than False (R3.2, R3.5)", () => {
+  test("all pods are marked whose Ready status is not False (R3.2, R3.5)", () => {
     const pods = [
       observedPod("ready"),
       observedPod("unknown", { ready: "Unknown" }),
@@ -32,7 +32,7 @@ describe("on an Unknown node", () => {
 });
 
 describe.each([["True"], [null]] as const)("while Ready is %s", (ready) => {
-  test("none is marked (R2.29), and nothing is remembered", () => {
+  test("no pod is marked (R2.29) and none is tracked", () => {
     const pods = [observedPod("pod")];
     const bound = boundAfter([], pods);
     expect(podsToMarkUnready(nodeWith(ready), pods, bound)).toEqual([]);
@@ -45,31 +45,31 @@ describe("on a node whose kubelet reports False", () => {
   const marked = (bound: BoundPods | null, pods: readonly ObservedPod[]): string[] =>
     names(podsToMarkUnready(nodeWith("False"), pods, bound));
 
-  test("those that were there first are left to it (R2.28)", () => {
+  test("pods bound before are left to the kubelet (R2.28)", () => {
     expect(marked(boundAfter([old]), [old])).toEqual([]);
     expect(marked(boundAfter(null, [old]), [old])).toEqual([]);
   });
 
-  test("one that is bound later is marked (R1.6, R3.11), until it was not ready", () => {
+  test("a pod bound later is marked until it was not ready (R1.6, R3.11)", () => {
     expect(marked(boundAfter([old], [old, late]), [old, late])).toEqual(["late"]);
     expect(marked(boundAfter([old], [old, late], null, [old, { ...late }]), [old, late])).toEqual(["late"]);
     const unready = observedPod("late", { ready: "False" });
     expect(marked(boundAfter([old], [old, late], [old, unready], [old, late]), [old, late])).toEqual([]);
   });
 
-  test("one that is bound without a Ready condition is marked once it says that it is ready", () => {
+  test("a pod bound without a Ready condition is marked once it is ready", () => {
     const bare = observedPod("late", { ready: null });
     expect(marked(boundAfter([], [bare]), [bare])).toEqual([]);
     expect(marked(boundAfter([], [bare], [late]), [late])).toEqual(["late"]);
   });
 
-  test("one whose mark was written is not marked again, though the list does not show it yet", () => {
+  test("a marked pod is not marked again before the list shows the mark", () => {
     const bound = withoutMarked(boundAfter([old], [old, late]), late.uid);
     expect(marked(bound, [old, late])).toEqual([]);
     expect(marked(boundWhileNotReady(bound, nodeWith("False"), [late]), [late])).toEqual([]);
   });
 
-  test("another pod of the same name is another pod", () => {
+  test("a pod is identified by its uid, not its name", () => {
     const again = observedPod("late", { uid: "another" });
     expect(marked(boundAfter([], [late], [observedPod("late", { ready: "False" })], [again]), [again])).toEqual([
       "late",

@@ -11,26 +11,26 @@ import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import { type ClusterState, type NodeRecord, reducedNode } from "./cluster-state.ts";
-import { type Sentence, sayOfMessage, type TimelineSentenceName } from "./explain/sentences.ts";
+import { type Sentence, type TimelineSentenceName, timelineSentence } from "./explain/sentences.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
   "observed.node": ({ body }, before) => nodeSeenText(body, before.nodes.get(body.node)),
-  "observed.gone": () => sayOfMessage("left", {}),
+  "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
   "judged.pod": ({ body }, before) => podText(body, before.pods.get(body.uid)?.judged ?? null),
   "asked.condition": ({ body: { conditions } }) =>
     conditions.length === 0
-      ? sayOfMessage("conditionsTakenBack", {})
-      : sayOfMessage("conditionsAsked", {
+      ? timelineSentence("conditionsTakenBack", {})
+      : timelineSentence("conditionsAsked", {
           conditions: listText(conditions.map(({ type, status }) => `${type}=${status}`)),
         }),
   "asked.taint": ({ body }) => taintAskText(body),
   "asked.label": ({ body }) =>
-    sayOfMessage("labelsAsked", { labels: listText(Object.entries(body.labels).map((label) => label.join("="))) }),
+    timelineSentence("labelsAsked", { labels: listText(Object.entries(body.labels).map((label) => label.join("="))) }),
   "asked.eviction": ({ body }) => evictionAskText(body),
-  "asked.unready": () => sayOfMessage("unreadyAsked", {}),
-  "asked.drain": ({ body }) => sayOfMessage("turnCame", { zone: zoneTitleOf(body.zone) }),
+  "asked.unready": () => timelineSentence("unreadyAsked", {}),
+  "asked.drain": ({ body }) => timelineSentence("drainGranted", { zone: zoneTitleOf(body.zone) }),
   "done.write": ({ body }) => outcomeText(body),
 };
 
@@ -63,11 +63,11 @@ function nodeSeenText(body: BodyOf<"observed.node">, before: NodeRecord | undefi
   const has = new Set(reducedNode(body).taints.map(taintName));
   const came = [...has].filter((taint) => !had.has(taint));
   const went = [...had].filter((taint) => !has.has(taint));
-  const parts = isReplaced ? [sayOfMessage("nodeReplaced", {})] : [];
+  const parts = isReplaced ? [timelineSentence("nodeReplaced", {})] : [];
   if (came.length > 0)
-    parts.push(sayOfMessage(known === null ? "taintsSeen" : "taintsCame", { taints: listText(came) }));
-  if (went.length > 0) parts.push(sayOfMessage("taintsWent", { taints: listText(went) }));
-  return joined(parts, (first, second) => sayOfMessage("bothSeen", { first, second }));
+    parts.push(timelineSentence(known === null ? "taintsSeen" : "taintsCame", { taints: listText(came) }));
+  if (went.length > 0) parts.push(timelineSentence("taintsWent", { taints: listText(went) }));
+  return joined(parts, (first, second) => timelineSentence("bothSeen", { first, second }));
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {
@@ -79,7 +79,7 @@ function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): S
   const parts: Sentence[] = [];
   if (before?.readiness !== body.readiness && !(wasFine && isFine)) parts.push(readinessText(body));
   if (body.eviction !== (before?.eviction ?? "unmarked")) parts.push(evictionText(body, before === null));
-  return joined(parts, (readiness, eviction) => sayOfMessage("bothJudged", { readiness, eviction }));
+  return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
 }
 
 /** The parts as one sentence; null for none. */
@@ -92,23 +92,23 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
     case "unknown": {
       // A process that began after the node fell silent has heard no heartbeat of it; others may have.
       return heartbeatAt === null
-        ? sayOfMessage("judgedUnheard", {})
-        : sayOfMessage("judgedSilent", { span: spanText(since - heartbeatAt) });
+        ? timelineSentence("judgedWithoutHeartbeat", {})
+        : timelineSentence("judgedSilent", { span: spanText(since - heartbeatAt) });
     }
     case "notReady":
-      return sayOfMessage("judgedNotReady", {});
+      return timelineSentence("judgedNotReady", {});
     case "ready":
-      return sayOfMessage("judgedReady", {});
+      return timelineSentence("judgedReady", {});
     case "starting":
-      return sayOfMessage("judgedStarting", {});
+      return timelineSentence("judgedStarting", {});
   }
 }
 
 function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): Sentence {
-  if (eviction === "toBeEvicted") return sayOfMessage("evictionWaits", { zone: zoneTitleOf(zone) });
-  if (eviction === "unmarked") return sayOfMessage("evictionEnded", {});
+  if (eviction === "toBeEvicted") return timelineSentence("evictionWaits", { zone: zoneTitleOf(zone) });
+  if (eviction === "unmarked") return timelineSentence("evictionEnded", {});
   // A ledger that hears of the node for the first time does not know when its turn came.
-  return sayOfMessage(isFirst ? "evictionFound" : "evictionCame", {});
+  return timelineSentence(isFirst ? "evictionFound" : "evictionGranted", {});
 }
 
 function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | undefined): Sentence | null {
@@ -116,8 +116,8 @@ function zoneText(body: BodyOf<"judged.zone">, before: BodyOf<"judged.zone"> | u
   if (before?.state === state && before.halted === halted) return null;
   if (before === undefined && state === "Initial") return null;
   const counted = { state, notReady: String(body.notReady), size: countText(body.size, "node") };
-  if (halted) return sayOfMessage("zoneHalted", counted);
-  return sayOfMessage("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
+  if (halted) return timelineSentence("zoneHalted", counted);
+  return timelineSentence("zoneChanged", { ...counted, rate: rateText(body.taintsPerSecond) });
 }
 
 function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null): Sentence | null {
@@ -125,10 +125,12 @@ function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null
   const seconds = body.tolerationSeconds === null ? null : String(body.tolerationSeconds);
   switch (body.eviction) {
     case "none":
-      return before === null || before.eviction === "none" ? null : sayOfMessage("podMayStay", {});
+      return before === null || before.eviction === "none" ? null : timelineSentence("podMayStay", {});
     case "due":
       if (before?.eviction === "due") return null;
-      return seconds === null ? sayOfMessage("podMustGo", { taint }) : sayOfMessage("podTimeOver", { taint, seconds });
+      return seconds === null
+        ? timelineSentence("podMustGo", { taint })
+        : timelineSentence("podTimeOver", { taint, seconds });
     case "pending":
       return before?.deadlineAt === body.deadlineAt ? null : deadlineText(body.deadlineAt, taint, seconds);
   }
@@ -136,30 +138,32 @@ function podText(body: BodyOf<"judged.pod">, before: BodyOf<"judged.pod"> | null
 
 function deadlineText(deadlineAt: number | null, taint: string, seconds: string | null): Sentence {
   if (deadlineAt === null) {
-    return seconds === null ? sayOfMessage("podTolerant", { taint }) : sayOfMessage("podHasTime", { taint, seconds });
+    return seconds === null
+      ? timelineSentence("podTolerant", { taint })
+      : timelineSentence("podHasTime", { taint, seconds });
   }
   const until = apiTime(deadlineAt);
   return seconds === null
-    ? sayOfMessage("podMayStayUntil", { until, taint })
-    : sayOfMessage("podHasUntil", { until, taint, seconds });
+    ? timelineSentence("podMayStayUntil", { until, taint })
+    : timelineSentence("podHasUntil", { until, taint, seconds });
 }
 
 const BY_REASON = {
   conditions: "taintsByConditions",
-  granted: "taintsByTurn",
+  granted: "taintsByGrant",
   swap: "taintsBySwap",
   healing: "taintsByHealing",
 } as const satisfies Record<BodyOf<"asked.taint">["why"], TimelineSentenceName>;
 
 function taintAskText({ add, remove, why }: BodyOf<"asked.taint">): Sentence {
   const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
-  return sayOfMessage(BY_REASON[why], { changes: listText(changes) });
+  return timelineSentence(BY_REASON[why], { changes: listText(changes) });
 }
 
 function evictionAskText({ mode, deadlineAt, taint }: BodyOf<"asked.eviction">): Sentence {
   const due = apiTime(deadlineAt);
-  if (mode === "direct") return sayOfMessage("drainAsked", { due });
-  return sayOfMessage("deletionAsked", { due, taint: taint === null ? "its node's taints" : taintName(taint) });
+  if (mode === "direct") return timelineSentence("drainAsked", { due });
+  return timelineSentence("deletionAsked", { due, taint: taint === null ? "its node's taints" : taintName(taint) });
 }
 
 const BY_OUTCOME = {
@@ -175,8 +179,10 @@ const BY_OUTCOME = {
 
 function outcomeText({ outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">): Sentence {
   let said =
-    outcome === "ok" ? sayOfMessage("written", { span: spanText(latencyMs) }) : sayOfMessage(BY_OUTCOME[outcome], {});
-  if (change !== "") said = sayOfMessage("withChange", { outcome: said, change });
-  if (detail !== "") said = sayOfMessage("withDetail", { outcome: said, detail });
-  return retrying ? sayOfMessage("withRetry", { outcome: said }) : said;
+    outcome === "ok"
+      ? timelineSentence("written", { span: spanText(latencyMs) })
+      : timelineSentence(BY_OUTCOME[outcome], {});
+  if (change !== "") said = timelineSentence("withChange", { outcome: said, change });
+  if (detail !== "") said = timelineSentence("withDetail", { outcome: said, detail });
+  return retrying ? timelineSentence("withRetry", { outcome: said }) : said;
 }

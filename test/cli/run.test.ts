@@ -96,7 +96,7 @@ describe("vigil run", () => {
     const before = await ask("/api/v1/nodes/silent");
     const explained = async () => (await fetch(`http://127.0.0.1:${port}/api/explain/node/silent`)).text();
     await vigil.says("running in shadow");
-    await vigil.says("node silent judged unknown: no heartbeat within its grace");
+    await vigil.says("node silent judged unknown: no heartbeat within its grace period");
     await vigil.says("node silent would have been written: conditions: Ready=Unknown");
     await expect.poll(explained, { timeout: 20_000 }).toMatch(/shadow/);
     vigil.signal("SIGTERM");

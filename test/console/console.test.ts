@@ -140,7 +140,7 @@ describe("the API", () => {
     world.receive("judged.node", judgedNode("n 1/x"), null);
     world.receive("judged.pod", judgedPod(), null);
     expect(await json("/api/explain/node/n%201%2Fx")).toMatchObject({
-      sentences: [expect.stringContaining("Node n 1/x is ready"), expect.anything()],
+      sentences: [expect.stringContaining("Node n 1/x has been ready"), expect.anything()],
     });
     expect(await json("/api/explain/pod/default/web")).toMatchObject({
       sentences: expect.arrayContaining([expect.stringContaining("Pod default/web was due")]),

@@ -77,7 +77,7 @@ describeWithChromium("the dashboard in a browser", () => {
     receive("observed.node", observedNode("<b>n-1"), null);
     receive("judged.node", judgedNode("<b>n-1", { readiness: "unknown" }), null);
     await ask("<b>n-1");
-    await shows("explanation", /Node <b>n-1 is unknown since[\s\S]*judged unknown: silent for/);
+    await shows("explanation", /Node <b>n-1 has been unknown since[\s\S]*judged unknown: silent for/);
     await ask("default/other");
     await shows("explanation", /pod default\/other: it is not there, and nothing was ever decided about it/, clock);
   });

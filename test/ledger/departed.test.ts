@@ -43,11 +43,11 @@ describe("a node that was judged after it had left", () => {
   test("is not there any more, once every node is known", () => {
     const world = departed();
     seeNone(world);
-    expect(world.ledger.reader.explainNode("n-1")?.sentences).toEqual(["Node n-1 is not there any more."]);
+    expect(world.ledger.reader.explainNode("n-1")?.sentences).toEqual(["Node n-1 no longer exists."]);
   });
 
   test("is explained as judged while it cannot be known whether it is there", () => {
-    expect(departed().ledger.reader.explainNode("n-1")?.sentences[0]).toMatch(/^Node n-1 is unknown since /);
+    expect(departed().ledger.reader.explainNode("n-1")?.sentences[0]).toMatch(/^Node n-1 has been unknown since /);
   });
 
   test("is not remembered: when it is told again it waits for a judgement", () => {

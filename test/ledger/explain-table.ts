@@ -1,4 +1,4 @@
-/** Writes the tables of sentences in docs/explain.md from the code. */
+/** Generates the tables of sentences in docs/explain.md from the code. */
 import {
   NODE_SENTENCES,
   POD_SENTENCES,
@@ -14,20 +14,20 @@ const CLOSES = "<!-- end of sentences -->";
 /** A table of the page. */
 interface Table {
   readonly title: string;
-  /** What its first column holds. */
+  /** Heading of the first column. */
   readonly of: string;
   readonly forms: Readonly<Record<string, SentenceForm>>;
-  /** Whether its sentences are whole, so that they begin with a capital. */
+  /** Whether its sentences begin with a capital letter. */
   readonly isWhole: boolean;
 }
 
 const ofState = (title: string, forms: Table["forms"]): Table => ({ title, of: "state", forms, isWhole: true });
 const TABLES: readonly Table[] = [
-  ofState("Of a node", NODE_SENTENCES),
-  ofState("Of its zone and its turn", QUEUE_SENTENCES),
-  ofState("Of the last request, by its outcome", REQUEST_SENTENCES),
-  ofState("Of a pod", POD_SENTENCES),
-  { title: "In the timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },
+  ofState("Node", NODE_SENTENCES),
+  ofState("Zone and eviction queue", QUEUE_SENTENCES),
+  ofState("Last request", REQUEST_SENTENCES),
+  ofState("Pod", POD_SENTENCES),
+  { title: "Timeline", of: "message", forms: TIMELINE_SENTENCES, isWhole: false },
 ];
 
 /** Every table in Markdown, under its heading. */
@@ -38,11 +38,11 @@ export function explainTables(): string {
   }).join("\n\n");
 }
 
-/** A page with the tables between its two marks written anew. Throws an Error when a mark is missing. */
+/** Replaces the tables between the two markers of a page. Throws an Error when a marker is missing. */
 export function withExplainTables(page: string): string {
   const from = page.indexOf(OPENS);
   const to = page.indexOf(CLOSES);
-  if (from < 0 || to < from) throw new Error(`the page must hold ${OPENS} and, after it, ${CLOSES}`);
+  if (from < 0 || to < from) throw new Error(`the page needs ${OPENS} and, after it, ${CLOSES}`);
   return `${page.slice(0, from + OPENS.length)}\n\n${explainTables()}\n\n${page.slice(to)}`;
 }
 

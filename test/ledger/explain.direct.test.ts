@@ -1,5 +1,5 @@
 /**
- * What explain foretells in direct mode: from when a node may be drained, its place in the queue, and which pods go.
+ * Explanations in direct mode: the earliest drain of a node, its place in the queue, and the pods that are deleted.
  */
 import { expect, test } from "vitest";
 import { observedNode, observedPod } from "../support/observed-objects.ts";
@@ -27,50 +27,50 @@ function directWorld(): LedgerWorld {
 
 const sentences = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
 const FROM =
-  "Its pods are deleted at 2026-01-01T00:00:50Z at the earliest, in 50 s: then it takes its place in the queue of its zone.";
+  "It joins the eviction queue of its zone at 2026-01-01T00:00:50Z, in 50 s: its pods are deleted no sooner.";
 
-test("before a drain is due its earliest instant is told, on the node, its pods and in the table", () => {
+test("before a drain is due, its node, its pods and the timers show its earliest time", () => {
   const world = directWorld();
   expect(sentences(world)).toContain(FROM);
   expect(podSentences(world)).toEqual(
-    expect.arrayContaining(["Pod default/web stays until the turn of its node n-1 comes.", FROM]),
+    expect.arrayContaining(["Pod default/web stays until its node n-1 is admitted for eviction.", FROM]),
   );
   expect(world.ledger.reader.nodes()).toMatchObject([{ evictionFromAt: START_AT + 50_000 }]);
 });
 
-test("a node that waits to be drained is told its place and when its turn comes", () => {
+test("a node that waits to be drained shows its place and an estimate", () => {
   const world = directWorld();
   world.receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "toBeEvicted" }), null);
   world.receive("judged.zone", judgedZone({ notReady: 2, queueLength: 2, queue: ["n-2", "n-1"], tokens: 0 }), null);
   const place =
-    "It is number 2 of 2 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:20Z, in 20 s.";
-  expect(sentences(world)).toEqual(expect.arrayContaining([place, "When its turn comes, its pods are deleted."]));
+    "It is number 2 of 2 in the eviction queue: at the present rate, one node every 10 s, it is admitted at 2026-01-01T00:00:20Z, in 20 s.";
+  expect(sentences(world)).toEqual(expect.arrayContaining([place, "Once it is admitted, its pods are deleted."]));
   expect(podSentences(world)).toContain(place);
   expect(world.ledger.reader.nodes()).toMatchObject([{ queuePlace: 2 }]);
 });
 
-test("a drain leaves a DaemonSet's pods alone, and a node that is well is not to be drained", () => {
+test("a drain spares a DaemonSet's pods, and a ready node is not drained", () => {
   const world = directWorld();
   const ownerReferences = [{ kind: "DaemonSet", name: "d", controller: true }];
   world.kube.pods.set("default/web", livePod({ metadata: { ownerReferences } }));
-  expect(podSentences(world)[0]).toBe("Pod default/web stays: a drain leaves the pods of DaemonSets alone.");
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: a drain does not delete pods of DaemonSets.");
   world.clock.advance(1000);
   world.kube.pods.set("default/web", livePod());
   world.receive("judged.node", judgedNode("n-1"), null);
-  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not due to be drained.");
 });
 
-test("a pod whose drain was called off is not said to be due any more", () => {
+test("a pod whose drain was cancelled is not due", () => {
   const world = directWorld();
   const ask = { deadlineAt: START_AT, mode: "direct", taint: null } as const;
   world.receive("judged.node", judgedNode("n-1", { ...DOWN, eviction: "evicted" }), null);
   world.receive("asked.eviction", askedEviction(ask), null);
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web was due to be deleted at /);
   world.receive("judged.node", judgedNode("n-1"), null);
-  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not to be drained.");
+  expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not due to be drained.");
 });
 
-test("the timers list a drain ahead with its earliest instant, then with the turn of the node, then as due", () => {
+test("the timers list a drain at its earliest time, then its estimate, then as due", () => {
   const world = directWorld();
   const { ledger, receive } = world;
   const listed = () => ledger.reader.pendingEvictions(10);

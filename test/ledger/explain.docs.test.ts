@@ -1,4 +1,4 @@
-/** Holds docs/explain.md to the sentences as the code has them. */
+/** Holds docs/explain.md to the sentences in the code. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectTypeOf, test } from "vitest";
@@ -14,29 +14,29 @@ import { explainTables, withExplainTables } from "./explain-table.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/explain.md");
 
-test("docs/explain.md holds every sentence as the code has it; npm run fix writes it", () => {
+test("docs/explain.md has the sentences of the code; npm run fix writes them", () => {
   const page = readFileSync(PAGE, "utf8");
   expect(withExplainTables(page)).toBe(page);
 });
 
-test("the tables have a row for each sentence, with its state or its message", () => {
+test("the tables have a row for each sentence", () => {
   const names = [SENTENCES, TIMELINE_SENTENCES].flatMap((forms) => Object.keys(forms));
   expect(new Set(names).size).toBe(names.length);
   expect(explainTables().match(/^\| .* \| `.*` \|$/gm)).toHaveLength(names.length);
-  expect(explainTables()).toContain("| the node left the API | `Node <node> is not there any more.` |");
+  expect(explainTables()).toContain("| the node left the API | `Node <node> no longer exists.` |");
   expect(explainTables()).toContain("| `observed.gone` | `left the API` |");
 });
 
-test("a page without the marks is refused by name", () => {
-  expect(() => withExplainTables("# Explain")).toThrow("the page must hold <!-- sentences");
+test("a page without the markers is refused", () => {
+  expect(() => withExplainTables("# Explain")).toThrow("the page needs <!-- sentences");
 });
 
-test("a sentence begins with a capital, whatever is filled in first", () => {
+test("a sentence begins with a capital letter", () => {
   const filled = sentence("requestOpen", { what: "its deletion", at: "2026-01-01T00:00:00Z" });
   expect(filled).toBe("Its deletion was requested at 2026-01-01T00:00:00Z, and its outcome is not known yet.");
 });
 
-test("a text that no table holds is no sentence", () => {
+test("a text outside the tables is no sentence", () => {
   expectTypeOf<string>().not.toExtend<Sentence>();
   expectTypeOf<"allIsWell">().not.toExtend<SentenceName | TimelineSentenceName>();
 });

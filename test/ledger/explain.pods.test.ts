@@ -1,4 +1,4 @@
-/** What explain says of pods by reading them: those that stay terminating, those re-created, those never spoken of. */
+/** Explanations of pods by a live read: pods that stay terminating, re-created pods, pods of which no message came. */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import { ANSWER_MS } from "../../services/ledger/live-pods.ts";
@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const UNKNOWN = { readiness: "unknown", ready: "Unknown" } as const;
 const STANDING = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
 
-/** The pod's node is dead, and the API server accepted the pod's deletion at 00:00. */
+/** The pod's node is silent, and the API server accepted the pod's deletion at 00:00. */
 function deletedWorld(): LedgerWorld {
   const world = ledgerWorld();
   world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
@@ -40,43 +40,43 @@ function deletedWorld(): LedgerWorld {
 const terminating = (metadata: Readonly<Record<string, unknown>> = {}) =>
   livePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30, ...metadata } });
 
-test("a pod on a dead node is terminating for as long as nobody finishes it, and it was Vigil that deleted it", () => {
+test("a pod that Vigil deleted on a silent node stays terminating", () => {
   const world = deletedWorld();
   world.kube.pods.set("default/web", terminating());
   world.clock.advance(3 * SETTLED_KEPT_MS);
   expect(podSentences(world).slice(0, 3)).toEqual([
     "Pod default/web has been terminating since 2026-01-01T00:00:00Z (15 min).",
     "Vigil deleted it at 2026-01-01T00:00:00Z.",
-    "Its node n-1 is silent, so nobody finishes it.",
+    "Its node n-1 is silent, so no kubelet confirms that it has ended.",
   ]);
 });
 
-test("a terminating pod is held by the finalizers that remain", () => {
+test("a terminating pod is held by its finalizers", () => {
   const world = deletedWorld();
   world.kube.pods.set("default/web", terminating({ finalizers: ["example.com/backup"] }));
   expect(podSentences(world)).toContain("It stays until its finalizers are removed: example.com/backup.");
 });
 
-test("a terminating pod on a node that is well is ended by its kubelet, and by garbage collection without a node", () => {
+test("a terminating pod is ended by its kubelet or by garbage collection", () => {
   const world = ledgerWorld();
   world.kube.pods.set("default/web", terminating());
   for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard), "ask");
   expect(podSentences(world)[1]).toBe(
-    "Its node n-1 is not there any more, so it stays until garbage collection removes it.",
+    "Its node n-1 no longer exists, so it stays until garbage collection removes it.",
   );
   world.receive("observed.node", observedNode("n-1"), null);
   world.receive("judged.node", judgedNode("n-1"), null);
   expect(podSentences(world)[1]).toBe("It stays until the kubelet of node n-1 has ended its containers.");
 });
 
-test("a pod re-created under its name is not the one that was deleted", () => {
+test("a pod re-created under its name is not the deleted one", () => {
   const world = deletedWorld();
   world.receive("observed.node", observedNode("n-2"), null);
   world.kube.pods.set("default/web", livePod({ metadata: { uid: "uid-of-another" }, spec: { nodeName: "n-2" } }));
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-2 carries no NoExecute taint.");
 });
 
-test("a pod that nobody spoke of is read and explained", () => {
+test("a pod of which no message came is read and explained", () => {
   const world = ledgerWorld();
   world.receive("observed.node", observedNode("n-1", { ready: "Unknown", taints: STANDING }), null);
   world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "evicted" }), null);
@@ -86,24 +86,24 @@ test("a pod that nobody spoke of is read and explained", () => {
     return podSentences(world)[0];
   };
   expect(saidOf({ spec: { tolerations: [{ operator: "Exists" }] } })).toBe(
-    "Pod default/web stays: it tolerates node.kubernetes.io/unreachable:NoExecute for ever.",
+    "Pod default/web stays: it tolerates node.kubernetes.io/unreachable:NoExecute forever.",
   );
   const tolerations = [{ operator: "Exists", tolerationSeconds: 300 }];
   expect(saidOf({ spec: { tolerations } })).toBe(
-    "Pod default/web has to leave by 2026-01-01T00:05:00Z because of node.kubernetes.io/unreachable:NoExecute, by its tolerations: this ledger has heard no deadline of it.",
+    "Pod default/web has to leave by 2026-01-01T00:05:00Z because of node.kubernetes.io/unreachable:NoExecute: this ledger has received no deadline and computes it from the tolerations.",
   );
   expect(saidOf({ status: { phase: "Succeeded" } })).toBe(
-    "Pod default/web has completed (Succeeded), and no taint evicts it.",
+    "Pod default/web has completed (Succeeded), so no taint evicts it.",
   );
   expect(saidOf({ spec: { nodeName: undefined } })).toBe(
     "Pod default/web is bound to no node, so nothing requests its deletion.",
   );
   expect(saidOf({})).toBe(
-    "Pod default/web has to leave at once because of node.kubernetes.io/unreachable:NoExecute, by its tolerations: this ledger has heard no deadline of it.",
+    "Pod default/web has to leave at once because of node.kubernetes.io/unreachable:NoExecute: this ledger has received no deadline and computes it from the tolerations.",
   );
 });
 
-describe("a pod on a node that waits for its turn", () => {
+describe("a pod on a node that waits to be admitted", () => {
   function waitingPod(profile: Partial<Profile> = {}): LedgerWorld {
     const world = ledgerWorld({ profile });
     seePulses(world);
@@ -119,33 +119,33 @@ describe("a pod on a node that waits for its turn", () => {
     return world;
   }
 
-  test("is told that, how long it takes, and what then follows", () => {
+  test("shows the estimate and what follows", () => {
     expect(podSentences(waitingPod())).toEqual([
-      "Pod default/web stays until the turn of its node n-1 comes.",
+      "Pod default/web stays until its node n-1 is admitted for eviction.",
       "It does not tolerate node.kubernetes.io/unreachable:NoExecute, so it is deleted then.",
-      expect.stringMatching(/^Node n-1 is unknown since /),
+      expect.stringMatching(/^Node n-1 has been unknown since /),
       "It carries no NoExecute taint.",
-      "Its zone a is Normal: 4 of 10 nodes not ready, 4 nodes in the queue.",
-      "It is number 3 of 4 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:25Z, in 25 s.",
-      "When its turn comes, it is tainted node.kubernetes.io/unreachable:NoExecute, and each of its pods stays as long as it tolerates that.",
+      "Its zone a is Normal: 4 of 10 nodes not ready, 4 nodes in the eviction queue.",
+      "It is number 3 of 4 in the eviction queue: at the present rate, one node every 10 s, it is admitted at 2026-01-01T00:00:25Z, in 25 s.",
+      "Once admitted, it is tainted node.kubernetes.io/unreachable:NoExecute, and each of its pods stays for as long as it tolerates that taint.",
     ]);
   });
 
-  test("to be drained, not tainted, is told so", () => {
+  test("shows that its node will be drained", () => {
     expect(podSentences(waitingPod({ evictionMode: "direct" }))?.at(-1)).toBe(
-      "When its turn comes, its pods are deleted.",
+      "Once it is admitted, its pods are deleted.",
     );
   });
 
-  test("is not said to be there once it was found gone", () => {
+  test("is gone once a read finds it gone", () => {
     const world = waitingPod();
     world.receive("done.write", donePod("asked.unready", { outcome: "gone" }), null);
     world.kube.pods.clear();
-    expect(podSentences(world)).toEqual(["Pod default/web is not there any more."]);
+    expect(podSentences(world)).toEqual(["Pod default/web no longer exists."]);
   });
 });
 
-test("a pod on a node that waits is told how long it tolerates what the turn brings", () => {
+test("a pod on a node that waits shows how long it tolerates the coming taint", () => {
   const world = ledgerWorld();
   world.receive("observed.node", observedNode("n-1", { ready: "Unknown" }), null);
   world.receive("judged.node", judgedNode("n-1", { ...UNKNOWN, eviction: "toBeEvicted" }), null);
@@ -154,17 +154,17 @@ test("a pod on a node that waits is told how long it tolerates what the turn bri
   expect(podSentences(world)[1]).toBe("It tolerates node.kubernetes.io/unreachable:NoExecute for 300 s from then on.");
 });
 
-test("a pod that is not there and was never spoken of has no explanation, and one that was is remembered", () => {
+test("a pod that is gone has an explanation only where it has a history", () => {
   const world = deletedWorld();
   expect(explainedPod(world, "other")).toBeNull();
   world.kube.pods.clear();
   expect(podSentences(world)).toEqual([
-    "Pod default/web is not there any more.",
+    "Pod default/web no longer exists.",
     "Vigil deleted it at 2026-01-01T00:00:00Z.",
   ]);
 });
 
-test("a deadline does not hold of a pod that has come to tolerate every taint of its node", () => {
+test("a pod that now tolerates every taint of its node has no deadline", () => {
   const world = ledgerWorld();
   world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
@@ -172,7 +172,7 @@ test("a deadline does not hold of a pod that has come to tolerate every taint of
   expect(podSentences(world)[0]).toMatch(/^Pod default\/web stays: it tolerates /);
 });
 
-test("a schedule whose taint has left its node is not said to hold", () => {
+test("a deadline ends with its taint", () => {
   const world = ledgerWorld();
   world.receive("observed.node", observedNode("n-1", { taints: STANDING }), null);
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
@@ -184,7 +184,7 @@ test("a schedule whose taint has left its node is not said to hold", () => {
 test.each([
   [{ outcome: "failed", detail: "connect ECONNREFUSED 10.0.0.1:6443" } as const, "connect ECONNREFUSED 10.0.0.1:6443"],
   ["none" as const, "no answer came within 3 s"],
-])("without an answer of the API server (%o) the record is said to be what it is", (answer, why) => {
+])("without an answer of the API server (%o) the record is used", (answer, why) => {
   const world = ledgerWorld();
   world.kube.readAnswer = answer;
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);
@@ -194,12 +194,12 @@ test.each([
   });
   world.clock.advance(ANSWER_MS);
   expect(sentences.slice(0, 2)).toEqual([
-    `The API server could not be asked about pod default/web: ${why}.`,
+    `Pod default/web could not be read from the API server: ${why}.`,
     expect.stringMatching(/^Pod default\/web is due to be deleted at 2026-01-01T00:01:00Z, /),
   ]);
 });
 
-test("people who ask for the same pod at once cost one read", () => {
+test("concurrent questions about one pod cost one read", () => {
   const world = ledgerWorld();
   for (let times = 0; times < 100; times++) explainedPod(world);
   expect(world.kube.reads).toEqual(["default/web"]);

@@ -1,4 +1,4 @@
-/** Explanations: a whole story told through the bus, and what the ledger then answers in plain words. */
+/** Explanations of a node and a pod from a whole run of messages on the bus. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
@@ -27,7 +27,7 @@ function seeingWorld(): LedgerWorld {
   return world;
 }
 
-/** The node falls silent, waits for its turn, is tainted, and its pod is given a deadline. */
+/** The node falls silent, waits to be admitted, is tainted, and its pod gets a deadline. */
 function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt: number } {
   const { clock, receive } = world;
   const heartbeatAt = clock.wallMs();
@@ -62,7 +62,7 @@ function silenceStory(world: LedgerWorld): { tainted: string | null; deadlineAt:
 }
 
 const sentencesOf = ({ ledger }: LedgerWorld) => ledger.reader.explainNode("n-1")?.sentences ?? [];
-/** What a pod's metadata shows whose deletion was accepted 5:56 after the world began. */
+/** Metadata of a pod whose deletion was accepted 5:56 after the start. */
 const TERMINATING = { deletionTimestamp: "2026-01-01T00:06:26Z", deletionGracePeriodSeconds: 30 };
 
 const podTimeline = (world: LedgerWorld) => explainedPod(world)?.timeline.map(({ text }) => text);
@@ -72,13 +72,13 @@ describe("a node that fell silent", () => {
     const world = seeingWorld();
     silenceStory(world);
     expect(sentencesOf(world)).toEqual([
-      "Node n-1 is unknown since 2026-01-01T00:00:50Z (6 s): its last heartbeat was seen at 2026-01-01T00:00:00Z, and 50 s of silence are tolerated.",
+      "Node n-1 has been unknown since 2026-01-01T00:00:50Z (6 s): its last heartbeat was seen at 2026-01-01T00:00:00Z, and its grace period is 50 s.",
       "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:56Z.",
-      "Its zone a is Normal: 1 of 10 nodes not ready, 1 node in the queue.",
+      "Its zone a is Normal: 1 of 10 nodes not ready, 1 node in the eviction queue.",
     ]);
   });
 
-  test("has its taint explained by when it counts from, where its stamp does not say it", () => {
+  test("shows since when a taint counts, where its timeAdded is wrong", () => {
     const world = seeingWorld();
     const taints = [
       { ...UNREACHABLE, timeAdded: "2099-01-01T00:00:00Z" },
@@ -88,31 +88,31 @@ describe("a node that fell silent", () => {
     const taintsSeenAt = Object.fromEntries(names.map((name) => [name, Date.UTC(2026, 0, 1)]));
     world.receive("observed.node", observedNode("n-1", { taints, taintsSeenAt }), null);
     expect(sentencesOf(world)[1]).toBe(
-      "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:00Z (its timeAdded says 2099-01-01T00:00:00Z) and bare:NoExecute since 2026-01-01T00:00:00Z.",
+      "It carries node.kubernetes.io/unreachable:NoExecute since 2026-01-01T00:00:00Z (its timeAdded is 2099-01-01T00:00:00Z) and bare:NoExecute since 2026-01-01T00:00:00Z.",
     );
   });
 
-  test("has a timeline from the silence to the taint", () => {
+  test("has a timeline from its silence to its taint", () => {
     const world = seeingWorld();
     silenceStory(world);
     expect(world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text)).toEqual([
-      "judged unknown: silent for 50 s; waits for its turn in zone a",
-      "asked to set Ready=Unknown",
+      "judged unknown: silent for 50 s; waits for eviction in zone a",
+      "conditions requested: Ready=Unknown",
       "written after 12 ms: Ready=Unknown",
-      "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
+      "taints requested: +node.kubernetes.io/unreachable:NoExecute (admitted for eviction)",
       "written after 12 ms: taints: +unreachable:NoExecute",
       "now carries node.kubernetes.io/unreachable:NoExecute",
-      "its turn has come: its pods may not stay",
+      "admitted for eviction",
     ]);
   });
 
-  test("says of a verdict that was taken back that nothing is to be set any more", () => {
+  test("shows a verdict that was withdrawn", () => {
     const world = seeingWorld();
     world.receive("asked.condition", askedCondition("n-1"), null);
     world.receive("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
     expect(world.ledger.reader.explainNode("n-1")?.timeline.map(({ text }) => text)).toEqual([
-      "asked to set Ready=Unknown",
-      "asked to set no condition after all",
+      "conditions requested: Ready=Unknown",
+      "request for conditions withdrawn",
     ]);
   });
 
@@ -124,44 +124,44 @@ describe("a node that fell silent", () => {
     return sentencesOf(world);
   };
 
-  test("that waits for its turn is told how long the limiter makes it wait", () => {
+  test("that waits shows how long the rate limiter makes it wait", () => {
     expect(waiting({ queueLength: 4, tokens: 0.5, queue: ["n-7", "n-8", "n-1", "n-9"] })).toContain(
-      "It is number 3 of 4 in the queue, at one node every 10 s: as things stand its turn comes at 2026-01-01T00:00:25Z, in 25 s.",
+      "It is number 3 of 4 in the eviction queue: at the present rate, one node every 10 s, it is admitted at 2026-01-01T00:00:25Z, in 25 s.",
     );
     expect(waiting({ queueLength: 40, tokens: 0, queue: ["n-7", "n-8"] })).toContain(
-      "It is behind the first 2 of 40 in the queue, at one node every 10 s: as things stand its turn comes after 2026-01-01T00:00:20Z, in 20 s.",
+      "It is behind the first 2 of 40 in the eviction queue: at the present rate, one node every 10 s, it is admitted after 2026-01-01T00:00:20Z, in more than 20 s.",
     );
   });
 
-  test("that no turn comes for is told so", () => {
+  test("that waits in a small disrupted zone shows why", () => {
     expect(waiting({ state: "PartialDisruption", taintsPerSecond: 0, notReady: 6 })).toContain(
-      "It waits for its turn, and no turn comes while so much of a zone so small is not ready.",
+      "It waits: a small zone evicts nothing while it is in PartialDisruption.",
     );
   });
 
-  test("is told that the all-zones rule holds it back", () => {
+  test("shows that evictions are halted", () => {
     expect(waiting({ state: "FullDisruption", halted: true, taintsPerSecond: 0, notReady: 10 })).toContain(
-      "It waits, and no turn comes, because every zone is disrupted: that looks like our own fault, not theirs.",
+      "It waits: evictions are halted while every zone is disrupted, because the nodes are then probably not at fault.",
     );
   });
 
-  test("is told that we are blind", () => {
+  test("shows that its shard is blind", () => {
     const world = seeingWorld();
     silenceStory(world);
     world.clock.advance(10_000);
-    expect(sentencesOf(world).at(-1)).toBe("Nothing is decided against it at present: no pulse from the observer.");
+    expect(sentencesOf(world).at(-1)).toBe("Vigil takes no action against it at present: no pulse from the observer.");
   });
 });
 
 describe("a node", () => {
   test.each<[Partial<BodyOf<"judged.node">>, string]>([
-    [{ readiness: "ready" }, "Node n-1 is ready since 1970-01-01T00:00:00Z"],
+    [{ readiness: "ready" }, "Node n-1 has been ready since 1970-01-01T00:00:00Z"],
     [{ readiness: "notReady", ready: "False" }, "its kubelet reports Ready=False."],
     [
       { readiness: "starting", ready: null },
-      "its kubelet has not posted a Ready condition. Until it does, 60 s without a heartbeat are tolerated.",
+      "its kubelet has not posted a Ready condition yet, and its grace period is 60 s.",
     ],
-    [{ readiness: "unknown", heartbeatAt: null }, ", and its last heartbeat is not known."],
+    [{ readiness: "unknown", heartbeatAt: null }, ": its last heartbeat is not known."],
   ])("judged %o is explained", (judged, text) => {
     const world = seeingWorld();
     world.receive("observed.node", observedNode("n-1"), null);
@@ -169,24 +169,26 @@ describe("a node", () => {
     expect(sentencesOf(world)[0]).toContain(text);
   });
 
-  test("that is excluded from disruption checks is told so", () => {
+  test("shows that a label excludes it from disruption checks", () => {
     const world = seeingWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("judged.node", judgedNode("n-1", { counted: false }), null);
-    expect(sentencesOf(world)).toContain("It is excluded by its label from what decides its zone's state.");
+    expect(sentencesOf(world)).toContain(
+      "A label excludes it from disruption checks, so it does not count towards the state of its zone.",
+    );
   });
 
-  test("that left is remembered, and one never heard of is not made up", () => {
+  test("that left is explained, and an unknown one is not", () => {
     const world = seeingWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
-    expect(sentencesOf(world)).toEqual(["Node n-1 is not there any more."]);
+    expect(sentencesOf(world)).toEqual(["Node n-1 no longer exists."]);
     expect(world.ledger.reader.explainNode("n-2")).toBeNull();
   });
 });
 
 describe("a pod", () => {
-  test("with a countdown is explained by its node's taint, its toleration and its deadline", () => {
+  test("with a countdown shows its taint, its toleration and its deadline", () => {
     const world = seeingWorld();
     silenceStory(world);
     world.clock.advance(100_000);
@@ -196,19 +198,19 @@ describe("a pod", () => {
     ]);
   });
 
-  test("is led back, through the API server, to the heartbeat that was missed", () => {
+  test("has a timeline from the missed heartbeat through the API server", () => {
     const world = seeingWorld();
     const { deadlineAt, tainted } = silenceStory(world);
     world.clock.advance(300_000);
     const ask = world.receive("asked.eviction", askedEviction({ deadlineAt }), tainted);
     world.receive("done.write", donePod("asked.eviction", { change: "deleted" }), ask);
     expect(podTimeline(world)).toEqual([
-      "judged unknown: silent for 50 s; waits for its turn in zone a",
-      "asked for taints +node.kubernetes.io/unreachable:NoExecute: its turn has come",
+      "judged unknown: silent for 50 s; waits for eviction in zone a",
+      "taints requested: +node.kubernetes.io/unreachable:NoExecute (admitted for eviction)",
       "written after 12 ms: taints: +unreachable:NoExecute",
       "now carries node.kubernetes.io/unreachable:NoExecute",
       "may stay until 2026-01-01T00:05:56Z: it tolerates node.kubernetes.io/unreachable:NoExecute for 300 s",
-      "asked to be deleted, due 2026-01-01T00:05:56Z: by node.kubernetes.io/unreachable:NoExecute",
+      "deletion requested: due 2026-01-01T00:05:56Z because of node.kubernetes.io/unreachable:NoExecute",
       "written after 12 ms: deleted",
     ]);
     world.kube.pods.set("default/web", livePod({ metadata: TERMINATING }));
@@ -216,11 +218,11 @@ describe("a pod", () => {
     expect(podSentences(world).slice(0, 3)).toEqual([
       "Pod default/web has been terminating since 2026-01-01T00:05:56Z (1 s).",
       "Vigil deleted it at 2026-01-01T00:05:56Z.",
-      "Its node n-1 is silent, so nobody finishes it.",
+      "Its node n-1 is silent, so no kubelet confirms that it has ended.",
     ]);
   });
 
-  test("that must go at once is told which taint it does not tolerate", () => {
+  test("that must go at once shows the taint it does not tolerate", () => {
     const world = seeingWorld();
     world.receive("judged.pod", judgedPod({ eviction: "due", deadlineAt: null, tolerationSeconds: null }), null);
     expect(podSentences(world)).toEqual([
@@ -230,7 +232,7 @@ describe("a pod", () => {
     ]);
   });
 
-  test("whose deletion the API refuses shows the refusal, and that it is overdue", () => {
+  test("whose deletion is denied shows the denial and that it is overdue", () => {
     const world = seeingWorld();
     const { deadlineAt } = silenceStory(world);
     world.clock.advance(305_000);
@@ -246,15 +248,15 @@ describe("a pod", () => {
       expect.arrayContaining([
         "Pod default/web was due to be deleted at 2026-01-01T00:05:56Z, 5 s ago.",
         'The API server denied its deletion at 2026-01-01T00:06:01Z: admission webhook "guard" denied the request.',
-        "The next try comes at 2026-01-01T00:06:04Z.",
+        "It is retried at 2026-01-01T00:06:04Z.",
       ]),
     );
     expect(podTimeline(world)?.at(-1)).toBe(
-      'the API server refused: deleted (admission webhook "guard" denied the request); will be tried again',
+      'denied by the API server: deleted (admission webhook "guard" denied the request); will be retried',
     );
   });
 
-  test("whose countdown was cancelled has nothing against it any more", () => {
+  test("whose countdown was cancelled stays", () => {
     const world = seeingWorld();
     silenceStory(world);
     world.receive("judged.pod", judgedPod({ eviction: "none", deadlineAt: null, taint: null }), null);
@@ -262,15 +264,15 @@ describe("a pod", () => {
     expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
-  test("nobody ever decided about is not made up", () => {
+  test("without a history has no explanation", () => {
     expect(explainedPod(seeingWorld(), "other")).toBeNull();
   });
 
-  test("that was saved by a second look shows it", () => {
+  test("spared by a live read shows it", () => {
     const world = seeingWorld();
     const { deadlineAt } = silenceStory(world);
     const ask = world.receive("asked.eviction", askedEviction({ deadlineAt }), null);
     world.receive("done.write", donePod("asked.eviction", { outcome: "refused", detail: "n-1 is ready again" }), ask);
-    expect(podTimeline(world)?.at(-1)).toBe("held back after a second look: deleted (n-1 is ready again)");
+    expect(podTimeline(world)?.at(-1)).toBe("ruled out by a live read: deleted (n-1 is ready again)");
   });
 });

@@ -37,13 +37,13 @@ test("a zone's state is told when it changes, and when all zones halt or go on",
   ]);
   expect(told).toEqual([
     null,
-    "is Normal: 0 of 10 nodes not ready; pace: one node every 10 s",
+    "is Normal: 0 of 10 nodes not ready; eviction rate: one node every 10 s",
     null,
-    "is PartialDisruption: 6 of 10 nodes not ready; pace: no node at all",
-    "is FullDisruption: 1 of 1 node not ready; pace: one node every 10 s",
-    "is FullDisruption: 1 of 1 node not ready; all zones are disrupted, so no node is tainted",
+    "is PartialDisruption: 6 of 10 nodes not ready; eviction rate: no node at all",
+    "is FullDisruption: 1 of 1 node not ready; eviction rate: one node every 10 s",
+    "is FullDisruption: 1 of 1 node not ready; evictions are halted because every zone is disrupted",
     null,
-    "is FullDisruption: 1 of 1 node not ready; pace: 2 nodes per second",
+    "is FullDisruption: 1 of 1 node not ready; eviction rate: 2 nodes per second",
   ]);
 });
 
@@ -66,12 +66,12 @@ test("a pod's sentence is told when it changes, with the taint and the seconds t
     `may stay until 1970-01-01T00:05:00Z: it tolerates ${BY_UNREACHABLE} for 300 s`,
     null,
     `may stay until 1970-01-01T00:06:00Z: it tolerates ${BY_UNREACHABLE} for 60 s`,
-    `must go now: its 60 s with ${BY_UNREACHABLE} are over`,
+    `must go now: it tolerated ${BY_UNREACHABLE} for 60 s`,
     null,
-    "may stay: nothing asks it to go any more",
+    "may stay: its eviction is cancelled",
     null,
     `must go at once: it does not tolerate ${BY_UNREACHABLE}`,
-    "may stay: nothing asks it to go any more",
+    "may stay: its eviction is cancelled",
     "must go at once: it does not tolerate its node's taints",
   ]);
 });
@@ -92,7 +92,7 @@ test("of a node's taints is told which came and which went", () => {
     "now carries b:NoExecute",
     "no longer carries a:NoExecute",
     "now carries a:NoExecute and no longer carries b:NoExecute",
-    "is another node of that name from here on and carries a:NoExecute",
+    "is a new node of the same name and carries a:NoExecute",
   ]);
 });
 
@@ -113,10 +113,10 @@ test("what a node is judged is told when it changes for the worse or back, and h
     null,
     "judged unknown: silent for 50 s",
     null,
-    "waits for its turn in zone a",
-    "its turn has come: its pods may not stay",
+    "waits for eviction in zone a",
+    "admitted for eviction",
     "judged not ready: its kubelet reports Ready=False",
-    "judged ready: its kubelet reports Ready=True and renews its lease; its pods may stay",
+    "judged ready: its kubelet reports Ready=True and renews its lease; no longer due for eviction",
   ]);
 });
 
@@ -129,14 +129,14 @@ test("word of a node that another one of its name has replaced is not told of th
     [judgedNode("n", { ...late, uid: "old" }), judgedNode("n", { ...late, uid: "new" })],
     facts,
   );
-  expect(told).toEqual([null, "judged unknown: no heartbeat within its grace"]);
+  expect(told).toEqual([null, "judged unknown: no heartbeat within its grace period"]);
 });
 
 test.each([
   [{}, "written after 12 ms: something"],
   [{ change: "" }, "written after 12 ms"],
-  [{ outcome: "conflict", retrying: true }, "the object had changed: something; will be tried again"],
-  [{ outcome: "denied", detail: "403: no" }, "the API server refused: something (403: no)"],
+  [{ outcome: "conflict", retrying: true }, "the object had changed: something; will be retried"],
+  [{ outcome: "denied", detail: "403: no" }, "denied by the API server: something (403: no)"],
   [{ outcome: "shadowed" }, "would have been written: something"],
 ] as const)("what came of a write with %j is %j", (fields, text) => {
   expect(story("done.write", [doneNode("asked.taint", "n", fields)])).toEqual([text]);

@@ -114,11 +114,11 @@ describe("decisions", () => {
     expect(heard).toMatchObject([
       {
         object: { kind: "Zone", name: ":\u0000:a" },
-        text: "is PartialDisruption: 6 of 10 nodes not ready; pace: one node every 100 s",
+        text: "is PartialDisruption: 6 of 10 nodes not ready; eviction rate: one node every 100 s",
       },
     ]);
     expect(ledger.reader.decisions(1)).toMatchObject([
-      { text: "is Normal: 1 of 10 nodes not ready; pace: one node every 10 s" },
+      { text: "is Normal: 1 of 10 nodes not ready; eviction rate: one node every 10 s" },
     ]);
   });
 

@@ -85,7 +85,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     world.receive("observed.pods", podsOf([observedPod("other")]), null);
     expect(waiting(world)).toEqual([]);
     world.kube.pods.clear();
-    expect(podSentences(world)).toEqual(["Pod default/web is not there any more."]);
+    expect(podSentences(world)).toEqual(["Pod default/web no longer exists."]);
   });
 
   test("waits no more when its node's pods show it on its way out", () => {

@@ -185,15 +185,15 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podDrained: (claim) => claim.isDirect && waits(claim),
   // A request may have been lost on its way while things failed.
   podUnrequested: ({ isCalm, truth, pod }) => !isCalm || !truth.requested.has(pod),
-  podForEver: (claim) =>
+  podForever: (claim) =>
     someNode(claim, ({ spec }) =>
       (spec?.taints ?? []).some(
         (taint) =>
           taint.effect === "NoExecute" && somePod(claim, (pod) => secondsFor(pod, taint) === Number.POSITIVE_INFINITY),
       ),
     ),
-  podReckoned: due,
-  podReckonedNow: due,
+  podComputed: due,
+  podComputedNow: due,
   podSafe: (claim) => isBound(claim) && untainted(claim),
   podUndrained: (claim) => claim.isDirect && someNode(claim, (node) => readyOf(node) === "True" || !claim.isCalm),
   podNotEvicted: (claim) =>
@@ -202,7 +202,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podWaits: waits,
   podThenFor: willTolerate(isForSeconds),
   podThenNot: willTolerate((seconds) => seconds === null),
-  podThenForEver: willTolerate((seconds) => seconds === Number.POSITIVE_INFINITY),
+  podThenForever: willTolerate((seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 
 /** What is wrong with a sentence, in words; null when it is so. */

@@ -62,7 +62,7 @@ describe("a ledger", () => {
     return null;
   }
 
-  const READY = "Node n is ready since 2026-01-01T00:00:00Z (10 min).";
+  const READY = "Node n has been ready since 2026-01-01T00:00:00Z (10 min).";
 
   test("that says what is so is believed", () => {
     expect(problemOf("True", [READY, "It carries no NoExecute taint."])).toBeNull();
@@ -74,7 +74,7 @@ describe("a ledger", () => {
   });
 
   test("that is blind in the calm, or says what explain never says, is found out", () => {
-    expect(problemOf("True", ["Nothing is decided against it at present: no pulse."])).toContain(
+    expect(problemOf("True", ["Vigil takes no action against it at present: no pulse."])).toContain(
       "is not so (nodeBlind)",
     );
     expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');

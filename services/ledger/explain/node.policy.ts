@@ -70,7 +70,7 @@ function taintSentence(node: ObservedNode): Sentence {
   if (node.taints.length === 0) return sentence("nodeUntainted", {});
   const standing = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
   const omitted = node.taintsOmitted ?? 0;
-  const rest = omitted === 0 ? [] : [`${omitted} more taints, on which nothing is decided`];
+  const rest = omitted === 0 ? [] : [`${omitted} more taints, which Vigil ignores`];
   return sentence("nodeTainted", { taints: listText([...standing, ...rest]) });
 }
 
@@ -78,5 +78,5 @@ function sinceText(taint: Taint, node: ObservedNode): string {
   const startAt = taintStartAt(taint, node);
   if (startAt === null) return "";
   const isStamped = taint.timeAdded === undefined || epochMsOf(taint.timeAdded) === startAt;
-  return ` since ${apiTime(startAt)}${isStamped ? "" : ` (its timeAdded says ${taint.timeAdded})`}`;
+  return ` since ${apiTime(startAt)}${isStamped ? "" : ` (its timeAdded is ${taint.timeAdded})`}`;
 }

@@ -197,17 +197,17 @@ function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, ju
 function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, context: ExplainContext): Sentence {
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, context);
-  if (eviction === null) return sentence("podForEver", { pod, taints });
+  if (eviction === null) return sentence("podForever", { pod, taints });
   const taint = taintName(eviction.taint);
-  if (!Number.isFinite(eviction.at)) return sentence("podReckonedNow", { pod, taint });
-  return sentence("podReckoned", { pod, taint, at: apiTime(eviction.at) });
+  if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint });
+  return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) });
 }
 
 /** What the taint that its node's turn brings means for a pod. */
 function thenSentence(observed: ObservedPod, then: TaintId, context: ExplainContext): Sentence {
   const taint = taintName(then);
   const eviction = evictionUnder([{ taint: then, since: context.now }], observed, context);
-  if (eviction === null) return sentence("podThenForEver", { taint });
+  if (eviction === null) return sentence("podThenForever", { taint });
   const { tolerationSeconds } = eviction;
   if (tolerationSeconds === null) return sentence("podThenNot", { taint });
   return sentence("podThenFor", { taint, seconds: String(tolerationSeconds) });

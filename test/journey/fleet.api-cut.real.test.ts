@@ -20,7 +20,7 @@ const TAKEOVER_MS = 15_000;
 /** For busy machines, beyond what is promised. */
 const SLACK_MS = 5_000;
 const LONG_TEST_MS = 240_000;
-const LEAVES = "leaves to other members what it cannot do";
+const LEAVES = "leaves services to members that reach the API";
 const OFFERS = "offers every service again";
 
 describeWithNats("a fleet of three processes, each behind a way of its own to the API server", () => {

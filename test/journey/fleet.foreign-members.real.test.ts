@@ -72,7 +72,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     expect(said.filter((text) => text.includes("west-1"))).toEqual([]);
     const [east, west] = [uidOf(apis.east), uidOf(apis.west)];
     const line =
-      `vigil: --cluster=prod: east-1 on this NATS minds another Kubernetes cluster under the same name (its kube-system ` +
+      `vigil: --cluster=prod: east-1 on this NATS serves another Kubernetes cluster under the same name (its kube-system ` +
       `has uid ${east}, ours ${west}): give one of them another --cluster or NATS account`;
     expect(
       refused.err

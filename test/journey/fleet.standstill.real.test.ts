@@ -150,8 +150,6 @@ describeWithNats("a fleet of two processes that share the shards", () => {
       begin: () => Promise.resolve(stopped?.signal("SIGSTOP")),
       end: () => Promise.resolve(stopped?.signal("SIGCONT")),
     });
-    expect(stopped?.logged.map(({ message }) => message)).toContain(
-      "cut off from the fleet: minding nothing until it can be heard",
-    );
+    expect(stopped?.logged.map(({ message }) => message)).toContain("cut off from the fleet, gives up its shards");
   });
 });

@@ -1,12 +1,11 @@
-/** The metrics of a member of a fleet. It knows no fleet. */
+/** The metrics of one member of a fleet. */
 import type { Metrics } from "../../../protocols/ports.ts";
 
-/** What a member of a fleet tells of itself. */
 export function fleetMetrics(metrics: Metrics) {
   const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
   return {
-    members: gauge("vigil_fleet_members", "Processes heard, this one included."),
-    shards: gauge("vigil_fleet_shards", "Shards that this process minds.", "service"),
+    members: gauge("vigil_fleet_members", "Members whose pulses are received, this one included."),
+    shards: gauge("vigil_fleet_shards", "Shards that this process owns.", "service"),
     assignments: metrics.counter({
       name: "vigil_fleet_assignments_total",
       help: "Times that this process worked out which member owns which shard.",

@@ -1,4 +1,7 @@
-/** Who minds which shard, told to the services as it changes. What a shard's owner does with it is their affair. */
+/**
+ * Divides the shards of every service among the processes of a fleet. Each process publishes a pulse on the bus,
+ * computes the same owners from the pulses it receives, and notifies its services of the shards they gain and lose.
+ */
 import type {
   Bus,
   Clock,
@@ -21,16 +24,13 @@ import { Offers } from "./offers.ts";
 import { ownersOf } from "./ownership.policy.ts";
 import { PulseReceiver } from "./pulse-receiver.ts";
 
-/** How long a member listens before it claims shards, in pulse periods: by then every living member has pulsed. */
+/** How long a member listens before it claims shards, in pulse periods: enough for every living member to pulse. */
 const LISTENING_PULSES = 1.25;
 
-/**
- * How long a member that leaves minds its shards beside its successors, in milliseconds: whatever is asked before they
- * listen reaches it.
- */
+/** How long a leaving member owns its shards beside its successors, in milliseconds, until these have subscribed. */
 const LINGER_MS = 250;
 
-/** The fleet of a process that is alone: it minds every shard of every service, from the start and for ever. */
+/** The fleet of a process that runs alone: it owns every shard of every service. */
 export function aloneFleet(member: string): Fleet {
   return {
     member,
@@ -42,44 +42,40 @@ export function aloneFleet(member: string): Fleet {
   };
 }
 
-/** What a fleet on a bus is made of. The bus must be one of its own, because it hears every member's pulse. */
+/** The context of a fleet member. The bus must serve it alone: a member receives its own pulses too. */
 export interface BusFleetOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly member: string;
-  /** What this process runs. */
+  /** The services that this process runs. */
   readonly services: readonly ServiceName[];
   readonly profile: PulseProfile & Pick<Profile, "watchBlindMs">;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What tells members of another Kubernetes cluster from ours; absent when we do not know which is ours. */
+  /** Recognizes members of another Kubernetes cluster; absent when our cluster's uid is not known. */
   readonly foreignMembers?: ForeignMembers | null;
-  /** How this process stands to the API server; absent when it is not measured. */
+  /** Whether this process reaches the API server; absent when that is not measured. */
   readonly reachability?: ApiReachability | null;
   /**
-   * Told before this member's first word, when it listens for strangers: null when there are none, otherwise the fault
-   * in one line; then it never says one.
+   * Called before the first pulse when the member listens for foreign members: with null when it may join, otherwise
+   * with the problem in one line; then it never pulses.
    */
   readonly listened?: (problem: string | null) => void;
 }
 
-/** A fleet that can be left. */
+/** A fleet member that can leave. */
 export interface BusFleet extends Fleet {
-  /**
-   * Tells the others, who take over at once, and falls silent for ever. A moment later it gives every shard up and
-   * calls `left`: nothing is asked of it any more.
-   */
+  /** Announces that this member leaves. 250 ms later it gives up every shard and calls `left`. */
   goodbye(left?: () => void): void;
 }
 
 /**
- * The fleet of processes that hear each other's pulses. A member that does not hear itself is cut off: it owns nothing
- * and says that it runs nothing, so that others take over. The same goes for one that stood still for so long that
- * others have taken over. One that hears itself again listens for a while first and then claims, so that it does not
- * take what others still mind. One that knows its Kubernetes cluster listens before
- * its first pulse already, and does not join where it hears another cluster's members and none of its own; those that
- * come later are not believed. One that does not reach the API server leaves the services that need it to members that
- * do (fleet.offers.ts).
+ * Joins the fleet on a bus. The rules:
+ * - A member that does not receive its own pulses, or that stood still while others run its services, gives up its
+ *   shards. It offers nothing until it has received its own pulse and listened, so that it takes no shard still owned.
+ * - A member that knows its Kubernetes cluster listens before its first pulse. It does not join when it receives pulses
+ *   of another cluster and none of its own; foreign members that come later are ignored.
+ * - A member that does not reach the API server leaves the services that need it to members that do (offers.ts).
  */
 export function busFleet(options: BusFleetOptions): BusFleet {
   return new PulsingFleet(options);
@@ -97,13 +93,13 @@ class PulsingFleet implements BusFleet {
   readonly #metrics: ReturnType<typeof fleetMetrics>;
   readonly #stopReceiving: Stop;
   #listening: Timer | null = null;
-  /** Whether we mind shards, because we hear ourselves and have listened long enough. */
+  /** Whether this member owns shards: it receives its own pulses and has listened for long enough. */
   #claiming = false;
   #pulseTimer: Timer;
   #lagMs = 0;
-  /** Whether we have said nothing yet, to hear first whether we are among our own. */
+  /** Whether it has published nothing yet, because it first listens for foreign members. */
   #isSilent = false;
-  /** What is to be done when the present turn is over; null when nothing is. */
+  /** The assignment due when the current turn of the event loop ends; `answer` requests a pulse before it. */
   #scheduled: { readonly answer: boolean } | null = null;
   #hasLeft = false;
 
@@ -157,7 +153,7 @@ class PulsingFleet implements BusFleet {
     });
   }
 
-  /** Arms the first pulse: at once when we cannot tell strangers from ours. */
+  /** Arms the first pulse: at once when foreign members cannot be recognized. */
   #begin(): Timer {
     const { clock, profile, foreignMembers, listened } = this.#options;
     if (!foreignMembers) return this.#beat(clock.monotonicMs());
@@ -174,7 +170,7 @@ class PulsingFleet implements BusFleet {
     });
   }
 
-  /** Pulses, and arms the next pulse; `dueMs` is when this one was due. */
+  /** Publishes a pulse and arms the next; `dueMs` is when this one was due. */
   #beat(dueMs: number): Timer {
     const { bus, clock, profile } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -199,14 +195,14 @@ class PulsingFleet implements BusFleet {
     if (id !== null) this.#receiver.sent(id);
   }
 
-  /** Listens for a while before it claims. */
+  /** Claims shards after a while of listening. */
   #listen(): void {
     const { clock, profile } = this.#options;
     if (this.#claiming || this.#listening !== null) return;
     this.#listening = clock.after(profile.memberPulseMs * LISTENING_PULSES, () => this.#claim());
   }
 
-  /** Assigns once for all pulses of a turn. To `answer` is to let members know us that are new, before they claim. */
+  /** Assigns once for all pulses of a turn of the event loop. `answer` announces us to new members first. */
   #scheduleAssign(answer = false): void {
     const isPlanned = this.#scheduled !== null;
     this.#scheduled = { answer: answer || this.#scheduled?.answer === true };
@@ -229,8 +225,7 @@ class PulsingFleet implements BusFleet {
   }
 
   #cutOff(why: string): void {
-    if (this.#claiming)
-      this.#options.log.warn("cut off from the fleet: minding nothing until it can be heard", { why });
+    if (this.#claiming) this.#options.log.warn("cut off from the fleet, gives up its shards", { why });
     this.#giveUp();
   }
 
@@ -243,8 +238,8 @@ class PulsingFleet implements BusFleet {
   }
 
   /**
-   * Works out again what we own and tells the followers what changed; unless others changed, only when our own offers
-   * did. The other members hear of that at once.
+   * Recomputes the owners and notifies the followers of changes. When no other member changed, it does so only if our
+   * own offers did; the other members are informed at once.
    */
   #assign(haveOthersChanged = true): void {
     const haveOffersChanged = this.#offers.review();
@@ -263,7 +258,7 @@ class PulsingFleet implements BusFleet {
     }
   }
 
-  /** Who offers a service. What we offer ourselves counts from when we decide it, not from when we hear us say so. */
+  /** The members that offer a service. Our own offer counts as soon as it is decided, before its pulse returns. */
   #running(service: ServiceName): ReadonlySet<string> {
     const running = new Set(this.#members.running(service));
     if (this.#offers.has(service)) return running.add(this.member);
@@ -271,7 +266,7 @@ class PulsingFleet implements BusFleet {
     return running;
   }
 
-  /** Whether another member runs a service of ours, and so takes over what we own when we fall silent. */
+  /** Whether another member runs a service of ours and takes over when we stand still. */
   #hasRivals(): boolean {
     return this.#options.services.some((service) => this.#running(service).size > 1);
   }

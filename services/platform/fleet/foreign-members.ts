@@ -1,14 +1,9 @@
-/**
- * The members of another Kubernetes cluster that speak under this one's name. It tells them from ours and counts them;
- * what is to follow is decided by who hears them.
- */
-
+/** Recognizes and counts processes that pulse on the same subjects for another Kubernetes cluster. */
 import { memberOf } from "../../../protocols/frame.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, Metrics } from "../../../protocols/ports.ts";
 import { LiveMembers, type NumberedPulse, type PulseProfile, type PulseResult } from "./live-members.ts";
 
-/** What strangers are told by. */
 export interface ForeignMembersOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -19,7 +14,7 @@ export interface ForeignMembersOptions {
   readonly clusterUid: string;
 }
 
-/** A stranger's pulse: what it changes in what is known of its sender, and the fault in one line. */
+/** What the pulse of a foreign member changed, and the problem in one line. */
 export interface ForeignPulse {
   readonly result: PulseResult;
   readonly problem: string;
@@ -29,9 +24,9 @@ export interface ForeignPulse {
 export type ClusterPulse = NumberedPulse & Pick<BodyOf<"pulse.member">, "clusterUid">;
 
 /**
- * The members that have pulsed for another Kubernetes cluster within the time-out, at most as many as a fleet may have.
- * A member that names no cluster is no stranger, nor is one of ours under whose name somebody names another cluster:
- * otherwise one forged pulse would silence it.
+ * The members of other Kubernetes clusters that pulsed within the time-out, at most fleetMembersMax. A member that names
+ * no cluster is not foreign, nor is a known member of ours whose name appears with another cluster: otherwise one forged
+ * pulse would exclude it.
  */
 export class ForeignMembers {
   readonly clusterUid: string;
@@ -42,16 +37,16 @@ export class ForeignMembers {
   constructor({ clock, metrics, profile, cluster, clusterUid }: ForeignMembersOptions) {
     this.clusterUid = clusterUid;
     this.#cluster = cluster;
-    const help = "Processes of another Kubernetes cluster heard under the same --cluster.";
+    const help = "Processes of another Kubernetes cluster that pulse under the same --cluster.";
     this.#count = metrics.gauge({ name: "vigil_fleet_foreign_members", help });
     this.#count.set(0);
     this.#members = new LiveMembers({ clock, profile, timedOut: () => this.#countMembers() });
   }
 
   /**
-   * Takes a pulse; null when it names no other cluster than ours, and its sender is a stranger no longer. A stranger
-   * that leaves is one until the time-out, because it may still finish writes. `isOurs` says that its name is that of a
-   * member of ours.
+   * Takes a pulse; null when it names no foreign cluster, which also ends its sender's time as a foreign member. A
+   * foreign member that leaves counts until the time-out, because it may still finish writes. `isOurs` says whether a
+   * member of ours has that name.
    */
   take(pulse: ClusterPulse, isOurs: boolean): ForeignPulse | null {
     const { member, clusterUid, leaving } = pulse;
@@ -67,7 +62,7 @@ export class ForeignMembers {
     return { result, problem };
   }
 
-  /** Whether a message's source, `service@member`, is one of them. */
+  /** Whether a foreign member sent a message; `source` is `service@member`. */
   sent(source: string): boolean {
     return this.#members.size > 0 && this.#members.has(memberOf(source));
   }
@@ -78,7 +73,7 @@ export class ForeignMembers {
 
   #problemWith(member: string, clusterUid: string): string {
     return (
-      `--cluster=${this.#cluster}: ${member} on this NATS minds another Kubernetes cluster under the same name (its ` +
+      `--cluster=${this.#cluster}: ${member} on this NATS serves another Kubernetes cluster under the same name (its ` +
       `kube-system has uid ${clusterUid}, ours ${this.clusterUid}): give one of them another --cluster or NATS account`
     );
   }

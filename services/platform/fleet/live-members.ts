@@ -1,9 +1,9 @@
 /**
- * The members of the fleet that can be heard. It neither speaks nor decides which member owns what.
+ * The members of the fleet whose pulses are received.
  *
- * Whoever holds a seed for NATS may publish a pulse under any name, unless each process has a NATS user of its own. So
- * a name belongs to the process, told by its start, that was heard under it first: as long as that one pulses, what
- * another process says under its name is refused. When it falls silent the other follows it, as after a restart.
+ * Any process with a NATS seed can publish a pulse under any member's name, unless each process has its own NATS user.
+ * So a name belongs to the first process (identified by its start time) that pulsed under it. While that process pulses,
+ * pulses of another one under its name are refused; when it stops, the other one takes the name, as after a restart.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, ServiceName } from "../../../protocols/ports.ts";
@@ -11,62 +11,62 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 import { KeyedDeadlines } from "../structures/deadlines.keyed.ts";
 
-/** The part of the profile that says how often members pulse, how long they may be silent and how many there may be. */
+/** How often members pulse, how long they may be silent, and how many there may be. */
 export type PulseProfile = Pick<Profile, "memberPulseMs" | "memberTimeoutMs" | "fleetMembersMax">;
 
-/** A pulse, with its place in the stream of its sender. */
+/** A pulse and its position in its sender's stream. */
 export type NumberedPulse = Pick<BodyOf<"pulse.member">, "member" | "services" | "unable" | "since" | "leaving"> & {
   readonly sequence: number;
 };
 
 /**
- * What a pulse changed: a process not known before, other services or abilities, a goodbye, or nothing. Or why it
- * changed nothing: `full`, because there are as many members as may be; `duplicate-name`, because it comes from another
- * process than the one that has the name, and both go on speaking; `after-goodbye`, because its process has said goodbye,
- * or somebody in its name has. A revenant is a member again.
+ * What a pulse changed: a new process, other services or abilities, a departure, or nothing. Or why it was refused:
+ * `full`: there are fleetMembersMax members already; `duplicate-name`: two live processes use the name. `after-goodbye`:
+ * a goodbye was published in the name of a process that still pulses; it is a member again.
  */
 export type PulseResult = "new" | "changed" | "same" | "left" | "full" | "duplicate-name" | "after-goodbye";
 
-/** So many pulses show that two processes speak under one name: fewer may be late ones of a process that has ended. */
+/** Alternating pulses that prove two live processes under one name. Fewer may be late pulses of an ended process. */
 export const CLASHES_MAX = 3;
 
-/** What a process said last, and when on the monotonic clock. */
+/** A pulse and when it was received, on the monotonic clock. */
 interface ReceivedPulse {
   readonly pulse: NumberedPulse;
   readonly receivedMs: number;
 }
 
 interface MemberEntry extends ReceivedPulse {
-  /** The last pulse of another process under the same name; null when none was heard. */
+  /** The last pulse of another process under the same name; null when there was none. */
   readonly rival: ReceivedPulse | null;
-  /** Whether that one spoke last. */
+  /** Whether the rival's pulse is the latest. */
   readonly isRivalLatest: boolean;
   /** How many of its pulses came after one of its rival. */
   readonly clashes: number;
-  /** Whether it went on after a goodbye in its name: later ones are not believed. */
+  /** Whether it pulsed on after a goodbye in its name: further goodbyes are ignored. */
   readonly isBackAfterGoodbye: boolean;
-  /** Whether its deadline was put off because our own event loop was late. */
+  /** Whether its deadline was extended because our own event loop was late. */
   readonly putOff: boolean;
 }
 
-/** A process that said goodbye. */
+/** The state of a process that has just taken its name. */
+const FRESH = { rival: null, isRivalLatest: false, clashes: 0, isBackAfterGoodbye: false, putOff: false };
+
 interface Goodbye {
   readonly since: number;
   readonly sequence: number;
   readonly receivedMs: number;
-  /** The late pulse of it that was passed over; null before there was one. */
+  /** The first pulse that arrived after the goodbye but was sent before it; null before there is one. */
   lateSequence: number | null;
 }
 
-/** What members are made of. */
 export interface LiveMembersOptions {
   readonly clock: Clock;
   readonly profile: PulseProfile;
-  /** The member that has a place in any case. */
+  /** This process's own name, which has a place even when the fleet is full. */
   readonly own?: string;
-  /** Called for a member whose pulses have stopped and that is forgotten for it. */
+  /** Called for a member whose pulses stopped; it is forgotten. */
   readonly timedOut: (member: string) => void;
-  /** Called when a process follows, under the same name, one whose pulses have stopped. */
+  /** Called when a member's pulses stopped and another process takes its name. */
   readonly followed?: (member: string) => void;
 }
 
@@ -92,12 +92,12 @@ export class LiveMembers {
     return this.#members.has(member);
   }
 
-  /** The members that said they offer a service. */
+  /** The members that offer a service. */
   running(service: ServiceName): string[] {
     return [...this.#members].filter(([, { pulse }]) => pulse.services.includes(service)).map(([member]) => member);
   }
 
-  /** Those of them that did not say that they cannot do it. */
+  /** The members that offer a service and do not report that they are unable to run it. */
   able(service: ServiceName): string[] {
     return this.running(service).filter(
       (member) => this.#members.get(member)?.pulse.unable?.services.includes(service) !== true,
@@ -105,10 +105,10 @@ export class LiveMembers {
   }
 
   take(pulse: NumberedPulse): PulseResult {
-    const voice = { pulse, receivedMs: this.#options.clock.monotonicMs() };
+    const received = { pulse, receivedMs: this.#options.clock.monotonicMs() };
     const entry = this.#members.get(pulse.member);
-    if (entry === undefined) return this.#takeUnknown(voice);
-    return entry.pulse.since === pulse.since ? this.#takeKnown(entry, voice) : this.#takeRival(entry, voice);
+    if (entry === undefined) return this.#takeUnknown(received);
+    return entry.pulse.since === pulse.since ? this.#takeKnown(entry, received) : this.#takeRival(entry, received);
   }
 
   /** Forgets a member; false when it was not known. */
@@ -122,33 +122,33 @@ export class LiveMembers {
     this.#deadlines.clear();
   }
 
-  #takeUnknown(voice: ReceivedPulse): PulseResult {
-    const { member, leaving } = voice.pulse;
-    if (leaving || this.#isLate(voice)) return "same";
+  #takeUnknown(received: ReceivedPulse): PulseResult {
+    const { member, leaving } = received.pulse;
+    if (leaving || this.#isLate(received)) return "same";
     if (this.#isFull(member)) return "full";
-    const isBackAfterGoodbye = this.#goodbyeOf(voice) !== null;
+    const isBackAfterGoodbye = this.#goodbyeOf(received) !== null;
     this.#goodbyes.delete(member);
-    this.#put(member, { ...voice, rival: null, isRivalLatest: false, clashes: 0, isBackAfterGoodbye, putOff: false });
+    this.#put(member, { ...received, ...FRESH, isBackAfterGoodbye });
     return isBackAfterGoodbye ? "after-goodbye" : "new";
   }
 
-  #takeKnown(entry: MemberEntry, voice: ReceivedPulse): PulseResult {
-    const { member, leaving } = voice.pulse;
-    if (leaving) return entry.isBackAfterGoodbye ? "same" : this.#leave(entry, voice);
+  #takeKnown(entry: MemberEntry, received: ReceivedPulse): PulseResult {
+    const { member, leaving } = received.pulse;
+    if (leaving) return entry.isBackAfterGoodbye ? "same" : this.#leave(entry, received);
     const clashes = entry.isRivalLatest ? entry.clashes + 1 : entry.clashes;
-    // One that was overtaken is a sign of life. When nothing later came for long, what claimed to be later was forged.
+    // An overtaken pulse is still a heartbeat. When no later one came for long, the one that seemed later was forged.
     const isOvertaken =
-      voice.pulse.sequence < entry.pulse.sequence &&
-      voice.receivedMs - entry.receivedMs < this.#options.profile.memberTimeoutMs;
-    const said = isOvertaken ? entry : voice;
-    this.#put(member, { ...entry, ...said, pulse: said.pulse, clashes, isRivalLatest: false, putOff: false });
-    return isSame(entry.pulse, said.pulse) ? "same" : "changed";
+      received.pulse.sequence < entry.pulse.sequence &&
+      received.receivedMs - entry.receivedMs < this.#options.profile.memberTimeoutMs;
+    const latest = isOvertaken ? entry : received;
+    this.#put(member, { ...entry, ...latest, pulse: latest.pulse, clashes, isRivalLatest: false, putOff: false });
+    return isSame(entry.pulse, latest.pulse) ? "same" : "changed";
   }
 
-  #takeRival(entry: MemberEntry, voice: ReceivedPulse): PulseResult {
-    const { member, leaving } = voice.pulse;
+  #takeRival(entry: MemberEntry, received: ReceivedPulse): PulseResult {
+    const { member, leaving } = received.pulse;
     const isImpostor = entry.clashes >= CLASHES_MAX;
-    if (!leaving) this.#members.set(member, { ...entry, rival: voice, isRivalLatest: true });
+    if (!leaving) this.#members.set(member, { ...entry, rival: received, isRivalLatest: true });
     return isImpostor ? "duplicate-name" : "same";
   }
 
@@ -158,18 +158,11 @@ export class LiveMembers {
     return this.#follow(member, rival) ? "changed" : "left";
   }
 
-  /** Lets another process have a name that is free now; false when none is heard under it. */
+  /** Gives a free name to the rival that pulses under it; false when there is none. */
   #follow(member: string, rival: ReceivedPulse | null): boolean {
     const { clock, profile } = this.#options;
     if (rival === null || clock.monotonicMs() - rival.receivedMs >= profile.memberTimeoutMs) return false;
-    this.#put(member, {
-      ...rival,
-      rival: null,
-      isRivalLatest: false,
-      clashes: 0,
-      isBackAfterGoodbye: false,
-      putOff: false,
-    });
+    this.#put(member, { ...rival, ...FRESH });
     return true;
   }
 
@@ -185,12 +178,10 @@ export class LiveMembers {
     return others >= profile.fleetMembersMax - (own === undefined ? 0 : 1);
   }
 
-  /**
-   * Whether a pulse was sent before the goodbye of its process and overtaken by it. One is; a second one shows life.
-   */
-  #isLate(voice: ReceivedPulse): boolean {
-    const goodbye = this.#goodbyeOf(voice);
-    const { sequence } = voice.pulse;
+  /** Whether a pulse was sent before its process's goodbye and overtaken by it. A second such pulse is a heartbeat. */
+  #isLate(received: ReceivedPulse): boolean {
+    const goodbye = this.#goodbyeOf(received);
+    const { sequence } = received.pulse;
     if (goodbye === null || sequence >= goodbye.sequence) return false;
     goodbye.lateSequence ??= sequence;
     return sequence <= goodbye.lateSequence;
@@ -203,8 +194,8 @@ export class LiveMembers {
   }
 
   /**
-   * A member's pulses have stopped. When this call itself comes late, our own event loop stood still and pulses may lie
-   * unread: then the member gets one more period.
+   * Handles a member whose pulses stopped. When this call is itself late, our own event loop stood still and pulses may
+   * be unread: the member gets one more period.
    */
   #due(member: string, dueMs: number): void {
     const { clock, profile, timedOut, followed = () => {} } = this.#options;

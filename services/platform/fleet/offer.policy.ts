@@ -1,15 +1,15 @@
 /**
- * Decides which services a member offers to the fleet. A member that does not reach the API server withdraws those that
- * need it, provided that another member can take over; it never leaves a service to nobody. It hears no one and keeps
- * no time: what is known of others and the instants, monotonic milliseconds, come in as arguments.
+ * Decides which services a member offers to the fleet. A member that does not reach the API server withdraws the
+ * services that need it if another member can take over; it never leaves a service without an owner. Instants are
+ * monotonic milliseconds.
  *
- * Each member decides for itself alone and says in its pulse what it offers, so every member works out the same owners
- * from the same pulses (fleet.policy.ts), also one that joins later or knows nothing of this rule.
+ * Each member decides for itself and publishes its offers in its pulse. So every member computes the same owners from
+ * the same pulses (ownership.policy.ts).
  */
 import type { ServiceName } from "../../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
 
-/** Whether a service is of no use in a process that does not reach the API server. The ledger writes Events. */
+/** Whether a service is useless in a process that does not reach the API server. The ledger writes Events. */
 const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {
   observer: true,
   node: false,
@@ -22,53 +22,52 @@ const NEEDS_API: Readonly<Record<ServiceName, boolean>> = {
 
 /**
  * How long another member must have been able before a service is withdrawn in its favour, in milliseconds. An outage
- * of the API server strikes all members within a second or two, and none of them is to take over from the others.
+ * of the API server reaches all members within a second or two; they must not take over from each other.
  */
 export const SETTLE_MS = 2_000;
-/** A service is withdrawn at the earliest so long after it was offered again, and offered so long after. */
+/** The shortest time between offering a service and withdrawing it, and between withdrawing and offering it again. */
 export const MOVE_PAUSE_MS = 30_000;
 /** The pause before a service is offered again doubles with each withdrawal, up to this. */
 export const REST_MAX_MS = 600_000;
-/** A member that has offered a service for so long begins again with the shortest pause. */
+/** After offering a service for this long, the pause after its next withdrawal is the shortest again. */
 const STEADY_MS = 600_000;
 
-/** How a member stands to one of its services. */
+/** The state of one service of a member. */
 export interface Offer {
   readonly isOffered: boolean;
-  /** When it was withdrawn, or offered again; null before the first time. */
+  /** When it was last withdrawn or offered again; null before. */
   readonly movedMs: number | null;
-  /** Since when nothing but SETTLE_MS keeps it from being withdrawn; null while something else does. */
+  /** Since when only SETTLE_MS prevents a withdrawal; null while another reason does. */
   readonly settlingSinceMs: number | null;
-  /** How often it was withdrawn with less than STEADY_MS between two times. */
+  /** How many times it was withdrawn without STEADY_MS of offering in between. */
   readonly withdrawals: number;
 }
 
-/** What an offer is reviewed by. */
+/** What an offer depends on. */
 export interface OfferContext {
-  /** Whether we can observe and write; false for a while after the API server has answered again, too. */
+  /** Whether we can observe and write. It stays false for a while after the API server answers again. */
   readonly isAble: boolean;
   /** Whether our last request to the API server failed. */
   readonly isFailing: boolean;
   /** Whether another member offers the service. */
   readonly othersOffer: boolean;
-  /** Whether one of those is able. */
+  /** Whether one of them is able. */
   readonly othersAble: boolean;
 }
 
-/** How every service is offered at first. */
 export const OFFERED: Offer = { isOffered: true, movedMs: null, settlingSinceMs: null, withdrawals: 0 };
 
-/** Those of the services that need the API server. */
+/** The services that need the API server. */
 export function servicesOfApi(services: readonly ServiceName[]): readonly ServiceName[] {
   return services.filter((service) => NEEDS_API[service]);
 }
 
-/** The offer as it should be now. */
+/** The offer after a review at `nowMs`. */
 export function offerAfter(offer: Offer, context: OfferContext, nowMs: number): Offer {
   return offer.isOffered ? withdrawnIfUnable(offer, context, nowMs) : offeredIfNeeded(offer, context, nowMs);
 }
 
-/** When an offer is to be reviewed although nothing has happened; null when it need not be. */
+/** When an offer must be reviewed even if nothing happens; null when it need not be. */
 export function offerDueMs(offer: Offer): number | null {
   if (!offer.isOffered) return (offer.movedMs ?? 0) + restMs(offer);
   const { settlingSinceMs, movedMs } = offer;
@@ -87,7 +86,7 @@ function withdrawnIfUnable(offer: Offer, context: OfferContext, nowMs: number): 
   return { isOffered: false, movedMs: nowMs, settlingSinceMs: null, withdrawals };
 }
 
-/** A service that nobody offers is offered whatever holds, and does not count as moved: no link has flapped. */
+/** A service without any offer is offered at once. That does not count as a move, because no link has flapped. */
 function offeredIfNeeded(offer: Offer, context: OfferContext, nowMs: number): Offer {
   const { isAble, isFailing, othersOffer, othersAble } = context;
   if (!othersOffer) return { ...offer, isOffered: true };

@@ -1,6 +1,6 @@
 /**
- * The services that this member offers to the fleet at present, kept up to date with how it stands to the API server
- * and with what the others offer. When one is withdrawn or offered again is decided in fleet.offer.policy.ts.
+ * Keeps the services that this member offers up to date with its reachability of the API server and with the offers of
+ * the other members. offer.policy.ts decides.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, Log, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
@@ -8,32 +8,30 @@ import type { ApiReachability, ReachabilityReport } from "../kube/transport/reac
 import type { LiveMembers } from "./live-members.ts";
 import { OFFERED, type Offer, offerAfter, offerDueMs, servicesOfApi } from "./offer.policy.ts";
 
-/** What offers are made of. */
 export interface OffersOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly member: string;
-  /** What this process runs. */
+  /** The services that this process runs. */
   readonly services: readonly ServiceName[];
   readonly members: Pick<LiveMembers, "running" | "able">;
-  /** How this process stands to the API server; null when it is not measured. */
+  /** Whether this process reaches the API server; null when that is not measured. */
   readonly reachability: Pick<ApiReachability, "report" | "follow"> | null;
-  /** Called when the offers are to be reviewed although no pulse came. */
+  /** Called when the offers need a review although no pulse came. */
   readonly due: () => void;
 }
 
-/** What a pulse says of a member's services. */
+/** The fields of a pulse that describe a member's services. */
 export type OfferedServices = Pick<BodyOf<"pulse.member">, "services" | "unable" | "withheld">;
 
 const REACHABLE: ReachabilityReport = { able: true, isFailing: false, failingForMs: 0, problem: "" };
 
-/** The offers of one member. A member that does not measure its way to the API server offers all it runs, always. */
+/** The offers of one member. A member without a measured reachability always offers everything it runs. */
 export class Offers {
   readonly #options: OffersOptions;
   readonly #offers: Map<ServiceName, Offer>;
   readonly #stopFollowing: Stop;
   #timer: Timer | null = null;
-  /** How things stood at the last review. */
   #before = { withheld: "", able: true };
 
   constructor(options: OffersOptions) {
@@ -43,12 +41,12 @@ export class Offers {
     this.#stopFollowing = reachability?.follow(due) ?? (() => {});
   }
 
-  /** Whether a service is offered that this process runs. */
+  /** Whether this process offers a service that it runs. */
   has(service: ServiceName): boolean {
     return this.#offers.get(service)?.isOffered !== false;
   }
 
-  /** For the next pulse. */
+  /** The fields for the next pulse. */
   pulseFields(): OfferedServices {
     const { services, clock } = this.#options;
     const { able, failingForMs } = this.#report();
@@ -61,7 +59,7 @@ export class Offers {
     };
   }
 
-  /** Reviews what is offered; true when that has changed, or whether it can be done. */
+  /** Reviews the offers; true when they, or the ability to fulfil them, have changed. */
   review(): boolean {
     const { clock, log, services } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -72,9 +70,8 @@ export class Offers {
     const before = this.#before;
     this.#before = { withheld, able };
     if (withheld !== before.withheld) {
-      log.info(withheld === "" ? "offers every service again" : "leaves to other members what it cannot do", {
-        withheld,
-      });
+      const message = withheld === "" ? "offers every service again" : "leaves services to members that reach the API";
+      log.info(message, { withheld });
     }
     return withheld !== before.withheld || able !== before.able;
   }

@@ -1,18 +1,17 @@
-/** Decides which member of the fleet minds which shard. It hears no one: the members come in as an argument. */
+/** Decides which member of the fleet owns which shard of a service, from the set of members alone. */
 import type { ServiceName } from "../../../protocols/ports.ts";
 import { fnv1a, SHARD_COUNT } from "../../../protocols/subjects.ts";
 
-/** No member minds more than this many times the mean number of shards of a service, rounded up. */
+/** No member owns more than this many times the mean number of shards of a service, rounded up. */
 export const LOAD_BOUND = 1.25;
 
-/** What a member weighs for a shard of a service: a number from 0 on that depends on these three alone. */
+/** The weight of a member for a shard of a service: a number from 0 that depends on these three alone. */
 export type Weigh = (service: ServiceName, shard: number, member: string) => number;
 
 /**
- * The owner of each shard of a service, by shard; empty when no member runs it. Each shard goes to the member that
- * weighs most for it (rendezvous hashing) and has room left. It depends on the set of members alone, so that all who
- * know the same members agree, and a member that comes or goes moves few shards but its own. It weighs each member once
- * for each shard at most.
+ * The owner of each shard of a service, by shard; empty when no member runs it. Each shard goes to the member with the
+ * most weight for it (rendezvous hashing) that has room left. Members that know the same members compute the same
+ * owners, and a member that comes or goes moves few other shards. `weigh` is called at most once per member and shard.
  */
 export function ownersOf(
   service: ServiceName,
@@ -28,7 +27,7 @@ export function ownersOf(
   });
 }
 
-/** How many shards of a service one of so many members may mind. */
+/** How many shards of a service one member of a fleet of this size may own. */
 export function roomFor(memberCount: number): number {
   return Math.ceil((LOAD_BOUND * SHARD_COUNT) / memberCount);
 }
@@ -49,10 +48,7 @@ function weightOf(service: ServiceName, shard: number, member: string): number {
   return scatter(fnv1a(`${service}/${shard}/${member}`));
 }
 
-/**
- * Spreads a hash over all its bits, because FNV leaves texts that end alike close together (the finalizer of
- * MurmurHash3).
- */
+/** Spreads a hash over all its bits (finalizer of MurmurHash3): FNV leaves texts with a common end close together. */
 function scatter(hash: number): number {
   let bits = hash ^ (hash >>> 16);
   bits = Math.imul(bits, 0x85ebca6b);

@@ -1,30 +1,26 @@
-/**
- * Pulses that are not believed: each is counted, and the first of them are named in the log. Whether to believe a pulse
- * is decided elsewhere.
- */
+/** Counts refused pulses by reason and logs the first of each period. */
 import type { Clock, Log, Metrics } from "../../../protocols/ports.ts";
 import { limitedLog } from "../process/log.limited.ts";
 
-/** Alarms in the log within a period: enough to name several members, and to repeat while it goes on. */
+/** The log lines of a period: enough to name several members, and to repeat while the problem lasts. */
 const LINES = { linesMax: 5, periodMs: 60_000 };
 
-/** Why a pulse is not believed, and what may have to be done about it. */
+/** Why a pulse is refused, and what to do about it. */
 const PROBLEMS = {
   full: "more processes pulse than --fleet-members-max allows: raise it, or find who holds a NATS seed",
   "duplicate-name":
     "two processes pulse under one name: give each a --member of its own, or find who holds a NATS seed",
   "own-name":
-    "another process says that it is this one: give each a --member of its own, or find who holds a NATS seed",
-  "after-goodbye": "a member goes on after a goodbye in its name: find who holds a NATS seed",
+    "another process pulses under this one's name: give each a --member of its own, or find who holds a NATS seed",
+  "after-goodbye": "a member pulses after a goodbye in its name: find who holds a NATS seed",
   "foreign-cluster":
     "a pulse under the name of a member of ours names another Kubernetes cluster: give each process a --member of its " +
     "own, or find who holds a NATS seed",
 } as const;
 
-/** Each alarm as it is logged. */
+/** The log message of each reason. */
 export const PULSE_PROBLEMS: readonly string[] = Object.values(PROBLEMS);
 
-/** Why a pulse is not believed. */
 export type RefusedPulse = keyof typeof PROBLEMS;
 
 /** The alarms of one member. */
@@ -34,18 +30,18 @@ export class PulseAlarms {
 
   constructor({ log, clock, metrics }: { readonly log: Log; readonly clock: Clock; readonly metrics: Metrics }) {
     this.#log = limitedLog(log, clock, LINES);
-    const help = "Pulses that were not believed, by reason.";
+    const help = "Pulses refused, by reason.";
     this.#refused = metrics.counter({ name: "vigil_fleet_pulses_refused_total", help, labels: ["reason"] });
     for (const reason of Object.keys(PROBLEMS)) this.#refused.add(0, reason);
   }
 
-  /** Counts a pulse in the name of a member, and logs it unless others fill the log already. */
+  /** Counts a refused pulse, and logs it within the limit. */
   raise(reason: RefusedPulse, member: string): void {
     this.#refused.add(1, reason);
     this.#log.error(PROBLEMS[reason], { member });
   }
 
-  /** Logs a fault that is counted elsewhere. */
+  /** Logs a problem that is counted elsewhere. */
   report(problem: string): void {
     this.#log.error(problem);
   }

@@ -1,6 +1,6 @@
 /**
- * What each pulse on the bus means to a member: its own came back, the others changed, or it is not to be believed. It
- * keeps who can be heard (fleet.members.ts, fleet.strangers.ts); what follows for shards is decided by the fleet.
+ * Sorts the pulses on the bus for one member: its own that returned, those of other members (live-members.ts), those of
+ * foreign clusters (foreign-members.ts), and forged or duplicate ones, which it refuses.
  */
 import { positionOf, type StreamPosition } from "../../../protocols/frame.ts";
 import type { Message } from "../../../protocols/messages.ts";
@@ -10,41 +10,39 @@ import type { ClusterPulse, ForeignMembers, ForeignPulse } from "./foreign-membe
 import { CLASHES_MAX, LiveMembers, type NumberedPulse, type PulseProfile } from "./live-members.ts";
 import { PulseAlarms } from "./pulse-alarms.ts";
 
-/** Lines about members that come and go, within a period: invented ones are not to fill the log. */
+/** The log lines of a period about members that come and go: forged pulses must not fill the log. */
 const LINES = { linesMax: 20, periodMs: 10_000 };
 
-/** What hearing is made of. */
 export interface PulseReceiverOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly profile: PulseProfile;
   readonly member: string;
-  /** When this process started, as its pulses say. */
+  /** When this process started, as its pulses publish it. */
   readonly since: number;
-  /** What tells members of another Kubernetes cluster from ours; null when we do not know which is ours. */
+  /** Recognizes members of another Kubernetes cluster; null when our cluster's uid is not known. */
   readonly foreignMembers: ForeignMembers | null;
-  /** Called when our own pulse came back. */
+  /** Called when our own pulse returned. */
   readonly returned: () => void;
-  /** Called when our own pulse does not come back any more. */
+  /** Called when our own pulses no longer return. */
   readonly lost: () => void;
-  /** Called when another member came, went or changed; `isNew` for one that may not know us. */
+  /** Called when another member came, left or changed; `isNew` for one that may not know us. */
   readonly changed: (isNew: boolean) => void;
 }
 
-/** Hears the pulses for one member. */
 export class PulseReceiver {
   readonly members: LiveMembers;
   readonly #options: PulseReceiverOptions;
   readonly #alarms: PulseAlarms;
   readonly #log: Log;
-  /** The place of our last pulse in its stream; null before the first. */
+  /** The position of our last pulse in its stream; null before the first. */
   #lastPulse: StreamPosition | null = null;
-  /** Before our first pulse: the first stranger that was heard, as the fault in one line; null for none. */
+  /** The problem with the first foreign member received before our first pulse, in one line; null for none. */
   #foreignAtStart: string | null = null;
-  /** How many pulses in our name were not ours. */
+  /** How many pulses under our name were not ours. */
   #foreignPulses = 0;
-  /** Whether a member was heard that names our Kubernetes cluster. */
+  /** Whether another member of our Kubernetes cluster was received. */
   #hasPeers = false;
 
   constructor(options: PulseReceiverOptions) {
@@ -61,15 +59,14 @@ export class PulseReceiver {
     });
   }
 
-  /** Notes the id of a pulse that we have sent. */
+  /** Notes the id of a pulse that this member sent. */
   sent(id: string): void {
     this.#lastPulse = positionOf(id);
   }
 
   /**
-   * Ends the silence in which we listened for strangers: null when we may speak, otherwise the fault in one line.
-   * Beside members of our own cluster we may, whoever else is heard: one forged pulse is not to keep a fleet from
-   * growing.
+   * Why this member must not join, in one line; null when it may. It may join beside members of its own cluster even if
+   * a foreign member pulses: one forged pulse must not keep a fleet from growing.
    */
   refusal(): string | null {
     const foreign = this.#foreignAtStart;
@@ -88,7 +85,7 @@ export class PulseReceiver {
     else this.#takeOther(pulse);
   }
 
-  /** Whether a name is that of a member of ours. Our own name is from our first pulse on. */
+  /** Whether the name belongs to a member of ours. Our own does from our first pulse on. */
   #isOurs({ member }: ClusterPulse): boolean {
     return this.members.has(member) || (member === this.#options.member && this.#lastPulse !== null);
   }

@@ -1,5 +1,7 @@
-/** What the pulses of all shards together say about how well the cluster can be seen. It decides no verdict. */
-
+/**
+ * How current this process's view of the whole cluster is, from the pulses of all shards. It serves reports and probes;
+ * verdicts use each reader's own WatchHealth.
+ */
 import type { WatchHealthReport, WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
@@ -7,19 +9,18 @@ import { translated, WatchHealth, type WatchHealthProfile } from "./watch-health
 
 const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
-/** The sight of every shard, as one process hears it. Instants are its own monotonic clock's. */
+/** The watch health of every shard. Instants are on this process's monotonic clock. */
 export class ClusterWatchHealth {
   readonly #shards: readonly WatchHealth[];
   readonly #receivedMs = Array.from({ length: SHARD_COUNT }, (): number | null => null);
   readonly #unpublished = new Map<number, { readonly nodes: number; readonly pods: number }>();
   readonly #since: Record<WatchName, number | null> = { nodes: null, leases: null, pods: null };
 
-  /** `beganMs` is when its process began to hear pulses. */
+  /** `beganMs` is when this process subscribed to pulses. */
   constructor(profile: WatchHealthProfile, beganMs: number) {
     this.#shards = Array.from({ length: SHARD_COUNT }, () => new WatchHealth(WATCHES, profile, beganMs));
   }
 
-  /** Takes a pulse. */
   take(message: Message<"observed.pulse">, nowMs: number): void {
     const { shard, watches } = message.body;
     this.#shards[shard]?.take(message, nowMs);
@@ -32,12 +33,11 @@ export class ClusterWatchHealth {
     }
   }
 
-  /** Why nothing can be seen of a shard; null when everything can. */
+  /** Why a shard's view is not current; null when it is. */
   blindness(shard: number, nowMs: number): string | null {
     return this.#shards[shard]?.blindness(nowMs) ?? null;
   }
 
-  /** All of it at one instant. */
   report(nowMs: number): WatchHealthReport {
     const received = this.#receivedMs.filter((at) => at !== null);
     const age = (name: WatchName) => (this.#since[name] === null ? null : nowMs - this.#since[name]);

@@ -1,8 +1,4 @@
-/**
- * Keeps a ShardView fed from the bus and asks for resyncs: the wiring every reader of a shard shares. It decides
- * nothing.
- */
-
+/** Feeds a ShardView from the bus and requests resyncs: the wiring that every reader of a shard shares. */
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -10,26 +6,25 @@ import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { PodsOfNode } from "./shard-pods.ts";
 import { ShardView } from "./shard-view.ts";
 
-/** What a reader is told of a shard; `cause` is the id of the message that told it. */
+/** What a reader does with the messages of a shard; `cause` is the id of the message. */
 export interface ShardReader {
-  /** A node is new, or was told again; `previous` is what was held under its name. */
+  /** A node's state was published; `previous` is the state held under its name before. */
   node(node: ObservedNode, previous: ObservedNode | null, cause: string): void;
   gone(node: ObservedNode, cause: string): void;
-  /** A whole version of a node's pods; left out by readers that hold no pods. */
+  /** A node's pods are complete in a new version. A reader without this method holds no pods. */
   pods?(node: ObservedNode, pods: PodsOfNode, cause: string): void;
-  /** A pulse came: eyes may have opened. */
+  /** A pulse was received: the view may have become current. */
   pulse?(cause: string): void;
 }
 
-/** A fed view; `stop` ends its subscriptions. */
 export interface ShardFeed {
   readonly view: ShardView;
-  /** Notes a reason to distrust the view and asks for a resync, when the last one asked for is old enough. */
+  /** Marks the view as suspect and requests a resync, unless the last request is more recent than resyncRetryMs. */
   markSuspect(reason: string, cause: string | null): void;
   stop: Stop;
 }
 
-/** Subscribes a reader to one shard and asks for its first resync. The caller tells it of gaps through `doubt`. */
+/** Subscribes a reader to one shard and requests its first resync. The caller reports gaps through `markSuspect`. */
 export function feedShard(
   io: Io,
   shard: number,
@@ -38,7 +33,7 @@ export function feedShard(
   const { bus, clock, profile } = io;
   const beganMs = clock.monotonicMs();
   const view = new ShardView({ needs, holdsPods: reader.pods !== undefined, profile, beganMs });
-  const askIfNeeded = (cause: string | null): void => {
+  const requestIfNeeded = (cause: string | null): void => {
     const reason = view.resyncReason(clock.monotonicMs());
     if (reason !== null) bus.publish("asked.resync", { shard, reason }, cause);
   };
@@ -55,19 +50,19 @@ export function feedShard(
     }),
     bus.subscribe("observed.pulse", shard, (message) => {
       for (const node of view.takePulse(message, clock.monotonicMs())) reader.gone(node, message.id);
-      askIfNeeded(message.id);
+      requestIfNeeded(message.id);
       reader.pulse?.(message.id);
     }),
   ];
   if (reader.pods !== undefined) {
     stops.push(bus.subscribe("observed.pods", shard, ({ body, id }) => takePods(body, id)));
   }
-  askIfNeeded(null);
+  requestIfNeeded(null);
   return {
     view,
     markSuspect(reason, cause) {
       view.markSuspect(reason);
-      askIfNeeded(cause);
+      requestIfNeeded(cause);
     },
     stop() {
       for (const stop of stops) stop();

@@ -1,7 +1,4 @@
-/**
- * Puts the chunks of `observed.pods` together and keeps the last whole version of each node. Which nodes count is the
- * view's matter.
- */
+/** Joins the chunks of `observed.pods` and keeps the last complete version of each node's pods. */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedPod } from "../../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../../protocols/observed.ts";
@@ -18,17 +15,17 @@ interface Assembly {
   missing: number;
 }
 
-/** The pods of the nodes of one shard, as far as they have been told completely. */
+/** The pods of the nodes of one shard. */
 export class ShardPods {
   readonly #whole = new Map<string, PodsOfNode>();
   readonly #assemblies = new Map<string, Assembly>();
 
-  /** The last whole version of a node's pods; null when there is none. */
+  /** The last complete version of a node's pods; null when there is none. */
   of(node: string): PodsOfNode | null {
     return this.#whole.get(node) ?? null;
   }
 
-  /** Takes one chunk. Returns the new version when this chunk completed it, else null. */
+  /** Takes one chunk. Returns the version that this chunk completes, else null. */
   take(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const { chunk, chunks } = body;
     if (!Number.isInteger(chunk) || !Number.isInteger(chunks) || chunk < 0 || chunk >= chunks) return null;
@@ -43,7 +40,7 @@ export class ShardPods {
     return whole;
   }
 
-  /** Drops what is held of a node; its last whole version, or null. */
+  /** Drops a node's pods. Returns their last complete version, or null. */
   drop(node: string): PodsOfNode | null {
     const held = this.of(node);
     this.#whole.delete(node);

@@ -1,4 +1,4 @@
-/** What a reader holds of one shard, and whether it may trust it. Pure state: it sends nothing and keeps no time. */
+/** The nodes and pods of one shard as a reader holds them, and whether it may trust them. Pure state: no I/O, no clock. */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../../protocols/digest.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -9,30 +9,29 @@ import { needsPods } from "../../domain/node-conditions.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
 import { type PulseMessage, publisherOf, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
-/** The settings a view lives by. */
 export type ShardViewProfile = WatchHealthProfile & Pick<Profile, "resyncRetryMs">;
 
-/** What a reader wants of a shard. */
+/** What a reader needs of a shard. */
 export interface ShardViewOptions {
   /** The watches that must be synced before it may pass a harmful verdict. */
   readonly needs: readonly WatchName[];
   /** Whether it follows observed.pods. */
   readonly holdsPods: boolean;
   readonly profile: ShardViewProfile;
-  /** When the reader began to listen, on its monotonic clock. */
+  /** When the reader subscribed, on its monotonic clock. */
   readonly beganMs: number;
 }
 
 interface HeldNode {
   readonly node: ObservedNode;
-  /** The ask for a resync after which it was last mentioned. */
+  /** How many resyncs this reader had requested when the node was last published. */
   readonly mention: number;
 }
 
 /**
- * One shard as its reader knows it. The view is whole when the digests over what it holds equal those of the last pulse
- * and no doubt stands; a doubt (a gap, a refuted verdict, a new observer) is laid by the pulse that closes a resync.
- * Only with a whole view and open eyes may a reader pass a harmful verdict; `blindness` tells why not.
+ * One shard as its reader knows it. The view is complete when the digests of what it holds equal those of the last pulse
+ * and the view is not suspect. A gap, a refuted verdict or a new observer makes it suspect; the pulse that ends a resync
+ * clears it. A reader may pass a harmful verdict only while `blindness` is null.
  */
 export class ShardView {
   readonly watchHealth: WatchHealth;
@@ -42,15 +41,13 @@ export class ShardView {
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
   #pulse: BodyOf<"observed.pulse"> | null = null;
-  /**
-   * Whether the digests agreed at the last pulse, or have come to agree since: changes told after it do not break this.
-   */
+  /** Whether the digests agreed at the last pulse or have since. Changes published after that pulse do not reset it. */
   #agrees = false;
   #publisher: string | null = null;
-  /** Why the digests alone are not believed. */
-  #suspectReason: string | null = "nothing has been told yet";
+  /** Why equal digests are not enough. */
+  #suspectReason: string | null = "not synced yet";
   #mention = 0;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #requestedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ShardViewOptions) {
     this.#options = options;
@@ -61,7 +58,6 @@ export class ShardView {
     return this.#nodes.size;
   }
 
-  /** Every node held. */
   *nodes(): Generator<ObservedNode> {
     for (const held of this.#nodes.values()) yield held.node;
   }
@@ -70,14 +66,12 @@ export class ShardView {
     return this.#nodes.get(name)?.node ?? null;
   }
 
-  /** The pods of a node of interest, once told completely; null before, and for every other node. */
+  /** The pods of a node, once they are complete; null before, and for nodes whose pods nothing needs. */
   pods(name: string): PodsOfNode | null {
     return this.#pods.of(name);
   }
 
-  /**
-   * Takes a node's state. Returns what was held under its name before: another uid there means that it was replaced.
-   */
+  /** Takes a node's state. Returns the state held before; another uid there means that the node was replaced. */
   takeNode(node: ObservedNode): ObservedNode | null {
     const previous = this.node(node.node);
     if (previous !== null) this.#nodesDigest = digestWithout(this.#nodesDigest, previous.node, versionOf(previous));
@@ -88,10 +82,7 @@ export class ShardView {
     return previous;
   }
 
-  /**
-   * Takes word that a node is gone. Returns what was held; null when that was already another node of the same name, or
-   * none.
-   */
+  /** Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name. */
   takeGone(body: BodyOf<"observed.gone">): ObservedNode | null {
     const held = this.node(body.node);
     if (held === null || held.uid !== body.uid) return null;
@@ -100,10 +91,7 @@ export class ShardView {
     return held;
   }
 
-  /**
-   * Takes a chunk of a node's pods. Returns the whole version it completes; null while chunks are missing or nobody
-   * asks for them.
-   */
+  /** Takes a chunk of a node's pods. Returns the version it completes; null while chunks are missing or not needed. */
   takePods(body: BodyOf<"observed.pods">): PodsOfNode | null {
     const node = this.node(body.node);
     if (node === null || !needsPods(node)) return null;
@@ -116,15 +104,15 @@ export class ShardView {
     return whole;
   }
 
-  /** Takes a pulse. Returns the nodes that left unnoticed: a resync that just closed did not mention them. */
+  /** Takes a pulse. Returns the nodes that left unnoticed: the resync that it ends did not publish them. */
   takePulse(message: PulseMessage, nowMs: number): ObservedNode[] {
+    const publisher = publisherOf(message);
+    const isNew = publisher !== this.#publisher;
     const isClosing = this.#closesResync(message);
-    if (this.#publisher !== null && this.#publisher !== publisherOf(message) && !isClosing) {
-      this.#suspectReason = "another observer speaks";
-    }
-    // An observer that has hardly begun may not have listened yet when a resync was asked for.
-    if (this.#publisher !== publisherOf(message) && message.body.resyncs <= 1) this.#askedAt = Number.NEGATIVE_INFINITY;
-    this.#publisher = publisherOf(message);
+    if (isNew && this.#publisher !== null && !isClosing) this.#suspectReason = "another observer took over";
+    // A newly started observer may not have subscribed yet when a resync was requested.
+    if (isNew && message.body.resyncs <= 1) this.#requestedMs = Number.NEGATIVE_INFINITY;
+    this.#publisher = publisher;
     this.#pulse = message.body;
     this.watchHealth.take(message, nowMs);
     this.#agrees = this.#matches();
@@ -133,28 +121,28 @@ export class ShardView {
     return this.#agrees ? [] : this.#sweep();
   }
 
-  /** Notes a reason to distrust what is held; the next finished resync lays it. */
+  /** Notes a reason to distrust the view; the end of the next resync clears it. */
   markSuspect(reason: string): void {
     this.#suspectReason ??= reason;
   }
 
-  /** Why no harmful verdict may be passed now; null when one may. */
+  /** Why the reader must not pass a harmful verdict now; null when it may. */
   blindness(nowMs: number): string | null {
     return this.watchHealth.blindness(nowMs) ?? this.#suspectReason ?? (this.#agrees ? null : "messages are missing");
   }
 
-  /** The reason to ask for a resync now; null when there is none, or one was asked for less than resyncRetryMs ago. */
+  /** Why to request a resync now; null if no resync is needed or the last request is under resyncRetryMs ago. */
   resyncReason(nowMs: number): string | null {
-    if (nowMs - this.#askedAt < this.#options.profile.resyncRetryMs) return null;
+    if (nowMs - this.#requestedMs < this.#options.profile.resyncRetryMs) return null;
     const isComparable = this.#pulse?.watches.nodes.synced === true;
     const reason = this.#suspectReason ?? (isComparable && !this.#agrees ? "messages are missing" : null);
     if (reason === null) return null;
-    this.#askedAt = nowMs;
+    this.#requestedMs = nowMs;
     this.#mention += 1;
     return reason;
   }
 
-  /** A message overtaken by the pulse that counted it makes the digests agree when it comes. */
+  /** A message that arrives after the pulse that counted it makes the digests agree. */
   #compareLate(): void {
     if (!this.#agrees) this.#agrees = this.#matches();
   }
@@ -164,16 +152,14 @@ export class ShardView {
     return !this.#options.holdsPods || sameDigest(this.#pulse.pods, this.#podsDigest);
   }
 
-  /**
-   * A resync closed when its count rose, when a new observer has told its first, or when an ask is named as the pulse's
-   * cause.
-   */
+  /** A resync has ended when the pulse names its request as cause, its count rises, or a new observer ends its first. */
   #closesResync(message: PulseMessage): boolean {
     if (message.cause !== null || this.#pulse === null) return message.cause !== null;
     if (publisherOf(message) !== this.#publisher) return message.body.resyncs === 1;
     return message.body.resyncs > this.#pulse.resyncs;
   }
 
+  /** Drops the nodes that the resync did not publish, but only if the digest agrees without them. */
   #sweep(): ObservedNode[] {
     const unmentioned: ObservedNode[] = [];
     let digest = this.#nodesDigest;

@@ -1,84 +1,80 @@
-/** Whether the observer behind a shard can see, and since when, on the reader's own clock. It holds no node. */
+/** Whether one shard's observer is synced, and since when, from its pulses and on the reader's own clock. */
 import { positionOf } from "../../../protocols/frame.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { Message } from "../../../protocols/messages.ts";
 import type { WatchState } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 
-/** The part of a pulse message that tells about sight. */
+/** The fields of a pulse message that say how well its observer is synced. */
 export type PulseMessage = Pick<Message<"observed.pulse">, "id" | "source" | "at" | "cause" | "body">;
 
-/** Who published a message, one start of a process told from the next. */
+/** Identifies one run of the process that published a message: a restart gives another identity. */
 export function publisherOf(message: Pick<PulseMessage, "id" | "source">): string {
   return `${message.source}:${positionOf(message.id)?.epoch ?? ""}`;
 }
 
 /**
- * An instant of another process on the reader's monotonic clock: only its distance from the moment of sending counts,
- * so neither clock's setting matters. Never in the future.
+ * Translates an instant of another process to the reader's monotonic clock, never into the future. Only the distance
+ * from the instant of sending counts, so wrong clocks do no harm.
  */
 export function translated(instantAt: number, sentAt: number, nowMs: number): number {
   return nowMs - Math.max(0, sentAt - instantAt);
 }
 
-/** When a watch was last whole that is not; in the future while nothing is known of that. */
+/** When an unsynced watch was last complete; infinite when it is synced or that is unknown. */
 function lostMs({ synced, lostAt }: WatchState, sentAt: number, nowMs: number): number {
   return synced || lostAt === undefined ? Number.POSITIVE_INFINITY : translated(lostAt, sentAt, nowMs);
 }
 
-/** The settings that sight lives by. */
+/** The settings of watch health. */
 export type WatchHealthProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
 
 /**
- * How long a reader may be without a pulse before it is blind. A pulse that is overdue by watchBlindMs may mean that
- * this process has just stood still and has read nothing yet, so a longer pulseTimeoutMs does not count.
+ * How long a reader may be without a pulse before it is blind. A pulse overdue by watchBlindMs may mean that this process
+ * stood still and has unread messages, so a longer pulseTimeoutMs does not count.
  */
 function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealthProfile): number {
   return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
 }
 
-/** The last pulse that came: whose it was, and when it was sent on its publisher's wall clock. */
+/** The pulse received last; `at` is when it was sent, on its publisher's wall clock. */
 interface LastPulse {
   readonly publisher: string;
   readonly at: number;
 }
 
-/** What the pulses of one shard say about sight. */
 export class WatchHealth {
   readonly #needs: readonly WatchName[];
   readonly #profile: WatchHealthProfile;
   readonly #beganMs: number;
-  /** Who told the present sight. */
+  /** The publisher of `#since`. */
   #publisher: string | null = null;
   #receivedMs = Number.NEGATIVE_INFINITY;
   #last: LastPulse | null = null;
-  /** How long the last pulse had waited before it was read; 0 when that was not long enough to matter. */
+  /** How long the last pulse had waited unread; 0 when that was not long enough to matter. */
   #lateMs = 0;
-  /** When the last late pulse was read: what came before it was not seen in time. */
+  /** When the last late pulse was read. */
   #lateAt = Number.NEGATIVE_INFINITY;
-  /** When a pulse last told that every needed watch is synced, or earlier where one was found out late to be lost. */
+  /** Until when every needed watch is known to have been synced. A pulse may report a loss late, which moves it back. */
   #trustedAt = Number.NEGATIVE_INFINITY;
   #unsynced: WatchName | null = null;
   #since: number | null = null;
-  /** When it began, as its publisher told first. */
+  /** The start that the publisher first published for its current period. */
   #publishedSince = Number.NEGATIVE_INFINITY;
 
-  /** `beganMs` is when the reader began to listen, on its monotonic clock. */
+  /** `beganMs` is when the reader subscribed, on its monotonic clock. */
   constructor(needs: readonly WatchName[], profile: WatchHealthProfile, beganMs: number) {
     this.#needs = needs;
     this.#profile = profile;
     this.#beganMs = beganMs;
   }
 
-  /**
-   * Start of the present sight on the reader's monotonic clock: silence is counted from here at the earliest. Null
-   * before any.
-   */
+  /** Since when the watches are synced, on the reader's monotonic clock: silence counts from here on. Null before. */
   get since(): number | null {
     return this.#since === null ? null : Math.max(this.#since, this.#lateAt);
   }
 
-  /** Why nothing can be seen at this moment; null when everything needed can. */
+  /** Why the view is not current; null when it is. */
   blindness(nowMs: number): string | null {
     if (nowMs - this.#receivedMs >= pulseWaitMs(this.#profile)) return "no pulse from the observer";
     if (this.#lateMs > 0) return "the observer's pulses come late";
@@ -86,8 +82,8 @@ export class WatchHealth {
   }
 
   /**
-   * Takes a pulse. A late one shows nothing: what its observer has seen since lies unread behind it, because this
-   * process or a server between them stood still. Sight then begins again with the first pulse that is not late.
+   * Takes a pulse. A late one proves nothing: this process or a server between stood still, and newer messages are
+   * unread behind it. A new synced period then begins with the first pulse that is not late.
    */
   take(message: PulseMessage, nowMs: number): void {
     this.#lateMs = this.#latenessOf(message, nowMs);
@@ -98,10 +94,10 @@ export class WatchHealth {
   }
 
   /**
-   * How long a pulse has waited: by how much less its publisher's clock moved on since the last pulse than ours, so
-   * that neither clock's setting matters. The first may have waited for as long as its reader has listened. Lateness
-   * begins with more than watchBlindMs, and ends with a pulse that has caught up, or that comes at the publisher's own
-   * pace: then the publisher's clock stood still rather than ours.
+   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong clocks
+   * do no harm. The first may have waited since the reader subscribed. Pulses become late after more than watchBlindMs.
+   * That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the publisher's clock
+   * stood still, not ours.
    */
   #latenessOf(message: PulseMessage, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;
@@ -109,18 +105,17 @@ export class WatchHealth {
     const passedMs = nowMs - this.#receivedMs;
     const isLate = this.#lateMs > 0;
     const isSame = this.#last.publisher === publisherOf(message);
-    // Of another observer's pulse nothing is known but that it may have taken so long to take over.
-    const saidMs = isSame ? Math.max(0, message.at - this.#last.at) : isLate ? 0 : watchBlindMs;
-    const lateMs = this.#lateMs + passedMs - saidMs;
+    // Another observer's pulse shows only that taking over may have lasted so long.
+    const sentApartMs = isSame ? Math.max(0, message.at - this.#last.at) : isLate ? 0 : watchBlindMs;
+    const lateMs = this.#lateMs + passedMs - sentApartMs;
     if (!isLate) return lateMs > watchBlindMs ? lateMs : 0;
-    const isAtPace = passedMs >= pulsePeriodMs / 2 && Math.abs(passedMs - saidMs) <= passedMs / 2;
-    return isAtPace || lateMs <= pulsePeriodMs ? 0 : lateMs;
+    const keepsInterval = passedMs >= pulsePeriodMs / 2 && Math.abs(passedMs - sentApartMs) <= passedMs / 2;
+    return keepsInterval || lateMs <= pulsePeriodMs ? 0 : lateMs;
   }
 
   /**
-   * Takes what a pulse says about the watches. An observer moves the start of its sight only after it was blind for
-   * longer than watchBlindMs; smaller moves are the network's jitter. A new observer that took over within watchBlindMs
-   * continues the old sight.
+   * Takes the state of the watches. An observer moves the start of its synced period only after more than watchBlindMs
+   * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the period.
    */
   #takeSync(message: PulseMessage, nowMs: number): void {
     const publisher = publisherOf(message);
@@ -128,20 +123,16 @@ export class WatchHealth {
     const { watches } = message.body;
     this.#unsynced = this.#needs.find((name) => !watches[name].synced || watches[name].since === null) ?? null;
     if (this.#unsynced !== null) {
-      this.#trustedAt = Math.min(
-        this.#trustedAt,
-        ...this.#needs.map((name) => lostMs(watches[name], message.at, nowMs)),
-      );
+      const lostAts = this.#needs.map((name) => lostMs(watches[name], message.at, nowMs));
+      this.#trustedAt = Math.min(this.#trustedAt, ...lostAts);
       return;
     }
-    const publishedSince = Math.max(
-      ...this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs)),
-    );
-    // What the same publisher said before, or else the last time at which anyone could see.
+    const starts = this.#needs.map((name) => translated(watches[name].since ?? 0, message.at, nowMs));
+    const publishedSince = Math.max(...starts);
     const unseenFrom = isSame ? this.#publishedSince : this.#trustedAt;
     const isContinued = this.#since !== null && publishedSince - unseenFrom <= this.#profile.watchBlindMs;
-    // A start that moved to an instant at which this publisher could see: its clock has stood still since. Unless late
-    // pulses showed when, that may have lasted until now.
+    // A start that moved to an instant already trusted: the publisher's clock stood still. Unless late pulses showed
+    // when, that may have lasted until now.
     const hasLostTime = isSame && publishedSince < this.#trustedAt && this.#lateAt < this.#trustedAt;
     if (!isContinued) this.#since = hasLostTime ? nowMs : publishedSince;
     if (!isSame || !isContinued) this.#publishedSince = publishedSince;

@@ -1,7 +1,4 @@
-/**
- * A fleet on a memory bus and virtual time, and somebody who holds the seed of a process and may publish any
- * `pulse.member`: what it can make the others believe, and what it costs them.
- */
+/** Forged pulses: what an attacker with a NATS seed, who can publish any `pulse.member`, can do to a fleet. */
 import { describe, expect, test } from "vitest";
 import { frameId } from "../../../protocols/frame.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -23,8 +20,8 @@ const HIGHEST = Number.MAX_SAFE_INTEGER;
 const MEMBERS = ["a", "b", "c"];
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** What is forged of a pulse; the rest is as an honest member has it. */
-interface Lie extends Partial<BodyOf<"pulse.member">> {
+/** The forged fields of a pulse; the others are as an honest member publishes them. */
+interface Forgery extends Partial<BodyOf<"pulse.member">> {
   readonly member: string;
   /** The member that the frame names as its source. */
   readonly from?: string;
@@ -34,8 +31,8 @@ interface Lie extends Partial<BodyOf<"pulse.member">> {
   readonly sequence?: number;
 }
 
-/** Members that have shared the shards for a while, and the liar beside them. */
-function fleetWithLiar({ fleetMembersMax = STANDARD_PROFILE.fleetMembersMax } = {}) {
+/** Members that have shared the shards for a while, and an attacker. */
+function fleetWithAttacker({ fleetMembersMax = STANDARD_PROFILE.fleetMembersMax } = {}) {
   const clock = new VirtualClock();
   const network = memoryTransport(clock);
   const profile = { ...STANDARD_PROFILE, fleetMembersMax };
@@ -60,20 +57,20 @@ function fleetWithLiar({ fleetMembersMax = STANDARD_PROFILE.fleetMembersMax } = 
   };
   const members = MEMBERS.map(join);
   clock.advance(LONG_MS);
-  let told = 0;
-  const lie = ({ member, from = member, on = member, epoch = clock.wallMs(), sequence, ...rest }: Lie) => {
-    told += 1;
+  let forgeries = 0;
+  const forge = ({ member, from = member, on = member, epoch = clock.wallMs(), sequence, ...rest }: Forgery) => {
+    forgeries += 1;
     const honest = { member, services: ["node"], since: epoch, leaving: false, clusterUid: "ours" };
     const source = `fleet@${from}`;
-    const id = frameId(source, epoch, "pulse.member", 0, sequence ?? told);
+    const id = frameId(source, epoch, "pulse.member", 0, sequence ?? forgeries);
     const frame = { type: "pulse.member", id, source, at: clock.wallMs(), cause: null } as const;
     network.publish(subjectOf("c", "pulse.member", 0, [on]), encode({ ...frame, body: { ...honest, ...rest } }));
   };
-  /** Lies each half second for so long, and notes which shards had no owner or several at some moment. */
-  const lieFor = (ms: number, ...lies: Lie[]) => {
+  /** Publishes forgeries each half second for `ms`. Returns every number of owners that any shard had meanwhile. */
+  const forgeFor = (ms: number, ...forgeries: Forgery[]) => {
     const owners = new Set<number>();
     for (let passedMs = 0; passedMs < ms; passedMs += memberPulseMs / 2) {
-      for (const one of lies) lie(one);
+      for (const one of forgeries) forge(one);
       clock.advance(memberPulseMs / 2);
       for (const count of ownersPerShard()) owners.add(count);
     }
@@ -82,50 +79,50 @@ function fleetWithLiar({ fleetMembersMax = STANDARD_PROFILE.fleetMembersMax } = 
   const ownersPerShard = () =>
     ALL_SHARDS.map((shard) => members.filter(({ fleet }) => fleet.owns("node", shard)).length);
   const problems = () => members.map(({ log }) => log.lines.filter(({ level }) => level === "error").length);
-  return { clock, network, members, pulses, lie, lieFor, ownersPerShard, problems };
+  return { clock, network, members, pulses, forge, forgeFor, ownersPerShard, problems };
 }
 
 describe("a pulse in the name of another member", () => {
-  test.each<[string, Lie]>([
-    ["from the end of time", { member: "a", epoch: HIGHEST, since: 1 }],
+  test.each<[string, Forgery]>([
+    ["with the latest possible epoch", { member: "a", epoch: HIGHEST, since: 1 }],
     ["with the last number of its stream", { member: "a", sequence: HIGHEST, services: [] }],
     ["that says goodbye", { member: "a", leaving: true }],
-    ["of a later life, which runs nothing", { member: "a", services: [] }],
-    ["of an earlier life, which runs nothing", { member: "a", services: [], since: 1 }],
+    ["of a later start, which runs nothing", { member: "a", services: [] }],
+    ["of an earlier start, which runs nothing", { member: "a", services: [], since: 1 }],
     ["of another Kubernetes cluster", { member: "a", services: [], clusterUid: "theirs" }],
-    ["that the liar signs itself", { member: "a", from: "mallory", services: [] }],
-    ["that the liar signs itself, as a goodbye", { member: "a", from: "mallory", leaving: true }],
-    ["on the liar's own subject", { member: "a", on: "mallory", services: [] }],
+    ["with the attacker as source", { member: "a", from: "mallory", services: [] }],
+    ["with the attacker as source, as a goodbye", { member: "a", from: "mallory", leaving: true }],
+    ["on the attacker's own subject", { member: "a", on: "mallory", services: [] }],
   ])("%s takes no shard from it", (_which, pulse) => {
-    const { lieFor } = fleetWithLiar();
-    expect(lieFor(LONG_MS, pulse)).toEqual([1]);
+    const { forgeFor } = fleetWithAttacker();
+    expect(forgeFor(LONG_MS, pulse)).toEqual([1]);
   });
 
-  test("in the life that it lives now is an alarm of the member itself, which keeps what it owns", () => {
-    const { clock, members, lie } = fleetWithLiar();
+  test("with its start time raises its own alarm, and it keeps its shards", () => {
+    const { clock, members, forge } = fleetWithAttacker();
     const [first] = members;
     const owned = first?.shards();
     for (let times = 0; times < 20; times++) {
-      lie({ member: "a", since: first?.since ?? 0, epoch: first?.since ?? 0, sequence: HIGHEST, services: [] });
+      forge({ member: "a", since: first?.since ?? 0, epoch: first?.since ?? 0, sequence: HIGHEST, services: [] });
       clock.advance(memberPulseMs / 2);
     }
     expect(first?.shards()).toEqual(expect.arrayContaining(owned ?? []));
     const errors = first?.log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
-    expect(errors?.[0]).toMatch(/^another process says that it is this one/);
+    expect(errors?.[0]).toMatch(/^another process pulses under this one's name/);
   });
 
-  test("ends with the lies: afterwards each shard has one owner again", () => {
-    const { clock, members, lieFor, ownersPerShard } = fleetWithLiar();
+  test("has no effect once the forgeries end", () => {
+    const { clock, members, forgeFor, ownersPerShard } = fleetWithAttacker();
     const since = members[0]?.since ?? 0;
-    lieFor(LONG_MS, { member: "a", since, epoch: since, sequence: HIGHEST, leaving: true, services: [] });
-    lieFor(LONG_MS, { member: "a", since, epoch: since, sequence: HIGHEST, services: [] });
+    forgeFor(LONG_MS, { member: "a", since, epoch: since, sequence: HIGHEST, leaving: true, services: [] });
+    forgeFor(LONG_MS, { member: "a", since, epoch: since, sequence: HIGHEST, services: [] });
     clock.advance(2 * memberTimeoutMs);
     expect(ownersPerShard()).toEqual(ALL_SHARDS.map(() => 1));
   });
 
-  test("is counted, and named in the log of each member a few times only", async () => {
-    const { members, lieFor, problems } = fleetWithLiar();
-    lieFor(60_000, { member: "a", services: [] }, { member: "b", services: [], clusterUid: "theirs" });
+  test("is counted, and logged a few times only", async () => {
+    const { members, forgeFor, problems } = fleetWithAttacker();
+    forgeFor(60_000, { member: "a", services: [] }, { member: "b", services: [], clusterUid: "theirs" });
     for (const { metrics } of members) {
       expect(await metricValue(metrics, "vigil_fleet_pulses_refused_total")).toBeGreaterThan(100);
     }
@@ -136,45 +133,45 @@ describe("a pulse in the name of another member", () => {
   });
 });
 
-test("what a member says is heard although a pulse under its name names another Kubernetes cluster", () => {
-  const { clock, members, lie } = fleetWithLiar();
-  const heard: string[] = [];
-  members[1]?.busOf("node").subscribe("asked.drain", "all", ({ body }) => heard.push(body.node));
-  lie({ member: "a", clusterUid: "theirs" });
+test("a member stays in the fleet although a pulse under its name names another cluster", () => {
+  const { clock, members, forge } = fleetWithAttacker();
+  const received: string[] = [];
+  members[1]?.busOf("node").subscribe("asked.drain", "all", ({ body }) => received.push(body.node));
+  forge({ member: "a", clusterUid: "theirs" });
   clock.advance(0);
   members[0]?.busOf("zone").publish("asked.drain", { node: "n-1", uid: "u", zone: "z" }, null);
   clock.advance(0);
-  expect(heard).toEqual(["n-1"]);
+  expect(received).toEqual(["n-1"]);
 });
 
-test("what a member says is heard although strangers used its name before it came", () => {
-  const { clock, network, members, lie } = fleetWithLiar();
-  const heard: string[] = [];
-  members[1]?.busOf("node").subscribe("asked.drain", "all", ({ body }) => heard.push(body.node));
+test("a member joins although a foreign member used its name before", () => {
+  const { clock, network, members, forge } = fleetWithAttacker();
+  const received: string[] = [];
+  members[1]?.busOf("node").subscribe("asked.drain", "all", ({ body }) => received.push(body.node));
   const say = () => {
     const rest = { service: "zone", member: "later", cluster: "c", log: recordingLog(), metrics: createMetrics() };
     const bus = typedBus({ ...rest, clock, transport: network, mailboxMessagesMax: 10 });
-    bus.publish("asked.drain", { node: `n-${heard.length}`, uid: "u", zone: "z" }, null);
+    bus.publish("asked.drain", { node: `n-${received.length}`, uid: "u", zone: "z" }, null);
     clock.advance(0);
   };
-  lie({ member: "later", clusterUid: "theirs" });
+  forge({ member: "later", clusterUid: "theirs" });
   clock.advance(0);
   say();
-  expect(heard).toEqual([]);
-  lie({ member: "later" });
-  lie({ member: "later", clusterUid: "theirs" });
+  expect(received).toEqual([]);
+  forge({ member: "later" });
+  forge({ member: "later", clusterUid: "theirs" });
   clock.advance(1);
   say();
-  expect(heard).toEqual(["n-0"]);
+  expect(received).toEqual(["n-0"]);
 });
 
-describe("invented members", () => {
-  const invented = (count: number, from = 0): Lie[] =>
-    Array.from({ length: count }, (_, index) => ({ member: `invented-${from + index}` }));
+describe("forged members", () => {
+  const forged = (count: number, from = 0): Forgery[] =>
+    Array.from({ length: count }, (_, index) => ({ member: `forged-${from + index}` }));
 
-  test("take no shard where --fleet-members-max is the number of processes that there are", async () => {
-    const { members, lieFor, problems } = fleetWithLiar({ fleetMembersMax: MEMBERS.length });
-    expect(lieFor(LONG_MS, ...invented(20))).toEqual([1]);
+  test("take no shard when --fleet-members-max is the number of processes", async () => {
+    const { members, forgeFor, problems } = fleetWithAttacker({ fleetMembersMax: MEMBERS.length });
+    expect(forgeFor(LONG_MS, ...forged(20))).toEqual([1]);
     for (const { metrics } of members) {
       expect(await metricValue(metrics, "vigil_fleet_members")).toBe(MEMBERS.length);
       expect(await metricValue(metrics, "vigil_fleet_pulses_refused_total", { reason: "full" })).toBeGreaterThan(20);
@@ -182,29 +179,29 @@ describe("invented members", () => {
     expect(Math.min(...problems())).toBeGreaterThan(0);
   });
 
-  test("are gone with their last pulse, and leave every shard to the real ones", () => {
-    const { clock, lieFor, ownersPerShard } = fleetWithLiar();
-    lieFor(LONG_MS, ...invented(20));
+  test("time out after their last pulse and leave every shard to the real ones", () => {
+    const { clock, forgeFor, ownersPerShard } = fleetWithAttacker();
+    forgeFor(LONG_MS, ...forged(20));
     clock.advance(memberTimeoutMs + memberPulseMs);
     expect(ownersPerShard()).toEqual(ALL_SHARDS.map(() => 1));
   });
 
-  test("cost little, however many they are: owners are worked out once a turn, lines and answers are few", async () => {
-    const { clock, members, pulses, lie } = fleetWithLiar();
+  test("cost one assignment a turn of the event loop, few log lines and few answers", async () => {
+    const { clock, members, pulses, forge } = fleetWithAttacker();
     const count = async (name: string) => Promise.all(members.map(({ metrics }) => metricValue(metrics, name)));
     const before = await count("vigil_fleet_assignments_total");
     const answered = new Map(pulses);
     const lines = members.map(({ log }) => log.lines.length);
-    for (const pulse of invented(3000)) lie(pulse);
+    for (const pulse of forged(3000)) forge(pulse);
     clock.advance(0);
     const assigned = (await count("vigil_fleet_assignments_total")).map((after, index) => after - (before[index] ?? 0));
-    // 3000 messages are 24 turns of 128.
+    // 3000 messages are 24 turns of the event loop with 128 each.
     expect(Math.max(...assigned)).toBeLessThanOrEqual(24);
     for (const { member } of members) {
       expect((pulses.get(member) ?? 0) - (answered.get(member) ?? 0)).toBeLessThanOrEqual(24);
     }
     for (let round = 1; round < 10; round++) {
-      for (const pulse of invented(100, 3000 * round)) lie(pulse);
+      for (const pulse of forged(100, 3000 * round)) forge(pulse);
       clock.advance(memberPulseMs);
     }
     for (const [index, { log }] of members.entries()) {
@@ -213,8 +210,8 @@ describe("invented members", () => {
   });
 });
 
-test("a member can say only of itself that it is unable", () => {
-  const { lieFor } = fleetWithLiar();
+test("a member can report only itself as unable", () => {
+  const { forgeFor } = fleetWithAttacker();
   const unable = { services: ["node"], since: 1 };
-  expect(lieFor(LONG_MS, { member: "a", from: "mallory", services: [], unable })).toEqual([1]);
+  expect(forgeFor(LONG_MS, { member: "a", from: "mallory", services: [], unable })).toEqual([1]);
 });

@@ -1,4 +1,4 @@
-/** A member of the fleet that stands still, on a memory bus and virtual time: what it owns when it goes on. */
+/** What a fleet member owns when it resumes after a standstill, on a memory bus and virtual time. */
 import { expect, test } from "vitest";
 import type { Clock, ServiceName } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -14,7 +14,7 @@ import { Standstill } from "../../support/standstill.ts";
 const { memberPulseMs, watchBlindMs } = STANDARD_PROFILE;
 const LISTENING_MS = memberPulseMs * 1.25;
 
-/** Member `a`, which runs the node service and has just stood still for a while, and member `b` with another. */
+/** Member `a`, which runs the node service and has just stood still, and member `b`, which runs `otherRuns`. */
 function afterStandstill({ ms, otherRuns }: { readonly ms: number; readonly otherRuns: ServiceName }) {
   const world = new VirtualClock();
   const transport = memoryTransport(world);
@@ -42,7 +42,7 @@ function afterStandstill({ ms, otherRuns }: { readonly ms: number; readonly othe
   return { world, first, second };
 }
 
-test("a member that stood still gives up at once what others have taken over, and claims it when it has listened", () => {
+test("a member that stood still gives up its shards and listens before it claims", () => {
   const { world, first, second } = afterStandstill({ ms: watchBlindMs + memberPulseMs + 1, otherRuns: "node" });
   expect([first.shards.size, second.shards.size]).toEqual([0, SHARD_COUNT]);
   world.advance(LISTENING_MS - 1);
@@ -52,12 +52,12 @@ test("a member that stood still gives up at once what others have taken over, an
   expect(first.shards.size + second.shards.size).toBe(SHARD_COUNT);
 });
 
-test("a member that stood still keeps what nobody else can have taken over", () => {
+test("a member that stood still keeps what no other member can have taken over", () => {
   const { first } = afterStandstill({ ms: watchBlindMs + memberPulseMs + 1, otherRuns: "zone" });
   expect([first.shards.size, first.lost.size]).toEqual([SHARD_COUNT, 0]);
 });
 
-test("a member that stood still for a moment keeps what it owns", () => {
+test("a member that stood still for a moment keeps its shards", () => {
   const { first } = afterStandstill({ ms: memberPulseMs, otherRuns: "node" });
   expect(first.lost.size).toBe(0);
   expect(first.shards.size).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** The fleet on a memory bus and virtual time: joining, leaving, dying, being cut off. */
+/** The fleet on a memory bus and virtual time: members join, leave, die and are cut off. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Fleet, ServiceName } from "../../../protocols/ports.ts";
@@ -17,15 +17,15 @@ const { memberPulseMs, memberTimeoutMs } = STANDARD_PROFILE;
 const LISTENING_MS = memberPulseMs * 1.25;
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** A process of the fleet as a test sees it. */
+/** A process of the fleet under test. */
 interface Member {
   readonly fleet: BusFleet;
   readonly link: CuttableTransport;
   /** The shards its node service has gained and not lost. */
   readonly shards: Set<number>;
   readonly changes: string[];
-  /** What its metrics tell: members heard, shards of its node service minded. */
-  figures(): Promise<[members: number, shards: number]>;
+  /** Its metrics: members received, shards of its node service owned. */
+  readMetrics(): Promise<[members: number, shards: number]>;
   /** Ends it without a goodbye. */
   kill(): void;
 }
@@ -54,24 +54,24 @@ function world() {
       link.sends = false;
       link.receives = false;
     };
-    const figures = () =>
+    const readMetrics = () =>
       Promise.all([
         metricValue(metrics, "vigil_fleet_members"),
         metricValue(metrics, "vigil_fleet_shards", { service: "node" }),
       ]);
-    return { fleet, link, shards, changes, figures, kill };
+    return { fleet, link, shards, changes, readMetrics, kill };
   };
   return { clock, network, log, join };
 }
 
-/** The shards of the node service by the number of members that mind them. */
+/** How many members own each shard of the node service. */
 function ownersPerShard(members: readonly Member[]): number[] {
   return ALL.map((shard) => members.filter(({ shards }) => shards.has(shard)).length);
 }
 
 const each = (count: number) => ALL.map(() => count);
 
-test("a process that is alone without a bus minds everything from the start", () => {
+test("a process without a bus owns everything from the start", () => {
   const fleet: Fleet = aloneFleet("m");
   const gained: number[] = [];
   fleet.follow("zone", { gained: (shard) => gained.push(shard), lost: () => {} });
@@ -79,7 +79,7 @@ test("a process that is alone without a bus minds everything from the start", ()
   expect(fleet.owns("zone", 63)).toBe(true);
 });
 
-test("the first member listens before it claims, and then minds everything", () => {
+test("the first member listens before it claims every shard", () => {
   const { clock, join } = world();
   const first = join("a");
   clock.advance(LISTENING_MS - 1);
@@ -88,7 +88,7 @@ test("the first member listens before it claims, and then minds everything", () 
   expect([...first.shards].sort((left, right) => left - right)).toEqual(ALL);
 });
 
-test("a joiner takes over its share at one instant: before it every shard has one owner, after it too", () => {
+test("every shard has one owner at every instant while a member joins", () => {
   const { clock, join } = world();
   const members = [join("a")];
   clock.advance(10_000);
@@ -100,7 +100,7 @@ test("a joiner takes over its share at one instant: before it every shard has on
   expect(members.map(({ shards }) => shards.size)).not.toContain(0);
 });
 
-test("members that came at different moments pulse at the same ones, so that who hears them is woken once", () => {
+test("members that started at different instants pulse at the same ones", () => {
   const { clock, network, join } = world();
   const pulsedAt: number[] = [];
   network.subscribe("vigil.v1.c.pulse.member.>", () => pulsedAt.push(clock.wallMs() % memberPulseMs));
@@ -125,7 +125,7 @@ test("a member that says goodbye leaves no shard without an owner", () => {
   });
   clock.advance(0);
   expect(second.shards.size).toBe(SHARD_COUNT);
-  // What was asked before its successor listened still reaches it.
+  // Requests published before its successor subscribed still reach it.
   expect([first.shards.size, left]).toEqual([shared, false]);
   clock.advance(250);
   expect([first.shards.size, second.shards.size, left]).toEqual([0, SHARD_COUNT, true]);
@@ -133,7 +133,7 @@ test("a member that says goodbye leaves no shard without an owner", () => {
   expect([first.shards.size, second.shards.size]).toEqual([0, SHARD_COUNT]);
 });
 
-test("a member that dies is gone after the time-out, and no sooner", () => {
+test("a dead member keeps its shards until the time-out", () => {
   const { clock, join } = world();
   const [first, second] = [join("a"), join("b")];
   clock.advance(10_000);
@@ -144,19 +144,19 @@ test("a member that dies is gone after the time-out, and no sooner", () => {
   expect(second.shards.size).toBe(SHARD_COUNT);
 });
 
-test("the metrics of each member tell how many it hears and how many shards it minds, none while it is cut off", async () => {
+test("the metrics count the members received and the shards owned", async () => {
   const { clock, join } = world();
   const [first, second] = [join("a"), join("b")];
   clock.advance(LISTENING_MS + memberPulseMs);
-  expect(await first.figures()).toEqual([2, first.shards.size]);
-  expect(await second.figures()).toEqual([2, SHARD_COUNT - first.shards.size]);
+  expect(await first.readMetrics()).toEqual([2, first.shards.size]);
+  expect(await second.readMetrics()).toEqual([2, SHARD_COUNT - first.shards.size]);
   second.kill();
   clock.advance(memberTimeoutMs + memberPulseMs);
-  expect(await first.figures()).toEqual([1, SHARD_COUNT]);
-  expect(await second.figures()).toEqual([0, 0]);
+  expect(await first.readMetrics()).toEqual([1, SHARD_COUNT]);
+  expect(await second.readMetrics()).toEqual([0, 0]);
 });
 
-test("scaling from one to four and back moves hardly a shard but those of who comes and goes", () => {
+test("scaling from one to four and back moves few shards of the other members", () => {
   const { clock, join } = world();
   const members = [join("vigil-0")];
   clock.advance(5000);
@@ -167,7 +167,7 @@ test("scaling from one to four and back moves hardly a shard but those of who co
     const changes = members.flatMap((member, index) => member.changes.slice(before[index]));
     const count = (kind: string) => changes.filter((change) => change.startsWith(kind)).length;
     expect(count("lost") - count("gained")).toBe(joiner.shards.size);
-    // The bound on the load may push a shard or two on.
+    // The load bound may move a shard or two.
     expect(count("gained")).toBeLessThanOrEqual(2);
     members.push(joiner);
     expect(ownersPerShard(members)).toEqual(each(1));
@@ -180,11 +180,11 @@ test("scaling from one to four and back moves hardly a shard but those of who co
   expect(members[0]?.shards.size).toBe(SHARD_COUNT);
 });
 
-describe("a member that is cut off minds nothing, and others take over", () => {
+describe("a member that is cut off owns nothing, and others take over", () => {
   const cuts: [string, (link: CuttableTransport) => void][] = [
-    ["when it knows that its bus is down", (link) => link.setConnected(false)],
-    ["when nothing of it arrives anywhere", (link) => Object.assign(link, { sends: false })],
-    ["when it hears nothing, although it is heard", (link) => Object.assign(link, { receives: false })],
+    ["when its bus is down", (link) => link.setConnected(false)],
+    ["when its messages are lost", (link) => Object.assign(link, { sends: false })],
+    ["when it receives nothing, although others receive it", (link) => Object.assign(link, { receives: false })],
   ];
 
   test.each(cuts)("%s", (_when, cut) => {
@@ -213,7 +213,7 @@ test("a member whose bus is down from the start claims nothing until it is up", 
   expect(first.shards.size).toBe(SHARD_COUNT);
 });
 
-test("a member that was killed and started anew under its name takes its shards back without a gap in between", () => {
+test("a restarted member takes its shards back without a gap", () => {
   const { clock, join } = world();
   const [first, second] = [join("a"), join("b")];
   clock.advance(10_000);
@@ -226,7 +226,7 @@ test("a member that was killed and started anew under its name takes its shards 
   expect(ownersPerShard([again, second])).toEqual(each(1));
 });
 
-test("each service is shared among those who run it", () => {
+test("each service is shared among the members that run it", () => {
   const { clock, join } = world();
   const [first, second] = [join("a", ["node", "zone"]), join("b", ["node"])];
   clock.advance(10_000);
@@ -235,7 +235,7 @@ test("each service is shared among those who run it", () => {
   expect(second.shards.size).toBeGreaterThan(0);
 });
 
-test("two processes with one name both own its shards, and both say so", () => {
+test("two processes with one name both own its shards, and both log it", () => {
   const { clock, join, log } = world();
   const first = join("a");
   clock.advance(10_000);
@@ -243,12 +243,11 @@ test("two processes with one name both own its shards, and both say so", () => {
   clock.advance(10_000);
   expect(ownersPerShard([first, second])).toEqual(each(2));
   const errors = log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
-  expect(errors.filter((error) => error.startsWith("another process says that it is this one")).length).toBeGreaterThan(
-    1,
-  );
+  const clashes = errors.filter((error) => error.startsWith("another process pulses under this one's name"));
+  expect(clashes.length).toBeGreaterThan(1);
 });
 
-test("whatever befalls the members, in calm each shard has one owner and no one minds what it should not", () => {
+test("after any starts, deaths and cuts, each shard has exactly one owner again", () => {
   const member = fc.nat(4);
   const event = fc.record({
     who: member,
@@ -272,7 +271,7 @@ test("whatever befalls the members, in calm each shard has one owner and no one 
         clock.advance(thenMs);
       }
       for (const { link } of lives.values()) Object.assign(link, { sends: true, receives: true });
-      // Long enough for the dead to be missed, and for the deaf to notice, listen and claim.
+      // Long enough for dead members to time out, and for deaf ones to notice, listen and claim.
       clock.advance(2 * memberTimeoutMs + memberPulseMs + LISTENING_MS);
       expect(ownersPerShard([...lives.values()])).toEqual(each(lives.size > 0 ? 1 : 0));
     }),
@@ -280,7 +279,7 @@ test("whatever befalls the members, in calm each shard has one owner and no one 
   );
 });
 
-test("a follower hears of the shards already minded at once, and nothing more after it has stopped", () => {
+test("a follower gains the shards already owned at once, and nothing after it stops", () => {
   const { clock, join } = world();
   const first = join("a");
   clock.advance(10_000);

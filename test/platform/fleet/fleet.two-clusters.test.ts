@@ -1,7 +1,4 @@
-/**
- * Two Kubernetes clusters whose nodes have the same names, a whole Vigil on each, both with one --cluster: their buses
- * become one while both run, on virtual time.
- */
+/** Two Kubernetes clusters with the same node names, each with its own Vigil under one --cluster, whose buses merge. */
 import { expect, test } from "vitest";
 import type { Transport } from "../../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../../protocols/ports.ts";
@@ -47,7 +44,7 @@ function vigilOn(name: string, clock: VirtualClock) {
   return { transport, kubelets, ready };
 }
 
-/** From now on each bus carries what is said on the other. */
+/** From now on each bus carries the messages of the other. */
 function joinBuses(left: Transport, right: Transport): void {
   const crossed = new WeakSet<Uint8Array>();
   for (const [from, to] of [
@@ -63,7 +60,7 @@ function joinBuses(left: Transport, right: Transport): void {
   }
 }
 
-test("a node that dies in one of them is found there, and its namesake in the other is left alone", () => {
+test("a node that dies in one cluster does not affect its namesake in the other", () => {
   const clock = new VirtualClock();
   const [east, west] = [vigilOn("east", clock), vigilOn("west", clock)];
   clock.advance(30_000);

@@ -1,4 +1,4 @@
-/** A fleet on virtual time whose --cluster another Kubernetes cluster has too: who refuses, and who is not believed. */
+/** Fleets of two Kubernetes clusters under one --cluster: which member refuses to join, and which is ignored. */
 import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -15,20 +15,20 @@ import { recordingLog } from "../../support/recording-log.ts";
 
 const profile = STANDARD_PROFILE;
 const { memberPulseMs, memberTimeoutMs } = profile;
-/** How long it listens before its first word. */
+/** How long a member listens before its first pulse. */
 const LISTENING_MS = memberPulseMs * 1.25;
-/** It listens before its first word, and again before it claims, as its services do. */
+/** How long until it claims: it listens again after its first pulse. */
 const JOINING_MS = memberPulseMs * 2.5;
 const LONG_MS = 10_000;
 const services: readonly ServiceName[] = ["node"];
 const [OURS, THEIRS] = ["uid-ours", "uid-theirs"];
 
-/** A network of members that share one virtual clock; each minds the cluster of a uid, or does not know which. */
+/** A network of members on one virtual clock; each serves the cluster of a uid, or does not know its cluster. */
 function world() {
   const clock = new VirtualClock();
   const network = memoryTransport(clock);
-  const said: string[] = [];
-  network.subscribe("vigil.v1.prod.>", (payload) => said.push(new TextDecoder().decode(payload)));
+  const sent: string[] = [];
+  network.subscribe("vigil.v1.prod.>", (payload) => sent.push(new TextDecoder().decode(payload)));
   const join = (member: string, clusterUid: string | null) => {
     const link = cuttableTransport(network);
     const [log, metrics] = [recordingLog(), createMetrics()];
@@ -42,21 +42,21 @@ function world() {
       if (problem !== null) refusals.push(problem);
     };
     const fleet = busFleet({ ...common, bus: busOf("fleet"), services, foreignMembers, listened });
-    const minded = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
+    const owned = () => Array.from({ length: SHARD_COUNT }, (_, shard) => fleet.owns("node", shard));
     const errors = () => log.lines.filter(({ level }) => level === "error").map(({ message }) => message);
-    return { fleet, link, metrics, busOf, refusals, errors, minded, count: () => minded().filter(Boolean).length };
+    return { fleet, link, metrics, busOf, refusals, errors, owned, count: () => owned().filter(Boolean).length };
   };
-  const saidBy = (member: string) => said.filter((text) => text.includes(`"member":"${member}"`));
-  return { clock, network, join, saidBy };
+  const sentBy = (member: string) => sent.filter((text) => text.includes(`"member":"${member}"`));
+  return { clock, network, join, sentBy };
 }
 
 const PROBLEM =
-  "--cluster=prod: a on this NATS minds another Kubernetes cluster under the same name (its kube-system has uid " +
+  "--cluster=prod: a on this NATS serves another Kubernetes cluster under the same name (its kube-system has uid " +
   "uid-theirs, ours uid-ours): give one of them another --cluster or NATS account";
 
-describe("a member that starts where another Kubernetes cluster's are", () => {
-  test("refuses in one line, before it has said a word or minded a shard, and leaves the others as they were", () => {
-    const { clock, join, saidBy } = world();
+describe("a member that starts among foreign members", () => {
+  test("refuses in one line, before it pulses or owns a shard", () => {
+    const { clock, join, sentBy } = world();
     const first = join("a", THEIRS);
     clock.advance(LONG_MS);
     const second = join("b", OURS);
@@ -66,11 +66,11 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     second.fleet.goodbye();
     clock.advance(LONG_MS);
     expect(second.refusals).toHaveLength(1);
-    expect([saidBy("b"), second.count()]).toEqual([[], 0]);
+    expect([sentBy("b"), second.count()]).toEqual([[], 0]);
     expect([first.errors(), first.count()]).toEqual([[], SHARD_COUNT]);
   });
 
-  test("refuses too when one of them began but a moment before it", () => {
+  test("refuses when one of them started a moment before it", () => {
     const { clock, join } = world();
     const first = join("a", THEIRS);
     clock.advance(1);
@@ -80,7 +80,7 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     expect([second.refusals, second.count()]).toEqual([[PROBLEM], 0]);
   });
 
-  test("refuses when its own name is among theirs", () => {
+  test("refuses when one of them has its name", () => {
     const { clock, join } = world();
     join("a", THEIRS);
     clock.advance(LONG_MS);
@@ -89,7 +89,7 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
     expect(second.refusals).toEqual([PROBLEM]);
   });
 
-  test("joins when all it hears of them is a goodbye", () => {
+  test("joins when it receives only a goodbye from them", () => {
     const { clock, join } = world();
     const first = join("a", THEIRS);
     clock.advance(LONG_MS);
@@ -100,7 +100,7 @@ describe("a member that starts where another Kubernetes cluster's are", () => {
   });
 });
 
-test("a member joins its own beside strangers, so that one forged pulse keeps no fleet from growing", () => {
+test("a member joins its own fleet although a forged pulse names another cluster", () => {
   const { clock, network, join } = world();
   const first = join("a", OURS);
   clock.advance(LONG_MS);
@@ -115,29 +115,29 @@ test("a member joins its own beside strangers, so that one forged pulse keeps no
   }
   expect(second.refusals).toEqual([]);
   expect(first.count() + second.count()).toBe(SHARD_COUNT);
-  expect(second.errors()).toEqual([expect.stringContaining("mallory on this NATS minds another")]);
+  expect(second.errors()).toEqual([expect.stringContaining("mallory on this NATS serves another")]);
 });
 
-test("a member that knows its cluster says nothing until it has listened, and listens again before it claims", () => {
-  const { clock, join, saidBy } = world();
+test("a member that knows its cluster listens before it pulses and before it claims", () => {
+  const { clock, join, sentBy } = world();
   const first = join("a", OURS);
   clock.advance(memberPulseMs * 1.25 - 1);
-  expect(saidBy("a")).toEqual([]);
+  expect(sentBy("a")).toEqual([]);
   clock.advance(1);
-  expect(saidBy("a")).toEqual([expect.stringContaining(`"clusterUid":"${OURS}"`)]);
+  expect(sentBy("a")).toEqual([expect.stringContaining(`"clusterUid":"${OURS}"`)]);
   clock.advance(JOINING_MS - memberPulseMs * 1.25);
   expect(first.count()).toBe(SHARD_COUNT);
 });
 
-test("a member that ends while it still listens says no goodbye either", () => {
-  const { clock, join, saidBy } = world();
+test("a member that ends while it still listens sends no goodbye", () => {
+  const { clock, join, sentBy } = world();
   const first = join("a", OURS);
   let left = false;
   first.fleet.goodbye(() => {
     left = true;
   });
   clock.advance(LONG_MS);
-  expect([saidBy("a"), left, first.count()]).toEqual([[], true, 0]);
+  expect([sentBy("a"), left, first.count()]).toEqual([[], true, 0]);
 });
 
 test("a member whose bus goes down while it listens joins once it is up", () => {
@@ -152,26 +152,26 @@ test("a member whose bus goes down while it listens joins once it is up", () => 
 });
 
 test.each([
-  ["of the same cluster that begin at the same time", OURS, OURS, 0],
-  ["of the same cluster that begin one after the other", OURS, OURS, LONG_MS],
-  ["of which the later one does not know its cluster, as an older version", OURS, null, LONG_MS],
-  ["of which the earlier one does not know its cluster, as an older version", null, OURS, LONG_MS],
-])("members %s share every shard, and each shard has one owner throughout", (_which, earlier, later, apartMs) => {
+  ["of one cluster that start together", OURS, OURS, 0],
+  ["of one cluster that start in turn", OURS, OURS, LONG_MS],
+  ["of which the later does not know its cluster", OURS, null, LONG_MS],
+  ["of which the earlier does not know its cluster", null, OURS, LONG_MS],
+])("members %s share every shard, one owner each", (_which, earlier, later, apartMs) => {
   const { clock, join } = world();
   const first = join("a", earlier);
   clock.advance(apartMs);
   const second = join("b", later);
   for (let passed = 0; passed < LONG_MS; passed += 50) {
     clock.advance(50);
-    const owners = first.minded().map((minds, shard) => Number(minds) + Number(second.minded()[shard]));
+    const owners = first.owned().map((owns, shard) => Number(owns) + Number(second.owned()[shard]));
     if (apartMs > 0 || passed >= 3 * memberPulseMs) expect(owners).toEqual(owners.map(() => 1));
   }
   expect([first, second].map(({ count }) => count())).not.toContain(0);
   expect([first, second].flatMap(({ refusals, errors }) => [...refusals, ...errors()])).toEqual([]);
 });
 
-describe("members of two Kubernetes clusters that hear each other only once both run", () => {
-  /** Cut off from one another by a network that is whole again after a while. */
+describe("members of two clusters whose networks join", () => {
+  /** Two members that a network cut separates at first. */
   const meet = () => {
     const { clock, join } = world();
     const first = join("a", THEIRS);
@@ -185,38 +185,38 @@ describe("members of two Kubernetes clusters that hear each other only once both
     return { clock, first, second };
   };
 
-  test("each mind every shard of their own, and say once who is there", () => {
+  test("each own every shard and log the other once", () => {
     const { first, second } = meet();
     expect([first.count(), second.count()]).toEqual([SHARD_COUNT, SHARD_COUNT]);
     expect(second.errors()).toEqual([PROBLEM]);
-    expect(first.errors()).toEqual([expect.stringContaining("--cluster=prod: b on this NATS minds another")]);
+    expect(first.errors()).toEqual([expect.stringContaining("--cluster=prod: b on this NATS serves another")]);
   });
 
-  test("count each other for as long as they can be heard", async () => {
+  test("count each other until the time-out", async () => {
     const { clock, first, second } = meet();
-    const heard = () => metricValue(second.metrics, "vigil_fleet_foreign_members");
-    expect(await heard()).toBe(1);
+    const received = () => metricValue(second.metrics, "vigil_fleet_foreign_members");
+    expect(await received()).toBe(1);
     first.fleet.goodbye();
     clock.advance(memberTimeoutMs);
-    expect(await heard()).toBe(0);
+    expect(await received()).toBe(0);
   });
 
-  test("act on nothing that the other says, not even on what it finishes once it has said goodbye", async () => {
+  test("ignore each other's messages, even those after a goodbye", async () => {
     const { clock, first, second } = meet();
-    const heard: string[] = [];
-    second.busOf("node").subscribe("asked.drain", "all", ({ body }) => heard.push(body.node));
-    const told = first.busOf("zone");
-    const tell = () => told.publish("asked.drain", { node: "n-1", uid: "u", zone: "z" }, null);
-    tell();
+    const received: string[] = [];
+    second.busOf("node").subscribe("asked.drain", "all", ({ body }) => received.push(body.node));
+    const sender = first.busOf("zone");
+    const request = () => sender.publish("asked.drain", { node: "n-1", uid: "u", zone: "z" }, null);
+    request();
     first.fleet.goodbye();
     clock.advance(0);
-    tell();
+    request();
     clock.advance(0);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     expect(await metricValue(second.metrics, "vigil_bus_dropped_total", { reason: "foreign" })).toBe(2);
     clock.advance(memberTimeoutMs);
-    tell();
+    request();
     clock.advance(0);
-    expect(heard).toEqual(["n-1"]);
+    expect(received).toEqual(["n-1"]);
   });
 });

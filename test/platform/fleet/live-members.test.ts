@@ -1,4 +1,4 @@
-/** Who can be heard, and that a late event loop is not taken for the silence of others. */
+/** The members that pulse; a late event loop must not count as the silence of others. */
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../protocols/ports.ts";
 import { LiveMembers } from "../../../services/platform/fleet/live-members.ts";
@@ -6,7 +6,7 @@ import { VirtualClock } from "../../support/clock.virtual.ts";
 
 const PROFILE = { memberPulseMs: 1000, memberTimeoutMs: 3000, fleetMembersMax: 4 };
 
-/** Members on a clock whose timers come `lateMs` after their time. */
+/** Members on a clock whose timers fire `lateMs` late. */
 function membersOnClock(lateMs: () => number) {
   const clock = new VirtualClock();
   const lateClock: Clock = {
@@ -25,14 +25,14 @@ function membersOnClock(lateMs: () => number) {
 }
 
 let sequence = 0;
-/** The next pulse of a process that started at an instant. */
+/** The next pulse of a process that started at `since`. */
 const pulse = (member: string, since: number, ...services: string[]) => {
   sequence += 1;
   return { member, since, services, leaving: false, sequence };
 };
 const goodbye = (member: string, since: number) => ({ ...pulse(member, since), leaving: true });
 
-test("a pulse tells whether a member is new, has changed, or is as it was", () => {
+test("a pulse is new, changed or the same", () => {
   const { members } = membersOnClock(() => 0);
   expect(members.take(pulse("a", 1))).toBe("new");
   expect(members.take(pulse("a", 1))).toBe("same");
@@ -41,7 +41,7 @@ test("a pulse tells whether a member is new, has changed, or is as it was", () =
   expect(members.running("zone")).toEqual([]);
 });
 
-test("a member whose pulses stop is silent at the time-out after the last", () => {
+test("a member times out after its last pulse", () => {
   const { clock, members, silent } = membersOnClock(() => 0);
   members.take(pulse("a", 1));
   clock.advance(2500);
@@ -51,7 +51,7 @@ test("a member whose pulses stop is silent at the time-out after the last", () =
   expect(members.size).toBe(0);
 });
 
-test("when our own event loop stood still a member gets one more period, and lives if it is heard in it", () => {
+test("a late event loop gives each member one more period", () => {
   let lateMs = 0;
   const { clock, members, silent } = membersOnClock(() => lateMs);
   lateMs = 4000;
@@ -65,7 +65,7 @@ test("when our own event loop stood still a member gets one more period, and liv
   expect(silent).toEqual([expect.stringMatching(/^b at /)]);
 });
 
-test("a forgotten member is not missed", () => {
+test("a forgotten member does not time out", () => {
   const { clock, members, silent } = membersOnClock(() => 0);
   members.take(pulse("a", 1));
   expect([members.forget("a"), members.forget("a")]).toEqual([true, false]);
@@ -75,7 +75,7 @@ test("a forgotten member is not missed", () => {
 });
 
 describe("a name", () => {
-  test("belongs to the process that was heard under it first, until that one is silent; then the other follows", () => {
+  test("belongs to the first process under it until that one times out", () => {
     const { clock, members, silent } = membersOnClock(() => 0);
     members.take(pulse("a", 1, "node"));
     clock.advance(1000);
@@ -88,7 +88,7 @@ describe("a name", () => {
     expect(silent).toEqual([]);
   });
 
-  test("passes at once to another process under it when the first says goodbye", () => {
+  test("passes at once to another process when the first leaves", () => {
     const { members } = membersOnClock(() => 0);
     members.take(pulse("a", 1, "node"));
     members.take(pulse("a", 2, "zone"));
@@ -96,20 +96,20 @@ describe("a name", () => {
     expect(members.running("zone")).toEqual(["a"]);
   });
 
-  test("is contested when both go on speaking: what the second says is refused as an impostor's", () => {
+  test("stays with the first when both processes pulse", () => {
     const { members } = membersOnClock(() => 0);
-    const hearings = Array.from({ length: 5 }, () => {
+    const results = Array.from({ length: 5 }, () => {
       members.take(pulse("a", 1, "node"));
       return members.take(pulse("a", 2));
     });
-    expect(hearings).toEqual(["same", "same", "same", "duplicate-name", "duplicate-name"]);
+    expect(results).toEqual(["same", "same", "same", "duplicate-name", "duplicate-name"]);
     expect(members.take(goodbye("a", 2))).toBe("duplicate-name");
     expect(members.running("node")).toEqual(["a"]);
   });
 });
 
 describe("a goodbye", () => {
-  test("is not undone by a pulse that it overtook, nor by its double", () => {
+  test("stands although a pulse that it overtook arrives, even twice", () => {
     const { members } = membersOnClock(() => 0);
     members.take(pulse("a", 1, "node"));
     const late = pulse("a", 1, "node");
@@ -118,7 +118,7 @@ describe("a goodbye", () => {
     expect(members.has("a")).toBe(false);
   });
 
-  test("that its process does not keep was not its own, and no further one is believed", () => {
+  test("of a process that pulses on was forged; further ones are ignored", () => {
     const { clock, members } = membersOnClock(() => 0);
     members.take(pulse("a", 1, "node"));
     const forged = { ...goodbye("a", 1), sequence: Number.MAX_SAFE_INTEGER };
@@ -131,7 +131,7 @@ describe("a goodbye", () => {
   });
 });
 
-test("a pulse that a later one overtook is a sign of life only, but not for longer than the time-out", () => {
+test("an overtaken pulse counts as a heartbeat only, until the time-out", () => {
   const { clock, members, silent } = membersOnClock(() => 0);
   members.take(pulse("a", 1, "node"));
   members.take({ ...pulse("a", 1), sequence: Number.MAX_SAFE_INTEGER });
@@ -144,7 +144,7 @@ test("a pulse that a later one overtook is a sign of life only, but not for long
   expect(silent).toEqual([]);
 });
 
-test("no more members are heard than may be, and one that leaves makes room", () => {
+test("no more than fleetMembersMax members count, and one that leaves makes room", () => {
   const { members } = membersOnClock(() => 0);
   expect(["a", "b", "c", "d", "e"].map((name) => members.take(pulse(name, 1))).join()).toBe("new,new,new,new,full");
   members.take(goodbye("a", 1));

@@ -1,4 +1,4 @@
-/** Which services a member offers while it does not reach the API server, and that nobody is left without an owner. */
+/** Which services a member offers while it does not reach the API server; each service keeps an owner. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../../protocols/ports.ts";
@@ -17,10 +17,10 @@ import {
 const WELL: OfferContext = { isAble: true, isFailing: false, othersOffer: true, othersAble: true };
 const CUT_OFF: OfferContext = { ...WELL, isAble: false, isFailing: true };
 const RECOVERING: OfferContext = { ...WELL, isAble: false };
-const NOBODY_ABLE = { othersAble: false } as const;
-const NOBODY_ELSE = { othersOffer: false, othersAble: false } as const;
+const NONE_ABLE = { othersAble: false } as const;
+const NO_OTHERS = { othersOffer: false, othersAble: false } as const;
 
-/** The offer after a context has lasted from one instant to another, reviewed when it is due. */
+/** The offer after a context lasted from one instant to another, with a review whenever one is due. */
 function lasting(offer: Offer, context: OfferContext, fromMs: number, untilMs: number): Offer {
   let now = offerAfter(offer, context, fromMs);
   for (;;) {
@@ -33,7 +33,7 @@ function lasting(offer: Offer, context: OfferContext, fromMs: number, untilMs: n
 
 const withdrawnAt = (ms: number) => offerAfter(offerAfter(OFFERED, CUT_OFF, ms - SETTLE_MS), CUT_OFF, ms);
 
-test("what observes and writes needs the API server, and what only judges does not", () => {
+test("services that observe or write need the API server", () => {
   expect(servicesOfApi(SERVICE_NAMES)).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
 });
 
@@ -44,14 +44,14 @@ describe("a member that is cut off", () => {
   });
 
   test("waits the two seconds again when the other was unable for a moment", () => {
-    const interrupted = offerAfter(offerAfter(OFFERED, CUT_OFF, 0), { ...CUT_OFF, ...NOBODY_ABLE }, 1_000);
+    const interrupted = offerAfter(offerAfter(OFFERED, CUT_OFF, 0), { ...CUT_OFF, ...NONE_ABLE }, 1_000);
     expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS - 1).isOffered).toBe(true);
     expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS).isOffered).toBe(false);
   });
 
   test.each([
-    ["nobody else is able", { ...CUT_OFF, ...NOBODY_ABLE }],
-    ["nobody else runs it", { ...CUT_OFF, ...NOBODY_ELSE }],
+    ["no other is able", { ...CUT_OFF, ...NONE_ABLE }],
+    ["no other runs it", { ...CUT_OFF, ...NO_OTHERS }],
     ["it is answered again", RECOVERING],
     ["its failures have not lasted", { ...WELL, isFailing: true }],
   ])("keeps the service while %s", (_when, context) => {
@@ -70,17 +70,17 @@ describe("a member that has withdrawn a service", () => {
   test.each([
     ["is not able", RECOVERING],
     ["fails", { ...WELL, isFailing: true }],
-    ["is cut off and nobody is able", { ...CUT_OFF, ...NOBODY_ABLE }],
+    ["is cut off and no other is able", { ...CUT_OFF, ...NONE_ABLE }],
   ])("leaves it withdrawn while it %s", (_when, context) => {
     expect(lasting(withdrawn, context, 100_000, 3_600_000).isOffered).toBe(false);
   });
 
-  test("offers it at once when it is able and nobody else is", () => {
-    expect(offerAfter(withdrawn, { ...WELL, ...NOBODY_ABLE }, 100_001).isOffered).toBe(true);
+  test("offers it at once when it alone is able", () => {
+    expect(offerAfter(withdrawn, { ...WELL, ...NONE_ABLE }, 100_001).isOffered).toBe(true);
   });
 
-  test("offers it at once when nobody else does, able or not", () => {
-    expect(offerAfter(withdrawn, { ...CUT_OFF, ...NOBODY_ELSE }, 100_001).isOffered).toBe(true);
+  test("offers it at once when no other member does, able or not", () => {
+    expect(offerAfter(withdrawn, { ...CUT_OFF, ...NO_OTHERS }, 100_001).isOffered).toBe(true);
   });
 
   test("does not withdraw it again within half a minute of offering it", () => {
@@ -89,7 +89,7 @@ describe("a member that has withdrawn a service", () => {
     expect(lasting(again, CUT_OFF, 140_000, 160_000).isOffered).toBe(false);
   });
 
-  test("rests for twice as long after each withdrawal, and for half a minute again after ten steady minutes", () => {
+  test("doubles its pause with each withdrawal until ten steady minutes pass", () => {
     let offer = OFFERED;
     let nowMs = 0;
     const rests: number[] = [];
@@ -106,7 +106,7 @@ describe("a member that has withdrawn a service", () => {
   });
 });
 
-test("however a link flaps, its shards move at most once per half a minute while others are well", () => {
+test("however a link flaps, its shards move at most once per half a minute", () => {
   const phase = fc.record({
     context: fc.constantFrom(WELL, CUT_OFF, RECOVERING, { ...WELL, isFailing: true }),
     lastsMs: fc.integer({ min: 1, max: 60_000 }),
@@ -129,7 +129,7 @@ test("however a link flaps, its shards move at most once per half a minute while
   );
 });
 
-test("whatever becomes of members' links, each service has an offer, and an able one soon after the last change", () => {
+test("whatever links fail, each service is offered, soon by an able member", () => {
   const link = fc.constantFrom("well", "cut" as const);
   fc.assert(
     fc.property(fc.array(fc.tuple(link, link, link), { minLength: 1, maxLength: 12 }), (epochs) => {
@@ -137,12 +137,12 @@ test("whatever becomes of members' links, each service has an offer, and an able
       let nowMs = 0;
       for (const links of epochs) {
         for (const endMs = nowMs + 120_000; nowMs < endMs; nowMs += 1_000) {
-          // Each reviews what the others said last, as with pulses.
-          const said = offers;
-          offers = said.map((offer, self) => {
+          // Each reviews the last offers of the others, as with pulses.
+          const published = offers;
+          offers = published.map((offer, self) => {
             const isAble = links[self] === "well";
-            const others = said.filter((other, index) => index !== self && other.isOffered);
-            const othersAble = said.some(
+            const others = published.filter((other, index) => index !== self && other.isOffered);
+            const othersAble = published.some(
               (other, index) => index !== self && other.isOffered && links[index] === "well",
             );
             const context = { isAble, isFailing: !isAble, othersOffer: others.length > 0, othersAble };

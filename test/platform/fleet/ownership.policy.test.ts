@@ -1,4 +1,4 @@
-/** The assignment of shards: a pure function of the members, bounded in load and steady under change. */
+/** The assignment of shards: a pure function of the members, with bounded load and few moves. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ServiceName } from "../../../protocols/ports.ts";
@@ -8,7 +8,7 @@ import { LOAD_BOUND, ownersOf, roomFor } from "../../../services/platform/fleet/
 const members = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 20 });
 const service = fc.constantFrom<ServiceName>("node", "zone", "pod-writer");
 
-/** How many shards change hands when a member joins: to the joiner, and between those who were there. */
+/** How many shards change owners when a member joins: to the joiner, and between the others. */
 function movesOnJoin(present: readonly string[], joiner: string) {
   const before = ownersOf("node", new Set(present));
   const after = ownersOf("node", new Set([...present, joiner]));
@@ -17,7 +17,7 @@ function movesOnJoin(present: readonly string[], joiner: string) {
   return { toJoiner, between: moved.length - toJoiner };
 }
 
-test("every shard has an owner among the members, whatever the order in which they are named", () => {
+test("every shard has an owner among the members, in whatever order they come", () => {
   fc.assert(
     fc.property(service, members, (name, present) => {
       const owners = ownersOf(name, new Set(present));
@@ -28,7 +28,7 @@ test("every shard has an owner among the members, whatever the order in which th
   );
 });
 
-test("no member minds more than 1.25 times the mean, rounded up", () => {
+test("no member owns more than 1.25 times the mean, rounded up", () => {
   fc.assert(
     fc.property(service, members, (name, present) => {
       const owners = ownersOf(name, new Set(present));
@@ -38,11 +38,11 @@ test("no member minds more than 1.25 times the mean, rounded up", () => {
   );
 });
 
-test("the rooms of all members together hold every shard", () => {
+test("the room of all members together holds every shard", () => {
   for (let count = 1; count <= 200; count++) expect(roomFor(count) * count).toBeGreaterThanOrEqual(SHARD_COUNT);
 });
 
-test("a joiner gets its share, and on average hardly a shard moves between the others", () => {
+test("a joiner gets its share, and few shards move between the others", () => {
   for (const present of [1, 2, 3, 4, 6]) {
     const names = Array.from({ length: 200 }, (_, round) =>
       Array.from({ length: present }, (_unused, index) => `vigil-${round}-${index}`),
@@ -54,16 +54,16 @@ test("a joiner gets its share, and on average hardly a shard moves between the o
   }
 });
 
-test("the second member takes from the first only, and gives back only what it took", () => {
+test("a second member takes shards from the first only", () => {
   expect(movesOnJoin(["a"], "b").between).toBe(0);
 });
 
-test("different services of the same members are spread differently", () => {
+test("the services of the same members are spread differently", () => {
   const both = new Set(["a", "b"]);
   expect(ownersOf("node", both)).not.toEqual(ownersOf("taint-manager", both));
 });
 
-test("processes of this version and of earlier ones agree on every owner, so that an upgrade in steps splits nothing", () => {
+test("earlier versions compute the same owners, so a rolling upgrade is safe", () => {
   const three = "ccbaccccbcacccbaabacaacabcbccbcbacbbaabbbcabcacccacaaaaacccaacaa";
   expect(ownersOf("node", new Set(["a", "b", "c"])).join("")).toBe(three);
   const two = "0101100010110110101110111001111010011101011111010110000111111000";
@@ -71,7 +71,7 @@ test("processes of this version and of earlier ones agree on every owner, so tha
   expect(owners.map((owner) => owner.replace("vigil-", "")).join("")).toBe(two);
 });
 
-test.each([1, 3, 64, 3000])("each of %d members is weighed once for each shard at most", (count) => {
+test.each([1, 3, 64, 3000])("each of %d members is weighed at most once per shard", (count) => {
   const names = new Set(Array.from({ length: count }, (_, index) => `vigil-${index}`));
   let weighings = 0;
   ownersOf("node", names, (_service, shard, member) => {

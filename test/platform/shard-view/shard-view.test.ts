@@ -1,4 +1,4 @@
-/** What a reader holds of a shard: when it is whole, what makes it doubt, and how departed nodes are found. */
+/** A reader's view of a shard: when it is complete, what makes it suspect, and how departed nodes are found. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../../protocols/digest.ts";
@@ -20,17 +20,17 @@ function named(name: string, resourceVersion = "1", ready: "True" | "False" = "T
   return nodeWith(ready, { node: name, uid: `uid-${name}`, resourceVersion });
 }
 
-/** A pulse over these nodes and pods versions; `cause` names the ask whose resync it closes. */
+/** A pulse over these nodes and pod versions; `cause` names the request whose resync it ends. */
 function pulse(
   nodes: readonly ObservedNode[],
   options: { pods?: Record<string, string>; resyncs?: number; cause?: string; publisher?: string; at?: number } = {},
 ) {
   const { pods = {}, resyncs = 1, cause = null, publisher = "observer@a", at = 0 } = options;
-  const told = nodes.map(({ node, uid, resourceVersion }) => [node, nodeVersion(uid, resourceVersion)] as const);
+  const published = nodes.map(({ node, uid, resourceVersion }) => [node, nodeVersion(uid, resourceVersion)] as const);
   const body: BodyOf<"observed.pulse"> = {
     shard: 0,
     watches: WATCHES,
-    nodes: told.reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST),
+    nodes: published.reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST),
     pods: Object.entries(pods).reduce((digest, [name, version]) => digestWith(digest, name, version), EMPTY_DIGEST),
     resyncs,
   };
@@ -41,18 +41,18 @@ function pods(node: string, version: string, chunk = 0, chunks = 1): BodyOf<"obs
   return { node, version, chunk, chunks, pods: [observedPod(`${node}-${chunk}`)] };
 }
 
-describe("a view is whole", () => {
-  test("once a resync has closed and the digests agree", () => {
+describe("a view is complete", () => {
+  test("once a resync has ended and the digests agree", () => {
     const held = view();
     expect(held.blindness(0)).toBe("no pulse from the observer");
     held.takeNode(named("a"));
     held.takePulse(pulse([named("a")]), 0);
-    expect(held.blindness(0)).toBe("nothing has been told yet");
+    expect(held.blindness(0)).toBe("not synced yet");
     held.takePulse(pulse([named("a")], { cause: "ask", resyncs: 2 }), 0);
     expect(held.blindness(0)).toBeNull();
   });
 
-  test("and stays so while changes are told after the pulse", () => {
+  test("while changes follow the pulse", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
     held.takeNode(named("a"));
@@ -61,8 +61,8 @@ describe("a view is whole", () => {
     expect(held.blindness(1_000)).toBeNull();
   });
 
-  test("not with a node missing, one too many, or another version", () => {
-    for (const [kept, told] of [
+  test("not with a node missing, one too many, or in another version", () => {
+    for (const [kept, published] of [
       [[], [named("a")]],
       [[named("a")], []],
       [[named("a", "1")], [named("a", "2")]],
@@ -70,12 +70,12 @@ describe("a view is whole", () => {
       const held = view();
       held.takePulse(pulse([], { cause: "ask" }), 0);
       for (const node of kept) held.takeNode(node);
-      held.takePulse(pulse(told), 1_000);
+      held.takePulse(pulse(published), 1_000);
       expect(held.blindness(1_000)).toBe("messages are missing");
     }
   });
 
-  test("again when a message comes that its pulse had overtaken", () => {
+  test("again when a message arrives that its pulse overtook", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
     held.takePulse(pulse([named("a")]), 1_000);
@@ -84,7 +84,7 @@ describe("a view is whole", () => {
     expect(held.blindness(1_000)).toBeNull();
   });
 
-  test("not after a doubt, until a resync has closed", () => {
+  test("not after a gap, until a resync has ended", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
     held.markSuspect("messages went missing");
@@ -94,25 +94,25 @@ describe("a view is whole", () => {
     expect(held.blindness(2_000)).toBeNull();
   });
 
-  test("with a new observer once it has told all, not when its first pulse was missed", () => {
+  test("with a new observer only if its first pulse ends its first resync", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
     held.takePulse(pulse([], { publisher: "observer@b", resyncs: 1 }), 1_000);
     expect(held.blindness(1_000)).toBeNull();
     held.takePulse(pulse([], { publisher: "observer@c", resyncs: 2 }), 2_000);
-    expect(held.blindness(2_000)).toBe("another observer speaks");
+    expect(held.blindness(2_000)).toBe("another observer took over");
   });
 });
 
-describe("a resync is asked for", () => {
+describe("a resync is requested", () => {
   test("at first, and again no sooner than resyncRetryMs", () => {
     const held = view();
-    expect(held.resyncReason(0)).toBe("nothing has been told yet");
+    expect(held.resyncReason(0)).toBe("not synced yet");
     expect(held.resyncReason(999)).toBeNull();
-    expect(held.resyncReason(1_000)).toBe("nothing has been told yet");
+    expect(held.resyncReason(1_000)).toBe("not synced yet");
   });
 
-  test("at once of an observer that has just begun, which may not have heard what was asked before", () => {
+  test("at once from an observer that has just started", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
     held.markSuspect("messages went missing");
@@ -123,7 +123,7 @@ describe("a resync is asked for", () => {
     expect(held.resyncReason(200)).toBeNull();
   });
 
-  test("not while all is well, nor while the observer itself does not see the nodes", () => {
+  test("neither from a complete view nor while the observer's nodes are not synced", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
     expect(held.resyncReason(5_000)).toBeNull();
@@ -136,7 +136,7 @@ describe("a resync is asked for", () => {
 });
 
 describe("departed nodes", () => {
-  test("are dropped when a resync asked for does not mention them and the digest agrees without them", () => {
+  test("are dropped if a resync omits them and the digest agrees without them", () => {
     const held = view();
     for (const name of ["a", "b", "c"]) held.takeNode(named(name));
     held.resyncReason(0);
@@ -146,7 +146,7 @@ describe("departed nodes", () => {
     expect(held.blindness(0)).toBeNull();
   });
 
-  test("are kept when a mention of another node was lost, so that the sum does not agree", () => {
+  test("are kept if the digest does not agree without them", () => {
     const held = view();
     for (const name of ["a", "b"]) held.takeNode(named(name));
     held.resyncReason(0);
@@ -155,7 +155,7 @@ describe("departed nodes", () => {
     expect(held.blindness(0)).toBe("messages are missing");
   });
 
-  test("named by their uid are dropped; a word about an earlier node of that name is not believed", () => {
+  test("are dropped by uid: the removal of an earlier node of that name is ignored", () => {
     const held = view();
     held.takeNode(named("a"));
     expect(held.takeGone({ node: "a", uid: "uid-before" })).toBeNull();
@@ -165,7 +165,7 @@ describe("departed nodes", () => {
 });
 
 describe("pods", () => {
-  test("count once all chunks of one version are there, in any order", () => {
+  test("count once all chunks of one version have arrived, in any order", () => {
     const held = view();
     held.takeNode(named("a", "1", "False"));
     expect(held.takePods(pods("a", "v1", 1, 2))).toBeNull();
@@ -174,7 +174,7 @@ describe("pods", () => {
     expect(held.pods("a")?.version).toBe("v1");
   });
 
-  test("of a newer version displace an unfinished older one", () => {
+  test("of a newer version replace an incomplete older one", () => {
     const held = view();
     held.takeNode(named("a", "1", "False"));
     held.takePods(pods("a", "v1", 0, 2));
@@ -183,7 +183,7 @@ describe("pods", () => {
     expect(held.pods("a")).toBeNull();
   });
 
-  test("take part in wholeness, and leave when the node is of no interest any more", () => {
+  test("count towards completeness while their node needs them", () => {
     const held = view();
     const [down, well] = [named("a", "1", "False"), named("a", "2", "True")];
     held.takeNode(down);
@@ -197,7 +197,7 @@ describe("pods", () => {
     expect(held.blindness(1_000)).toBeNull();
   });
 
-  test("of unknown nodes, nodes of no interest, and absurd chunks are dropped", () => {
+  test("of unknown or unneeded nodes, and impossible chunks, are dropped", () => {
     const held = view();
     expect(held.takePods(pods("a", "v1"))).toBeNull();
     held.takeNode(named("a"));
@@ -216,7 +216,7 @@ describe("pods", () => {
   });
 });
 
-test("after any changes told and lost, one resync makes the view whole and equal to what was told", () => {
+test("after any lost changes, one resync makes the view complete and equal to the cluster", () => {
   const names = ["a", "b", "c", "d"];
   const change = fc.record({ name: fc.constantFrom(...names), isGone: fc.boolean(), isLost: fc.boolean() });
   fc.assert(

@@ -43,7 +43,7 @@ describe("vigil run, one of whose services", () => {
   test("fails once logs it, counts it, starts the service anew, and goes on", async () => {
     const port = await freePort();
     const vigil = run(1, `--listen=127.0.0.1:${port}`);
-    await vigil.says("zone failed and is started anew from observation");
+    await vigil.says("zone failed and restarts from observation");
     await until(
       "it is ready",
       async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok === true,

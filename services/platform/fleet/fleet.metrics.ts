@@ -1,6 +1,7 @@
 /** The metrics of one member of a fleet. */
 import type { Metrics } from "../../../protocols/ports.ts";
 
+/** Declares the metrics of a fleet member. */
 export function fleetMetrics(metrics: Metrics) {
   const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
   return {

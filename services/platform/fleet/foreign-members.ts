@@ -4,6 +4,7 @@ import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, Metrics } from "../../../protocols/ports.ts";
 import { LiveMembers, type NumberedPulse, type PulseProfile, type PulseResult } from "./live-members.ts";
 
+/** The context of the detection. */
 export interface ForeignMembersOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -24,9 +25,9 @@ export interface ForeignPulse {
 export type ClusterPulse = NumberedPulse & Pick<BodyOf<"pulse.member">, "clusterUid">;
 
 /**
- * The members of other Kubernetes clusters that pulsed within the time-out, at most fleetMembersMax. A member that names
- * no cluster is not foreign, nor is a known member of ours whose name appears with another cluster: otherwise one forged
- * pulse would exclude it.
+ * The members of other Kubernetes clusters that pulsed within the time-out, at most fleetMembersMax. A member that
+ * names no cluster is not foreign, nor is a known member of ours whose name appears with another cluster: otherwise one
+ * forged pulse would exclude it.
  */
 export class ForeignMembers {
   readonly clusterUid: string;

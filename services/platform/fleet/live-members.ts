@@ -2,8 +2,9 @@
  * The members of the fleet whose pulses are received.
  *
  * Any process with a NATS seed can publish a pulse under any member's name, unless each process has its own NATS user.
- * So a name belongs to the first process (identified by its start time) that pulsed under it. While that process pulses,
- * pulses of another one under its name are refused; when it stops, the other one takes the name, as after a restart.
+ * So a name belongs to the first process (identified by its start time) that pulsed under it. While that process
+ * pulses, pulses of another one under its name are refused; when it stops, the other one takes the name, as after a
+ * restart.
  */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Clock, ServiceName } from "../../../protocols/ports.ts";
@@ -21,8 +22,8 @@ export type NumberedPulse = Pick<BodyOf<"pulse.member">, "member" | "services" |
 
 /**
  * What a pulse changed: a new process, other services or abilities, a departure, or nothing. Or why it was refused:
- * `full`: there are fleetMembersMax members already; `duplicate-name`: two live processes use the name. `after-goodbye`:
- * a goodbye was published in the name of a process that still pulses; it is a member again.
+ * `full`: there are fleetMembersMax members already; `duplicate-name`: two live processes use the name.
+ * `after-goodbye`: a goodbye was published in the name of a process that still pulses; it is a member again.
  */
 export type PulseResult = "new" | "changed" | "same" | "left" | "full" | "duplicate-name" | "after-goodbye";
 
@@ -59,6 +60,7 @@ interface Goodbye {
   lateSequence: number | null;
 }
 
+/** The context of the members and what is called when they change. */
 export interface LiveMembersOptions {
   readonly clock: Clock;
   readonly profile: PulseProfile;

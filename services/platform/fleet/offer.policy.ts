@@ -55,6 +55,7 @@ export interface OfferContext {
   readonly othersAble: boolean;
 }
 
+/** The first state of every service. */
 export const OFFERED: Offer = { isOffered: true, movedMs: null, settlingSinceMs: null, withdrawals: 0 };
 
 /** The services that need the API server. */

@@ -8,6 +8,7 @@ import type { ApiReachability, ReachabilityReport } from "../kube/transport/reac
 import type { LiveMembers } from "./live-members.ts";
 import { OFFERED, type Offer, offerAfter, offerDueMs, servicesOfApi } from "./offer.policy.ts";
 
+/** The context of one member's offers. */
 export interface OffersOptions {
   readonly clock: Clock;
   readonly log: Log;

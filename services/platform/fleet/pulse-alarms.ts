@@ -21,6 +21,7 @@ const PROBLEMS = {
 /** The log message of each reason. */
 export const PULSE_PROBLEMS: readonly string[] = Object.values(PROBLEMS);
 
+/** Why a pulse is refused, as the metric's label `reason`. */
 export type RefusedPulse = keyof typeof PROBLEMS;
 
 /** The alarms of one member. */

@@ -13,6 +13,7 @@ import { PulseAlarms } from "./pulse-alarms.ts";
 /** The log lines of a period about members that come and go: forged pulses must not fill the log. */
 const LINES = { linesMax: 20, periodMs: 10_000 };
 
+/** The context of a receiver and what it calls. */
 export interface PulseReceiverOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -31,6 +32,7 @@ export interface PulseReceiverOptions {
   readonly changed: (isNew: boolean) => void;
 }
 
+/** Receives the pulses for one member. */
 export class PulseReceiver {
   readonly members: LiveMembers;
   readonly #options: PulseReceiverOptions;

@@ -1,16 +1,12 @@
-/**
- * Time as the machine has it. Together with random.ts and main.ts the only place that touches the machine's clocks and
- * timers.
- */
+/** The machine's clocks and timers. */
 import type { Clock, Timer } from "../../../protocols/ports.ts";
 
 /** The longest delay Node accepts in one timer, in milliseconds; it fires longer ones at once. */
 const NODE_TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
- * The machine's clock. Node rounds timers to its own milliseconds and may fire up to one early, so a timer that comes
- * too soon waits for the rest. `soon` runs after the sockets were read, so that a flood of messages cannot keep
- * pings and timers waiting.
+ * The machine's clock. A timer that Node fires up to a millisecond early waits for the rest. `soon` runs after the
+ * sockets were read, so that a flood of messages cannot delay pings and timers.
  */
 export function realClock(): Clock {
   return {

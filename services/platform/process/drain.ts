@@ -1,29 +1,27 @@
-/**
- * Counts what is under way at the Kubernetes API, so that a process can end when its writes have. It changes nothing.
- */
+/** Counts the Kubernetes requests in flight, so that a process can end once its writes have. */
 import type { Kube } from "../../../protocols/ports.ts";
 
-/** A Kubernetes port that knows when it is idle. */
+/** A Kubernetes port that reports when it is idle. */
 export interface DrainableKube {
   readonly kube: Kube;
-  /** Calls `done` as soon as no read and no write is under way. */
+  /** Calls `done` as soon as no read and no write is in flight. */
   whenIdle(done: () => void): void;
 }
 
-/** The same port, counted. */
+/** Counts the requests of a port. */
 export function drainable(kube: Kube): DrainableKube {
-  let underWay = 0;
+  let inFlight = 0;
   let waiting: (() => void)[] = [];
   const counted = <R>(done: (reply: R) => void): ((reply: R) => void) => {
-    underWay++;
+    inFlight++;
     return (reply) => {
-      underWay--;
+      inFlight--;
       done(reply);
-      tell();
+      notifyIfIdle();
     };
   };
-  const tell = (): void => {
-    if (underWay > 0) return;
+  const notifyIfIdle = (): void => {
+    if (inFlight > 0) return;
     const idle = waiting;
     waiting = [];
     for (const done of idle) done();
@@ -36,7 +34,7 @@ export function drainable(kube: Kube): DrainableKube {
     },
     whenIdle(done) {
       waiting.push(done);
-      tell();
+      notifyIfIdle();
     },
   };
 }

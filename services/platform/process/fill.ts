@@ -1,6 +1,6 @@
-/** Text broken into lines of a width, between words. */
+/** Line breaking. */
 
-/** The lines of a text; a word that is longer than the width has a line of its own. */
+/** Breaks a text into lines of a width, between words. A longer word has a line of its own. */
 export function filled(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

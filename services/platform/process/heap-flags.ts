@@ -1,12 +1,12 @@
 /**
- * How much memory the garbage collector may take for its own comfort. Node lets a young generation grow to 128 MiB and
- * collects the old one for the first time when it holds several hundred; a controller needs neither.
+ * Limits the memory that V8's garbage collector uses. By default the young generation grows to 128 MiB, and the old
+ * generation is collected first at several hundred MiB; a controller needs neither.
  */
 
 /**
- * V8's flags, in MiB and per cent: half of the young generation, the old one at which it is first collected, and by how
- * much it may grow from one collection to the next. Less than this makes a wave of writes cost twice the CPU.
- * The young generation does not shrink at rest: in a process that minds few nodes it would be collected each second.
+ * Sizes in MiB: each half of the young generation, and the old generation at its first collection; then the growth
+ * between collections in per cent. Smaller values double the CPU time of a wave of writes. The young generation does
+ * not shrink at rest: a process with few nodes would collect it each second.
  */
 const FLAGS = [
   "--max-semi-space-size=8",
@@ -16,13 +16,13 @@ const FLAGS = [
   "--expose-gc",
 ];
 
-/** A heap of this size is collected within a tenth of a second; in a larger one, what the start left matters little. */
+/** A heap of this size is collected within a tenth of a second. In a larger one the leftovers matter little. */
 const SMALL_HEAP_BYTES = 256 * 1024 ** 2;
 
 /**
- * Begins this process anew under these flags, because the collector reads them only then; the process id stays. Does
- * nothing where somebody set others, where they are set already, or where the system cannot do it. With 5,000 nodes and
- * 50,000 pods the process takes 230 MiB instead of 600.
+ * Restarts this process in place (execve) under these flags, because V8 reads them only at start; the process id stays.
+ * Does nothing if a heap size is already set or the system lacks execve. With 5,000 nodes and 50,000 pods a process
+ * takes 230 MiB instead of 600.
  */
 export function keepHeapSmall(): void {
   const { execArgv, execPath, argv, env } = process;
@@ -31,7 +31,7 @@ export function keepHeapSmall(): void {
   process.execve(execPath, [execPath, ...execArgv, ...FLAGS, ...argv.slice(1)], env);
 }
 
-/** Gives back what starting up left behind; does nothing in a process that was not begun under the flags above. */
+/** Returns to the system what the start left behind; does nothing in a process started without the flags above. */
 export function trimHeap(): void {
   if (process.memoryUsage().heapUsed > SMALL_HEAP_BYTES) return;
   globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });

@@ -1,4 +1,4 @@
-/** Lines of text asked and answered over a socket file that only its owner can reach. It reads no line. */
+/** Answers single lines of text over a Unix socket that only its owner can reach. */
 import { chmod, lstat, unlink } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 
@@ -11,8 +11,8 @@ const ANSWER_MS_MAX = 10_000;
 const LINE_LENGTH_MAX = 1_048_576;
 
 /**
- * Answers each line that comes in on the socket at `path`. A socket left behind by a process that is gone is replaced.
- * Rejects when another process answers there, or when the path is that of a file that is not a socket.
+ * Answers each line received on the socket at `path`, in place of a socket left by a process that is gone. Rejects when
+ * another process answers there or the path names something other than a socket.
  */
 export async function answerLines(path: string, answer: (line: string) => string): Promise<LineSocket> {
   if (await isAnswered(path)) throw new Error(`${path}: another process answers there`);
@@ -30,7 +30,7 @@ async function removeSocket(path: string): Promise<void> {
   await unlink(path);
 }
 
-/** Sends one line and resolves with the line answered. Rejects with what went wrong. */
+/** Sends one line and resolves with the answer. Rejects with an Error that names the path. */
 export function askLine(path: string, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path, () => socket.write(`${line}\n`));
@@ -49,7 +49,7 @@ function serve(socket: Socket, answer: (line: string) => string): void {
   eachLine(socket, (line) => socket.write(`${answer(line)}\n`));
 }
 
-/** A line that is longer than LINE_LENGTH_MAX ends the connection. */
+/** Calls `take` for each line. A line longer than LINE_LENGTH_MAX ends the connection. */
 function eachLine(socket: Socket, take: (line: string) => void): void {
   let rest = "";
   socket.setEncoding("utf8").on("data", (text: string) => {

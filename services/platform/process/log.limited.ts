@@ -1,20 +1,18 @@
-/**
- * Log lines that a flood of bad input cannot turn into a flood of lines. The code that logs counts what happened.
- */
+/** Limits log lines, so that a flood of bad input is not a flood of lines. */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 
-/** Writes a warning, or swallows it. */
+/** Logs or drops a warning. */
 export type LimitedWarn = (message: string, fields: Record<string, unknown>) => void;
 
-/** How many lines may be written, and within what time. */
+/** At most `linesMax` lines in each period. */
 export interface LineLimit {
   readonly linesMax: number;
   readonly periodMs: number;
 }
 
 /**
- * The same log with at most `linesMax` lines in each period; a period begins with its first line. The next line after
- * some were swallowed says how many (`unlogged`). Debug lines pass.
+ * The same log with at most `linesMax` lines in each period; a period begins with its first line. The first line after
+ * dropped ones carries their number as `unlogged`. Debug lines are not limited.
  */
 export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs }: LineLimit): Log {
   let endsMs = Number.NEGATIVE_INFINITY;
@@ -44,7 +42,7 @@ export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs }: LineL
   };
 }
 
-/** Warnings at most one every `pauseMs`; each line says how many were swallowed since the last (`unlogged`). */
+/** At most one warning every `pauseMs`; `unlogged` is the number of warnings dropped since the last. */
 export function limitedWarn(log: Log, clock: Clock, pauseMs: number): LimitedWarn {
   const limited = limitedLog(log, clock, { linesMax: 1, periodMs: pauseMs });
   return (message, fields) => limited.warn(message, fields);

@@ -1,37 +1,36 @@
 /**
- * Where log lines go: to a descriptor, one write each. A line that cannot be written, because the disk is full or
- * nobody reads any more, is counted and dropped, and the process goes on. How bytes are written and waited for is
- * given.
+ * Writes log lines to a file descriptor. A line that cannot be written, because the disk is full or no reader is left,
+ * is counted and dropped; the process continues.
  */
 
-/** What a sink is made of. */
+/** How a sink writes and waits. */
 export interface LogSinkOptions {
   /** Writes bytes at once and returns how many it took. Throws the file system's Error. */
   readonly write: (bytes: Uint8Array) => number;
-  /** Blocks for so many milliseconds, because the reader of a pipe is behind. */
+  /** Blocks for `ms` milliseconds, because the reader of a pipe is behind. */
   readonly pause: (ms: number) => void;
   /** Called for each line that was dropped. */
   readonly dropped: () => void;
 }
 
-/** A reader that is behind is waited for this long in all: longer, and the log would hold up what it reports. */
+/** How long one line waits for a slow reader: longer, and the log would delay the work it reports. */
 const PATIENCE_MS = 100;
 const PAUSE_MS = 5;
 
-/** Writes lines, whole or not at all as far as that can be had. */
+/** Writes each line whole if possible. */
 export class LogSink {
   readonly #options: LogSinkOptions;
   readonly #encoder = new TextEncoder();
-  /** Whether the last line that was begun could not be ended. */
+  /** Whether the last line written is incomplete. */
   #isTorn = false;
-  /** Lines dropped since the last that was written. */
+  /** Lines dropped since the last written one. */
   #lost = 0;
 
   constructor(options: LogSinkOptions) {
     this.#options = options;
   }
 
-  /** Writes a line; returns how many were dropped before it since the last one, or null when it was dropped itself. */
+  /** Writes a line. Returns how many lines were dropped just before it, or null when it was dropped itself. */
   write(line: string): number | null {
     const bytes = this.#encoder.encode(this.#isTorn ? `\n${line}` : line);
     const writtenBytes = this.#writeAll(bytes);
@@ -47,10 +46,10 @@ export class LogSink {
     return lost;
   }
 
-  /** Returns how many bytes were written before an error, or before patience ended. */
+  /** Returns how many bytes were written before an error or the end of the patience. */
   #writeAll(bytes: Uint8Array): number {
     let offset = 0;
-    // While lines are being dropped, a reader that is behind is not waited for with each of them again.
+    // While lines are being dropped, no further line waits for the reader.
     let leftMs = this.#lost === 0 ? PATIENCE_MS : 0;
     while (offset < bytes.length) {
       try {
@@ -65,7 +64,7 @@ export class LogSink {
   }
 }
 
-/** Whether a pipe is full for the moment. */
+/** Whether a pipe is full at the moment. */
 function isReaderBehind(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EAGAIN";
 }

@@ -1,37 +1,33 @@
-/**
- * Log lines on standard error: JSON by pino, or text for a terminal. It masks what looks like a secret and decides
- * nothing else.
- */
+/** Writes the log to standard error, as JSON (by pino) or as text for a terminal, with secrets masked. */
 import { writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
 import type { Log } from "../../../protocols/ports.ts";
 import { LogSink } from "./log.sink.ts";
 import { printable } from "./printable.ts";
 
-/** How much is logged. */
+/** The log levels, from the most lines to the fewest. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-/** How much is logged. */
+/** The least severe level that is logged. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** How lines look: `json` for machines, `text` for people, `auto` is text on a terminal and JSON elsewhere. */
+/** `json` is for machines, `text` for people; `auto` is text on a terminal and JSON elsewhere. */
 export const LOG_FORMATS = ["json", "text", "auto"] as const;
-/** How lines look. */
+/** How lines are formatted. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** What a log is made of. */
+/** The settings and the destination of a log. */
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   /**
-   * Takes whole lines, as a `LogSink` does: returns how many were dropped before this one, null when it was dropped
-   * itself. It is standard error when not given.
+   * Writes a whole line, as a `LogSink` does: returns how many lines were dropped just before it, or null when this one
+   * was. The default is standard error.
    */
   readonly write?: (line: string) => number | null;
-  /** Called for each line that standard error does not take. */
+  /** Called for each line that could not be written. */
   readonly dropped?: () => void;
 }
 
-/** The descriptor of standard error. */
 const STDERR = 2;
 
 /** Creates the log of a process. */
@@ -60,7 +56,7 @@ function stderrWriter(dropped: () => void): (line: string) => number | null {
 /** A log that writes nothing, for tests. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** The same log with fields that stand on every line, such as the service. A line's own field wins. */
+/** The same log with fields on every line, such as the service. A line's own field wins. */
 export function logWith(log: Log, always: Record<string, unknown>): Log {
   return {
     debug: (message, fields) => log.debug(message, { ...always, ...fields }),
@@ -84,7 +80,7 @@ const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s@]+@/gi;
 const BEARER = /(bearer\s+)[\w.~+/=-]+/gi;
 const MASK = "***";
 
-/** How deep fields are looked through; what lies deeper is left out. */
+/** Nested fields below this depth are replaced by an ellipsis. */
 const FIELD_DEPTH_MAX = 6;
 
 function masked(fields: Record<string, unknown>, depth = 0): Record<string, unknown> {
@@ -97,15 +93,12 @@ function plain(value: unknown, depth: number): unknown {
   if (typeof value === "string") return maskUrls(value);
   if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol") return String(value);
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Error) return { name: value.name, message: maskUrls(value.message), stack: stackOf(value) };
+  if (value instanceof Error)
+    return { name: value.name, message: maskUrls(value.message), stack: maskUrls(value.stack ?? "") };
   if (value instanceof Date) return value.toISOString();
   if (depth >= FIELD_DEPTH_MAX) return "…";
   if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
   return masked(value as Record<string, unknown>, depth + 1);
-}
-
-function stackOf(error: Error): string {
-  return maskUrls(error.stack ?? "");
 }
 
 function maskUrls(text: string): string {
@@ -125,7 +118,7 @@ function fieldText(value: unknown): string {
   return printable(JSON.stringify(value));
 }
 
-/** Indented, so that no line of a stack looks like one of the log. */
+/** Indents a stack, so that none of its lines can pass for a log line. */
 function stackText(stack: string): string {
   return stack
     .split("\n")

@@ -1,24 +1,19 @@
-/** Metrics in Prometheus' text format. What they count is the services' affair. */
+/** A metrics registry in Prometheus' text format, on prom-client. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { MetricOptions, Metrics } from "../../../protocols/ports.ts";
 
-/** Metrics that can be read out. */
+/** Metrics that can be read. */
 export type ReadableMetrics = Metrics & {
-  /** All of them in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   text(): Promise<string>;
-  /** What a gauge without labels was set to last; null for one that never was. */
+  /** The last value of a gauge without labels; null when it was never set. */
   gaugeValue(name: string): number | null;
 };
 
-/**
- * How often the delay of the event loop is sampled for `nodejs_eventloop_lag_*`, in milliseconds. Ten times a second it
- * was most of what woke a process at rest.
- */
+/** Sampling interval of `nodejs_eventloop_lag_*`, in milliseconds. Node's 10 ms would wake an idle process the most. */
 const LOOP_SAMPLE_MS = 1000;
 
-/**
- * Creates a registry of metrics; with `process` it also holds this process's CPU, memory, event loop and descriptors.
- */
+/** Creates a registry; with `process` it also has this process's CPU, memory, event loop and descriptors. */
 export function createMetrics(options: { readonly process?: boolean } = {}): ReadableMetrics {
   const register = new Registry();
   if (options.process === true) collectDefaultMetrics({ register, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
@@ -63,8 +58,8 @@ function configured({ name, help, labels }: MetricOptions, register: Registry) {
 }
 
 /**
- * Counts in numbers of its own and hands them to prom-client when somebody reads. prom-client looks labels up anew for
- * each count, and with 3,000 nodes its 800 counts a second were 6 % of the CPU of a process.
+ * Counts in plain numbers and hands them to prom-client when metrics are read. prom-client resolves labels on each
+ * count: with 3,000 nodes and 800 counts a second that took 6 % of a process's CPU time.
  */
 function countsOf(metric: MetricOptions, register: Registry) {
   const counts = new Children((labels) => ({ child: counter.labels(...labels), value: 0 }));
@@ -87,7 +82,7 @@ function countsOf(metric: MetricOptions, register: Registry) {
   };
 }
 
-/** Keeps the child of each combination of label values, because prom-client hashes them anew on every call. */
+/** Keeps the child of each combination of label values, because prom-client hashes them on every call. */
 class Children<C> {
   readonly #children = new Map<string, C>();
   readonly #make: (labels: string[]) => C;

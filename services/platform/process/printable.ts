@@ -1,9 +1,9 @@
 /**
- * Text from outside, such as a node's name or a message of the API server, as a terminal may show it. Raw control
- * characters could move the cursor, forge a line of the log or hide one.
+ * Makes text from outside, such as a node's name or a message of the API server, safe for a terminal. Raw control
+ * characters could move the cursor, or forge or hide a log line.
  */
 
-/** Controls, line and paragraph separators, and the invisible formats that reverse or hide text. */
+/** Control characters, line and paragraph separators, and invisible formats that reverse or hide text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const SHORT: ReadonlyMap<string, string> = new Map([
@@ -12,20 +12,17 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ["\t", "\\t"],
 ]);
 
-/** The text on one line, with each character that a terminal would act upon in the notation of JavaScript. */
+/** The text on one line, with each unprintable character in JavaScript's notation. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => SHORT.get(character) ?? escaped(character.codePointAt(0) ?? 0));
 }
 
-/** Whether a text has no character that a terminal would act upon. */
+/** Whether a text has no unprintable character. */
 export function isPrintable(text: string): boolean {
   return text.search(UNPRINTABLE) === -1;
 }
 
-/**
- * A JSON document with each character that a terminal would act upon as an escape. JSON.stringify leaves those from
- * U+007F on as they are. Line breaks between values stay.
- */
+/** A JSON document with unprintable characters escaped (JSON.stringify leaves U+007F and above). Keeps newlines. */
 export function printableJson(document: string): string {
   return document.replace(UNPRINTABLE, (character) => (character === "\n" ? character : jsonEscape(character)));
 }

@@ -1,10 +1,10 @@
-/** The process as its environment gave it: its streams, its files and its end. The only place that reads them. */
+/** The environment of this process: its streams, files, signals and end. No other file touches them. */
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
 
-/** The process as the command line sees it. */
+/** The process as the command line uses it. */
 export interface ProcessPort {
   /** Writes to standard output. */
   print(text: string): void;
@@ -15,44 +15,44 @@ export interface ProcessPort {
   /** Width of the terminal in characters. */
   readonly columns: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Host name and process id: a name that no other process of the fleet has. */
+  /** Host name and process id: unique in a fleet. */
   readonly name: string;
   /** Epoch milliseconds. */
   wallMs(): number;
   /** Reads a text file. Throws the file system's Error. */
   readFile(path: string): string;
-  /** Whether every user of the machine can read a file; false for one that is not there. */
+  /** Whether every user of the machine can read a file; false for a missing one. */
   readableByAll(path: string): boolean;
   /** Writes a text file that only its owner can read. Throws the file system's Error. */
   writeFile(path: string, text: string): void;
-  /** Makes a temporary folder that only its owner can enter, under a name nobody can guess. */
+  /** Makes a temporary folder under an unpredictable name that only its owner can enter. */
   makeFolder(): string;
   /**
-   * Aborted when the process is asked to end (SIGTERM, SIGINT, the hangup of its terminal); asked a second time, it
-   * ends at once. Without a terminal a SIGHUP is ignored: there is nothing to load again.
+   * Aborted by SIGTERM, SIGINT or the hangup of the terminal; a second signal ends the process at once. Without a
+   * terminal SIGHUP is ignored, because there is nothing to reload.
    */
   readonly stopped: AbortSignal;
 }
 
-/** Exit code of a process that was interrupted twice. */
+/** Exit code after a second signal. */
 const INTERRUPTED = 130;
 
-/** Exit code of a process whose output went nowhere. */
+/** Exit code when the output could not be written. */
 const OUTPUT_LOST = 1;
 
-/** The bit of a file's mode that lets those read who are neither its owner nor of its group. */
+/** The mode bit that lets every other user read a file. */
 const READABLE_BY_ALL = 0o004;
 
 /** The descriptors of standard input, output and error. */
 const STREAMS = [0, 1, 2] as const;
 
-/** Width of what is no terminal. */
+/** Width of output that is no terminal. */
 const COLUMNS = 100;
 
-/** This process. */
+/** The port to this process. */
 export function thisProcess(): ProcessPort {
   process.stdout.on("error", endOnLostOutput);
-  // What cannot be written there cannot be reported either, and no process ends for want of a reader.
+  // Nothing can report a failure of standard error, and the process must not end because of it.
   process.stderr.on("error", () => {});
   return {
     print: (text) => process.stdout.write(text),
@@ -70,7 +70,7 @@ export function thisProcess(): ProcessPort {
   };
 }
 
-/** Ends this process with a code, or with that of a failure when not all that it printed could be written. */
+/** Ends this process with a code, or with OUTPUT_LOST when its output could not be written. */
 export function endProcess(code: number): never {
   const { errored } = process.stdout;
   if (errored !== null && !isClosedPipe(errored)) endOnLostOutput(errored);
@@ -78,29 +78,25 @@ export function endProcess(code: number): never {
 }
 
 function endOnLostOutput(error: Error): never {
-  endOnClosedPipe(error);
+  if (isClosedPipe(error)) process.exit(0);
   process.stderr.write(`vigil: standard output cannot be written: ${error.message.replace(/, \w+$/, "")}\n`);
   process.exit(OUTPUT_LOST);
 }
 
-/** A reader that has seen enough, such as `head`, is no failure of ours. */
-function endOnClosedPipe(error: Error): void {
-  if (isClosedPipe(error)) process.exit(0);
-}
-
+/** A reader that has read enough, such as `head`, closes the pipe. That is no failure. */
 function isClosedPipe(error: NodeJS.ErrnoException): boolean {
   return error.code === "EPIPE";
 }
 
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
-  const asked = () => {
+  const stopRequested = () => {
     if (stop.signal.aborted) process.exit(INTERRUPTED);
     stop.abort();
   };
   const hasTerminal = STREAMS.some((descriptor) => isatty(descriptor));
-  process.on("SIGTERM", asked);
-  process.on("SIGINT", asked);
-  process.on("SIGHUP", hasTerminal ? asked : () => {});
+  process.on("SIGTERM", stopRequested);
+  process.on("SIGINT", stopRequested);
+  process.on("SIGHUP", hasTerminal ? stopRequested : () => {});
   return stop.signal;
 }

@@ -1,12 +1,12 @@
-/** When the next pulse is due. Whose pulse it is, and what it tells, is decided elsewhere. */
+/** When the next pulse is due, for every kind of pulse. */
 
-/** Nearer than this share of the period the next pulse is the one just told, by a clock that runs a little slow. */
+/** A next pulse nearer than this share of the period is the one just sent, by a clock that runs a little slow. */
 const NEAR = 0.1;
 
 /**
- * Milliseconds until the next pulse, at the next whole period of the wall clock. So processes whose clocks agree pulse
- * at the same moment, and whoever hears them all is woken once for all of them. The first pause may be of any length,
- * the others last one period each; where the clock is set, one lasts up to a tenth longer.
+ * Milliseconds until the next pulse, which is due at a whole period of the wall clock. Processes whose clocks agree
+ * pulse at the same instant, so a process that receives them all wakes up once. The first pause may have any length;
+ * later ones last a period each, or up to a tenth longer when the clock is set.
  */
 export function pauseUntilPulseMs(wallMs: number, periodMs: number): number {
   const restMs = periodMs - (wallMs - Math.floor(wallMs / periodMs) * periodMs);

@@ -1,4 +1,4 @@
-/** The machine's chance, not fit for secrets. */
+/** The machine's random numbers. Not for secrets. */
 import type { Random } from "../../../protocols/ports.ts";
 
 /** Numbers from 0 to below 1. */

@@ -1,29 +1,28 @@
 /**
- * The ports of one life of a service, guarded: what it throws is caught, and once it has ended nothing reaches it any
- * more.
+ * Guards the ports of one run of a service: catches what its callbacks throw, and lets nothing reach it after its end.
  */
 import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch } from "../../../protocols/ports.ts";
 
-/** One life of a service, from its start until it stops or fails. */
+/** One run of a service, from its start until it stops or fails. */
 export class ServiceLife {
   readonly #failed: (error: unknown) => void;
   readonly #held = new Set<Stop>();
   #alive = true;
   #depth = 0;
 
-  /** `failed` is told once, of the exception that ended this life. */
+  /** `failed` is called once, with the exception that ended this run. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
 
-  /** Ends this life and lets go of all it held at its ports. */
+  /** Ends this run and releases everything it holds at its ports. */
   end(): void {
     this.#alive = false;
     for (const release of this.#held) release();
     this.#held.clear();
   }
 
-  /** Runs a piece of the service. An exception within another piece unwinds that one too, and then ends this life. */
+  /** Runs code of the service. An exception in a nested call unwinds the outer one too, then ends this run. */
   run(work: () => void): void {
     if (!this.#alive) return;
     this.#depth++;
@@ -38,12 +37,12 @@ export class ServiceLife {
     }
   }
 
-  /** A callback of the service as it may be given away. */
+  /** Wraps a callback of the service, so that it runs guarded. */
   guard<A extends unknown[]>(callback: (...parts: A) => void): (...parts: A) => void {
     return (...parts) => this.run(() => callback(...parts));
   }
 
-  /** Remembers how to let go of something; what it returns lets go of it now. */
+  /** Keeps a release function until the end of this run; the function returned releases now. */
   hold(release: Stop): Stop {
     this.#held.add(release);
     return () => {
@@ -52,7 +51,7 @@ export class ServiceLife {
   }
 }
 
-/** The same ports, as one life of a service may use them. */
+/** The same ports, guarded for one run of a service. */
 export function guardedIo(io: Io, life: ServiceLife): Io {
   const { clock, bus, kube, fleet } = io;
   return {

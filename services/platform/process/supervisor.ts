@@ -1,49 +1,49 @@
-/** Keeps the services of a process alive: starts them, starts them anew when they fail, and ends them in order. */
+/** Starts the services of a process, restarts them when they throw, and stops them in order. */
 import type { Clock, Io, Log, Metrics, Service, ServiceName, Stop, Timer } from "../../../protocols/ports.ts";
 import { guardedIo, ServiceLife } from "./supervisor.guard.ts";
 
 /** This many failures of one service within the window are a crash loop. */
 export const FAILURES_MAX = 5;
-/** The window, in milliseconds. */
+/** The window of a crash loop, in milliseconds. */
 export const FAILURE_WINDOW_MS = 60_000;
-/** Pause before the first restart, in milliseconds; doubles with each further failure in the window. */
+/** Pause before the first restart, in milliseconds; it doubles with each further failure in the window. */
 const RESTART_PAUSE_MS = 100;
 
-/** The services that turn what is observed into asks: they end first. */
+/** The services that observe and judge: they stop first. */
 const JUDGES: readonly ServiceName[] = ["zone", "node", "taint-manager", "observer"];
-/** Those that carry out and record what was asked, in the order in which they end. */
+/** The services that carry out and record requests, in the order in which they stop. */
 const DOERS: readonly ServiceName[] = ["node-writer", "pod-writer", "ledger"];
 
-/** What a supervisor is made of. */
+/** The services and their context. */
 export interface SupervisorOptions {
   readonly services: ReadonlyMap<ServiceName, Service>;
-  /** The ports of a service, asked for once: a service that is started anew goes on with the streams of its bus. */
+  /** The ports of a service, requested once: a restarted service continues the streams of its bus. */
   readonly ioOf: (name: ServiceName) => Io;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Told of a crash loop, in one line: the process should end with a code that is not 0. */
+  /** Called with the problem of a crash loop in one line: the process should end with a code other than 0. */
   readonly fatal: (problem: string) => void;
 }
 
 /** The running services of a process. */
 export interface Supervisor {
-  /** Ends what judges and observes. Writers and ledger go on, so that writes under way are finished and told. */
+  /** Stops the services that observe and judge. Writers and ledger continue, so that writes under way finish. */
   stopJudging(): void;
-  /** Ends every service that still runs. */
+  /** Stops every service that still runs. */
   stop(): void;
 }
 
-/** Starts the services. A service that throws loses all it knew and is started anew, from observation. */
+/** Starts the services. A service that throws loses its state and is restarted from observation. */
 export function supervise(options: SupervisorOptions): Supervisor {
   const failures = options.metrics.counter({
     name: "vigil_service_restarts_total",
-    help: "Times a service threw and was started anew.",
+    help: "Times a service threw and was restarted.",
     labels: ["service"],
   });
   const running = new Map<ServiceName, SupervisedService>();
   for (const [name, service] of options.services) {
-    // A series that began with its first failure would hide it from increase().
+    // A series that starts with its first failure would hide it from increase().
     failures.add(0, name);
     const counted = { ...options, restarted: () => failures.add(1, name) };
     running.set(name, new SupervisedService(name, service, counted));
@@ -59,7 +59,7 @@ class SupervisedService {
   readonly #service: Service;
   readonly #options: SupervisorOptions & { readonly restarted: () => void };
   readonly #io: Io;
-  /** Instants of its failures within the window, on the monotonic clock. */
+  /** When it failed within the window, on the monotonic clock. */
   #failedAt: number[] = [];
   #life: ServiceLife | null = null;
   #stopService: Stop = () => {};
@@ -113,7 +113,7 @@ class SupervisedService {
     }
     restarted();
     const pauseMs = RESTART_PAUSE_MS * 2 ** (failures - 1);
-    log.error(`${this.#name} failed and is started anew from observation`, { error, pauseMs });
+    log.error(`${this.#name} failed and restarts from observation`, { error, pauseMs });
     this.#restart = clock.after(pauseMs, () => this.#start());
   }
 }

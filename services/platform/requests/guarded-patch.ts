@@ -1,15 +1,12 @@
 /**
- * Turns a patch that is bound to an object's resourceVersion into one that is bound to what the patch rests on. On a
- * busy object the resourceVersion changes faster than a slow API answers, for reasons that do not matter: a patch bound
- * to it would meet a conflict each time. A JSON patch can test single fields instead, and the API server applies it to
- * whatever the object is by then.
+ * Turns a patch bound to an object's resourceVersion into a JSON patch that tests only the fields the change depends
+ * on. On a busy node the resourceVersion changes faster than a slow API server answers, so a patch bound to it would
+ * always conflict. The API server applies the JSON patch to the current object if its tests hold.
  */
 import type { KubeObject } from "../../../protocols/ports.ts";
 import { type JsonRecord, listOf, recordOf } from "../structures/json.ts";
 
-/**
- * A strategic merge patch of a node's taints, or of a node's or pod's conditions, that names the version it rests on.
- */
+/** A strategic merge patch of a node's taints, or of a node's or pod's conditions, bound to an object's version. */
 export interface VersionedPatch {
   readonly metadata: {
     readonly uid: string;
@@ -21,7 +18,7 @@ export interface VersionedPatch {
   readonly status?: { readonly conditions: readonly ConditionPatch[] };
 }
 
-/** What changes about the condition of one type. */
+/** The changed fields of one condition. */
 export interface ConditionPatch {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -35,9 +32,8 @@ export type PatchOperation =
 const ANNOTATIONS = "/metadata/annotations";
 
 /**
- * The JSON patch that changes what a versioned patch does of the object that was read, provided that the object is the
- * same by uid, its Ready condition has the same status, and whatever is replaced is as it was read. Null when the
- * object has no status yet to test.
+ * The JSON patch with the effect of a versioned one on the object that was read. It applies while uid, Ready status and
+ * every replaced value are as they were read. Null when the object has no conditions yet to test.
  */
 export function guardedPatch({ metadata, spec, status }: VersionedPatch, live: KubeObject): PatchOperation[] | null {
   const { conditions } = recordOf(live.status);
@@ -52,8 +48,8 @@ export function guardedPatch({ metadata, spec, status }: VersionedPatch, live: K
 }
 
 /**
- * The JSON patch that changes a node's taints as a versioned patch does, provided that the node is in the version named
- * and `before` is the whole list of its taints. An asker that names other taints than the node has changes nothing.
+ * The JSON patch with the effect of a versioned one on a node's taints. It applies while the node has the version named
+ * and `before` is the whole list of its taints.
  */
 export function versionedTaintPatch({ metadata, spec }: VersionedPatch, before: readonly object[]): PatchOperation[] {
   const { uid, resourceVersion, annotations = {} } = metadata;
@@ -79,7 +75,7 @@ function replacedTaints(taints: readonly object[] | null, before: unknown): Patc
   return [test(path, before ?? null), change];
 }
 
-/** A condition that the object lacks is added only while its whole list is as it was read. */
+/** Adds a condition that the object lacks only while its whole list is as it was read. */
 function changedConditions(changes: readonly ConditionPatch[], conditions: readonly unknown[]): PatchOperation[] {
   const isComplete = changes.every(({ type }) => indexOf(conditions, type) >= 0);
   const guard = isComplete ? [] : [test("/status/conditions", conditions)];

@@ -1,16 +1,16 @@
-/** Subscribes a writer to the requests of each shard that its process owns. It carries none of them out. */
+/** Subscribes a writer to the requests for each shard that its process owns. */
 import type { Fleet, ServiceName, Stop } from "../../../protocols/ports.ts";
 
-/** What a writer does about its shards. */
+/** How a writer follows its shards. */
 export interface RequestShards {
   readonly service: ServiceName;
-  /** Subscribes to what is requested of a shard that was gained. */
+  /** Subscribes to the requests for a gained shard. */
   readonly subscribe: (shard: number) => readonly Stop[];
-  /** Drops what is under way of a shard that was lost: its next owner is asked again. */
+  /** Drops the unfinished requests for a lost shard: its next owner receives them when they are repeated. */
   readonly drop: (shard: number) => void;
 }
 
-/** Follows the shards of a writer until it is stopped; then it drops what is under way of all of them. */
+/** Follows the shards of a writer. The stop function also drops the unfinished requests for all of them. */
 export function followRequests(fleet: Pick<Fleet, "follow">, { service, subscribe, drop }: RequestShards): Stop {
   const subscriptions = new Map<number, readonly Stop[]>();
   const lose = (shard: number): void => {

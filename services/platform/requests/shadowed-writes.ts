@@ -1,29 +1,29 @@
-/** Remembers what shadow mode only rehearsed, so that what is asked for again is told once. It tells nobody. */
+/** Keeps the writes that shadow mode has reported, so that a repeated request is reported once. */
 import type { Profile } from "../../../protocols/profile.ts";
 import { BoundedMap } from "../structures/bounded-map.ts";
 
-/** Wishes remembered at once; beyond it the one longest unasked is forgotten, and told again. */
+/** Writes kept at once. Beyond it the one requested least recently is dropped, and reported if requested again. */
 const SHADOWED_MAX = 100_000;
 
 interface ShadowedWrite {
   readonly what: string;
-  readonly askedMs: number;
+  readonly requestedMs: number;
 }
 
-/** Writes that were rehearsed, by who wants them of which object. */
+/** The shadowed writes by key, which names the requester and the object. */
 export class ShadowedWrites {
   readonly #writes = new BoundedMap<string, ShadowedWrite>(SHADOWED_MAX);
-  /** Whoever still wants something asks for it again within this time. */
+  /** A change that is still desired is requested again within this time. */
   readonly #standsForMs: number;
 
   constructor({ askRetryMaxMs }: Pick<Profile, "askRetryMaxMs">) {
     this.#standsForMs = 2 * askRetryMaxMs;
   }
 
-  /** Whether this is to be told: unless it was, and nothing else has been wanted under that key since. */
+  /** Whether to report a write: its key has no recent request, or the last one was for another change. */
   isNew(key: string, what: string, nowMs: number): boolean {
     const before = this.#writes.get(key);
-    this.#writes.set(key, { what, askedMs: nowMs });
-    return before?.what !== what || nowMs - before.askedMs > this.#standsForMs;
+    this.#writes.set(key, { what, requestedMs: nowMs });
+    return before?.what !== what || nowMs - before.requestedMs > this.#standsForMs;
   }
 }

@@ -1,45 +1,45 @@
-/** One live look for all who want the same object at about the same moment. What they want it for it does not know. */
+/** Joins live reads of the same object: one request serves all callers that need it at about the same time. */
 import type { Clock, Kube, ObjectRef, ReadPlace, ReadReply, Urgency } from "../../../protocols/ports.ts";
 
-/** What was read, and when its reply came on the monotonic clock. */
+/** A reply, and when it arrived on the monotonic clock. */
 export interface LiveRead {
   readonly reply: ReadReply;
   readonly readAtMs: number;
 }
 
-/** What looks are made of. */
+/** The context and limits of the reads. */
 export interface SingleFlightReadsOptions {
   readonly kube: Pick<Kube, "read">;
   readonly clock: Clock;
-  /** How long a look that found its object serves those who come later. */
+  /** How long a read that found its object serves later callers. */
   readonly keptMs: number;
   /**
-   * How many viewers the looks of one urgency that are under way may have together; further looks wait in the order
-   * they came. Looks that allow more writes than can be sent would only grow old.
+   * How many callers the running reads of one urgency may have together; further reads wait in order. Reads ahead of
+   * what the writer can send would only grow old.
    */
   readonly waitersMax: number;
 }
 
 type Waiter = (read: LiveRead) => void;
 
-/** Looks of one urgency. */
+/** The reads of one urgency. */
 interface ReadLane {
-  /** Viewers of the looks that are under way. */
+  /** Callers of the reads that are running. */
   waiters: number;
   readonly waiting: PendingRead[];
 }
 
-/** A look that waits or is under way, and all who want it. */
+/** A read that waits or runs, and its callers. */
 interface PendingRead {
   readonly key: string;
   readonly ref: ObjectRef;
   readonly place: ReadPlace;
   readonly waiters: Waiter[];
   readonly lane: ReadLane;
-  isUnderWay: boolean;
+  isRunning: boolean;
 }
 
-/** Live reads, put together with those of the same object that are under way or have just ended. */
+/** Live reads, joined with those of the same object that wait, run or have just ended. */
 export class SingleFlightReads {
   readonly #options: SingleFlightReadsOptions;
   readonly #reads = new Map<string, PendingRead>();
@@ -50,14 +50,14 @@ export class SingleFlightReads {
     this.#options = options;
   }
 
-  /** Looks at an object past every cache but this one. The look comes later, never within the call. */
+  /** Reads an object live, or from a read within `keptMs`. `done` is called later, never within this call. */
   read(ref: ObjectRef, done: Waiter, place: ReadPlace): void {
     const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
     const kept = this.#kept.get(key);
     const known = this.#reads.get(key);
     if (kept !== undefined) this.#options.clock.soon(() => done(kept));
     else if (known !== undefined) join(known, done);
-    else this.#enlist({ key, ref, place, waiters: [done], lane: this.#laneOf(place.urgency), isUnderWay: false });
+    else this.#enlist({ key, ref, place, waiters: [done], lane: this.#laneOf(place.urgency), isRunning: false });
   }
 
   #laneOf(urgency: Urgency): ReadLane {
@@ -72,7 +72,7 @@ export class SingleFlightReads {
     this.#advance(read.lane);
   }
 
-  /** Starts what may start: one look at least, however many want it. */
+  /** Starts waiting reads up to the limit, and at least one whatever its number of callers. */
   #advance(lane: ReadLane): void {
     for (let next = lane.waiting[0]; next !== undefined; next = lane.waiting[0]) {
       if (lane.waiters > 0 && lane.waiters + next.waiters.length > this.#options.waitersMax) return;
@@ -83,7 +83,7 @@ export class SingleFlightReads {
 
   #send(read: PendingRead): void {
     const { kube, clock } = this.#options;
-    read.isUnderWay = true;
+    read.isRunning = true;
     read.lane.waiters += read.waiters.length;
     const take = (reply: ReadReply): void => {
       read.lane.waiters -= read.waiters.length;
@@ -99,11 +99,11 @@ export class SingleFlightReads {
       this.#kept.set(key, read);
       this.#options.clock.after(this.#options.keptMs, () => this.#kept.delete(key));
     }
-    for (const viewer of waiters) viewer(read);
+    for (const waiter of waiters) waiter(read);
   }
 }
 
 function join(read: PendingRead, waiter: Waiter): void {
   read.waiters.push(waiter);
-  if (read.isUnderWay) read.lane.waiters++;
+  if (read.isRunning) read.lane.waiters++;
 }

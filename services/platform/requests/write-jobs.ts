@@ -1,68 +1,65 @@
 /**
- * Carries asks out: one under way per key, the newest wins, and each is tried again until it is done or moot. How to
- * try is given.
+ * Carries out a writer's requests: one attempt at a time per key, the newest request wins, and a failed attempt is
+ * retried until the request is done or moot. The writer supplies the attempt itself.
  */
 import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { Outcome } from "../../../protocols/done.ts";
 import type { Clock, Random, Timer } from "../../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
 
-/** How one try ended. */
+/** How one attempt ended. */
 export interface TryResult {
   readonly outcome: Outcome;
-  /** What was, or would have been, written. */
+  /** What was written, or would have been. */
   readonly change: string;
   readonly detail: string;
   readonly resourceVersion: string | null;
-  /** The server's own wish for a pause, after throttling. */
+  /** The pause that the API server requested when it throttled. */
   readonly retryAfterMs?: number;
-  /** Whether only the asker may repeat this try; a first conflict is tried again all the same. */
+  /** Whether only the requester may repeat this attempt. A first conflict is retried all the same. */
   readonly isOnce?: boolean;
-  /** How long after its ask a failure is tried again, always if not given; later only the asker may repeat it. */
+  /** How long after the request a failure is retried; without a limit when absent. */
   readonly retriedForMs?: number;
-  /** Whether nothing failed: what it rests on was too old when its turn came. */
+  /** Whether the attempt did not fail but came too late: the read it depends on was too old. */
   readonly isLate?: boolean;
 }
 
-/** How the tries of an ask have ended so far. */
+/** The attempts of a request so far. */
 export interface TryHistory {
-  /** After a failure the object must be read again: what was known of it may be wrong. */
+  /** Failed attempts. After a failure the object must be read again. */
   readonly failures: number;
-  /** Those of the failures that were conflicts. */
+  /** How many of the failures were conflicts. */
   readonly conflicts: number;
-  /** Tries that were late. */
+  /** Attempts that came too late. */
   readonly lates: number;
-  /** When the first of the failures was reported, on the monotonic clock; null before it. */
+  /** When the first failure was reported, on the monotonic clock; null before it. */
   readonly failingSinceMs: number | null;
 }
 
-/** When a try ended and when the next one comes. */
+/** When an attempt ended and when the next one begins. */
 export interface TryTiming {
-  /** From the ask's arrival to the end of this try. */
+  /** From the arrival of the request to the end of this attempt. */
   readonly latencyMs: number;
   readonly retrying: boolean;
-  /** When it is tried again, in epoch milliseconds on the wall clock; absent when it is not. */
+  /** When it is retried, in epoch milliseconds; absent when it is not. */
   readonly retryAt?: number;
 }
 
-/** What the jobs need. */
+/** How a writer carries out requests of type A. */
 export interface WriteJobsOptions<A> {
   readonly clock: Clock;
   readonly random: Random;
-  /** Longest pause between two tries, in milliseconds. */
+  /** The longest pause between two attempts, in milliseconds. */
   readonly retryMaxMs: number;
-  /** Whether a denied ask is tried again too, because a webhook or a role may change its mind. */
+  /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;
-  /** Whether an ask wants no more than an earlier one did: when that is done, so is this. Else each is tried. */
+  /** Whether a request asks for nothing beyond an earlier one, and so is done with it. */
   readonly isRepeated?: (ask: A, earlier: A) => boolean;
-  /** Whether two asks want the same thing: then the later one waits out the pause that the server has asked for. */
+  /** Whether two requests are for the same change: then the later one waits out the server's pause. */
   readonly isSame?: (ask: A, earlier: A) => boolean;
-  /**
-   * Tries an ask and reports exactly once. `newest` gives the ask that stands now, which may have come while the try
-   * was under way.
-   */
+  /** Attempts a request and reports exactly once. `newest` returns the latest request under the same key. */
   readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
-  /** Told of the end of every try. */
+  /** Called at the end of every attempt. */
   readonly reportOutcome: (ask: A, result: TryResult, timing: TryTiming) => void;
 }
 
@@ -70,26 +67,23 @@ interface WriteJob<A> {
   ask: A;
   askedMs: number;
   history: TryHistory;
-  /** A newer ask that came while a try was under way. */
+  /** A newer request that arrived during an attempt. */
   next: A | null;
   isTrying: boolean;
   timer: Timer | null;
-  /** Until when the server wants to be left alone with this. */
+  /** Until when the server requested a pause. */
   quietUntilMs: number;
 }
 
-/**
- * Outcomes after which another try may succeed. After any other the ask is done or moot, or only its asker may repeat
- * it.
- */
+/** Outcomes after which an attempt is retried. */
 const RETRIED: ReadonlySet<Outcome> = new Set<Outcome>(["conflict", "throttled", "failed", "unknown"]);
-/** Outcomes after which the state asked for is there. */
+/** Outcomes after which the requested state is there. */
 const DONE: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone"]);
 const UNTRIED: TryHistory = { failures: 0, conflicts: 0, lates: 0, failingSinceMs: null };
-/** First ceiling of the pause between tries, in milliseconds. */
+/** The shortest pause between attempts before jitter, in milliseconds. */
 const RETRY_BASE_MS = 200;
 
-/** The asks of one writer that are not settled yet. */
+/** The unsettled requests of one writer. */
 export class WriteJobs<A> {
   readonly #options: WriteJobsOptions<A>;
   readonly #jobs = new Map<string, WriteJob<A>>();
@@ -103,8 +97,8 @@ export class WriteJobs<A> {
   }
 
   /**
-   * Takes an ask. It is tried at once, in the place of an older one that waits, or after a try that is under way; one
-   * for the same thing as before waits as long as the server has asked for.
+   * Takes a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
+   * for the same change waits out the pause that the server requested.
    */
   ask(key: string, ask: A): void {
     const known = this.#jobs.get(key);
@@ -125,7 +119,7 @@ export class WriteJobs<A> {
     this.#try(key, job);
   }
 
-  /** Forgets the asks under these keys; a try that is under way is still told, and not repeated. */
+  /** Drops the requests under these keys. An attempt under way is still reported, but not retried. */
   drop(isDropped: (key: string) => boolean): void {
     for (const [key, job] of this.#jobs) {
       if (!isDropped(key)) continue;
@@ -166,7 +160,7 @@ export class WriteJobs<A> {
 
   #report({ ask, askedMs }: WriteJob<A>, result: TryResult, pauseMs: number | null): void {
     const { clock, reportOutcome } = this.#options;
-    // An API server quotes whole objects in its refusals, and a message holds only so much.
+    // API servers quote whole objects in their refusals, and messages are bounded.
     const change = result.change.slice(0, TEXT_CHARACTERS_MAX);
     const detail = result.detail.slice(0, TEXT_CHARACTERS_MAX);
     const latencyMs = clock.monotonicMs() - askedMs;
@@ -174,12 +168,12 @@ export class WriteJobs<A> {
     reportOutcome(ask, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
   }
 
-  /** Whether the ask that came meanwhile was carried out with the one that was tried. */
+  /** Whether the request that arrived meanwhile is done with the one attempted. */
   #isDone({ ask, next }: WriteJob<A>, { outcome }: TryResult): boolean {
     return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, ask) === true;
   }
 
-  /** The pause before another try; null when there is to be none. */
+  /** The pause before a retry; null when there is none. */
   #retryPauseMs(job: WriteJob<A>, history: TryHistory, result: TryResult): number | null {
     const { outcome, isOnce = false, retriedForMs = Number.POSITIVE_INFINITY } = result;
     if (isOnce && (outcome !== "conflict" || job.history.failures > 0)) return null;
@@ -189,7 +183,7 @@ export class WriteJobs<A> {
     return againMs - job.askedMs > retriedForMs ? null : pauseMs;
   }
 
-  /** A first conflict only says that the object moved on: reading it anew is worth no wait. */
+  /** A first conflict only means that the object has changed: it is read and attempted again at once. */
   #pauseMs({ failures, lates }: TryHistory, { outcome, retryAfterMs = 0 }: TryResult): number {
     const { random, retryMaxMs } = this.#options;
     if (outcome === "conflict" && failures === 1) return 0;
@@ -197,7 +191,9 @@ export class WriteJobs<A> {
   }
 }
 
-/** A late try has not failed, but it lengthens the pause: reads that come to nothing only add to what made it late. */
+/**
+ * A late attempt is no failure, but it lengthens the pause: more reads would only add to the load that made it late.
+ */
 function historyAfter(before: TryHistory, { outcome, isLate }: TryResult, nowMs: number): TryHistory {
   if (isLate === true) return { ...before, lates: before.lates + 1 };
   const conflicts = before.conflicts + (outcome === "conflict" ? 1 : 0);

@@ -17,6 +17,7 @@ export interface ShardReader {
   pulse?(cause: string): void;
 }
 
+/** A view that is fed until `stop`. */
 export interface ShardFeed {
   readonly view: ShardView;
   /** Marks the view as suspect and requests a resync, unless the last request is more recent than resyncRetryMs. */

@@ -1,4 +1,6 @@
-/** The nodes and pods of one shard as a reader holds them, and whether it may trust them. Pure state: no I/O, no clock. */
+/**
+ * The nodes and pods of one shard as a reader holds them, and whether it may trust them. Pure state: no I/O, no clock.
+ */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../../protocols/digest.ts";
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -9,6 +11,7 @@ import { needsPods } from "../../domain/node-conditions.ts";
 import { type PodsOfNode, ShardPods } from "./shard-pods.ts";
 import { type PulseMessage, publisherOf, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
+/** The settings of a view. */
 export type ShardViewProfile = WatchHealthProfile & Pick<Profile, "resyncRetryMs">;
 
 /** What a reader needs of a shard. */
@@ -29,9 +32,9 @@ interface HeldNode {
 }
 
 /**
- * One shard as its reader knows it. The view is complete when the digests of what it holds equal those of the last pulse
- * and the view is not suspect. A gap, a refuted verdict or a new observer makes it suspect; the pulse that ends a resync
- * clears it. A reader may pass a harmful verdict only while `blindness` is null.
+ * One shard as its reader knows it. The view is complete when the digests of what it holds equal those of the last
+ * pulse and the view is not suspect. A gap, a refuted verdict or a new observer makes it suspect; the pulse that ends a
+ * resync clears it. A reader may pass a harmful verdict only while `blindness` is null.
  */
 export class ShardView {
   readonly watchHealth: WatchHealth;
@@ -82,7 +85,9 @@ export class ShardView {
     return previous;
   }
 
-  /** Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name. */
+  /**
+   * Takes the removal of a node. Returns the state held; null if none is, or one of another uid under the same name.
+   */
   takeGone(body: BodyOf<"observed.gone">): ObservedNode | null {
     const held = this.node(body.node);
     if (held === null || held.uid !== body.uid) return null;
@@ -152,7 +157,9 @@ export class ShardView {
     return !this.#options.holdsPods || sameDigest(this.#pulse.pods, this.#podsDigest);
   }
 
-  /** A resync has ended when the pulse names its request as cause, its count rises, or a new observer ends its first. */
+  /**
+   * A resync has ended when the pulse names its request as cause, its count rises, or a new observer ends its first.
+   */
   #closesResync(message: PulseMessage): boolean {
     if (message.cause !== null || this.#pulse === null) return message.cause !== null;
     if (publisherOf(message) !== this.#publisher) return message.body.resyncs === 1;

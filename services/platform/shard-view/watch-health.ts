@@ -30,8 +30,8 @@ function lostMs({ synced, lostAt }: WatchState, sentAt: number, nowMs: number): 
 export type WatchHealthProfile = Pick<Profile, "pulsePeriodMs" | "pulseTimeoutMs" | "watchBlindMs">;
 
 /**
- * How long a reader may be without a pulse before it is blind. A pulse overdue by watchBlindMs may mean that this process
- * stood still and has unread messages, so a longer pulseTimeoutMs does not count.
+ * How long a reader may be without a pulse before it is blind. A pulse overdue by watchBlindMs may mean that this
+ * process stood still and has unread messages, so a longer pulseTimeoutMs does not count.
  */
 function pulseWaitMs({ pulsePeriodMs, pulseTimeoutMs, watchBlindMs }: WatchHealthProfile): number {
   return Math.min(pulseTimeoutMs, pulsePeriodMs + watchBlindMs);
@@ -43,6 +43,7 @@ interface LastPulse {
   readonly at: number;
 }
 
+/** The health of one shard's watches. */
 export class WatchHealth {
   readonly #needs: readonly WatchName[];
   readonly #profile: WatchHealthProfile;
@@ -55,7 +56,9 @@ export class WatchHealth {
   #lateMs = 0;
   /** When the last late pulse was read. */
   #lateAt = Number.NEGATIVE_INFINITY;
-  /** Until when every needed watch is known to have been synced. A pulse may report a loss late, which moves it back. */
+  /**
+   * Until when every needed watch is known to have been synced. A pulse may report a loss late, which moves it back.
+   */
   #trustedAt = Number.NEGATIVE_INFINITY;
   #unsynced: WatchName | null = null;
   #since: number | null = null;
@@ -94,10 +97,10 @@ export class WatchHealth {
   }
 
   /**
-   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong clocks
-   * do no harm. The first may have waited since the reader subscribed. Pulses become late after more than watchBlindMs.
-   * That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the publisher's clock
-   * stood still, not ours.
+   * How long a pulse waited: how much further our clock moved since the last pulse than its publisher's, so wrong
+   * clocks do no harm. The first may have waited since the reader subscribed. Pulses become late after more than
+   * watchBlindMs. That ends with a pulse that has caught up, or with two sent as far apart as they arrive: then the
+   * publisher's clock stood still, not ours.
    */
   #latenessOf(message: PulseMessage, nowMs: number): number {
     const { pulsePeriodMs, watchBlindMs } = this.#profile;
@@ -115,7 +118,8 @@ export class WatchHealth {
 
   /**
    * Takes the state of the watches. An observer moves the start of its synced period only after more than watchBlindMs
-   * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the period.
+   * unsynced; smaller moves are network jitter. A new observer that takes over within watchBlindMs continues the
+   * period.
    */
   #takeSync(message: PulseMessage, nowMs: number): void {
     const publisher = publisherOf(message);

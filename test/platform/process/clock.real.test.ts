@@ -1,4 +1,4 @@
-/** The machine's clock: what it promises beyond Node's timers. */
+/** The machine's clock: its guarantees beyond Node's timers. */
 import { expect, test, vi } from "vitest";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
 
@@ -9,13 +9,13 @@ const fired = (delayMs: number) =>
     clock.after(delayMs, () => resolve(clock.monotonicMs() - dueMs));
   });
 
-test("no timer fires before its time, however its delay falls between milliseconds", async () => {
+test("no timer fires early, whatever fraction of a millisecond its delay has", async () => {
   const delays = Array.from({ length: 200 }, (_, index) => 1 + index * 0.137);
   const lateMs = await Promise.all(delays.map(fired));
   expect(Math.min(...lateMs)).toBeGreaterThanOrEqual(0);
 });
 
-test("a delay longer than Node's timers take does not fire at once", () => {
+test("a delay longer than Node's limit does not fire at once", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   try {
     const fire = vi.fn();
@@ -30,12 +30,12 @@ test("a delay longer than Node's timers take does not fire at once", () => {
   }
 });
 
-test("a cancelled timer does not fire, and soon runs after the present work", async () => {
+test("a cancelled timer does not fire, and soon runs after the current work", async () => {
   const clock = realClock();
-  const seen: string[] = [];
-  clock.after(0, () => seen.push("cancelled")).cancel();
-  clock.soon(() => seen.push("soon"));
-  seen.push("now");
+  const events: string[] = [];
+  clock.after(0, () => events.push("cancelled")).cancel();
+  clock.soon(() => events.push("soon"));
+  events.push("now");
   await fired(5);
-  expect(seen).toEqual(["now", "soon"]);
+  expect(events).toEqual(["now", "soon"]);
 });

@@ -1,4 +1,4 @@
-/** The process that begins itself anew under the collector's flags: once, as the same process, with the same words. */
+/** The restart under V8's heap flags: once, as the same process, with the same arguments. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ keepHeapSmall();
 trimHeap();
 const { pid, execArgv, argv } = process;
 const flags = execArgv.filter((flag) => flag.includes("space-size"));
-console.log(JSON.stringify({ pid, flags, words: argv.slice(2) }));
+console.log(JSON.stringify({ pid, flags, arguments: argv.slice(2) }));
 `,
 );
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,19 +31,24 @@ async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}) {
     out += chunk.toString();
   });
   const [code] = await once(child, "close");
-  return { code, started: child.pid, lines: out.trim().split("\n"), told: JSON.parse(out.trim().split("\n")[0] ?? "") };
+  return {
+    code,
+    started: child.pid,
+    lines: out.trim().split("\n"),
+    report: JSON.parse(out.trim().split("\n")[0] ?? ""),
+  };
 }
 
-test("a process begins anew once, with the same id and the same words", async () => {
-  const { code, started, lines, told } = await run([]);
+test("a process restarts once, with the same id and arguments", async () => {
+  const { code, started, lines, report } = await run([]);
   expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 1 });
-  expect(told.pid).toBe(started);
-  expect(told.words).toEqual(["run", "--member=a b"]);
-  expect(told.flags).toContain("--max-semi-space-size=8");
-  expect(new Set(told.flags).size).toBe(told.flags.length);
+  expect(report.pid).toBe(started);
+  expect(report.arguments).toEqual(["run", "--member=a b"]);
+  expect(report.flags).toContain("--max-semi-space-size=8");
+  expect(new Set(report.flags).size).toBe(report.flags.length);
 });
 
-test("whoever chose sizes keeps them, on the command line or in NODE_OPTIONS", async () => {
-  expect((await run(["--max-old-space-size=300"])).told.flags).toEqual(["--max-old-space-size=300"]);
-  expect((await run([], { NODE_OPTIONS: "--max-semi-space-size=4" })).told.flags).toEqual([]);
+test("heap sizes from the command line or NODE_OPTIONS are kept", async () => {
+  expect((await run(["--max-old-space-size=300"])).report.flags).toEqual(["--max-old-space-size=300"]);
+  expect((await run([], { NODE_OPTIONS: "--max-semi-space-size=4" })).report.flags).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Lines asked and answered over a socket in the file system. */
+/** Lines answered over a Unix socket. */
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,10 +16,10 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("each line is answered, long ones too", async () => {
-  const socket = await answerLines(path, (line) => `heard ${line.length}`);
+test("each line is answered, even a long one", async () => {
+  const socket = await answerLines(path, (line) => `received ${line.length}`);
   const answers = await Promise.all(["", "abc", "x".repeat(200_000)].map((line) => askLine(path, line)));
-  expect(answers).toEqual(["heard 0", "heard 3", "heard 200000"]);
+  expect(answers).toEqual(["received 0", "received 3", "received 200000"]);
   await socket.close();
 });
 
@@ -29,13 +29,13 @@ test("only the owner can reach the socket", async () => {
   await socket.close();
 });
 
-test("a second process is told that the first one answers", async () => {
+test("a second process is refused while the first one answers", async () => {
   const socket = await answerLines(path, (line) => line);
   await expect(answerLines(path, (line) => line)).rejects.toThrow(`${path}: another process answers there`);
   await socket.close();
 });
 
-test("a file that is not a socket is left as it is, also behind a link", async () => {
+test("a file that is not a socket is left alone, even behind a link", async () => {
   const file = join(folder, "notes");
   writeFileSync(file, "kept");
   symlinkSync(file, path);
@@ -55,11 +55,11 @@ test("a socket that a killed process left behind is replaced", async () => {
   await socket.close();
 });
 
-test("nobody there is told in one line", async () => {
+test("a missing process is reported in one line", async () => {
   await expect(askLine(path, "x")).rejects.toThrow(`ENOENT ${path}`);
 });
 
-test("a client that breaks off does not disturb the next one", async () => {
+test("a client that disconnects does not disturb the next one", async () => {
   const socket = await answerLines(path, (line) => line);
   await new Promise<void>((resolve) => {
     const client = createConnection(path, () => client.write("half a li", () => client.destroy()));

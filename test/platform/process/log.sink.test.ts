@@ -1,11 +1,11 @@
-/** Log lines that cannot be written, on a device that fails as it is told. */
+/** Log lines that cannot be written, on a device that fails on demand. */
 import { expect, test } from "vitest";
 import { LogSink } from "../../../services/platform/process/log.sink.ts";
 import { createLog } from "../../../services/platform/process/log.ts";
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** A device with so many bytes left, and what becomes of the rest. */
+/** A device with room for so many bytes, and the error after them. */
 class Device {
   text = "";
   freeBytes = Number.POSITIVE_INFINITY;
@@ -27,7 +27,7 @@ class Device {
   });
 }
 
-test("a line that meets a full device is counted and dropped, and the next one that fits is written", () => {
+test("a line for a full device is counted and dropped; the next that fits is written", () => {
   const device = new Device();
   device.sink.write("one\n");
   device.freeBytes = 0;
@@ -39,7 +39,7 @@ test("a line that meets a full device is counted and dropped, and the next one t
   expect([device.text, device.dropped]).toEqual(["one\nfour\nfive\n", 2]);
 });
 
-test("a line that is torn off does not swallow the next", () => {
+test("an incomplete line does not swallow the next", () => {
   const device = new Device();
   device.freeBytes = 2;
   expect(device.sink.write("one\n")).toBeNull();
@@ -48,7 +48,7 @@ test("a line that is torn off does not swallow the next", () => {
   expect(device.text).toBe("on\ntwo\n");
 });
 
-test("a device that takes a line in parts gets all of it", () => {
+test("a device that accepts a line in parts gets all of it", () => {
   let text = "";
   const sink = new LogSink({
     write: (bytes) => {
@@ -62,7 +62,7 @@ test("a device that takes a line in parts gets all of it", () => {
   expect(text).toBe("whole\n");
 });
 
-test("a reader that is behind is waited for a tenth of a second, once", () => {
+test("a slow reader is waited for a tenth of a second, once", () => {
   const device = new Device();
   device.freeBytes = 0;
   device.code = "EAGAIN";
@@ -71,7 +71,7 @@ test("a reader that is behind is waited for a tenth of a second, once", () => {
   expect([device.pausedMs, device.dropped]).toEqual([100, 2]);
 });
 
-test("the first line after dropped ones is followed by how many they were", () => {
+test("the first line after dropped ones returns their number", () => {
   const device = new Device();
   const log = createLog({ level: "info", format: "json", write: (line) => device.sink.write(line) });
   device.freeBytes = 0;

@@ -1,4 +1,4 @@
-/** Log lines: their form, their level, and that no secret is in them. */
+/** Log lines: their format and level, and the masking of secrets. */
 import { describe, expect, test } from "vitest";
 import { createLog, type LogFormat, type LogLevel, logWith } from "../../../services/platform/process/log.ts";
 
@@ -41,16 +41,16 @@ test("lines below the level are not written", () => {
   expect(lines.length).toBe(2);
 });
 
-test("fields that stand on every line give way to the line's own", () => {
+test("a line's own field wins over one that is on every line", () => {
   const { log, lines } = logged("json");
   logWith(log, { service: "node", shard: 1 }).info("hello", { shard: 2 });
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ service: "node", shard: 2 });
 });
 
-describe.each(["json", "text"] as const)("no secret is in a line of %s", (format) => {
+describe.each(["json", "text"] as const)("a line of %s masks a secret in", (format) => {
   test.each([
-    ["a field of that name", { password: "hunter2" }],
-    ["a field deep inside", { options: [{ headers: { Authorization: "Basic hunter2" } }] }],
+    ["a field with such a name", { password: "hunter2" }],
+    ["a nested field", { options: [{ headers: { Authorization: "Basic hunter2" } }] }],
     ["a token", { bearerToken: "hunter2" }],
     ["a seed", { nkeySeed: "hunter2" }],
     ["an address", { server: "nats://vigil:hunter2@nats:4222" }],
@@ -65,7 +65,7 @@ describe.each(["json", "text"] as const)("no secret is in a line of %s", (format
   });
 });
 
-test("a field that JSON cannot hold, or that refers to itself, does not break the line", () => {
+test("a field that JSON cannot hold, or a cyclic one, does not break the line", () => {
   const { log, lines } = logged("json");
   const loop: Record<string, unknown> = { big: 10n, none: undefined, when: new Date(0) };
   loop.self = loop;

@@ -21,7 +21,7 @@ test("counters add, gauges hold the last value, histograms sort into buckets, by
   expect(await metricValue(metrics, "h_count", { kind: "a" })).toBe(3);
 });
 
-test("a gauge without labels says what it was set to last", () => {
+test("a gauge without labels returns its last value", () => {
   const metrics = createMetrics();
   expect(metrics.gaugeValue("g")).toBeNull();
   metrics.gauge({ name: "g", help: "g" }).set(5);
@@ -29,7 +29,7 @@ test("a gauge without labels says what it was set to last", () => {
   expect([metrics.gaugeValue("g"), metrics.gaugeValue("l")]).toEqual([5, null]);
 });
 
-test("a count is told once, however often it is read, and goes on from there", async () => {
+test("a count is exported once, however often metrics are read", async () => {
   const counted = createMetrics();
   const counter = counted.counter({ name: "c_total", help: "c", labels: ["kind"] });
   expect(await metricValue(counted, "c_total")).toBe(0);
@@ -41,7 +41,7 @@ test("a count is told once, however often it is read, and goes on from there", a
   expect(await counted.text()).toContain('c_total{kind="b"} 0');
 });
 
-test("a series that was removed is not told, and told again begins anew", async () => {
+test("a removed series is not exported and starts again from zero", async () => {
   const metrics = createMetrics();
   const counter = metrics.counter({ name: "c_total", help: "c", labels: ["zone"] });
   const gauge = metrics.gauge({ name: "g", help: "g", labels: ["zone", "state"] });
@@ -59,12 +59,12 @@ test("a series that was removed is not told, and told again begins anew", async 
   expect(await metricValue(metrics, "g", { zone: "a" })).toBe(3);
 });
 
-test("a counter is never counted down", () => {
+test("a counter refuses to decrease", () => {
   const counter = createMetrics().counter({ name: "c_total", help: "c" });
   for (const value of [-1, Number.NaN]) expect(() => counter.add(value)).toThrow("c_total: a counter only grows");
 });
 
-test("declaring a name again returns the same metric, and another kind under that name is refused", async () => {
+test("a name declared again returns the same metric; another kind is refused", async () => {
   const metrics = createMetrics();
   const options = { name: "c_total", help: "c" };
   metrics.counter(options).add(1);
@@ -73,7 +73,7 @@ test("declaring a name again returns the same metric, and another kind under tha
   expect(() => metrics.gauge(options)).toThrow("already been registered");
 });
 
-test("a registry for a process tells its CPU and memory", async () => {
+test("a registry for a process exports its CPU and memory", async () => {
   const text = await createMetrics({ process: true }).text();
   expect(text).toContain("process_cpu_seconds_total");
   expect(text).toContain("process_resident_memory_bytes");

@@ -1,4 +1,4 @@
-/** When pulses are due: at whole periods of the wall clock, so that those who pulse wake each other once. */
+/** When pulses are due: at whole periods of the wall clock, so that processes wake each other once. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { pauseUntilPulseMs } from "../../../services/platform/process/pulse.policy.ts";
@@ -14,7 +14,7 @@ test.each([
   expect(pauseUntilPulseMs(wallMs, periodMs)).toBeCloseTo(pauseMs, 6);
 });
 
-test("after the first pause, pulses are told at whole periods and never much less or more than one period apart", () => {
+test("after the first pause, pulses are due at whole periods, about one period apart", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2e12 }), fc.integer({ min: 20, max: 60_000 }), (startMs, periodMs) => {
       const firstMs = startMs + pauseUntilPulseMs(startMs, periodMs);
@@ -26,7 +26,7 @@ test("after the first pause, pulses are told at whole periods and never much les
   );
 });
 
-test("wherever the clock is set between two pulses, the pause is at most a tenth longer than the period", () => {
+test("whenever the clock is set, the pause is at most a tenth longer than the period", () => {
   fc.assert(
     fc.property(fc.integer({ min: -1e9, max: 2e12 }), fc.integer({ min: 1, max: 60_000 }), (wallMs, periodMs) => {
       const pauseMs = pauseUntilPulseMs(wallMs, periodMs);

@@ -1,4 +1,4 @@
-/** The supervisor: a service that throws is started anew, one that keeps throwing ends the process. */
+/** The supervisor restarts a service that throws, and ends the process when it keeps throwing. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Io, Kube, Service, ServiceName, ShardFollower, WatchSink } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -12,7 +12,7 @@ import { metricValue } from "../../support/metric-value.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 
-/** An API that keeps what it was asked, so that a test can answer when it wants to. */
+/** An API that holds each request until the test answers it. */
 function heldKube() {
   const replies: (() => void)[] = [];
   const sinks: WatchSink<never>[] = [];
@@ -39,7 +39,7 @@ beforeEach(() => {
   world = createWorld();
 });
 
-/** One process with a supervisor, and what it told. */
+/** One process with a supervisor, its log and its fatal problems. */
 function createWorld() {
   const clock = new VirtualClock();
   const log = recordingLog();
@@ -69,7 +69,7 @@ const throws = (message: string) => (): never => {
   throw new Error(message);
 };
 
-describe("a service is started anew when it throws", () => {
+describe("a service is restarted when it throws", () => {
   const places: [string, (io: Io) => void, () => void][] = [
     ["in a timer", (io) => io.clock.after(10, throws("timer")), () => {}],
     ["as soon as it can", (io) => io.clock.soon(throws("soon")), () => {}],
@@ -118,18 +118,18 @@ describe("a service is started anew when it throws", () => {
   });
 });
 
-test("restarts are counted from 0, so that a scrape before the first failure shows the series", async () => {
+test("restarts count from 0, so a scrape before the first failure has the series", async () => {
   world.run({ node: () => () => {} });
   expect(await world.metrics.text()).toContain('vigil_service_restarts_total{service="node"} 0');
 });
 
-test("nothing of a life that has ended reaches the service: no timer, message, reply or watch", () => {
-  const seen: string[] = [];
+test("no timer, message, reply or watch of an ended run reaches the service", () => {
+  const events: string[] = [];
   let life = 0;
   world.run({
     node(io) {
       const mine = ++life;
-      const note = (what: string) => () => seen.push(`${what} of life ${mine}`);
+      const note = (what: string) => () => events.push(`${what} of run ${mine}`);
       io.clock.after(5000, note("timer"));
       io.bus.subscribe("observed.gone", "all", note("message"));
       io.kube.read({ kind: "Node", namespace: "", name: "n" }, note("reply"));
@@ -143,28 +143,28 @@ test("nothing of a life that has ended reaches the service: no timer, message, r
   for (const reply of world.replies) reply();
   for (const sink of world.sinks) sink.gone("n", null);
   world.clock.advance(10_000);
-  expect(seen.sort()).toEqual(["reply", "watch", "message", "timer"].map((what) => `${what} of life 2`).sort());
+  expect(events.sort()).toEqual(["reply", "watch", "message", "timer"].map((what) => `${what} of run 2`).sort());
   expect(world.watching()).toBe(1);
 });
 
-test("an exception ends the piece of work it was thrown in, also when it came through a port", () => {
-  const seen: string[] = [];
+test("an exception ends the callback that threw it, even through a port", () => {
+  const events: string[] = [];
   world.run({
     node(io) {
-      if (seen.length > 0) return () => {};
+      if (events.length > 0) return () => {};
       io.clock.after(10, () => {
-        seen.push("before");
+        events.push("before");
         io.fleet.follow("node", { gained: throws("shard"), lost() {} });
-        seen.push("after");
+        events.push("after");
       });
       return () => {};
     },
   });
   world.clock.advance(1000);
-  expect(seen).toEqual(["before"]);
+  expect(events).toEqual(["before"]);
 });
 
-test("one service's failure leaves the others alone", () => {
+test("the failure of one service does not affect the others", () => {
   const ended: string[] = [];
   world.run({
     node: (io) => {
@@ -177,7 +177,7 @@ test("one service's failure leaves the others alone", () => {
   expect(ended).toEqual(["node"]);
 });
 
-test("a service that fails again and again within a minute is a crash loop, told once, and is not started anew", () => {
+test("repeated failures within a minute are a crash loop, reported once", () => {
   let starts = 0;
   world.run({
     node(io) {
@@ -191,7 +191,7 @@ test("a service that fails again and again within a minute is a crash loop, told
   expect(world.fatal).toEqual(["node failed 5 times within 60 s; the last: Error: always"]);
 });
 
-test("failures far apart are no crash loop", () => {
+test("failures that are far apart are no crash loop", () => {
   let starts = 0;
   world.run({
     node(io) {
@@ -216,7 +216,7 @@ describe("stopping", () => {
     "zone",
   ];
 
-  test("ends what judges first, and writers and ledger when all is told", () => {
+  test("ends judging services first, then writers, then the ledger", () => {
     const ended: string[] = [];
     const supervisor = world.run(Object.fromEntries(names.map((name) => [name, () => () => ended.push(name)])));
     supervisor.stopJudging();
@@ -225,7 +225,7 @@ describe("stopping", () => {
     expect(ended.slice(4)).toEqual(["node-writer", "pod-writer", "ledger"]);
   });
 
-  test("ends a service that is waiting to be started anew", () => {
+  test("ends a service that waits for its restart", () => {
     let starts = 0;
     const supervisor = world.run({
       node(io) {
@@ -240,7 +240,7 @@ describe("stopping", () => {
     expect(starts).toBe(1);
   });
 
-  test("goes on past a service that throws while it ends", () => {
+  test("continues after a service that throws while it ends", () => {
     const ended: string[] = [];
     const supervisor = world.run({ zone: () => throws("stubborn"), node: () => () => ended.push("node") });
     supervisor.stop();

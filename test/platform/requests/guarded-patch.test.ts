@@ -1,4 +1,4 @@
-/** A patch that is bound to what it rests on does what one bound to a version does, and only while that holds. */
+/** A guarded patch has the effect of the versioned one, and applies only while its tests hold. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../protocols/ports.ts";
@@ -33,12 +33,12 @@ function node({ uid = UID, annotations, labels, taints, conditions = [DISK, READ
   );
 }
 
-/** The object after the guarded patch that was made from `read`, applied to `current`. */
+/** The result of the guarded patch made from `read`, applied to `current`. */
 function patched(patch: VersionedPatch, read: KubeObject, current: KubeObject = read): JsonObject {
   return jsonPatch(current as JsonObject, JSON.parse(JSON.stringify(guardedPatch(patch, read))));
 }
 
-/** Without what makes no difference: the order of conditions, and whether empty annotations are there. */
+/** The object without irrelevant differences: the order of conditions, and empty annotations. */
 function comparable({ metadata, spec, status }: JsonObject) {
   const { annotations = {}, ...rest } = metadata as JsonObject;
   const { conditions } = status as { conditions: { type: string }[] };
@@ -71,7 +71,7 @@ describe("a guarded patch", () => {
       .map(([list, annotations]): VersionedPatch => ({ metadata: { ...BOUND, annotations }, spec: { taints: list } })),
   );
 
-  test("does what the strategic merge patch does", () => {
+  test("has the effect of the strategic merge patch", () => {
     fc.assert(
       fc.property(read, patch, (object, change) => {
         const merged = strategicMerge(object as JsonObject, JSON.parse(JSON.stringify(change)), mergeRulesOf("Node"));
@@ -80,7 +80,7 @@ describe("a guarded patch", () => {
     );
   });
 
-  test("takes the last taints away", () => {
+  test("removes the last taints", () => {
     const after = patched({ metadata: BOUND, spec: { taints: null } }, node({ taints: [OURS] }));
     expect(after.spec).toEqual({});
   });
@@ -100,19 +100,19 @@ describe("a guarded patch", () => {
     ["conditions", "the conditions moved in their list", unknown, node({ conditions: [READY, DISK] })],
     ["conditions", "the node lost its conditions", unknown, node({ conditions: [] })],
     ["taints", "another node has the name", tainted, node({ uid: "other" })],
-    ["taints", "somebody has tainted the node", tainted, node({ taints: [HUMAN] })],
-    ["taints", "the node is ready no more", tainted, node({ conditions: [DISK, { ...READY, status: "False" }] })],
+    ["taints", "another client has tainted the node", tainted, node({ taints: [HUMAN] })],
+    ["taints", "the node is no longer ready", tainted, node({ conditions: [DISK, { ...READY, status: "False" }] })],
   ])("of %s does not apply when %s", (_of, _when, change, current) => {
     expect(() => patched(change, node(), current)).toThrow(/test failed|missing path/);
   });
 
-  test("of a condition that the node lacks does not apply when a condition came", () => {
+  test("of a condition that the node lacks does not apply if conditions were added", () => {
     const read = node({ conditions: [DISK] });
     expect(patched(unknown, read).status).toMatchObject({ conditions: [DISK, { type: "Ready", status: "Unknown" }] });
     expect(() => patched(unknown, read, node())).toThrow("test failed");
   });
 
-  test("is none for a node without conditions, which have no place yet", () => {
+  test("is null for a node without conditions", () => {
     expect(guardedPatch(unknown, { metadata: { name: "node-1" } })).toBeNull();
   });
 });

@@ -1,14 +1,14 @@
-/** Asks carried out: one try at a time per key, the newest wins, repeated with pauses until done or moot. */
+/** Write jobs: one attempt at a time per key, the newest request wins, retries until done or moot. */
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../protocols/done.ts";
 import { type TryResult, WriteJobs, type WriteJobsOptions } from "../../../services/platform/requests/write-jobs.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 
-/** Jobs whose tries are answered by the test. */
+/** Jobs whose attempts the test answers. */
 function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | "isRepeated" | "isSame">> = {}) {
   const clock = new VirtualClock();
   const tries: { ask: string; hasFailed: boolean; atMs: number; report: (result: TryResult) => void }[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const retriesAt: (number | null)[] = [];
   const written = new WriteJobs<string>({
     clock,
@@ -18,29 +18,29 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
     attempt: (ask, { failures }, report) =>
       tries.push({ ask, hasFailed: failures > 0, atMs: clock.monotonicMs(), report }),
     reportOutcome: (ask, { outcome }, { retrying, retryAt, latencyMs }) => {
-      told.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`);
+      reported.push(`${ask} ${outcome}${retrying ? " retrying" : ""} after ${latencyMs}`);
       retriesAt.push(retryAt ?? null);
     },
   });
   const answer = (outcome: Outcome, fields: Partial<TryResult> = {}): void =>
     tries.at(-1)?.report({ outcome, change: "", detail: "", resourceVersion: null, ...fields });
-  return { clock, tries, told, retriesAt, written, answer };
+  return { clock, tries, reported, retriesAt, written, answer };
 }
 
-test.each<Outcome>(["ok", "gone", "refused", "denied", "shadowed"])("an ask that ended %s is settled", (outcome) => {
-  const { clock, tries, told, written, answer } = jobs();
+test.each<Outcome>(["ok", "gone", "refused", "denied", "shadowed"])("a request that ended %s is settled", (outcome) => {
+  const { clock, tries, reported, written, answer } = jobs();
   written.ask("k", "a");
   answer(outcome);
   clock.advance(60_000);
   expect(tries).toHaveLength(1);
-  expect(told).toEqual([`a ${outcome} after 0`]);
+  expect(reported).toEqual([`a ${outcome} after 0`]);
   expect(written.size).toBe(0);
 });
 
 test.each<Outcome>(["failed", "unknown", "throttled"])(
-  "an ask that ended %s is tried again, reading anew",
+  "a request that ended %s is retried with a new read",
   (outcome) => {
-    const { clock, tries, told, written, answer } = jobs();
+    const { clock, tries, reported, written, answer } = jobs();
     written.ask("k", "a");
     answer(outcome);
     clock.advance(99);
@@ -48,11 +48,11 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
     clock.advance(1);
     expect(tries.map(({ hasFailed }) => hasFailed)).toEqual([false, true]);
     answer("ok");
-    expect(told).toEqual([`a ${outcome} retrying after 0`, "a ok after 100"]);
+    expect(reported).toEqual([`a ${outcome} retrying after 0`, "a ok after 100"]);
   },
 );
 
-test("what is tried again is told with the instant of the next try", () => {
+test("a result that is retried reports when", () => {
   const { clock, tries, retriesAt, written, answer } = jobs();
   written.ask("k", "a");
   answer("failed");
@@ -63,10 +63,10 @@ test("what is tried again is told with the instant of the next try", () => {
   expect(retriesAt[1]).toBeNull();
 });
 
-test("pauses between tries double with full jitter up to the longest", () => {
+test("pauses between attempts double with full jitter up to the longest", () => {
   const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
-  for (let turn = 0; turn < 9; turn++) {
+  for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed");
     clock.advance(10_000);
   }
@@ -74,7 +74,7 @@ test("pauses between tries double with full jitter up to the longest", () => {
   expect(pauses).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
 });
 
-test("a first conflict is tried again at once, a second waits", () => {
+test("a first conflict is retried at once, a second waits", () => {
   const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
   answer("conflict");
@@ -87,7 +87,7 @@ test("a first conflict is tried again at once, a second waits", () => {
   expect(tries).toHaveLength(3);
 });
 
-test("a server that asks for a pause gets it", () => {
+test("the pause that a server requests is kept", () => {
   const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
   answer("throttled", { retryAfterMs: 5_000 });
@@ -97,8 +97,8 @@ test("a server that asks for a pause gets it", () => {
   expect(tries).toHaveLength(2);
 });
 
-describe("a newer ask", () => {
-  test("takes the place of one that waits, at once", () => {
+describe("a newer request", () => {
+  test("replaces one that waits and is attempted at once", () => {
     const { tries, written, answer } = jobs();
     written.ask("k", "old");
     answer("failed");
@@ -107,8 +107,8 @@ describe("a newer ask", () => {
     expect(tries.at(-1)?.hasFailed).toBe(true);
   });
 
-  test("waits for the end of a try under way; of several only the last is tried", () => {
-    const { clock, tries, told, written, answer } = jobs();
+  test("waits for the attempt under way; of several only the last is attempted", () => {
+    const { clock, tries, reported, written, answer } = jobs();
     written.ask("k", "old");
     written.ask("k", "middle");
     written.ask("k", "new");
@@ -118,10 +118,10 @@ describe("a newer ask", () => {
     answer("ok");
     clock.advance(60_000);
     expect(tries.map(({ ask }) => ask)).toEqual(["old", "new"]);
-    expect(told).toEqual(["old ok after 0", "new ok after 0"]);
+    expect(reported).toEqual(["old ok after 0", "new ok after 0"]);
   });
 
-  test("under another key is its own matter", () => {
+  test("under another key is independent", () => {
     const { tries, written } = jobs();
     written.ask("k", "a");
     written.ask("l", "b");
@@ -129,8 +129,8 @@ describe("a newer ask", () => {
   });
 });
 
-test("dropped asks are not tried again, but the end of a try that was under way is told", () => {
-  const { clock, tries, told, written, answer } = jobs();
+test("dropped requests are not retried, but an attempt under way is reported", () => {
+  const { clock, tries, reported, written, answer } = jobs();
   written.ask("1/k", "a");
   written.ask("2/k", "b");
   answer("failed");
@@ -138,22 +138,22 @@ test("dropped asks are not tried again, but the end of a try that was under way 
   tries[0]?.report({ outcome: "ok", change: "", detail: "", resourceVersion: null });
   clock.advance(60_000);
   expect(tries).toHaveLength(2);
-  expect(told).toEqual(["b failed retrying after 0", "a ok after 0"]);
+  expect(reported).toEqual(["b failed retrying after 0", "a ok after 0"]);
   expect(written.size).toBe(0);
 });
 
-test("an ask that only its asker may repeat is tried again after a first conflict and no more", () => {
-  const { clock, tries, told, written, answer } = jobs();
-  written.ask("k", "turn");
+test("a request that only its requester may repeat is retried after a first conflict only", () => {
+  const { clock, tries, reported, written, answer } = jobs();
+  written.ask("k", "drain");
   answer("conflict", { isOnce: true });
   clock.advance(0);
   answer("failed", { isOnce: true });
   clock.advance(60_000);
   expect(tries).toHaveLength(2);
-  expect(told).toEqual(["turn conflict retrying after 0", "turn failed after 0"]);
+  expect(reported).toEqual(["drain conflict retrying after 0", "drain failed after 0"]);
 });
 
-test("where a denial may change its mind it is tried again", () => {
+test("a denied request is retried if the option says so", () => {
   const { clock, tries, written, answer } = jobs({ retriesDenied: true });
   written.ask("k", "a");
   answer("denied");
@@ -161,23 +161,23 @@ test("where a denial may change its mind it is tried again", () => {
   expect(tries).toHaveLength(2);
 });
 
-test("an ask whose failures are tried again for a while is left to its asker when that is over", () => {
-  const { clock, tries, told, written, answer } = jobs();
+test("a request with a limited retry time is settled when that is over", () => {
+  const { clock, tries, reported, written, answer } = jobs();
   written.ask("k", "drain");
   for (const pauseMs of [100, 200, 400, 800, 1_600]) {
     answer("failed", { retriedForMs: 2_000 });
     clock.advance(pauseMs);
   }
   expect(tries.map(({ atMs }) => atMs)).toEqual([0, 100, 300, 700, 1_500]);
-  expect(told.at(-1)).toBe("drain failed after 1500");
+  expect(reported.at(-1)).toBe("drain failed after 1500");
   expect(written.size).toBe(0);
 });
 
-describe("while the server wants a pause", () => {
+describe("during a pause that the server requested", () => {
   const isSame = (ask: string, earlier: string) => ask[0] === earlier[0];
 
-  test("an ask for the same thing waits as well, and the newest is tried", () => {
-    const { clock, tries, told, written, answer } = jobs({ isSame });
+  test("a request for the same change waits too, and the newest is attempted", () => {
+    const { clock, tries, reported, written, answer } = jobs({ isSame });
     written.ask("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(2_000);
@@ -187,10 +187,10 @@ describe("while the server wants a pause", () => {
     clock.advance(1);
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
     answer("ok");
-    expect(told.at(-1)).toBe("again ok after 3100");
+    expect(reported.at(-1)).toBe("again ok after 3100");
   });
 
-  test("an ask for something else is tried at once", () => {
+  test("a request for another change is attempted at once", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
     written.ask("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
@@ -199,7 +199,7 @@ describe("while the server wants a pause", () => {
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 
-  test("an ask for the same thing is tried at once when that pause is over and our own is not", () => {
+  test("a request for the same change does not wait out our own backoff", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
     written.ask("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
@@ -209,21 +209,21 @@ describe("while the server wants a pause", () => {
   });
 });
 
-describe("an ask that wants no more than the one that is tried", () => {
+describe("a request for nothing beyond the one under way", () => {
   const isRepeated = (ask: string, earlier: string) => ask[0] === earlier[0];
 
   test.each<Outcome>(["ok", "gone"])("is done with it when that ended %s", (outcome) => {
-    const { clock, tries, told, written, answer } = jobs({ isRepeated });
+    const { clock, tries, reported, written, answer } = jobs({ isRepeated });
     written.ask("k", "a");
     written.ask("k", "again");
     answer(outcome);
     clock.advance(60_000);
     expect(tries).toHaveLength(1);
-    expect(told).toEqual([`a ${outcome} after 0`]);
+    expect(reported).toEqual([`a ${outcome} after 0`]);
     expect(written.size).toBe(0);
   });
 
-  test.each<Outcome>(["refused", "failed", "conflict"])("is tried when that ended %s", (outcome) => {
+  test.each<Outcome>(["refused", "failed", "conflict"])("is attempted when that ended %s", (outcome) => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
     written.ask("k", "a");
     written.ask("k", "again");
@@ -232,7 +232,7 @@ describe("an ask that wants no more than the one that is tried", () => {
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
   });
 
-  test("is told apart from one that wants something else", () => {
+  test("is not confused with one for another change", () => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
     written.ask("k", "a");
     written.ask("k", "b");
@@ -242,10 +242,10 @@ describe("an ask that wants no more than the one that is tried", () => {
   });
 });
 
-test("late tries are repeated with growing pauses, and have not failed", () => {
+test("late attempts are repeated with growing pauses and are no failures", () => {
   const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
-  for (let turn = 0; turn < 9; turn++) {
+  for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed", { isLate: true });
     clock.advance(10_000);
   }
@@ -254,7 +254,7 @@ test("late tries are repeated with growing pauses, and have not failed", () => {
   expect(tries.some(({ hasFailed }) => hasFailed)).toBe(false);
 });
 
-test("a late try lengthens the pause after a failure", () => {
+test("a late attempt lengthens the pause after a failure", () => {
   const { clock, tries, written, answer } = jobs();
   written.ask("k", "a");
   answer("failed");

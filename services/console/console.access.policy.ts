@@ -1,26 +1,25 @@
-/** Whether a request may be answered: by the name it asks under, and by the token it carries. Pure. */
+/** Access checks on a request to the console: the host name it uses and the token it carries. Pure. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 
-/** Paths that need no token: a kubelet's probes carry none. They tell nothing of nodes or pods. */
+/** Paths that need no token, because a kubelet's probes carry none. Their answers contain nothing of nodes or pods. */
 const PROBES: readonly string[] = ["/livez", "/healthz", "/readyz"];
 
-/** Top-level names that public DNS does not have, so that nobody outside the cluster can point one of them at it. */
+/** Name suffixes that public DNS does not have: nobody outside the cluster can register a name under them. */
 const PRIVATE_SUFFIXES: readonly string[] = [".localhost", ".svc", ".cluster.local"];
 
-/** The last colon and what follows it, where that is a port. */
 const PORT = /:\d*$/;
 
-/** Whether a probe asks. */
+/** Whether a path is that of a probe. */
 export function isProbe(pathname: string): boolean {
   return PROBES.includes(pathname);
 }
 
 /**
- * Whether a Host header is one that only a client who means this console sends. A page of a foreign site whose name was
- * pointed at this address (DNS rebinding) sends that site's name: a public one. No foreign site has an address, a name
- * without a dot or a name of the cluster for its own. `hosts` are the public names that the operator gave to the
- * console. Browsers always send the header, so one that is absent is no danger.
+ * Whether a Host header names this console. It refuses DNS rebinding: a foreign page whose name resolves to this address
+ * sends that public name. An address, a name without a dot and a name of the cluster pass, because no foreign site can
+ * own one. `hosts` are the public names that the operator gave to the console. An absent header passes, because
+ * browsers always send it.
  */
 export function isOwnHost(header: string | undefined, hosts: readonly string[]): boolean {
   if (header === undefined) return true;
@@ -30,8 +29,8 @@ export function isOwnHost(header: string | undefined, hosts: readonly string[]):
 }
 
 /**
- * The token that an Authorization header carries: as a bearer token, or as the password of any user, because a browser
- * asks its user for that and then sends it with the event stream too. Empty for none.
+ * The token in an Authorization header: a bearer token, or the password of any user, which a browser asks for and sends
+ * with the event stream too. Empty for none.
  */
 export function tokenIn(header: string | undefined): string {
   const [, scheme = "", credentials = ""] = /^(bearer|basic) +(\S+)$/i.exec(header ?? "") ?? [];
@@ -40,9 +39,8 @@ export function tokenIn(header: string | undefined): string {
 
 /** Whether an Authorization header carries this token. */
 export function carriesToken(header: string | undefined, token: string): boolean {
-  const given = tokenIn(header);
-  // Digests have one length, and comparing them takes as long for a token that is nearly right.
-  return timingSafeEqual(digestOf(given), digestOf(token));
+  // timingSafeEqual takes values of one length only, hence the digests.
+  return timingSafeEqual(digestOf(tokenIn(header)), digestOf(token));
 }
 
 function hostIn(header: string): string {

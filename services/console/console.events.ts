@@ -1,28 +1,27 @@
-/** Tells pages what changes as it changes: server-sent events with the state each second and every decision at once. */
+/** The event stream of the dashboard: server-sent events with a snapshot each second and every decision at once. */
 
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Clock, Stop, Timer } from "../../protocols/ports.ts";
 import { snapshotOf } from "./console.routes.ts";
 
-/** How often the state is told, whether or not it changed: a page sees by it that we live. */
+/** How often a snapshot is sent, also without a change: it shows that the process is alive. */
 export const SNAPSHOT_MS = 1000;
 /** Pages that may follow at once. */
 export const FOLLOWERS_MAX = 64;
-/** Pages of one address that may follow at once, so that none takes the places of all. A browser opens six at most. */
+/** Pages of one address that may follow at once, so that no client uses up all places. A browser opens six at most. */
 export const FOLLOWERS_PER_CLIENT_MAX = 8;
-/** Decisions told to a page that has just come. */
-const DECISIONS_AT_FIRST = 100;
+const INITIAL_DECISIONS = 100;
 
-/** A page that follows. */
+/** A page that follows the stream. */
 export interface Follower {
-  /** The address it follows from. */
+  /** Its address. */
   readonly client: string;
-  /** Sends text; false when the page takes too little of it and should be let go. */
+  /** Sends text; false when the page reads too slowly and must be dropped. */
   send(text: string): boolean;
   end(): void;
 }
 
-/** Sends the ledger's news to every page that follows; rests while there is none. */
+/** Sends decisions and snapshots of the ledger to every follower. Its timer runs only while there is one. */
 export class EventStream {
   readonly #clock: Clock;
   readonly #ledger: LedgerReader;
@@ -36,25 +35,25 @@ export class EventStream {
     this.#stopListening = ledger.onDecision((decision) => this.#broadcast(eventText("decision", decision)));
   }
 
-  /** Takes a page in; false when there are too many, or too many of its address. */
+  /** Adds a follower; false when there are too many, or too many of its address. */
   follow(follower: Follower): boolean {
     if (this.#followers.size >= FOLLOWERS_MAX) return false;
     const alike = [...this.#followers].filter(({ client }) => client === follower.client);
     if (alike.length >= FOLLOWERS_PER_CLIENT_MAX) return false;
     this.#followers.add(follower);
-    const past = this.#ledger.decisions(DECISIONS_AT_FIRST).toReversed();
+    const past = this.#ledger.decisions(INITIAL_DECISIONS).toReversed();
     this.#send(follower, past.map((decision) => eventText("decision", decision)).join(""));
     this.#send(follower, eventText("snapshot", snapshotOf(this.#ledger)));
     if (this.#timer === null) this.#tick();
     return true;
   }
 
-  /** Forgets a page that left. */
+  /** Removes a follower that disconnected. */
   leave(follower: Follower): void {
     this.#followers.delete(follower);
   }
 
-  /** Lets every page go. */
+  /** Ends every follower's stream. */
   stop(): void {
     this.#stopListening();
     this.#timer?.cancel();

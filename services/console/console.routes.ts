@@ -1,15 +1,15 @@
-/** What the console answers to which path. It reads the ledger and changes nothing, and has no socket. */
+/** The console's read-only routes: which path gives which answer. No socket here. */
 import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface RouteAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What the process tells of itself. */
+/** What a process reports of itself. */
 export interface About {
   readonly cluster: string;
   readonly member: string;
@@ -19,7 +19,7 @@ export interface About {
   readonly version: string;
 }
 
-/** Where answers come from. */
+/** What answers are made from. */
 export interface RouteSources {
   readonly about: About;
   /** Null in a process without a ledger. */
@@ -27,12 +27,11 @@ export interface RouteSources {
   readonly readiness: () => readonly Check[];
 }
 
-/** The state that the page follows. */
+/** The state that the dashboard shows. */
 export interface Snapshot extends Overview {
   readonly evictions: readonly PendingEviction[];
 }
 
-/** How many pending evictions the page is shown. */
 const EVICTIONS_SHOWN = 100;
 const LIMIT_STANDARD = 100;
 const LIMIT_MAX = 10_000;
@@ -40,21 +39,18 @@ const PING: readonly Check[] = [{ name: "ping", problem: null }];
 const LIVENESS: readonly string[] = ["/livez", "/healthz"];
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
-/** The state that the page follows, as it is now. */
+/** The present state for the dashboard. */
 export function snapshotOf(ledger: LedgerReader): Snapshot {
   return { ...ledger.overview(), evictions: ledger.pendingEvictions(EVICTIONS_SHOWN) };
 }
 
-/**
- * The answer to a GET of any path while the process cannot run yet, and why not: it lives, and there is nothing else to
- * tell.
- */
+/** The answer to a GET while the process waits for something: liveness is ok, all else is 503 with the reason. */
 export function answerWaiting({ pathname, searchParams }: URL, why: string): RouteAnswer {
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
   return pathname.startsWith("/api/") ? problem(503, why) : { status: 503, contentType: TEXT_TYPE, body: `${why}\n` };
 }
 
-/** The answer to a GET of a path, which may have to wait for a live read; null when there is nothing under it. */
+/** The answer to a GET, a promise where it takes a live read; null for an unknown path. */
 export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise<RouteAnswer> | null {
   const { pathname, searchParams } = url;
   if (LIVENESS.includes(pathname)) return probe(pathname, PING, searchParams);
@@ -62,7 +58,8 @@ export function answerTo(url: URL, sources: RouteSources): RouteAnswer | Promise
   if (pathname === "/api/about") return json(200, sources.about);
   if (!pathname.startsWith("/api/")) return null;
   const { ledger } = sources;
-  if (ledger === null) return problem(404, `${pathname}: this process runs no ledger, ask one that does`);
+  if (ledger === null)
+    return problem(404, `${pathname}: this process runs no ledger; use the console of one that does`);
   const path = decoded(pathname.split("/").slice(2));
   if (path === null) return problem(400, `${pathname}: a % must be followed by two hex digits`);
   return ledgerAnswer(path, searchParams, ledger);
@@ -107,10 +104,10 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   const { nodes: counts, watchHealth } = ledger.overview();
   const readiness = query.get("readiness");
   if (readiness !== null && !Object.hasOwn(counts, readiness)) {
-    return problem(400, `readiness: ${JSON.stringify(readiness)} is none of ${Object.keys(counts).join(", ")}`);
+    return problem(400, `readiness=${JSON.stringify(readiness)}: must be one of ${Object.keys(counts).join(", ")}`);
   }
   const wanted = ledger.nodes().filter((node) => readiness === null || node.readiness === readiness);
-  // By name, so that it is the same ones whoever asks for the first few.
+  // Sorted, so that a limit always keeps the same nodes.
   const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
   return json(200, { counts, nodes: sorted.slice(0, limit), watchHealth });
 }
@@ -121,17 +118,17 @@ function explanation(
 ): RouteAnswer | Promise<RouteAnswer> | null {
   const [first = "", second = ""] = name;
   if (kind === "node" && name.length === 1) {
-    return known(ledger.explainNode(first), `node ${first}: nothing is known of it, neither now nor in the history`);
+    return found(ledger.explainNode(first), `node ${first}`);
   }
   if (kind !== "pod" || name.length !== 2) return null;
-  const otherwise = `pod ${first}/${second}: it is not there, and nothing was ever decided about it`;
   return new Promise((resolve) => {
-    ledger.explainPod(first, second, (explained) => resolve(known(explained, otherwise)));
+    ledger.explainPod(first, second, (explained) => resolve(found(explained, `pod ${first}/${second}`)));
   });
 }
 
-function known(explained: object | null, otherwise: string): RouteAnswer {
-  return explained === null ? problem(404, otherwise) : json(200, explained);
+function found(explained: object | null, subject: string): RouteAnswer {
+  if (explained !== null) return json(200, explained);
+  return problem(404, `${subject}: not found in the cluster or in the history; check the name`);
 }
 
 function limitOf(query: URLSearchParams): number | RouteAnswer {
@@ -139,7 +136,7 @@ function limitOf(query: URLSearchParams): number | RouteAnswer {
   if (text === null) return LIMIT_STANDARD;
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 0 && limit <= LIMIT_MAX && text !== "") return limit;
-  return problem(400, `limit: ${JSON.stringify(text)} is no whole number from 0 to ${LIMIT_MAX}`);
+  return problem(400, `limit=${JSON.stringify(text)}: must be a whole number from 0 to ${LIMIT_MAX}`);
 }
 
 function probe(path: string, checks: readonly Check[], query: URLSearchParams): RouteAnswer {

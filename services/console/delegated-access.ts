@@ -1,7 +1,7 @@
 /**
- * Lets the API server decide who may ask the console, as kube-controller-manager and kube-scheduler do for their own
- * ports: a TokenReview says whose the token of a request is, a SubjectAccessReview whether RBAC allows that user the
- * path. Without an answer nobody is let in. Tokens are neither logged nor kept, only their keyed digests.
+ * Lets the API server authorize requests to the console, as kube-controller-manager and kube-scheduler do for their
+ * ports. A TokenReview names the user of a token; a SubjectAccessReview decides whether RBAC allows that user the path.
+ * A request without a review is refused. Tokens are neither logged nor kept, only their keyed digests.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock, KubeReviews, Log, ReviewKind } from "../../protocols/ports.ts";
@@ -9,7 +9,7 @@ import { limitedLog } from "../platform/process/log.limited.ts";
 import { type JsonRecord, listOf, recordOf, textOf } from "../platform/structures/json.ts";
 import { ReviewCache } from "./review-cache.ts";
 
-/** What a request wants. */
+/** The token and the path of a request. */
 export interface AccessRequest {
   readonly token: string;
   readonly path: string;
@@ -27,32 +27,32 @@ interface ReviewedUser {
 }
 
 /**
- * Answers are kept for ten seconds, whether they allow or not (DelegatingAuthenticationOptions.CacheTTL,
+ * Reviews are kept for ten seconds, whether they allow or deny (DelegatingAuthenticationOptions.CacheTTL,
  * DelegatingAuthorizationOptions.AllowCacheTTL and DenyCacheTTL).
  */
 const LIMITS = { keptMs: 10_000, entriesMax: 1024, pendingMax: 64 };
-/** No request waits longer for a review, its time in the queue included. */
-const PATIENCE_MS = 10_000;
+/** Longest wait of a request for its reviews, queueing included. */
+const REVIEW_MS_MAX = 10_000;
 const LINES = { linesMax: 1, periodMs: 60_000 };
 const UNAVAILABLE = {
   status: 503,
-  problem: "the API server does not review tokens now, see the log; --listen-token-file also works without it",
+  problem:
+    "the API server does not answer token reviews, see the log; the token of --listen-token-file works without it",
 } as const;
 const UNAUTHENTICATED = {
   status: 401,
-  problem: "this console answers to tokens of its cluster; give one with --token-file, or as a password",
+  problem: "this console requires a token of its cluster; give one with --token-file, or as the password in a browser",
 } as const;
 
 /**
- * The path that RBAC is asked about. What the API server serves under a path of the console's says nothing about the
- * console: ClusterRole system:discovery lets every user get /api/*. So all but /metrics, which the roles of monitoring
- * name everywhere, is asked for below /vigil.
+ * The path that RBAC must allow: below /vigil, because ClusterRole system:discovery lets every user get /api/*, the paths
+ * of the API server itself. Only /metrics keeps its path, which roles for monitoring name.
  */
 function reviewedPath(path: string): string {
   return path === "/metrics" ? path : `/vigil${path}`;
 }
 
-/** Decides by the API server's reviews. */
+/** Authorizes requests by the API server's reviews. */
 export class DelegatedAccess {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -68,7 +68,7 @@ export class DelegatedAccess {
     this.#rights = new ReviewCache(clock, LIMITS);
   }
 
-  /** Names what is to be asked, once there is a way to the API server. Until then nobody is let in. */
+  /** Sets the connection for reviews. Until it is set every request is refused. */
   askFrom(reviews: KubeReviews): void {
     this.#reviews = reviews;
   }
@@ -78,13 +78,15 @@ export class DelegatedAccess {
     const { token } = request;
     if (token === "") return UNAUTHENTICATED;
     const late = Promise.withResolvers<never>();
-    const timer = this.#clock.after(PATIENCE_MS, () => late.reject(new Error(`no review within ${PATIENCE_MS} ms`)));
+    const timer = this.#clock.after(REVIEW_MS_MAX, () =>
+      late.reject(new Error(`no review within ${REVIEW_MS_MAX} ms`)),
+    );
     try {
-      // A review that is given up stays pending, so that there are never more of them than the cache allows.
+      // A review that its request no longer waits for still counts as pending in the cache.
       return await Promise.race([this.#decided(request), late.promise]);
     } catch (error) {
       const problem = (error instanceof Error ? error.message : String(error)).replaceAll(token, "<token>");
-      this.#log.warn("the console refuses requests, because the API server reviews no tokens", { problem });
+      this.#log.warn("console requests refused: the API server does not answer token reviews", { problem });
       return UNAVAILABLE;
     } finally {
       timer.cancel();
@@ -97,7 +99,7 @@ export class DelegatedAccess {
     const user = await this.#users.get(this.#digest(token), () => this.#userOf(token));
     if (user === null) return UNAUTHENTICATED;
     const isAllowed = await this.#rights.get(this.#digest(JSON.stringify([user, path])), () => this.#may(user, path));
-    return isAllowed ? "ok" : { status: 403, problem: `RBAC does not let ${user.user} get nonResourceURL ${path}` };
+    return isAllowed ? "ok" : { status: 403, problem: `${user.user} lacks the right to get nonResourceURL ${path}` };
   }
 
   async #userOf(token: string): Promise<ReviewedUser | null> {
@@ -117,7 +119,7 @@ export class DelegatedAccess {
 
   #review(kind: ReviewKind, spec: object): Promise<JsonRecord> {
     const reviews = this.#reviews;
-    if (reviews === null) return Promise.reject(new Error("it has not answered since this process started"));
+    if (reviews === null) return Promise.reject(new Error("no answer since this process started"));
     return new Promise((resolve, reject) => {
       reviews.review(kind, spec, (reply) => {
         if (reply.outcome === "ok") resolve(reply.status);

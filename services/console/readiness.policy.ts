@@ -1,13 +1,13 @@
-/** Whether this process is ready: decided from what it sees of the bus and the cluster. It hears nothing itself. */
+/** Readiness of a process, decided from its bus, its watch health and its own checks. Pure. */
 import type { WatchHealthReport, WatchName } from "../../protocols/ledger-reader.ts";
 import type { ReachabilityReport } from "../platform/kube/transport/reachability.ts";
 
-/** One line of a probe: what was checked, and what is wrong with it. */
+/** One line of a probe. */
 export interface Check {
   readonly name: string;
-  /** Null when it is well. */
+  /** Why the check fails; null when it passes. */
   readonly problem: string | null;
-  /** What somebody should know though it is well. */
+  /** What an operator should know although the check passes. */
   readonly note?: string;
 }
 
@@ -15,22 +15,23 @@ export interface Check {
 export interface ReadinessInputs {
   readonly busConnected: boolean;
   readonly watchHealth: WatchHealthReport;
-  /** Checks that only the process itself can make, such as that it is not stopping. */
+  /** Checks of the process itself, such as that it is not stopping. */
   readonly own: readonly Check[];
 }
 
 const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+const NO_PULSE = "no pulse from the observer yet";
 
 /**
- * Whether this process can observe and write. The others of its fleet may see well meanwhile, so that nothing else here
- * shows it.
+ * Whether this process reaches the API server. The other checks cannot show it, because the watch health comes from the
+ * whole fleet.
  */
 export function reachabilityCheck({ able, failingForMs, problem }: ReachabilityReport): Check {
   if (able) return { name: "api", problem: null };
   return { name: "api", problem: `requests have failed for ${Math.round(failingForMs / 1000)} s: ${problem}` };
 }
 
-/** Every check, the most basic first: the bus is up, the caches are complete, the eyes are open. */
+/** Every check, the most basic first: the bus, the caches, the watch health, then the process's own. */
 export function readinessOf({ busConnected, watchHealth, own }: ReadinessInputs): readonly Check[] {
   return [
     { name: "bus", problem: busConnected ? null : "not connected to NATS" },
@@ -41,47 +42,43 @@ export function readinessOf({ busConnected, watchHealth, own }: ReadinessInputs)
 }
 
 /**
- * What the zone service of this process does not hold whole; `suspectShards` is null where it runs none. A shard in
- * doubt makes no process unready: whoever could bring one about could end a rollout by it, and readers become whole by
- * themselves.
+ * How many shards are suspect to the zone service of this process; null where it runs none. The check passes all the
+ * same: a client that can cause a suspect shard must not be able to stop a rollout, and the next resync clears it.
  */
 export function shardsCheck(suspectShards: number | null): Check {
   if (suspectShards === null || suspectShards === 0) return { name: "shards", problem: null };
-  const note = `${suspectShards} are not received whole, no zone with a node in one of them is decided about`;
+  const note = `${suspectShards} are suspect until their next resync; no zone with a node in them is judged`;
   return { name: "shards", problem: null, note };
 }
 
 function cacheCheck(watch: WatchName, { watches, oldestPulseMs }: WatchHealthReport): Check {
   if (watches[watch] !== null) return { name: `cache-${watch}`, problem: null };
-  const problem = oldestPulseMs === null ? "not told yet" : `the watch of ${watch} is not synced`;
+  const problem = oldestPulseMs === null ? NO_PULSE : `the watch of ${watch} is not synced`;
   return { name: `cache-${watch}`, problem };
 }
 
 function watchHealthProblem({ blindShards, shards, oldestPulseMs }: WatchHealthReport): string | null {
   if (blindShards === 0) return null;
-  if (oldestPulseMs === null) return "no pulse from the observer yet";
+  if (oldestPulseMs === null) return NO_PULSE;
   return `blind in ${blindShards} of ${shards} shards, the oldest pulse came ${Math.round(oldestPulseMs)} ms ago`;
 }
 
-/** What one object is like makes no process unready: whoever may write it could end a rollout by it. */
+/** A note and not a problem: a client that can write one object must not be able to stop a rollout. */
 function unpublishedNote({ unpublished }: WatchHealthReport): Pick<Check, "note"> {
   if (unpublished === undefined) return {};
-  const { nodes, pods } = unpublished;
-  return {
-    note: `${nodes} nodes and ${pods} pods exceed a message and are not watched, the observer's log names them`,
-  };
-}
-
-/** An answer to a probe. */
-export interface ProbeAnswer {
-  readonly status: 200 | 500;
-  readonly text: string;
+  const excess = `${unpublished.nodes} nodes and ${unpublished.pods} pods`;
+  return { note: `${excess} exceed the size of a message and are not watched; the observer's log names them` };
 }
 
 /**
- * A probe in the words of a Kubernetes component: `ok`, or with every check on a line when asked for or when one fails.
+ * The answer to a probe as a Kubernetes component writes it: `ok`, or a line for every check when verbose or when one
+ * fails.
  */
-export function probeAnswer(probe: string, checks: readonly Check[], verbose: boolean): ProbeAnswer {
+export function probeAnswer(
+  probe: string,
+  checks: readonly Check[],
+  verbose: boolean,
+): { readonly status: 200 | 500; readonly text: string } {
   const failed = checks.some(({ problem }) => problem !== null);
   if (!failed && !verbose) return { status: 200, text: "ok" };
   const lines = checks.map(({ name, problem, note }) => {

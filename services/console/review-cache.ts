@@ -1,15 +1,15 @@
-/** Answers that are kept for a short time, so that a client that asks often costs the API server one request in it. */
+/** Caches the API server's reviews for a short time, so that a busy client costs it one request per period. */
 import type { Clock } from "../../protocols/ports.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 
-/** How long answers are kept, and how much there may be at once. */
+/** How long reviews are kept, and how many may be kept and pending. */
 export interface ReviewCacheLimits {
   readonly keptMs: number;
   readonly entriesMax: number;
   readonly pendingMax: number;
 }
 
-/** Answers by key. Those under way are shared, those that failed are not kept. */
+/** Reviews by key. Pending ones are shared; failed ones are not kept. */
 export class ReviewCache<V> {
   readonly #clock: Clock;
   readonly #limits: ReviewCacheLimits;
@@ -22,7 +22,7 @@ export class ReviewCache<V> {
     this.#kept = new BoundedMap(limits.entriesMax);
   }
 
-  /** The answer under a key, from `review` when none is kept. Rejects when too many are pending. */
+  /** The value under a key, from `review` when none is kept. Rejects when too many are pending. */
   get(key: string, review: () => Promise<V>): Promise<V> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#clock.monotonicMs() < kept.endsMs) return Promise.resolve(kept.value);
@@ -31,12 +31,12 @@ export class ReviewCache<V> {
     if (this.#pending.size >= this.#limits.pendingMax) {
       return Promise.reject(new Error(`${this.#limits.pendingMax} reviews are pending already`));
     }
-    const asked = this.#ask(key, review);
-    this.#pending.set(key, asked);
-    return asked;
+    const started = this.#start(key, review);
+    this.#pending.set(key, started);
+    return started;
   }
 
-  async #ask(key: string, review: () => Promise<V>): Promise<V> {
+  async #start(key: string, review: () => Promise<V>): Promise<V> {
     try {
       const value = await review();
       this.#kept.set(key, { value, endsMs: this.#clock.monotonicMs() + this.#limits.keptMs });

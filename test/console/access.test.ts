@@ -1,4 +1,4 @@
-/** Whom the console answers: foreign host names, tokens, TLS, and the command line that goes with them. */
+/** Access to the console: host names, tokens and TLS, from the server and from the command line. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ describe("a Host header", () => {
     (host) => expect(isOwnHost(host, ["vigil.example"])).toBe(false),
   );
 
-  test("of a page whose name was pointed at the console gets no answer", async () => {
+  test("of a foreign page whose name resolves to the console is refused", async () => {
     const url = await listening();
     for (const path of ["/metrics", "/api/overview", "/api/stream", "/"]) {
       expect(await statusUnder("evil.example", url, path)).toBe(403);
@@ -67,7 +67,7 @@ describe("a Host header", () => {
     expect(await statusUnder("127.0.0.1", url)).toBe(200);
   });
 
-  test("that the operator named is answered", async () => {
+  test("that the operator named is accepted", async () => {
     const url = await listening({ hosts: ["Vigil.example.com"] });
     expect(await statusUnder("vigil.example.com:443", url)).toBe(200);
     expect(await statusUnder("www.vigil.example.com", url)).toBe(403);
@@ -89,7 +89,7 @@ describe("a token", () => {
     [undefined, false],
   ])("sent as %j is taken: %s", (header, taken) => expect(carriesToken(header, TOKEN)).toBe(taken));
 
-  test("is asked of all but probes, which a kubelet makes without one", async () => {
+  test("is required of all requests but probes, which carry none", async () => {
     const url = await listening(guardedBy({ listenTokenFile: tokenFile }));
     const statusOf = async (path: string, headers = {}) => (await fetch(`${url}${path}`, { headers })).status;
     expect(await Promise.all(["/livez", "/healthz"].map((path) => statusOf(path)))).toEqual([200, 200]);
@@ -99,12 +99,12 @@ describe("a token", () => {
     expect(await statusOf("/metrics", { authorization: `Bearer ${TOKEN}` })).toBe(200);
   });
 
-  test("may be given by a browser as a password", async () => {
+  test("may be sent by a browser as a password", async () => {
     const { headers } = await fetch(await listening(guardedBy({ listenTokenFile: tokenFile })));
     expect(headers.get("www-authenticate")).toBe('Bearer, Basic realm="vigil", charset="UTF-8"');
   });
 
-  test("is read again each minute, and stays when its file cannot be used", () => {
+  test("is read again each minute, and stays while its file is unusable", () => {
     const clock = new VirtualClock();
     const file = join(FOLDER, "renewed");
     copyFileSync(tokenFile, file);
@@ -118,7 +118,7 @@ describe("a token", () => {
     expect(token?.()).toBe("another-token-of-28-letters");
   });
 
-  test("that is short, or a key that belongs to another certificate, is refused with one line", () => {
+  test("that is short, or a key of another certificate, is refused with one line", () => {
     expect(() => guardedBy({ listenTokenFile: shortFile })).toThrow(
       `--listen-token-file=${shortFile}: must hold one token of at least 16 characters`,
     );
@@ -135,15 +135,15 @@ describe("over TLS", () => {
     return { code, err: host.err() };
   };
 
-  test("vigil explain asks with a token, and knows the console by its authority", async () => {
+  test("vigil explain sends a token and verifies the console's certificate", async () => {
     const url = await listening(
       guardedBy({ listenTlsCert: serverCert, listenTlsKey: serverKey, listenTokenFile: tokenFile }),
     );
     expect(url).toMatch(/^https:/);
     const [server, ca, token] = [`--server=${url}`, `--server-ca=${caFile}`, `--token-file=${tokenFile}`];
-    // A console without a ledger yet: whoever gets this far was let in.
+    // The console has no ledger yet: "starting" shows that the request was let in.
     expect(await get(server, ca, token)).toEqual({ code: 1, err: "vigil: starting\n" });
-    const why = "this console answers to its token only; give it with --token-file, or as a password";
+    const why = "this console requires its token; give it with --token-file, or as the password in a browser";
     expect(await get(server, ca)).toEqual({ code: 1, err: `vigil: ${why}\n` });
     expect((await get(server, token)).err).toMatch(/^vigil: no console at https:\S+: .*certificate.*\n$/);
   });
@@ -173,7 +173,7 @@ describe("over TLS", () => {
   });
 });
 
-test("a token is not sent to http:// unless that is asked for", async () => {
+test("a token is not sent to http:// without --allow-token-over-http", async () => {
   const server = await listening({ token: () => TOKEN });
   const host = { ...fakeHost(), readFile: disk.readFile };
   const flags = [`--server=${server}`, `--token-file=${tokenFile}`];

@@ -1,4 +1,4 @@
-/** Shows which nodes the console answers with, and what it tells beside them, without a socket. */
+/** The console's answers about nodes and evictions, without a socket. */
 import { expect, test } from "vitest";
 import { answerTo } from "../../services/console/console.routes.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse, SHARDS } from "../ledger/ledger-world.ts";
@@ -12,7 +12,7 @@ function answered(path: string, { ledger }: LedgerWorld): unknown {
   return answer instanceof Promise ? null : JSON.parse(answer?.body ?? "null");
 }
 
-test("the first few nodes are the first by name, in whatever order they came", () => {
+test("a limit keeps the first nodes by name, whatever their order of arrival", () => {
   const world = ledgerWorld();
   for (const name of ["n-3", "n-1", "n-2"]) {
     world.receive("observed.node", observedNode(name), null);
@@ -21,7 +21,7 @@ test("the first few nodes are the first by name, in whatever order they came", (
   expect(answered("/api/nodes?limit=2", world)).toMatchObject({ nodes: [{ name: "n-1" }, { name: "n-2" }] });
 });
 
-test.each(["nodes", "evictions"])("with %s comes how well the cluster is seen", (topic) => {
+test.each(["nodes", "evictions"])("the answer about %s includes the watch health", (topic) => {
   const world = ledgerWorld();
   expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: SHARDS.length } });
   const watch = { synced: true, since: world.clock.wallMs() };

@@ -66,7 +66,7 @@ function consoleBus({ io, metrics, transport }: LedgerWorld): Bus {
   });
 }
 
-function openEyes({ clock, receive }: LedgerWorld): void {
+function syncAll({ clock, receive }: LedgerWorld): void {
   const watch = { synced: true, since: clock.wallMs() };
   for (const shard of SHARDS)
     receive("observed.pulse", pulse(shard, { watches: { nodes: watch, leases: watch, pods: watch } }), null);
@@ -85,7 +85,7 @@ describe("probes", () => {
     const before = await get("/readyz");
     expect(before.status).toBe(500);
     expect(await before.text()).toContain("[-]watch-health failed: no pulse from the observer yet");
-    openEyes(world);
+    syncAll(world);
     expect((await get("/readyz")).status).toBe(200);
     expect(await (await get("/readyz?verbose")).text()).toBe(
       "[+]bus ok\n[+]cache-nodes ok\n[+]cache-leases ok\n[+]cache-pods ok\n[+]watch-health ok\nreadyz check passed\n",
@@ -96,7 +96,7 @@ describe("probes", () => {
 
   test("/readyz fails when the process says that it is stopping", async () => {
     const { get, world } = await setup({ ownChecks: () => [{ name: "shutdown", problem: "stopping" }] });
-    openEyes(world);
+    syncAll(world);
     expect(await (await get("/readyz")).text()).toContain("[-]shutdown failed: stopping");
   });
 });
@@ -109,7 +109,7 @@ describe("/metrics", () => {
     expect(await response.text()).toContain("# TYPE vigil_zone_state gauge");
   });
 
-  test("that cannot be read out is an error and not a crash", async () => {
+  test("that fail are an error and not a crash", async () => {
     const { get } = await setup({ metricsText: () => Promise.reject(new Error("broken")) });
     expect((await get("/metrics")).status).toBe(500);
     expect((await get("/livez")).status).toBe(200);
@@ -117,7 +117,7 @@ describe("/metrics", () => {
 });
 
 describe("the API", () => {
-  test("tells zones, nodes, evictions and decisions", async () => {
+  test("serves zones, nodes, evictions and decisions", async () => {
     const { json, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
     world.receive("observed.node", observedNode("n-1"), null);
@@ -133,9 +133,9 @@ describe("the API", () => {
     expect(await json("/api/decisions?limit=1")).toMatchObject([{ object: { kind: "Pod", name: "web" } }]);
   });
 
-  test("explains nodes and pods by name, also by one that must be escaped", async () => {
+  test("explains nodes and pods by name, escaped where it must be", async () => {
     const { json, world } = await setup();
-    openEyes(world);
+    syncAll(world);
     world.receive("observed.node", observedNode("n 1/x"), null);
     world.receive("judged.node", judgedNode("n 1/x"), null);
     world.receive("judged.pod", judgedPod(), null);
@@ -148,23 +148,23 @@ describe("the API", () => {
   });
 
   test.each([
-    ["/api/nodes?limit=many", 400, 'limit: "many" is no whole number from 0 to 10000'],
-    ["/api/evictions?limit=", 400, 'limit: "" is no whole number from 0 to 10000'],
-    ["/api/decisions?limit=-1", 400, 'limit: "-1" is no whole number from 0 to 10000'],
-    ["/api/nodes?readiness=well", 400, 'readiness: "well" is none of starting, ready, notReady, unknown'],
+    ["/api/nodes?limit=many", 400, 'limit="many": must be a whole number from 0 to 10000'],
+    ["/api/evictions?limit=", 400, 'limit="": must be a whole number from 0 to 10000'],
+    ["/api/decisions?limit=-1", 400, 'limit="-1": must be a whole number from 0 to 10000'],
+    ["/api/nodes?readiness=well", 400, 'readiness="well": must be one of starting, ready, notReady, unknown'],
     ["/api/explain/node/n%", 400, "/api/explain/node/n%: a % must be followed by two hex digits"],
-    ["/api/explain/node/other", 404, "node other: nothing is known of it, neither now nor in the history"],
-    ["/api/explain/pod/a/b", 404, "pod a/b: it is not there, and nothing was ever decided about it"],
-    ["/api/explain/zone/a", 404, "/api/explain/zone/a: not here"],
-    ["/api/nodes/n-1", 404, "/api/nodes/n-1: not here"],
-    ["/nowhere", 404, "/nowhere: not here"],
-  ])("answers %s with %i and what is wrong", async (path, status, error) => {
+    ["/api/explain/node/other", 404, "node other: not found in the cluster or in the history; check the name"],
+    ["/api/explain/pod/a/b", 404, "pod a/b: not found in the cluster or in the history; check the name"],
+    ["/api/explain/zone/a", 404, "/api/explain/zone/a: no such path"],
+    ["/api/nodes/n-1", 404, "/api/nodes/n-1: no such path"],
+    ["/nowhere", 404, "/nowhere: no such path"],
+  ])("answers %s with %i and the reason", async (path, status, error) => {
     const { get } = await setup();
     const response = await get(path);
     expect([response.status, await response.json()]).toEqual([status, { error }]);
   });
 
-  test("only answers: whoever wants to write is told so", async () => {
+  test("refuses a DELETE, because it is read-only", async () => {
     const { get } = await setup();
     const response = await get("/api/overview", { method: "DELETE" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
@@ -176,12 +176,12 @@ describe("the API", () => {
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
-  test("answers HEAD of the event stream as its GET begins, and lets nobody wait", async () => {
+  test("answers HEAD of the event stream at once, with the headers of a GET", async () => {
     const response = await (await setup()).get("/api/stream", { method: "HEAD" });
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
   });
 
-  test("survives a target that is no path", async () => {
+  test("survives a target that is not a path", async () => {
     const { url, get } = await setup();
     const { port } = new URL(url);
     const status = await new Promise((resolve, reject) => {
@@ -192,11 +192,13 @@ describe("the API", () => {
     expect((await get("/livez")).status).toBe(200);
   });
 
-  test("of a process without a ledger says so, and its probes still work", async () => {
+  test("of a process without a ledger is a 404 that says so", async () => {
     const { get } = await setup({ ledger: null });
     const response = await get("/api/overview");
     expect(response.status).toBe(404);
-    expect(await response.json()).toEqual({ error: "/api/overview: this process runs no ledger, ask one that does" });
+    expect(await response.json()).toEqual({
+      error: "/api/overview: this process runs no ledger; use the console of one that does",
+    });
     expect((await get("/api/about")).status).toBe(200);
     expect((await get("/livez")).status).toBe(200);
   });
@@ -219,7 +221,7 @@ async function events(response: Response, count: number): Promise<{ name: string
 }
 
 describe("the event stream", () => {
-  test("tells the past decisions, the state, each decision at once and the state again each second", async () => {
+  test("sends past decisions and a snapshot, then decisions at once and a snapshot each second", async () => {
     const { get, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
     const response = await get("/api/stream");
@@ -234,7 +236,7 @@ describe("the event stream", () => {
     ]);
   });
 
-  test("rests when the last page has left: no timer goes on", async () => {
+  test("runs no timer after the last page has left", async () => {
     const { get, world } = await setup();
     const before = world.clock.pendingTimers;
     const response = await get("/api/stream");
@@ -247,7 +249,7 @@ describe("the event stream", () => {
     await until("the timer rests", () => ticked() === before);
   });
 
-  test("takes in only so many pages of one client, which may come again once it has left", async () => {
+  test("takes a limited number of pages of one client, and more once some have left", async () => {
     const { get } = await setup();
     const pages = await Promise.all(Array.from({ length: FOLLOWERS_PER_CLIENT_MAX }, () => get("/api/stream")));
     expect(await events(await get("/api/stream"), 1)).toEqual([{ name: "full", data: {} }]);
@@ -258,7 +260,7 @@ describe("the event stream", () => {
 });
 
 describe("the page", () => {
-  test("is served with everything it loads, and may load nothing from elsewhere", async () => {
+  test("is served with all it loads, and may load nothing from elsewhere", async () => {
     const { get } = await setup();
     const page = await get("/");
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -268,7 +270,7 @@ describe("the page", () => {
     for (const path of loads) expect((await get(path)).status).toBe(200);
   });
 
-  test("names no element in its script that is not in its markup", async () => {
+  test("has every element that its script names", async () => {
     const { get } = await setup();
     const [html, script] = [await (await get("/")).text(), await (await get("/page.js")).text()];
     const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
@@ -278,7 +280,7 @@ describe("the page", () => {
   });
 });
 
-test("who asks again and again without reading is answered only so often on one connection", async () => {
+test("a client that pipelines requests gets a limited number of answers on one connection", async () => {
   let asked = 0;
   const { url } = await setup({ metricsText: async () => `${asked++}` });
   const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
@@ -291,10 +293,10 @@ test("who asks again and again without reading is answered only so often on one 
   expect(asked).toBe(REQUESTS_PER_SOCKET_MAX);
 });
 
-test("a port that is taken is told in one line", async () => {
+test("a port that is taken fails the start with one line", async () => {
   const { url } = await setup();
   const port = Number(new URL(url).port);
   await expect(setup({ port })).rejects.toThrow(
-    `listen: 127.0.0.1:${port} cannot be had: the port is taken, choose another`,
+    `cannot listen on 127.0.0.1:${port}: the port is taken, choose another`,
   );
 });

@@ -1,4 +1,4 @@
-/** The API server decides who may ask the console: what is asked for and kept, and what happens without an answer. */
+/** Console access by the API server's reviews: their specs, their cache, and what happens without an answer. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { KubeReviews, ReviewKind, ReviewReply } from "../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";
@@ -54,8 +54,8 @@ describe("a request with a token", () => {
   test.each([
     ["the user is not allowed", { allowed: false }],
     ["the path is denied as well as allowed", { allowed: true, denied: true }],
-    ["the answer says nothing", {}],
-    ["the answer is absurd", { allowed: "true" }],
+    ["the answer is empty", {}],
+    ["the answer has a wrong type", { allowed: "true" }],
   ])("is 403 when %s", async (_what, status) => {
     const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: { outcome: "ok", status } });
     expect(await access.decide(METRICS)).toMatchObject({ status: 403, problem: expect.stringContaining("/metrics") });
@@ -66,7 +66,7 @@ describe("a request with a token", () => {
     ["has no user", { authenticated: true }],
     ["has a user without a name", { authenticated: true, user: { username: "" } }],
     ["got an empty answer", {}],
-  ])("is 401 when it %s, and no right is asked for", async (_what, status) => {
+  ])("is 401 without an access review when it %s", async (_what, status) => {
     const { access, kinds } = stage({ TokenReview: { outcome: "ok", status } });
     expect(await access.decide(METRICS)).toMatchObject({ status: 401 });
     expect(kinds()).toEqual(["TokenReview"]);
@@ -83,17 +83,17 @@ describe("without an answer of the API server", () => {
   const DENIED: ReviewReply = { outcome: "denied", detail: "403: cannot create tokenreviews for secret-token" };
 
   test.each([
-    ["it is away", { TokenReview: { outcome: "failed", detail: "connect ECONNREFUSED" } as ReviewReply }],
-    ["it lets us review no tokens", { TokenReview: DENIED }],
-    ["it lets us review no rights", { TokenReview: AUTHENTICATED, SubjectAccessReview: DENIED }],
-  ])("every request is 503 with one line in the log, which holds no token: %s", async (_what, answers) => {
+    ["unreachable", { TokenReview: { outcome: "failed", detail: "connect ECONNREFUSED" } as ReviewReply }],
+    ["TokenReview forbidden", { TokenReview: DENIED }],
+    ["SubjectAccessReview forbidden", { TokenReview: AUTHENTICATED, SubjectAccessReview: DENIED }],
+  ])("every request is 503 with one log line without the token: %s", async (_what, answers) => {
     const { access, log } = stage(answers);
     for (let count = 0; count < 3; count++) expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
     expect(log.lines.length).toBe(1);
     expect(JSON.stringify(log.lines)).not.toContain("secret-token");
   });
 
-  test("a failure is not kept: the next request asks again", async () => {
+  test("a failure is not cached: the next request starts a new review", async () => {
     const { access, reviewed } = stage();
     const first = access.decide(METRICS);
     reviewed[0]?.done({ outcome: "failed", detail: "gone" });
@@ -109,14 +109,14 @@ describe("without an answer of the API server", () => {
     expect(await decision).toMatchObject({ status: 503 });
   });
 
-  test("nobody is let in before there is a way to the API server", async () => {
+  test("every request is 503 before the API server is connected", async () => {
     const access = new DelegatedAccess({ clock: new VirtualClock(), log: silentLog });
     expect(await access.decide(METRICS)).toMatchObject({ status: 503 });
   });
 });
 
 describe("answers", () => {
-  test("count for ten seconds, whether they allow or not", async () => {
+  test("are cached for ten seconds, whether they allow or deny", async () => {
     for (const authenticated of [true, false]) {
       const TokenReview: ReviewReply = { outcome: "ok", status: { authenticated, user: USER } };
       const { access, clock, kinds } = stage({ TokenReview, SubjectAccessReview: ALLOWED });
@@ -148,7 +148,7 @@ describe("answers", () => {
     expect(kinds()).toEqual(["TokenReview", "SubjectAccessReview", "SubjectAccessReview"]);
   });
 
-  test("that are pending are shared by the requests that want them", async () => {
+  test("that are pending are shared by equal requests", async () => {
     const { access, reviewed, kinds } = stage({ SubjectAccessReview: ALLOWED });
     const decisions = Promise.all(Array.from({ length: 50 }, () => access.decide(METRICS)));
     expect(kinds()).toEqual(["TokenReview"]);
@@ -157,7 +157,7 @@ describe("answers", () => {
     expect(kinds()).toEqual(["TokenReview", "SubjectAccessReview"]);
   });
 
-  test("that are pending are never more than 64, also when their requests have given up", async () => {
+  test("are pending at most 64 times, also when their requests have timed out", async () => {
     const { access, clock, kinds } = stage();
     const flood = (from: number) =>
       Promise.all(Array.from({ length: 100 }, (_, index) => access.decide({ ...METRICS, token: `t-${from + index}` })));
@@ -185,7 +185,7 @@ describe("a console behind the API server's decisions", () => {
     for (const each of running.splice(0)) await each.close();
   });
 
-  test("answers probes to everybody, and all else by token, as bearer token or as password", async () => {
+  test("answers probes without a token, all else with one, as bearer token or password", async () => {
     const { access } = stage({ TokenReview: AUTHENTICATED, SubjectAccessReview: ALLOWED });
     const metricsText = async () => "up 1\n";
     const served = await startConsole({ host: "127.0.0.1", port: 0, log: silentLog, metricsText, access });
@@ -200,7 +200,7 @@ describe("a console behind the API server's decisions", () => {
     expect(await statusOf("/metrics", { authorization: `Basic ${password}` })).toBe(200);
   });
 
-  test("takes the token of its file without asking", async () => {
+  test("accepts the token of its file without a review", async () => {
     const { access, kinds } = stage();
     const metricsText = async () => "up 1\n";
     const token = () => "a-token-of-22-letters";

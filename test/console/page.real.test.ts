@@ -32,7 +32,7 @@ async function open(shadow = false): Promise<LedgerWorld> {
   return world;
 }
 
-/** Waits until the text of an element satisfies a pattern; time goes on meanwhile, so that the stream speaks. */
+/** Waits until the text of an element matches a pattern; meanwhile the clock advances, so that the stream sends. */
 async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]): Promise<void> {
   let text = "";
   const isShown = async (): Promise<boolean> => {
@@ -45,7 +45,7 @@ async function shows(id: string, pattern: RegExp, clock?: LedgerWorld["clock"]):
 }
 
 describeWithChromium("the dashboard in a browser", () => {
-  test("shows zones, nodes, what is pending and what was decided, as it happens", async () => {
+  test("shows zones, nodes, pending evictions and decisions live", async () => {
     const { clock, receive } = await open(true);
     await shows("link", /^live$/, clock);
     await shows("about", /cluster test, member m-0, shadow: nothing is written/);
@@ -65,11 +65,11 @@ describeWithChromium("the dashboard in a browser", () => {
       clock,
     );
     await shows("decisions", /zone a is PartialDisruption: 6 of 10 nodes not ready/);
-    await shows("sight", /blind in 64 of 64/, clock);
+    await shows("watch-health", /blind in 64 of 64/, clock);
     expect(page.problems).toEqual([]);
   });
 
-  test("explains a node, and says so when it knows nothing of one", async () => {
+  test("explains a node, and reports a pod that is not found", async () => {
     const { clock, receive } = await open();
     const ask = (subject: string) =>
       page.evaluate(`subject.value = ${JSON.stringify(subject)}; document.getElementById("explain").requestSubmit()`);
@@ -79,13 +79,13 @@ describeWithChromium("the dashboard in a browser", () => {
     await ask("<b>n-1");
     await shows("explanation", /Node <b>n-1 has been unknown since[\s\S]*judged unknown: silent for/);
     await ask("default/other");
-    await shows("explanation", /pod default\/other: it is not there, and nothing was ever decided about it/, clock);
+    await shows("explanation", /pod default\/other: not found in the cluster or in the history/, clock);
   });
 
-  test("says that nobody answers when the process is gone", async () => {
+  test("reports that it is disconnected when the process has ended", async () => {
     const { clock } = await open();
     await shows("link", /^live$/, clock);
     await served.close();
-    await shows("link", /no answer, trying again/);
+    await shows("link", /disconnected, retrying/);
   });
 });

@@ -1,4 +1,4 @@
-/** The decision whether a process is ready, and the words a probe is answered in. */
+/** The readiness of a process and the text of its probes. */
 import { describe, expect, test } from "vitest";
 import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import {
@@ -26,7 +26,7 @@ const problems = (checks: readonly Check[]) =>
   Object.fromEntries(checks.filter(({ problem }) => problem !== null).map(({ name, problem }) => [name, problem]));
 
 describe("a process", () => {
-  test("is ready when the bus is up, the caches are complete and the eyes are open", () => {
+  test("is ready when its bus is connected and every watch is synced", () => {
     const checks = readinessOf(vitals());
     expect(checks.map(({ name }) => name)).toEqual([
       "bus",
@@ -38,11 +38,11 @@ describe("a process", () => {
     expect(problems(checks)).toEqual({});
   });
 
-  test("is ready, and says so, while an object exceeds a message", () => {
+  test("is ready while an object exceeds the size of a message, and notes it", () => {
     const checks = readinessOf(vitals({ watchHealth: { ...OPEN, unpublished: { nodes: 1, pods: 2 } } }));
     expect(problems(checks)).toEqual({});
     expect(probeAnswer("readyz", checks, true).text).toContain(
-      "[+]watch-health ok: 1 nodes and 2 pods exceed a message and are not watched, the observer's log names them\n",
+      "[+]watch-health ok: 1 nodes and 2 pods exceed the size of a message and are not watched; the observer's log names them\n",
     );
   });
 
@@ -50,7 +50,7 @@ describe("a process", () => {
     expect(problems(readinessOf(vitals({ busConnected: false })))).toEqual({ bus: "not connected to NATS" });
   });
 
-  test("is not ready while a watch is not synced, and says which", () => {
+  test("is not ready while a watch is not synced, and names it", () => {
     const watchHealth = { ...OPEN, blindShards: 64, watches: { ...OPEN.watches, leases: null } };
     expect(problems(readinessOf(vitals({ watchHealth })))).toEqual({
       "cache-leases": "the watch of leases is not synced",
@@ -66,14 +66,14 @@ describe("a process", () => {
       watches: { nodes: null, leases: null, pods: null },
     };
     expect(problems(readinessOf(vitals({ watchHealth })))).toEqual({
-      "cache-nodes": "not told yet",
-      "cache-leases": "not told yet",
-      "cache-pods": "not told yet",
+      "cache-nodes": "no pulse from the observer yet",
+      "cache-leases": "no pulse from the observer yet",
+      "cache-pods": "no pulse from the observer yet",
       "watch-health": "no pulse from the observer yet",
     });
   });
 
-  test("is not ready while it does not reach the API server, and says for how long and why", () => {
+  test("is not ready while the API server is unreachable, and reports since when and why", () => {
     const report = { able: true, isFailing: false, failingForMs: 0, problem: "" };
     expect(reachabilityCheck(report)).toEqual({ name: "api", problem: null });
     const failing = { ...report, isFailing: true, failingForMs: 8_000, problem: "connect ECONNREFUSED" };
@@ -83,15 +83,15 @@ describe("a process", () => {
     expect(reachabilityCheck(unable)).toEqual({ name: "api", problem });
   });
 
-  test("is ready, and says so, while shards are in doubt", () => {
+  test("is ready while shards are suspect, and notes it", () => {
     expect(shardsCheck(null)).toEqual({ name: "shards", problem: null });
     expect(shardsCheck(0)).toEqual({ name: "shards", problem: null });
     expect(probeAnswer("readyz", readinessOf(vitals({ own: [shardsCheck(3)] })), true).text).toContain(
-      "[+]shards ok: 3 are not received whole, no zone with a node in one of them is decided about\n",
+      "[+]shards ok: 3 are suspect until their next resync; no zone with a node in them is judged\n",
     );
   });
 
-  test("is not ready when it says so itself", () => {
+  test("is not ready when one of its own checks fails", () => {
     const own = [{ name: "shutdown", problem: "stopping" }];
     expect(problems(readinessOf(vitals({ own })))).toEqual({ shutdown: "stopping" });
   });
@@ -101,15 +101,15 @@ describe("a probe", () => {
   const well: Check = { name: "bus", problem: null };
   const ill: Check = { name: "watch-health", problem: "blind" };
 
-  test("is answered with ok when all is well", () => {
+  test("is answered with ok when every check passes", () => {
     expect(probeAnswer("readyz", [well], false)).toEqual({ status: 200, text: "ok" });
   });
 
-  test("lists every check when asked for it", () => {
+  test("lists every check when verbose", () => {
     expect(probeAnswer("readyz", [well], true)).toEqual({ status: 200, text: "[+]bus ok\nreadyz check passed\n" });
   });
 
-  test("lists every check when one fails, asked for or not", () => {
+  test("lists every check when one fails", () => {
     const text = "[+]bus ok\n[-]watch-health failed: blind\nreadyz check failed\n";
     expect(probeAnswer("readyz", [well, ill], false)).toEqual({ status: 500, text });
   });

@@ -1,9 +1,9 @@
-/** Shows how many pages may follow the console's event stream, without a socket. */
+/** The limit on pages that follow the console's event stream, without a socket. */
 import { expect, test } from "vitest";
 import { EventStream, FOLLOWERS_MAX } from "../../services/console/console.events.ts";
 import { ledgerWorld } from "../ledger/ledger-world.ts";
 
-test("takes in only so many pages of all clients together", () => {
+test("the event stream takes a limited number of pages of all clients together", () => {
   const world = ledgerWorld();
   const stream = new EventStream(world.clock, world.ledger.reader);
   const follow = (client: string) => stream.follow({ client, send: () => true, end: () => {} });

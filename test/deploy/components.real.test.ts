@@ -159,7 +159,7 @@ describeWithKube("on a real kube-apiserver", () => {
       expect(await statusOf("/api/overview", allowed)).toBe(503);
       expect(await statusOf("/metrics", "a-token-not-seen-before")).toBe(503);
       expect(await statusOf("/livez", null)).toBe(200);
-      const refusals = vigil.logged.filter(({ message }) => message.includes("reviews no tokens"));
+      const refusals = vigil.logged.filter(({ message }) => message.includes("does not answer token reviews"));
       expect(refusals.length).toBe(1);
       expect(JSON.stringify(vigil.logged)).not.toContain(allowed);
     });

@@ -1,8 +1,8 @@
-/** The dashboard in the browser: follows the event stream and shows it. It decides nothing and asks for no change. */
+/** The dashboard in the browser: shows the console's event stream. It is read-only. */
 
 const DECISIONS_SHOWN = 200;
-/** Asks and sights are left out of the list: what was judged and what came of it tells the story. */
-const DECISIONS_TOLD = /^(?:judged|done)\./;
+/** The list shows judgements and results; observations and requests would only repeat them. */
+const SHOWN_TYPES = /^(?:judged|done)\./;
 const STATE_MOOD = { Initial: "quiet", Normal: "well", PartialDisruption: "care", FullDisruption: "harm" };
 const READINESS = [
   ["ready", "ready", "well"],
@@ -21,7 +21,7 @@ function element(name, className, ...children) {
   return made;
 }
 
-function figure(name, value, mood) {
+function stat(name, value, mood) {
   return element("div", "", element("dt", "", name), element("dd", mood, value));
 }
 
@@ -34,26 +34,26 @@ function span(ms) {
 
 function showNodes(nodes) {
   byId("nodes").replaceChildren(
-    ...READINESS.map(([key, name, mood]) => figure(name, String(nodes[key]), nodes[key] > 0 ? mood : "quiet")),
+    ...READINESS.map(([key, name, mood]) => stat(name, String(nodes[key]), nodes[key] > 0 ? mood : "quiet")),
   );
 }
 
 function showWatchHealth({ shards, blindShards, oldestPulseMs, watches }) {
-  const open = blindShards === 0;
+  const synced = blindShards === 0;
   const pulse = oldestPulseMs === null ? "none yet" : span(oldestPulseMs);
   byId("watch-health").replaceChildren(
-    figure("shards", open ? "synced" : `blind in ${blindShards} of ${shards}`, open ? "well" : "harm"),
-    figure("oldest pulse", pulse, open ? "" : "harm"),
+    stat("shards", synced ? "synced" : `blind in ${blindShards} of ${shards}`, synced ? "well" : "harm"),
+    stat("oldest pulse", pulse, synced ? "" : "harm"),
     ...Object.entries(watches).map(([name, ms]) =>
-      figure(`${name} synced for`, ms === null ? "not synced" : span(ms), ms === null ? "harm" : ""),
+      stat(`${name} synced for`, ms === null ? "not synced" : span(ms), ms === null ? "harm" : ""),
     ),
   );
 }
 
 function rate(zone) {
   if (zone.halted) return element("span", "harm", "halted: all zones are disrupted");
-  if (zone.taintsPerSecond <= 0) return element("span", "care", "no node at all");
-  // A float32 is told: 0.01 is a little less than that, and no reason to round up to another second.
+  if (zone.taintsPerSecond <= 0) return element("span", "care", "0 nodes a second");
+  // The rate is a float32: 0.01 arrives as slightly less, which must not round up to another second.
   const perSecond = Number(zone.taintsPerSecond.toPrecision(6));
   return perSecond >= 1 ? `${perSecond} nodes a second` : `one node every ${span(1000 / perSecond)}`;
 }
@@ -61,7 +61,7 @@ function rate(zone) {
 function showZones(zones) {
   const rows = zones.map((zone) => {
     const share = element("meter", "");
-    // The shares are drawn green up to the first mark, then yellow, then red.
+    // The meter is green up to `low`, then yellow, and red from `high`.
     const max = Math.max(1, zone.size);
     Object.assign(share, { min: 0, max, low: max * 0.2, high: max * 0.55, optimum: 0, value: zone.notReady });
     return element(
@@ -80,7 +80,7 @@ function showZones(zones) {
 
 function dueText(eviction, now) {
   const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
-  if (!isAhead && eviction.isEarliest) return element("strong", "care", "with its node's turn");
+  if (!isAhead && eviction.isEarliest) return element("strong", "care", "once its node is admitted");
   if (!isAhead) return element("strong", "harm", "now");
   const earliest = eviction.isEarliest ? " at the earliest" : "";
   return element("strong", "care", `in ${span(eviction.deadlineAt - now)}${earliest}`);
@@ -118,7 +118,7 @@ function decisionRow({ at, object, text, times }) {
 }
 
 function showDecision(decision) {
-  if (!DECISIONS_TOLD.test(decision.type)) return;
+  if (!SHOWN_TYPES.test(decision.type)) return;
   const list = byId("decisions");
   list.prepend(decisionRow(decision));
   while (list.children.length > DECISIONS_SHOWN) list.lastElementChild.remove();
@@ -137,11 +137,11 @@ function follow() {
   });
   source.addEventListener("error", () => {
     const refused = source.readyState === EventSource.CLOSED;
-    showLink(refused ? "this process runs no ledger" : "no answer, trying again…", "harm");
+    showLink(refused ? "this process runs no ledger" : "disconnected, retrying…", "harm");
   });
   source.addEventListener("full", () => {
     source.close();
-    showLink("too many pages are open", "harm");
+    showLink("too many dashboards are open; close one and reload", "harm");
   });
   source.addEventListener("decision", ({ data }) => showDecision(JSON.parse(data)));
   source.addEventListener("snapshot", ({ data }) => {
@@ -167,7 +167,7 @@ byId("explain").addEventListener("submit", (event) => {
   event.preventDefault();
   const show = (parts) => byId("explanation").replaceChildren(...parts);
   explain(byId("subject").value.trim()).then(show, () =>
-    show([element("p", "harm", "no answer: is the process still there?")]),
+    show([element("p", "harm", "no answer from the console: check that its process still runs")]),
   );
 });
 

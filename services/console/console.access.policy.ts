@@ -16,7 +16,7 @@ export function isProbe(pathname: string): boolean {
 }
 
 /**
- * Whether a Host header names this console. It refuses DNS rebinding: a foreign page whose name resolves to this address
+ * Whether a Host header names this console. It prevents DNS rebinding: a foreign page whose name resolves to this host
  * sends that public name. An address, a name without a dot and a name of the cluster pass, because no foreign site can
  * own one. `hosts` are the public names that the operator gave to the console. An absent header passes, because
  * browsers always send it.

@@ -1,4 +1,4 @@
-/** The console's HTTP server: probes, metrics, the read-only API, the event stream and the dashboard. An edge: may await. */
+/** The console's HTTP server: probes, metrics, the read-only API, the event stream and the dashboard. An edge. */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";

@@ -45,8 +45,8 @@ const UNAUTHENTICATED = {
 } as const;
 
 /**
- * The path that RBAC must allow: below /vigil, because ClusterRole system:discovery lets every user get /api/*, the paths
- * of the API server itself. Only /metrics keeps its path, which roles for monitoring name.
+ * The path that RBAC must allow: below /vigil, because ClusterRole system:discovery lets every user get /api/* of the
+ * API server. Only /metrics keeps its path, because roles for monitoring name it.
  */
 function reviewedPath(path: string): string {
   return path === "/metrics" ? path : `/vigil${path}`;

@@ -1,28 +1,25 @@
-/** Finds out whether a quiet lease watch is stale, by comparing it with live reads. It holds no lease. */
+/** Detects a stale lease watch: when the watch is quiet, a few of its leases are compared with live reads. */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Io, KubeObject, Timer } from "../../protocols/ports.ts";
 import { epochMsOf } from "../domain/api-time.ts";
 
-/** A read may be ahead of a healthy watch by as much as an event is under way. */
+/** A live read may be ahead of a healthy watch for as long as an event travels. */
 const CATCH_UP_MS = 1_000;
 
-/** How many leases one check compares; with several, dead nodes among them hide nothing. */
+/** How many leases one check compares: more than one, because the lease of a dead node shows nothing. */
 const LEASES_PER_CHECK = 3;
 
-/** What a check needs to know of the leases. */
+/** The leases as the watch has delivered them. */
 export interface KnownLeases {
-  /** Names of some leases, chosen by chance. */
+  /** Names of `count` random leases, or fewer. */
   sample(count: number): string[];
-  /** The renewTime as watched; undefined when no such lease is known. */
+  /** The renewTime; undefined for an unknown lease. */
   renewedAt(name: string): number | null | undefined;
-  /** The watch was found stale. */
+  /** Called when the watch is stale. */
   stale(detail: string): void;
 }
 
-/**
- * Watches over the lease watch. A node's renewals come every ten seconds, so in all but an empty cluster silence is
- * suspect.
- */
+/** Checks the lease watch when it is quiet: a kubelet renews every ten seconds, so only an empty cluster is quiet. */
 export class LeaseCheck {
   readonly #io: Io;
   readonly #leases: KnownLeases;
@@ -37,12 +34,12 @@ export class LeaseCheck {
     this.#timer = io.clock.after(io.profile.watchQuietMs, () => this.#check());
   }
 
-  /** An event of the lease watch came. */
+  /** Records an event of the lease watch. */
   received(): void {
     this.#receivedMs = this.#io.clock.monotonicMs();
   }
 
-  /** Compares one lease now: someone has read a newer one than we told. */
+  /** Compares one lease now, because a writer has read a newer one than was published. */
   compare(name: string): void {
     this.#io.kube.read({ kind: "Lease", namespace: LEASE_NAMESPACE, name }, (reply) => {
       if (this.#hasEnded || (reply.outcome !== "ok" && reply.outcome !== "gone")) return;
@@ -67,7 +64,7 @@ export class LeaseCheck {
 
   #conclude(name: string, live: number | null | undefined): void {
     if (this.#hasEnded || !this.#isBehind(name, live)) return;
-    this.#leases.stale(`the lease of ${name} is newer than the watch has told`);
+    this.#leases.stale(`the lease of ${name} is newer than its watch`);
   }
 
   #isBehind(name: string, live: number | null | undefined): boolean {

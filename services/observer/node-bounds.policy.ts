@@ -1,19 +1,16 @@
-/**
- * What of a node is published when it carries more taints than a message should hold. A kubelet registers its node with
- * whatever taints it likes, so that their number is not to be trusted.
- */
+/** Limits how many taints of a node are published. A kubelet may register its node with any number of them. */
 import { CONDITION_TAINT_KEYS, TaintEffect } from "../../protocols/names.ts";
 import { type ObservedNode, TAINTS_MAX, type Taint } from "../../protocols/objects.ts";
 import { taintName } from "../domain/toleration.ts";
 
-/** Longest taint, as the API server validates it: a qualified name, a label value and an instant. */
+/** The longest taint that the API server accepts: a qualified name, a label value and an instant. */
 const KEY_CHARACTERS_MAX = 253 + 1 + 63;
 const VALUE_CHARACTERS_MAX = 63;
 const TIME_CHARACTERS_MAX = 64;
 
 /**
- * The node with at most TAINTS_MAX taints, in their order: those under our own keys before other NoExecute taints, and
- * these before the rest, on which nothing is decided. The same object where nothing has to be left out.
+ * The node with at most TAINTS_MAX taints, in their order. Taints with our own keys are kept first, then other
+ * NoExecute taints, then the rest, on which nothing is decided. Returns the same object if no taint is left out.
  */
 export function boundedNode(node: ObservedNode): ObservedNode {
   const { taints, taintsSeenAt } = node;

@@ -1,15 +1,12 @@
-/**
- * What the observer holds of one node name: its state, its lease, and what of both was told. It decides only what is
- * news.
- */
+/** What the observer holds of one node name: its state, its lease, and which versions of both it has published. */
 import { nodeVersion } from "../../protocols/digest.ts";
 import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 
-/** When an earlier observer first saw this very stamp, on our monotonic clock; null when it did not. */
+/** When an earlier observer first saw this exact stamp, on our monotonic clock; null if it did not. */
 export type SeenBefore = (node: string, kind: Heartbeat["kind"], renewedAt: number | null) => number | null;
 
-/** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
+/** A kubelet's stamp; `seenMs` is when it was first seen, on the monotonic clock. */
 export interface KnownHeartbeat extends Pick<Heartbeat, "node" | "kind" | "renewedAt"> {
   readonly seenMs: number;
 }
@@ -18,9 +15,9 @@ export interface KnownHeartbeat extends Pick<Heartbeat, "node" | "kind" | "renew
 export class NodeEntry {
   readonly name: string;
   node: ObservedNode | null = null;
-  /** The version under which the node was told; null while it was not. */
+  /** The version of the node last published; null while none is. */
   publishedVersion: string | null = null;
-  /** The version under which its pods were told; null while they were not. */
+  /** The version of its pods last published; null while none is. */
   publishedPodsVersion: string | null = null;
   #statusSeenMs = 0;
   #leaseRenewedAt: number | null | undefined = undefined;
@@ -37,14 +34,14 @@ export class NodeEntry {
     return this.#leaseRenewedAt;
   }
 
-  /** The version the node has now. */
+  /** The present version of the node; null without a node. */
   get version(): string | null {
     return this.node === null ? null : nodeVersion(this.node.uid, this.node.resourceVersion);
   }
 
   /**
-   * Takes a newer state. First sight and every new heartbeat stamp are signs of life; losing the Ready condition is
-   * none. Returns how long the node had been silent before the sign; null when it was none.
+   * Takes a newer state. A new node and a new stamp of the Ready condition are heartbeats; the loss of the condition is
+   * not. Returns how long the node was silent before the heartbeat; null if there is none.
    */
   takeNode(node: ObservedNode, nowMs: number, seenBefore: SeenBefore): number | null {
     const isNew = this.node?.uid !== node.uid;
@@ -55,12 +52,12 @@ export class NodeEntry {
     const silentMs = nowMs - this.#lastHeartbeatMs;
     this.#statusSeenMs = (isNew ? seenBefore(this.name, "status", after) : null) ?? nowMs;
     this.#isStatusUnsent = true;
-    // A new node, or one under an old name: what was seen of its lease before is told to its new readers.
+    // Readers of a new node have not received the lease that was seen under its name before.
     this.#isLeaseUnsent ||= isNew && this.#leaseRenewedAt !== undefined;
     return silentMs;
   }
 
-  /** Takes the lease's renewTime; any other one than before is a sign of life. Returns as takeNode does. */
+  /** Takes the lease's renewTime; a changed one is a heartbeat. Returns as takeNode does. */
   takeLease(renewedAt: number | null, nowMs: number, seenBefore: SeenBefore): number | null {
     if (this.#leaseRenewedAt === renewedAt) return null;
     const silentMs = nowMs - this.#lastHeartbeatMs;
@@ -76,8 +73,8 @@ export class NodeEntry {
   }
 
   /**
-   * Signs of life to send: the last of each kind, or only those not sent yet. They count as sent from now on. When they
-   * were seen is told on the wall clock as it stands now, so that its steps do no harm.
+   * Returns the last heartbeat of each kind, or only those not sent yet, and counts them as sent. `seenAt` is computed
+   * from the wall clock as it is now, so that steps of that clock do no harm.
    */
   takeHeartbeats(which: "all" | "unsent", wallMs: number, nowMs: number): Heartbeat[] {
     const heartbeats: Heartbeat[] = [];
@@ -95,7 +92,7 @@ export class NodeEntry {
     return heartbeats;
   }
 
-  /** The last sign of each kind and when it was seen, sent or not. */
+  /** The last heartbeat of each kind, sent or not. */
   *knownHeartbeats(): Generator<KnownHeartbeat> {
     const { name } = this;
     if (this.node !== null) {

@@ -1,43 +1,41 @@
-/** What of an observation is worth telling, and in which pieces. It keeps nothing and sends nothing. */
+/** Decides which changes of a node are published, and splits its pods into messages. */
 import type { Condition, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { PODS_CHUNKS_MAX } from "../../protocols/observed.ts";
 
-/** Room for pods in one message, in bytes; the rest of the limit is for the frame and the node's name. */
+/** Room for pods in one message, in bytes; the frame and the node's name take the rest of the limit. */
 export const CHUNK_BYTES_MAX = 60 * 1024;
 
 const utf8 = new TextEncoder();
 
-/** How a node differs from what was known of it: not at all, only in heartbeat times, or in something to be told. */
+/** How a node has changed: not at all, in heartbeat times only, or in state that is published. */
 export type NodeChange = "none" | "heartbeat" | "state";
 
-/** Compares two states of the same node. Only heartbeat times and the resourceVersion may differ without being told. */
+const sameScalars = sameFields<ObservedNode>("uid", "createdAt", "unschedulable", "taintsSeenStale", "taintsOmitted");
+const sameTaint = sameFields<Taint>("key", "effect", "value", "timeAdded");
+const sameCondition = sameFields<Condition>("type", "status", "reason", "transitionAt");
+const sameHeartbeat = sameFields<Condition>("heartbeatAt");
+
+/** Compares two states of the same node. Only heartbeat times and the resourceVersion may change unpublished. */
 export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChange {
-  if (
-    before.uid !== after.uid ||
-    before.createdAt !== after.createdAt ||
-    before.unschedulable !== after.unschedulable ||
-    !sameRecords(before.labels, after.labels) ||
-    !sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) ||
-    before.taintsSeenStale !== after.taintsSeenStale ||
-    before.taintsOmitted !== after.taintsOmitted ||
-    !sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) ||
-    !sameLists(before.taints, after.taints, sameTaint) ||
-    !sameLists(before.conditions, after.conditions, sameCondition)
-  ) {
-    return "state";
-  }
+  const isSame =
+    sameScalars(before, after) &&
+    sameRecords(before.labels, after.labels) &&
+    sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
+    sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
+    sameLists(before.taints, after.taints, sameTaint) &&
+    sameLists(before.conditions, after.conditions, sameCondition);
+  if (!isSame) return "state";
   return sameLists(before.conditions, after.conditions, sameHeartbeat) ? "none" : "heartbeat";
 }
 
-/** A node's pods in pieces that fit into messages. */
+/** A node's pods in chunks that fit into messages. */
 export interface PodChunks {
   /** At least one, each of at most CHUNK_BYTES_MAX. */
   readonly chunks: readonly (readonly ObservedPod[])[];
-  /** The pods that fit into none, or would take more than PODS_CHUNKS_MAX of them. */
+  /** Pods too large for any chunk, and those beyond PODS_CHUNKS_MAX chunks. */
   readonly omitted: readonly ObservedPod[];
 }
 
-/** Splits a node's pods into chunks. */
 export function podChunks(pods: readonly ObservedPod[]): PodChunks {
   const chunks: ObservedPod[][] = [[]];
   const omitted: ObservedPod[] = [];
@@ -60,7 +58,7 @@ export function podChunks(pods: readonly ObservedPod[]): PodChunks {
   return { chunks, omitted };
 }
 
-/** The same pod in fewer bytes: a toleration of no effect matches NoExecute taints too, and only these evict. */
+/** The pod in fewer bytes: a toleration without effect matches NoExecute taints too, and only these evict. */
 function compactPod(pod: ObservedPod): ObservedPod {
   const tolerations = pod.tolerations.map((toleration) => {
     const { effect: _, ...anyEffect } = toleration;
@@ -87,24 +85,6 @@ function sameRecords<T>(left: Readonly<Record<string, T>>, right: Readonly<Recor
   return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
 }
 
-function sameTaint(left: Taint, right: Taint): boolean {
-  return (
-    left.key === right.key &&
-    left.effect === right.effect &&
-    left.value === right.value &&
-    left.timeAdded === right.timeAdded
-  );
-}
-
-function sameCondition(left: Condition, right: Condition): boolean {
-  return (
-    left.type === right.type &&
-    left.status === right.status &&
-    left.reason === right.reason &&
-    left.transitionAt === right.transitionAt
-  );
-}
-
-function sameHeartbeat(left: Condition, right: Condition): boolean {
-  return left.heartbeatAt === right.heartbeatAt;
+function sameFields<T>(...names: readonly (keyof T)[]): (left: T, right: T) => boolean {
+  return (left, right) => names.every((name) => left[name] === right[name]);
 }

@@ -1,4 +1,4 @@
-/** The observer service: of all processes that run it, the one that minds shard 0 observes, for every shard. */
+/** The observer service. The process that owns shard 0 observes all shards; the others stand by to continue from it. */
 import type { Service } from "../../protocols/ports.ts";
 import { Observer } from "./observer.ts";
 import { Standby } from "./standby.ts";
@@ -6,7 +6,7 @@ import { Standby } from "./standby.ts";
 /** The shard of the observer service whose owner is active. */
 const ACTIVE_SHARD = 0;
 
-/** Observes while this process is the active one, and remembers what the active one tells while another is. */
+/** Runs an Observer while this process owns the active shard, and a Standby otherwise. */
 export const observerService: Service = (io) => {
   let observer: Observer | null = null;
   let standby: Standby | null = null;

@@ -1,10 +1,10 @@
 /**
- * Tells one shard: nodes, their pods and signs of life as they change, everything again on a resync, and pulses with
- * the digest of it.
+ * Publishes one shard: nodes, their pods and heartbeats as they change, all of them again on a resync, and pulses with
+ * a digest of what is published.
  */
 import { digestWith, digestWithout, EMPTY_DIGEST } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
+import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
 import { type Digest, HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
 import type { Io, ObservedLease } from "../../protocols/ports.ts";
 import { needsPods } from "../domain/node-conditions.ts";
@@ -15,13 +15,12 @@ import type { PodIndex } from "./pod-index.ts";
 import { Unpublished } from "./unpublished.ts";
 
 /**
- * The share of a node's grace after which its sign of life is urgent; kubelets renew after a fifth of it, or half where
- * an operator has made it short. Any other may wait, but for a tenth of the grace at most, so that it is told well
- * before its node would be found silent.
+ * A heartbeat is urgent when its node was silent for longer than this share of its grace period. Kubelets renew after a
+ * fifth of it, or after half where an operator has shortened it.
  */
 const URGENT_SILENCE = 0.75;
 
-/** How long changes of a node's pods are collected before they are told, in milliseconds. */
+/** How long changes of a node's pods are collected, in milliseconds. */
 const PODS_BATCH_MS = 100;
 
 /** What the shards of one observer share. */
@@ -30,24 +29,25 @@ export interface ObserverShardContext {
   /** How long ordinary heartbeats are collected, in milliseconds. */
   readonly leaseBatchMs: number;
   readonly pods: PodIndex;
-  /** Whether the pods of a node are known completely. */
+  /** Whether the pods have been listed. */
   arePodsKnown(): boolean;
   readonly seenBeforeMs: SeenBefore;
-  /** Has the shards flushed within so long. */
+  /** Schedules a flush of all shards within `delayMs`. */
   flushWithin(delayMs: number): void;
 }
 
-/** One shard as the observer holds and tells it. Nothing is told before its first resync has begun. */
+/** One shard of the observer. It publishes nothing before its first resync begins. */
 export class ObserverShard {
   readonly #shard: number;
   readonly #context: ObserverShardContext;
   readonly #entries = new Map<string, NodeEntry>();
   readonly #unsent = new Set<NodeEntry>();
   readonly #dirtyPods = new Set<NodeEntry>();
-  /** What no message can hold; it is in no digest. */
+  /** Objects too large for a message; no digest includes them. */
   readonly unpublished: Unpublished;
   #nodesDigest: Digest = EMPTY_DIGEST;
   #podsDigest: Digest = EMPTY_DIGEST;
+  /** How many resyncs are finished. */
   #resyncs = 0;
   #mayPublish = false;
 
@@ -57,12 +57,6 @@ export class ObserverShard {
     this.unpublished = new Unpublished(context.io.log);
   }
 
-  /** How many resyncs were finished; readers may trust pulses from the first on. */
-  get resyncs(): number {
-    return this.#resyncs;
-  }
-
-  /** Every name held, for looking at. */
   entries(): IterableIterator<NodeEntry> {
     return this.#entries.values();
   }
@@ -76,13 +70,9 @@ export class ObserverShard {
     const entry = this.#entryFor(node.node);
     const before = entry.node;
     if (before !== null && before.uid !== node.uid) this.#publishGone(entry, before);
-    this.#noteHeartbeat(entry, entry.takeNode(node, this.#context.io.clock.monotonicMs(), this.#context.seenBeforeMs));
-    if (
-      this.#mayPublish &&
-      (entry.publishedVersion === null || before === null || nodeChange(before, node) === "state")
-    ) {
-      this.#publishNode(entry);
-    }
+    this.#noteHeartbeat(entry, entry.takeNode(node, this.#nowMs(), this.#context.seenBeforeMs));
+    const isNews = entry.publishedVersion === null || before === null || nodeChange(before, node) === "state";
+    if (this.#mayPublish && isNews) this.#publishNode(entry, null);
   }
 
   takeNodeGone(name: string): void {
@@ -95,10 +85,7 @@ export class ObserverShard {
 
   takeLease({ node, renewedAt }: ObservedLease): void {
     const entry = this.#entryFor(node);
-    this.#noteHeartbeat(
-      entry,
-      entry.takeLease(renewedAt, this.#context.io.clock.monotonicMs(), this.#context.seenBeforeMs),
-    );
+    this.#noteHeartbeat(entry, entry.takeLease(renewedAt, this.#nowMs(), this.#context.seenBeforeMs));
   }
 
   takeLeaseGone(name: string): void {
@@ -108,7 +95,7 @@ export class ObserverShard {
     this.#dropIfEmpty(entry);
   }
 
-  /** The pods of a node changed. */
+  /** Schedules publication of a node's pods, which have changed. */
   notePods(name: string): void {
     const entry = this.#entries.get(name);
     if (entry?.node === undefined || entry.node === null || !needsPods(entry.node)) return;
@@ -116,12 +103,12 @@ export class ObserverShard {
     this.#context.flushWithin(Math.min(PODS_BATCH_MS, this.#context.leaseBatchMs));
   }
 
-  /** The pods of every node became known: those of the nodes of interest are to be told. */
+  /** Schedules publication of all nodes' pods, once they are listed. */
   noteAllPods(): void {
     for (const { name } of this.#entries.values()) this.notePods(name);
   }
 
-  /** Tells the signs and pods that were held back to go together. */
+  /** Publishes the collected heartbeats and pods. */
   flush(): void {
     if (!this.#mayPublish) return;
     this.#publishHeartbeats(this.#unsent, "unsent", null);
@@ -130,7 +117,7 @@ export class ObserverShard {
     this.#dirtyPods.clear();
   }
 
-  /** Tells everything again, so many nodes at each step, and yields between the steps. */
+  /** Publishes the whole shard, `nodesPerStep` nodes at a time, and yields between the steps. */
   *publishAll(nodesPerStep: number, cause: string | null): Generator<void, void> {
     this.#mayPublish = true;
     let step: NodeEntry[] = [];
@@ -145,13 +132,13 @@ export class ObserverShard {
     this.#publishStep(step, cause);
   }
 
-  /** Counts a resync as finished and says so. */
+  /** Counts a resync as finished and publishes the pulse that ends it. */
   closeResync(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
     this.#resyncs += 1;
     this.pulse(watches, cause);
   }
 
-  /** Tells what is seen of this shard; nothing before its first resync is finished. */
+  /** Publishes a pulse, unless the first resync has still to finish. */
   pulse(watches: BodyOf<"observed.pulse">["watches"], cause: string | null): void {
     if (this.#resyncs === 0) return;
     const { nodes, pods } = this.unpublished;
@@ -164,6 +151,10 @@ export class ObserverShard {
       ...(nodes + pods === 0 ? {} : { unpublished: { nodes, pods } }),
     };
     this.#context.io.bus.publish("observed.pulse", body, cause);
+  }
+
+  #nowMs(): number {
+    return this.#context.io.clock.monotonicMs();
   }
 
   #entryFor(name: string): NodeEntry {
@@ -180,7 +171,7 @@ export class ObserverShard {
     this.#unsent.delete(entry);
   }
 
-  /** A sign after a long silence may be just in time, so it does not wait for others to go with. */
+  /** Schedules a heartbeat. One after a long silence may be only just in time, so it is flushed at once. */
   #noteHeartbeat(entry: NodeEntry, silentMs: number | null): void {
     if (silentMs === null || entry.node === null) return;
     this.#unsent.add(entry);
@@ -193,7 +184,7 @@ export class ObserverShard {
     this.#publishHeartbeats(entries, "all", cause);
   }
 
-  #publishNode(entry: NodeEntry, cause: string | null = null): void {
+  #publishNode(entry: NodeEntry, cause: string | null): void {
     const { node } = entry;
     if (node === null) return;
     const wasPublished = entry.publishedVersion !== null;
@@ -211,10 +202,7 @@ export class ObserverShard {
     this.#publishPods(entry, true, cause);
   }
 
-  /**
-   * Tells a node's pods while they are of interest: always when asked to repeat, else when they are not the ones told
-   * last.
-   */
+  /** Publishes a node's pods if the node's state calls for them, and, unless `repeats`, only when they have changed. */
   #publishPods(entry: NodeEntry, repeats: boolean, cause: string | null): void {
     const { io, pods } = this.#context;
     const { name, node, publishedPodsVersion } = entry;
@@ -233,11 +221,14 @@ export class ObserverShard {
     for (const [chunk, chunkPods] of chunks.entries()) {
       const body = { node: name, version, chunk, chunks: chunks.length };
       if (io.bus.publish("observed.pods", { ...body, pods: [...chunkPods] }, cause) !== null) continue;
-      // Readers wait for every chunk of a version.
+      // An empty chunk replaces one that is too large: readers wait for all chunks of a version.
       io.bus.publish("observed.pods", { ...body, pods: [] }, cause);
       unsent.push(...chunkPods);
     }
-    this.unpublished.notePods(name, unsent.map(podName));
+    this.unpublished.notePods(
+      name,
+      unsent.map(({ namespace, name: pod }) => `${namespace}/${pod}`),
+    );
   }
 
   #publishGone(entry: NodeEntry, { node, uid }: ObservedNode): void {
@@ -263,18 +254,14 @@ export class ObserverShard {
 
   #publishHeartbeats(entries: Iterable<NodeEntry>, which: "all" | "unsent", cause: string | null): void {
     const { clock, bus } = this.#context.io;
-    const unpublished: Heartbeat[] = [];
+    const due: Heartbeat[] = [];
     for (const entry of entries) {
       if (entry.publishedVersion !== null)
-        unpublished.push(...entry.takeHeartbeats(which, clock.wallMs(), clock.monotonicMs()));
+        due.push(...entry.takeHeartbeats(which, clock.wallMs(), clock.monotonicMs()));
     }
-    for (let start = 0; start < unpublished.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
-      const heartbeats = unpublished.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
+    for (let start = 0; start < due.length; start += HEARTBEATS_PER_MESSAGE_MAX) {
+      const heartbeats = due.slice(start, start + HEARTBEATS_PER_MESSAGE_MAX);
       bus.publish("observed.lease", { shard: this.#shard, heartbeats }, cause);
     }
   }
-}
-
-function podName({ namespace, name }: ObservedPod): string {
-  return `${namespace}/${name}`;
 }

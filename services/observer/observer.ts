@@ -1,4 +1,8 @@
-/** The one active observer: three watches, 64 shards to tell, and a pulse for each. It holds no conclusion. */
+/**
+ * The one active observer: it watches nodes, leases and pods, and publishes them to 64 shards with a pulse for each. It
+ * draws no conclusions.
+ */
+import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { WatchState } from "../../protocols/objects.ts";
 import type { BoundPod, Io, ObservedLease, Stop, Timer, Watch } from "../../protocols/ports.ts";
@@ -12,28 +16,26 @@ import { PodIndex } from "./pod-index.ts";
 import { ResyncQueue } from "./resync-queue.ts";
 import type { Standby } from "./standby.ts";
 
-/** How many nodes one step of a resync tells. */
+/** How many nodes one step of a resync publishes. */
 const NODES_PER_STEP = 128;
 
-/** A heartbeat that is not urgent is told within this share of the grace, whatever leaseBatchMs says. */
+/** An ordinary heartbeat is published within this share of the grace period, even if leaseBatchMs is longer. */
 const LEASE_BATCH_SHARE = 0.1;
 
-type WatchName = keyof BodyOf<"observed.pulse">["watches"];
-
-/** Sight of one watch; `sinceMs` is on the monotonic clock and null while not synced. */
+/** The state of one watch; instants are on the monotonic clock. */
 interface WatchHistory {
+  /** Start of the present sync; null while not synced. */
   sinceMs: number | null;
-  /** When it was last known to be whole, on the monotonic clock; null while synced, and before the first list. */
+  /** When the watch was last known to be complete; null while synced and before the first list. */
   lostMs: number | null;
-  /** Whether it has been synced at least once. */
   wasSynced: boolean;
-  /** When our own watch first saw, and since when we say so: earlier, when we go on with what another saw. */
+  /** First sync of our own watch, and the start published for it: earlier if it continues a predecessor's. */
   first: { readonly ownMs: number; readonly sinceMs: number } | null;
 }
 
-const UNSEEN: WatchHistory = { sinceMs: null, lostMs: null, wasSynced: false, first: null };
+const NEVER_SYNCED: WatchHistory = { sinceMs: null, lostMs: null, wasSynced: false, first: null };
 
-/** Watches and tells until it is stopped. */
+/** Watches and publishes until it is stopped. */
 export class Observer {
   readonly #io: Io;
   readonly #counters: ReturnType<typeof observerCounters>;
@@ -42,11 +44,11 @@ export class Observer {
   readonly #resyncs: ResyncQueue;
   readonly #leaseCheck: LeaseCheck;
   readonly #watchHistory: Readonly<Record<WatchName, WatchHistory>> = {
-    nodes: { ...UNSEEN },
-    leases: { ...UNSEEN },
-    pods: { ...UNSEEN },
+    nodes: { ...NEVER_SYNCED },
+    leases: { ...NEVER_SYNCED },
+    pods: { ...NEVER_SYNCED },
   };
-  /** Asks for a resync that came before the nodes were known; every shard is told then, asked for or not. */
+  /** Resync requests received before the nodes were listed, by shard; the first publication answers them. */
   readonly #earlyResyncs = new Map<number, string>();
   readonly #watches: readonly Watch[];
   readonly #stops: readonly Stop[];
@@ -54,12 +56,11 @@ export class Observer {
   #flushDueMs = 0;
   #pulseTimer: Timer;
   #pulseDueMs = 0;
-  /** When this process last went on after it had stood still: it has seen nothing before, whatever its watches say. */
-  #awakeSinceMs = Number.NEGATIVE_INFINITY;
-  /** What is known of the observer before us; null when there was none, and once we know everything ourselves. */
+  /** When this process last resumed after a standstill. No watch counts as synced since before that. */
+  #resumedMs = Number.NEGATIVE_INFINITY;
   #predecessor: Standby | null;
 
-  /** Goes on where the observer ended that `before` remembers. */
+  /** `before` holds the state of the previous observer, which this one continues. */
   constructor(io: Io, before: Standby | null) {
     this.#io = io;
     this.#predecessor = before;
@@ -103,19 +104,19 @@ export class Observer {
     this.#pulseTimer.cancel();
   }
 
-  /** What it knows, for whoever remembers it when it has ended. */
+  /** The heartbeats it holds, for the Standby that follows it. */
   *heartbeats(): Generator<KnownHeartbeat> {
     for (const shard of this.#shards) for (const entry of shard.entries()) yield* entry.knownHeartbeats();
   }
 
-  /** Since when it sees by a watch; null while it does not. */
+  /** Since when a watch has been synced, on the monotonic clock; null while it is not. */
   sinceMs(watch: WatchName): number | null {
     this.#noteStandstill();
     const { sinceMs } = this.#watchHistory[watch];
-    return sinceMs === null ? null : Math.max(sinceMs, this.#awakeSinceMs);
+    return sinceMs === null ? null : Math.max(sinceMs, this.#resumedMs);
   }
 
-  /** What it remembers itself of the observer before. */
+  /** The state of the previous observer; null once every watch of this one has synced. */
   get predecessor(): Standby | null {
     return this.#predecessor;
   }
@@ -158,7 +159,7 @@ export class Observer {
     const { bus } = this.#io;
     return [
       bus.subscribe("asked.resync", "all", ({ body, id }) => {
-        if (this.#watchHistory.nodes.wasSynced) this.#resyncs.ask(body.shard, id);
+        if (this.#watchHistory.nodes.wasSynced) this.#resyncs.request(body.shard, id);
         else this.#earlyResyncs.set(body.shard, id);
       }),
       bus.subscribe("done.write", "all", ({ body }) => {
@@ -185,12 +186,12 @@ export class Observer {
     this.#counters.synced(name, state.synced);
     if (isFirst && name === "nodes") this.#publishFirst();
     if (isFirst && name === "pods") for (const shard of this.#shards) shard.noteAllPods();
-    // Whoever hears that a watch can be trusted must have heard what it told before.
+    // A reader must receive everything the watch delivered before it learns that the watch is synced.
     this.#flush();
     this.#publishPulses();
   }
 
-  /** Start of the sight that our own watch has had since `ownMs`: what was inherited counts until it was blind. */
+  /** Start to publish for a sync that began at `ownMs`. The inherited start counts until a gap exceeds watchBlindMs. */
   #syncedSinceMs(name: WatchName, ownMs: number): number {
     const history = this.#watchHistory[name];
     history.first ??= { ownMs, sinceMs: Math.min(ownMs, this.#predecessor?.sinceMs(name) ?? ownMs) };
@@ -199,7 +200,7 @@ export class Observer {
 
   #publishFirst(): void {
     for (let shard = 0; shard < SHARD_COUNT; shard++) {
-      this.#resyncs.ask(shard, this.#earlyResyncs.get(shard) ?? null);
+      this.#resyncs.request(shard, this.#earlyResyncs.get(shard) ?? null);
     }
     this.#earlyResyncs.clear();
   }
@@ -210,7 +211,7 @@ export class Observer {
     shard.closeResync(this.#watchStates(), cause);
   }
 
-  /** What can wait for the pulse goes right before it: who hears both is woken once. */
+  /** Flushes within `delayMs`; if a pulse comes first, its flush does, so that subscribers wake once for both. */
   #flushWithin(delayMs: number): void {
     const dueMs = this.#io.clock.monotonicMs() + delayMs;
     if (this.#pulseDueMs <= dueMs) return;
@@ -233,7 +234,8 @@ export class Observer {
     this.#pulseDueMs = dueMs;
     return clock.after(pauseMs, () => {
       this.#noteStandstill();
-      if (this.#awakeSinceMs >= dueMs) this.#listAgain();
+      // A connection may have died during the standstill, or deliver its backlog slowly; a fresh list settles both.
+      if (this.#resumedMs >= dueMs) for (const watch of this.#watches) watch.relist("this process stood still");
       this.#pulseTimer = this.#armPulse();
       this.#flush();
       this.#publishPulses();
@@ -241,9 +243,9 @@ export class Observer {
   }
 
   /**
-   * A pulse that is overdue by more than watchBlindMs shows that this process stood still. What came meanwhile lies
-   * unread, so nobody's silence counts from before. It is looked for before each statement about sight, because after a
-   * standstill any callback may run first.
+   * A pulse overdue by more than watchBlindMs shows that this process stood still. Events of that time are still
+   * unread, so silence from before does not count. Checked before each use of a watch's state, because any callback may
+   * run first after a standstill.
    */
   #noteStandstill(): void {
     const { clock, log, profile } = this.#io;
@@ -251,19 +253,19 @@ export class Observer {
     const lateMs = nowMs - this.#pulseDueMs;
     if (lateMs <= profile.watchBlindMs) return;
     this.#pulseDueMs = nowMs;
-    this.#awakeSinceMs = nowMs;
+    this.#resumedMs = nowMs;
     log.warn("this process stood still: silence counts from now", { lateMs: Math.round(lateMs) });
-  }
-
-  /** A connection that stood still for so long may be dead, or bring its backlog only slowly: nothing shows which. */
-  #listAgain(): void {
-    for (const watch of this.#watches) watch.relist("this process stood still");
   }
 
   #publishPulses(): void {
     const watches = this.#watchStates();
-    for (const shard of this.#shards) shard.pulse(watches, null);
-    this.#counters.unpublished(this.#shards.map(({ unpublished }) => unpublished));
+    let [nodes, pods] = [0, 0];
+    for (const shard of this.#shards) {
+      shard.pulse(watches, null);
+      nodes += shard.unpublished.nodes;
+      pods += shard.unpublished.pods;
+    }
+    this.#counters.unpublished(nodes, pods);
   }
 
   #watchStates(): BodyOf<"observed.pulse">["watches"] {
@@ -280,7 +282,7 @@ export class Observer {
     return { nodes: stateOf("nodes"), leases: stateOf("leases"), pods: stateOf("pods") };
   }
 
-  /** Looks from a random shard on for leases; within a shard it takes them from a random one on. */
+  /** Names of up to `count` leases: a random one of each shard, from a random shard on. */
   #sampleLeases(count: number): string[] {
     const { random } = this.#io;
     const start = Math.floor(random() * SHARD_COUNT);

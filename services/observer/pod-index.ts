@@ -1,16 +1,16 @@
-/** Every bound pod by its node, a million of them if need be, with a version of each node's pods. It tells nobody. */
+/** Bound pods by node, up to a million of them, with a version of each node's pods. */
 import { digestWith, EMPTY_DIGEST } from "../../protocols/digest.ts";
 import type { ObservedPod } from "../../protocols/objects.ts";
 import type { BoundPod } from "../../protocols/ports.ts";
 
-/** Pods by node. Within a node a pod is found by a scan: there are about a hundred. */
+/** Pods by node. A scan finds a pod within its node, because a node has about a hundred. */
 export class PodIndex {
-  /** The reader's own objects: an entry here costs one slot. */
+  /** Holds the watch reader's own objects, so that a pod costs one slot. */
   readonly #nodes = new Map<string, BoundPod[]>();
 
   /**
-   * The version of a node's pods: equal when the pods and their resource versions are. Put together when it is asked
-   * for, because few nodes are ever of interest: kept for all, it was a fifth of what a pod costs at a start.
+   * The version of a node's pods: equal when the pods and their resource versions are. It is computed on demand,
+   * because few nodes need it, and to maintain it for all took a fifth of the start-up cost of a pod.
    */
   versionOf(node: string): string {
     let digest = EMPTY_DIGEST;

@@ -1,22 +1,19 @@
-/** Tells shards again one after the other, a step at a time, so that a resync never holds up what happens meanwhile. */
+/** Resyncs shards one after the other, in steps, so that a resync does not delay other events. */
 import type { Clock } from "../../protocols/ports.ts";
 
-/** How one shard is told again. */
+/** The resync of one shard. */
 export interface ResyncJob {
-  /** Begins the telling; each step of the iterator tells some of it. */
+  /** Begins to publish the shard; each step of the iterator publishes a part. */
   begin(cause: string | null): Iterator<void>;
-  /** All of it has been told. */
+  /** Ends the resync after the last step. */
   close(cause: string | null): void;
 }
 
-/**
- * Shards to tell again. Asks that come while a shard waits are served together; one that comes while it is told begins
- * it anew.
- */
+/** Shards that wait for a resync. One resync answers all requests made before it begins. */
 export class ResyncQueue {
   readonly #clock: Clock;
   readonly #jobs: readonly ResyncJob[];
-  /** Shards that wait, in the order of asking, each with the id of the first ask. */
+  /** Waiting shards in the order of their requests, each with the id of the first one. */
   readonly #waiting = new Map<number, string | null>();
   #isRunning = false;
   #hasEnded = false;
@@ -26,8 +23,8 @@ export class ResyncQueue {
     this.#jobs = jobs;
   }
 
-  /** Has a shard told again; a shard that is not one of ours is ignored. */
-  ask(shard: number, cause: string | null): void {
+  /** Requests the resync of a shard; ignores a shard that does not exist. */
+  request(shard: number, cause: string | null): void {
     if (this.#jobs[shard] === undefined) return;
     this.#waiting.set(shard, this.#waiting.get(shard) ?? cause);
     if (this.#isRunning) return;
@@ -53,7 +50,7 @@ export class ResyncQueue {
     const step = (): void => {
       if (this.#hasEnded) return;
       const isDone = steps.next().done === true;
-      // Asked for again meanwhile: whoever asked late missed the beginning, so it closes only after the next telling.
+      // A reader that requested it meanwhile missed the beginning, so the resync closes only after another round.
       if (isDone && !this.#waiting.has(shard)) job.close(cause);
       this.#clock.after(0, isDone ? () => this.#next() : step);
     };

@@ -1,7 +1,8 @@
 /**
- * What a process that does not observe remembers of the one that does, so that it goes on where that one ended and no
- * silence is counted anew. It tells nothing.
+ * Follows the active observer in a process that does not observe, so that this process can take over and continue: the
+ * silence of a node then counts from its last heartbeat, not from the takeover. It publishes nothing.
  */
+import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
@@ -9,57 +10,48 @@ import { shardOf } from "../../protocols/subjects.ts";
 import { publisherOf, translated } from "../platform/shard-view/watch-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
 
-type WatchName = keyof BodyOf<"observed.pulse">["watches"];
-
 const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
-/** Stands for our own observer, which has ended, among those who told. */
+/** Names this process's own ended observer as a publisher. */
 const OURSELVES = "ourselves";
 
-/** What an observer knew that has ended. */
+/** The state of this process's own observer at its end. */
 export interface EndedObserver {
   heartbeats(): Iterable<KnownHeartbeat>;
   sinceMs(watch: WatchName): number | null;
-  /** What it remembered of the one before, as long as it had not seen everything itself. */
+  /** Its own predecessor, unless every watch had synced. */
   readonly predecessor: Standby | null;
 }
 
-/** A stamp of a kubelet, and when it was first seen on the monotonic clock. */
-interface SeenStamp {
-  readonly renewedAt: number | null;
-  readonly seenMs: number;
-}
-
-/** One node name: its last sign of each kind, and who told of it last, after how many resyncs of its shard. */
-interface RememberedNode {
+/** One node name: the last heartbeat of each kind, who published it last, and after how many resyncs of the shard. */
+interface KnownNode {
   readonly shard: number;
   publisher: string;
   resyncs: number;
-  readonly stamps: Partial<Record<Heartbeat["kind"], SeenStamp>>;
+  readonly stamps: Partial<Record<Heartbeat["kind"], Pick<KnownHeartbeat, "renewedAt" | "seenMs">>>;
 }
 
-/** What an observer said last of a shard: how many resyncs of it were finished. */
+/** How many resyncs of a shard its last publisher has finished. */
 interface PublishedResyncs {
   readonly publisher: string;
   readonly resyncs: number;
 }
 
-/** The sight of one watch, as the observer told it last; instants are on the monotonic clock. */
-interface InheritedSync {
+/** The last published sync of one watch; instants are on the monotonic clock. */
+interface PublishedSync {
   readonly sinceMs: number;
   readonly publishedMs: number;
 }
 
-/** Listens until it is stopped; what it heard stays known. */
+/** Receives until it is stopped, and keeps what it received. */
 export class Standby {
   readonly #io: Io;
-  readonly #nodes = new Map<string, RememberedNode>();
-  /** Who told last of each shard that it had told all of it, and how often it has. */
+  readonly #nodes = new Map<string, KnownNode>();
   readonly #resyncs = new Map<number, PublishedResyncs>();
-  readonly #sync = new Map<WatchName, InheritedSync>();
+  readonly #sync = new Map<WatchName, PublishedSync>();
   readonly #stops: readonly Stop[];
 
-  /** Goes on with what `ended` knew, an observer of this very process. */
+  /** `ended` is an observer of this process whose state the standby inherits. */
   constructor(io: Io, ended: EndedObserver | null = null) {
     this.#io = io;
     if (ended !== null) this.#inherit(ended);
@@ -74,18 +66,18 @@ export class Standby {
     for (const stop of this.#stops) stop();
   }
 
-  /** When this very stamp was first seen; null when it is not the one remembered, or none that could be told apart. */
+  /** When this exact stamp was first seen; null if it is not the last one known, or is empty. */
   seenMs(node: string, kind: Heartbeat["kind"], renewedAt: number | null): number | null {
-    const sign = this.#nodes.get(node)?.stamps[kind];
-    return renewedAt === null || sign?.renewedAt !== renewedAt ? null : sign.seenMs;
+    const stamp = this.#nodes.get(node)?.stamps[kind];
+    return renewedAt === null || stamp?.renewedAt !== renewedAt ? null : stamp.seenMs;
   }
 
-  /** Start of a sight that can be gone on with; null when nobody has seen for longer than watchBlindMs. */
+  /** Start of a sync that an observer can continue; null after a gap longer than watchBlindMs. */
   sinceMs(watch: WatchName): number | null {
     const { clock, profile } = this.#io;
-    const sight = this.#sync.get(watch);
-    if (sight === undefined || clock.monotonicMs() - sight.publishedMs > profile.watchBlindMs) return null;
-    return sight.sinceMs;
+    const sync = this.#sync.get(watch);
+    if (sync === undefined || clock.monotonicMs() - sync.publishedMs > profile.watchBlindMs) return null;
+    return sync.sinceMs;
   }
 
   #inherit(ended: EndedObserver): void {
@@ -101,8 +93,8 @@ export class Standby {
     const publishedMs = this.#io.clock.monotonicMs();
     for (const name of WATCHES) {
       const sinceMs = ended.sinceMs(name);
-      const remembered = predecessor === null ? undefined : predecessor.#sync.get(name);
-      const sync = sinceMs === null ? remembered : { sinceMs, publishedMs };
+      const inherited = predecessor === null ? undefined : predecessor.#sync.get(name);
+      const sync = sinceMs === null ? inherited : { sinceMs, publishedMs };
       if (sync !== undefined) this.#sync.set(name, sync);
     }
   }
@@ -123,29 +115,28 @@ export class Standby {
   }
 
   /**
-   * An observer has told a shard whole: what it did not mention has gone without our hearing of it. Of one that has
-   * just begun that is all it never mentioned; later, as nobody says when a resync began, all it has not mentioned
-   * since it finished the one before.
+   * A finished resync has published the whole shard, so a node that it left out is gone. No message says when a resync
+   * begins, so a node counts as left out if the observer has not published it since the end of the resync before, or
+   * ever in the case of its first resync.
    */
   #takePulse(message: Message<"observed.pulse">): void {
     const { shard, resyncs, watches } = message.body;
     const publisher = publisherOf(message);
     const before = this.#resyncsBy(publisher, shard);
-    if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnmentioned(shard, publisher, before);
+    if (resyncs > before && (before > 0 || resyncs === 1)) this.#forgetUnpublished(shard, publisher, before);
     this.#resyncs.set(shard, { publisher, resyncs });
     this.#takeSync(watches, message.at);
   }
 
-  /** How many resyncs of a shard an observer is known to have finished. */
   #resyncsBy(publisher: string, shard: number): number {
     const published = this.#resyncs.get(shard);
     return published?.publisher === publisher ? published.resyncs : 0;
   }
 
-  #forgetUnmentioned(shard: number, publisher: string, sinceResyncs: number): void {
+  #forgetUnpublished(shard: number, publisher: string, sinceResyncs: number): void {
     for (const [node, known] of this.#nodes) {
-      const isMentioned = known.publisher === publisher && known.resyncs >= sinceResyncs;
-      if (known.shard === shard && !isMentioned) this.#nodes.delete(node);
+      const isPublished = known.publisher === publisher && known.resyncs >= sinceResyncs;
+      if (known.shard === shard && !isPublished) this.#nodes.delete(node);
     }
   }
 
@@ -158,7 +149,7 @@ export class Standby {
     }
   }
 
-  /** A sight that was found out late to have ended did not last until it was told last. */
+  /** A watch may be found lost only later: its sync then ended before the last pulse that published it. */
   #endSync(name: WatchName, lostMs: number): void {
     const sync = this.#sync.get(name);
     if (sync !== undefined && lostMs < sync.publishedMs) this.#sync.set(name, { ...sync, publishedMs: lostMs });

@@ -1,14 +1,11 @@
-/**
- * Which objects of a shard no message can hold. Readers know nothing of them, so that each is named in the log once and
- * counted as long as that lasts.
- */
+/** Objects of a shard that are too large for a message. Each is logged once and counted while it stays too large. */
 import type { Log } from "../../protocols/ports.ts";
 
-/** The objects of one shard that are not published. */
+/** The unpublished objects of one shard. */
 export class Unpublished {
   readonly #log: Log;
   readonly #nodes = new Set<string>();
-  /** The names of pods by their node. */
+  /** Pods, as namespace/name, by their node. */
   readonly #pods = new Map<string, ReadonlySet<string>>();
 
   constructor(log: Log) {
@@ -25,7 +22,6 @@ export class Unpublished {
     return count;
   }
 
-  /** Notes whether a node could be published. */
   noteNode(node: string, isPublished: boolean): void {
     if (isPublished) this.#nodes.delete(node);
     else if (!this.#nodes.has(node)) {
@@ -34,7 +30,7 @@ export class Unpublished {
     }
   }
 
-  /** Notes which pods of a node could not be published. */
+  /** Replaces the unpublished pods of a node. */
   notePods(node: string, names: readonly string[]): void {
     const before = this.#pods.get(node);
     for (const pod of names) {
@@ -44,7 +40,6 @@ export class Unpublished {
     else this.#pods.set(node, new Set(names));
   }
 
-  /** Forgets a node that has gone. */
   forget(node: string): void {
     this.#nodes.delete(node);
     this.#pods.delete(node);

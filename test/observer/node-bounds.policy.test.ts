@@ -1,4 +1,4 @@
-/** What of a node with too many taints is published. */
+/** Which taints of a node with too many are published. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
@@ -11,12 +11,12 @@ const CONDITION = taint("node.kubernetes.io/disk-pressure", "NoSchedule");
 const foreign = (effect: string, count: number) =>
   Array.from({ length: count }, (_, index) => taint(`example.com/${effect}-${index}`, effect));
 
-test("a node with as many taints as may be is published as it is", () => {
+test("a node with TAINTS_MAX taints is unchanged", () => {
   const node = nodeWith("True", { taints: foreign("NoExecute", TAINTS_MAX) });
   expect(boundedNode(node)).toBe(node);
 });
 
-test("of more, ours are kept before other NoExecute taints, and these before the rest, in their order", () => {
+test("our own taints are kept first, then other NoExecute taints, in their order", () => {
   const some = foreign("NoExecute", 10);
   const taints = [...foreign("NoSchedule", 100), ...some, CONDITION, OURS];
   const { taints: kept, taintsOmitted } = boundedNode(nodeWith("True", { taints }));
@@ -24,14 +24,14 @@ test("of more, ours are kept before other NoExecute taints, and these before the
   expect(kept.slice(-12)).toEqual([...some, CONDITION, OURS]);
 });
 
-test("what is recorded of a taint that is left out is left out too", () => {
+test("the recorded start of an omitted taint is omitted too", () => {
   const taints = [...foreign("NoExecute", TAINTS_MAX), OURS];
   const taintsSeenAt = Object.fromEntries(taints.map(({ key, effect }) => [`${key}:${effect}`, 5]));
   const { taints: kept, taintsSeenAt: seen = {} } = boundedNode(nodeWith("True", { taints, taintsSeenAt }));
   expect(Object.keys(seen)).toEqual(kept.map(({ key, effect }) => `${key}:${effect}`));
 });
 
-test("whatever the taints are, they take no more than half of a message", () => {
+test("any taints take at most half of a message", () => {
   const text = (most: number) => fc.integer({ min: 0, max: 2 * most }).map((length) => "x".repeat(length));
   const anyTaint = fc.record({ key: text(317), value: text(63), effect: fc.constantFrom("NoExecute", "NoSchedule") });
   fc.assert(

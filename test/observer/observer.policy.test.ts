@@ -1,4 +1,4 @@
-/** What of an observation is worth telling, and in which pieces. */
+/** Which changes of a node are published, and how its pods are split into messages. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -45,11 +45,11 @@ describe("a node's change", () => {
 });
 
 describe("chunks of pods", () => {
-  test("are at least one, empty for a node without pods", () => {
+  test("of a node without pods are one empty chunk", () => {
     expect(podChunks([])).toEqual({ chunks: [[]], omitted: [] });
   });
 
-  test("hold every pod once, in order, and none is over the limit", () => {
+  test("hold every pod once, in order, within the limit", () => {
     const anyPod = fc
       .record({ name: fc.string({ maxLength: 250 }), padding: fc.integer({ min: 0, max: 30_000 }) })
       .map(({ name, padding }) => observedPod(name, { tolerations: [{ value: "é".repeat(padding) }] }));
@@ -66,20 +66,20 @@ describe("chunks of pods", () => {
     );
   });
 
-  test("are filled one after the other, so that a full node takes few messages", () => {
+  test("are filled one after the other, so a full node takes few messages", () => {
     const third = { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX / 3 - 300) }] };
     const pods = Array.from({ length: 7 }, (_, index) => observedPod(`p-${index}`, third));
     expect(podChunks(pods).chunks.map(({ length }) => length)).toEqual([3, 3, 1]);
   });
 
-  test("leave out a pod that no message can hold", () => {
+  test("leave out a pod too large for a message", () => {
     const absurd = observedPod("absurd", { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX) }] });
     const { chunks, omitted } = podChunks([observedPod("a"), absurd, observedPod("b")]);
     expect(chunks.flat().map(({ name }) => name)).toEqual(["a", "b"]);
     expect(omitted).toEqual([absurd]);
   });
 
-  test("are no more than a reader believes, and leave out the pods beyond", () => {
+  test("are at most PODS_CHUNKS_MAX; pods beyond are left out", () => {
     const whole = { tolerations: [{ value: "x".repeat(CHUNK_BYTES_MAX - 1000) }] };
     const pods = Array.from({ length: PODS_CHUNKS_MAX + 2 }, () => observedPod("p", whole));
     const { chunks, omitted } = podChunks([...pods, observedPod("small")]);

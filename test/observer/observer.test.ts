@@ -1,4 +1,4 @@
-/** The observer on a virtual cluster: what it tells, in which order, how much, and what it leaves behind. */
+/** The observer on a virtual cluster: what it publishes, in which order, and when. */
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
 import { HEARTBEATS_PER_MESSAGE_MAX } from "../../protocols/observed.ts";
@@ -8,9 +8,9 @@ import { HandFleet } from "../support/hand-fleet.ts";
 import { metricValue } from "../support/metric-value.ts";
 import { type ReceivedMessage, VirtualCluster } from "../support/virtual-cluster.ts";
 
-/** Types of the messages about one node's shard, in the order they were said; runs of one type are written once. */
-function order(heard: readonly ReceivedMessage[], node: string): string[] {
-  const types = heard
+/** Types of the messages about one node's shard in order of publication; runs of one type appear once. */
+function order(received: readonly ReceivedMessage[], node: string): string[] {
+  const types = received
     .filter(({ type, body }) => type.startsWith("observed.") && shardIn(body) === shardOf(node))
     .map(({ type }) => type);
   return types.filter((type, index) => type !== types[index - 1]);
@@ -21,8 +21,8 @@ function shardIn(body: object): number {
   return "node" in body && typeof body.node === "string" ? shardOf(body.node) : -1;
 }
 
-describe("a shard is told", () => {
-  test("nodes, their pods, their signs of life, and then the pulse that closes it", () => {
+describe("a resync publishes", () => {
+  test("nodes, their pods, their heartbeats, and then the pulse that ends it", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     kubelet.report("Ready", "False");
@@ -39,12 +39,12 @@ describe("a shard is told", () => {
       "observed.pulse",
     ]);
     const pulse = cluster.published("observed.pulse").find(({ body }) => body.shard === shardOf("node-1"));
-    const ask = cluster.published("asked.resync").find(({ body }) => body.shard === shardOf("node-1"));
-    expect(pulse?.cause).toBe(ask?.id);
+    const request = cluster.published("asked.resync").find(({ body }) => body.shard === shardOf("node-1"));
+    expect(pulse?.cause).toBe(request?.id);
     expect(pulse?.body).toMatchObject({ nodes: { count: 1 }, pods: { count: 1 }, resyncs: 2 });
   });
 
-  test("again with the instants at which the signs were seen, not those of the telling", () => {
+  test("heartbeats with the instants at which they were seen, not published", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.start(OBSERVER);
@@ -61,8 +61,8 @@ describe("a shard is told", () => {
   });
 });
 
-describe("pods are told", () => {
-  test("only of nodes of interest, and no longer when that ends", () => {
+describe("pods are published", () => {
+  test("only while the state of their node calls for it", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.addPod("node-1", "pod-1");
@@ -112,7 +112,7 @@ describe("pods are told", () => {
   });
 });
 
-test("heartbeats that come within a moment go together, at most so many in one message", () => {
+test("heartbeats of one moment share messages, up to the limit of a message", () => {
   const cluster = new VirtualCluster({ profile: { pulsePeriodMs: 60_000, pulseTimeoutMs: 240_000 } });
   const names = Array.from({ length: 30_000 }, (_, index) => `n${index}`)
     .filter((name) => shardOf(name) === 0)
@@ -129,7 +129,7 @@ test("heartbeats that come within a moment go together, at most so many in one m
   expect(sizes).toHaveLength(3);
 });
 
-test("ordinary heartbeats go right before the pulses of the same moment, so that who hears both is woken once", () => {
+test("ordinary heartbeats go right before the pulse of the same moment", () => {
   const cluster = new VirtualCluster();
   for (let index = 0; index < 30; index++) cluster.addNode({ name: `node-${index}` });
   cluster.start(OBSERVER);
@@ -142,11 +142,11 @@ test("ordinary heartbeats go right before the pulses of the same moment, so that
     cluster.published("observed.pulse").map(({ body, atMs }) => [`${body.shard} ${atMs}`, atMs]),
   );
   expect(batches.filter(({ body, atMs }) => !pulsedAt.has(`${body.shard} ${atMs}`))).toEqual([]);
-  const said = order(cluster.received, "node-1");
-  expect(said.slice(said.indexOf("observed.lease")).slice(0, 2)).toEqual(["observed.lease", "observed.pulse"]);
+  const types = order(cluster.received, "node-1");
+  expect(types.slice(types.indexOf("observed.lease")).slice(0, 2)).toEqual(["observed.lease", "observed.pulse"]);
 });
 
-test("only the process that minds shard 0 observes, and one that loses it falls silent and leaves no timer", () => {
+test("only the owner of shard 0 observes; losing it stops all messages and timers", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: null });
   const fleet = new HandFleet("one");
@@ -166,7 +166,7 @@ test("only the process that minds shard 0 observes, and one that loses it falls 
   expect(cluster.clock.pendingTimers).toBe(before);
 });
 
-test("a quiet lease watch is compared with live leases; where all are as told, nothing is listed again", async () => {
+test("a quiet lease watch that agrees with live leases is not listed again", async () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1" }).stop();
   const process = cluster.start(SPINE);
@@ -174,7 +174,7 @@ test("a quiet lease watch is compared with live leases; where all are as told, n
   expect(await metricValue(process.metrics, "vigil_stale_lease_watches_total")).toBe(0);
 });
 
-test("a stale lease watch is found out within watchQuietMs and read anew (85221)", async () => {
+test("a stale lease watch is found within watchQuietMs and listed again (85221)", async () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", statusPeriodMs: null });
   const process = cluster.start(SPINE);

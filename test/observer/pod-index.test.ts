@@ -1,4 +1,4 @@
-/** Pods by node: versions follow the contents, whatever the order of events. */
+/** Pods by node: versions depend on the contents, not on the order of events. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BoundPod } from "../../protocols/ports.ts";
@@ -9,7 +9,7 @@ function bound(node: string, name: string, resourceVersion = "1"): BoundPod {
   return { node, resourceVersion, pod: observedPod(name) };
 }
 
-test("a node without pods has the version of nothing, and again after its last pod left", () => {
+test("a node has the empty version before its first and after its last pod", () => {
   const index = new PodIndex();
   expect(index.versionOf("a")).toBe("0.0");
   index.put(bound("a", "one"));
@@ -19,7 +19,7 @@ test("a node without pods has the version of nothing, and again after its last p
   expect(index.podsOf("a")).toEqual([]);
 });
 
-test("a pod that changed is there once, under another version", () => {
+test("a changed pod is held once and changes the version", () => {
   const index = new PodIndex();
   index.put(bound("a", "one", "1"));
   const before = index.versionOf("a");
@@ -28,14 +28,14 @@ test("a pod that changed is there once, under another version", () => {
   expect(index.versionOf("a")).not.toBe(before);
 });
 
-test("a word about another pod of the same name takes nothing away", () => {
+test("removing another pod of the same name removes nothing", () => {
   const index = new PodIndex();
   index.put(bound("a", "one"));
   index.remove({ ...bound("a", "one"), pod: observedPod("one", { uid: "another" }) });
   expect(index.podsOf("a")).toHaveLength(1);
 });
 
-test("after any events the index holds what a plain map would, and its versions tell the same contents alike", () => {
+test("after any events the index equals a plain map; equal contents have equal versions", () => {
   const event = fc.record({
     node: fc.constantFrom("a", "b"),
     name: fc.constantFrom("one", "two", "three"),

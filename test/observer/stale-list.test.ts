@@ -1,4 +1,4 @@
-/** An observer that takes over and lists from an API server whose cache is minutes old: renewals go backwards. */
+/** An observer takes over and lists from an API server whose cache is a minute old: renewals go backwards. */
 import { expect, test } from "vitest";
 import type { Wire } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -13,12 +13,12 @@ const GRACE_MS = STANDARD_PROFILE.nodeMonitorGraceMs;
 const STALE_MS = 60 * SECOND_MS;
 const LIVE = ["live-1", "live-2", "live-3"];
 
-/** A wire to a server whose first answer to each list is as old as a revision; a list of the newest state is not. */
+/** A wire to a server that answers lists from its cache with an old revision. */
 function staleWire(wire: Wire, revision: () => number): Wire {
   return {
     send: (request, exchange) => {
-      const asked = /resourceVersion=0(?=&|$)/;
-      const path = request.path.replace(asked, `resourceVersion=${revision()}&resourceVersionMatch=Exact`);
+      const cached = /resourceVersion=0(?=&|$)/;
+      const path = request.path.replace(cached, `resourceVersion=${revision()}&resourceVersionMatch=Exact`);
       return wire.send({ ...request, path }, exchange);
     },
   };
@@ -32,7 +32,7 @@ function giveAll(fleet: HandFleet): void {
   }
 }
 
-/** A node dies, and half a minute later the process that does everything; the next one lists from the old cache. */
+/** A node dies, then half a minute later the process that runs all services; the next one lists from the old cache. */
 function takenOver() {
   const cluster = new VirtualCluster();
   for (const name of LIVE) cluster.addNode({ name });
@@ -49,40 +49,40 @@ function takenOver() {
   cluster.advance(30 * SECOND_MS);
   one.kill();
   cluster.advance(4 * SECOND_MS);
-  const condemned = () => [...new Set(cluster.published("asked.condition").map(({ body }) => body.node))];
-  return { cluster, take: () => giveAll(second), condemned };
+  const foundUnknown = () => [...new Set(cluster.published("asked.condition").map(({ body }) => body.node))];
+  return { cluster, take: () => giveAll(second), foundUnknown };
 }
 
-/** Whether a renewal of the dead node was reported that is older than one reported before. */
+/** Whether a renewal of the dead node was published after a newer one. */
 function wentBack(cluster: VirtualCluster): boolean {
-  const signs = cluster.published("observed.lease").flatMap(({ body }) => body.heartbeats);
-  const renewals = signs.flatMap(({ node, kind, renewedAt }) =>
+  const heartbeats = cluster.published("observed.lease").flatMap(({ body }) => body.heartbeats);
+  const renewals = heartbeats.flatMap(({ node, kind, renewedAt }) =>
     node === "dead" && kind === "lease" ? [renewedAt ?? 0] : [],
   );
   return renewals.some((renewedAt, index) => renewedAt < (renewals[index - 1] ?? 0));
 }
 
-test("an old list that the watch catches up with costs the dead node's verdict one grace at most, the living nothing", () => {
-  const { cluster, take, condemned } = takenOver();
+test("a stale list that the watch corrects delays a verdict by one grace at most", () => {
+  const { cluster, take, foundUnknown } = takenOver();
   take();
   cluster.advance(GRACE_MS + SECOND_MS);
-  expect(condemned()).toEqual(["dead"]);
+  expect(foundUnknown()).toEqual(["dead"]);
   expect(cluster.conditions("dead")).toContain("Ready=Unknown");
   cluster.advance(120 * SECOND_MS);
-  expect(condemned()).toEqual(["dead"]);
+  expect(foundUnknown()).toEqual(["dead"]);
 });
 
-test("renewals that go backwards because the cache stays old condemn nobody alive, and the dead is found from newer lists", () => {
-  const { cluster, take, condemned } = takenOver();
+test("while the cache stays stale, no live node is found Unknown", () => {
+  const { cluster, take, foundUnknown } = takenOver();
   const catchUp = cluster.api.faults.silenceWatches("leases");
   take();
   cluster.advance(40 * SECOND_MS);
-  expect(condemned()).toEqual([]);
+  expect(foundUnknown()).toEqual([]);
   expect(wentBack(cluster)).toBe(true);
   catchUp();
   cluster.advance(GRACE_MS);
-  expect(condemned()).toEqual(["dead"]);
+  expect(foundUnknown()).toEqual(["dead"]);
   expect(cluster.conditions("dead")).toContain("Ready=Unknown");
   cluster.advance(120 * SECOND_MS);
-  expect(condemned()).toEqual(["dead"]);
+  expect(foundUnknown()).toEqual(["dead"]);
 });

@@ -1,4 +1,4 @@
-/** What is known of silence when the process that observes dies together with the one that judges. */
+/** Silence counts on when the process that observes and judges dies and another takes over. */
 import { expect, test } from "vitest";
 import { type ObjectRef, Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -11,7 +11,7 @@ const GRACE_MS = STANDARD_PROFILE.nodeMonitorGraceMs;
 const SECOND_MS = 1000;
 const NODE: ObjectRef = { kind: "Node", namespace: "", name: "node-1" };
 
-/** Gives a member all that it takes to find a silent node. */
+/** Gives a member every shard of the services that find a silent node. */
 function giveAll(fleet: HandFleet): void {
   fleet.set("observer", 0, true);
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
@@ -20,7 +20,7 @@ function giveAll(fleet: HandFleet): void {
   }
 }
 
-/** Has the shard of the node told again, by processes that come to mind it too; each takes its time. */
+/** Makes the shard of the node resync, by processes that take ownership of it one after the other. */
 function haveResynced(cluster: VirtualCluster, times: number): void {
   for (let time = 1; time <= times; time++) {
     const fleet = new HandFleet(`late-${time}`);
@@ -34,11 +34,11 @@ interface TakeOver {
   readonly silentMs: number;
   readonly pauseMs: number;
   readonly resyncs?: number;
-  /** How long a list takes that the next observer needs. */
+  /** How long the next observer's lists take. */
   readonly listMs?: number;
 }
 
-/** A node silent for so long when a process dies that does everything; another takes over after a while. */
+/** A process with all services dies when a node has been silent for `silentMs`; another takes over after `pauseMs`. */
 function takenOver({ silentMs, pauseMs, resyncs = 0, listMs = 0 }: TakeOver) {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
@@ -60,7 +60,7 @@ function takenOver({ silentMs, pauseMs, resyncs = 0, listMs = 0 }: TakeOver) {
   return { cluster, kubelet, fleet: second, isUnknown };
 }
 
-test.each([0, 3])("silence that began under the observer before is not counted anew, over %i resyncs", (resyncs) => {
+test.each([0, 3])("silence from before a takeover counts on, over %i resyncs", (resyncs) => {
   const { cluster, isUnknown } = takenOver({ silentMs: 40 * SECOND_MS, pauseMs: 4 * SECOND_MS, resyncs });
   cluster.advance(GRACE_MS - 45 * SECOND_MS);
   expect(isUnknown()).toBe(false);
@@ -68,7 +68,7 @@ test.each([0, 3])("silence that began under the observer before is not counted a
   expect(isUnknown()).toBe(true);
 });
 
-test("a heartbeat that came while nobody observed is one", () => {
+test("a heartbeat sent while no process observes counts", () => {
   const { cluster, kubelet, isUnknown } = takenOver({ silentMs: 48 * SECOND_MS, pauseMs: 0 });
   kubelet.resume();
   kubelet.post();
@@ -79,7 +79,7 @@ test("a heartbeat that came while nobody observed is one", () => {
   expect(isUnknown()).toBe(true);
 });
 
-test("after a blindness longer than watchBlindMs every node gets its whole grace again", () => {
+test("after a gap longer than watchBlindMs every node gets a full grace period", () => {
   const pauseMs = STANDARD_PROFILE.watchBlindMs + 2 * SECOND_MS;
   const { cluster, isUnknown } = takenOver({ silentMs: 45 * SECOND_MS, pauseMs });
   cluster.advance(GRACE_MS - SECOND_MS);
@@ -88,7 +88,7 @@ test("after a blindness longer than watchBlindMs every node gets its whole grace
   expect(isUnknown()).toBe(true);
 });
 
-test("a node deleted while nobody observed is forgotten: made anew, it has its whole grace", () => {
+test("a node deleted while no process observes and created again has a full grace period", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const [first, second, third] = [new HandFleet("one"), new HandFleet("two"), new HandFleet("three")];
@@ -105,8 +105,8 @@ test("a node deleted while nobody observed is forgotten: made anew, it has its w
   cluster.write({ verb: "delete", ref: NODE, urgency: Urgency.status, uid: metadata.uid });
   giveAll(second);
   cluster.advance(40 * SECOND_MS);
-  const anew = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
-  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: anew });
+  const again = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
+  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: again });
   cluster.advance(20 * SECOND_MS);
   two.kill();
   giveAll(third);
@@ -117,7 +117,7 @@ test("a node deleted while nobody observed is forgotten: made anew, it has its w
   expect(isUnknown()).toBe(true);
 });
 
-test("a node of whose end a standby did not hear is forgotten by the second resync: made anew, it has its whole grace", () => {
+test("a standby that missed a deletion forgets the node by the second resync", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const [first, second] = [new HandFleet("one"), new HandFleet("two")];
@@ -135,8 +135,8 @@ test("a node of whose end a standby did not hear is forgotten by the second resy
   mend();
   haveResynced(cluster, 2);
   one.kill();
-  const anew = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
-  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: anew });
+  const again = { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" }, ...state };
+  cluster.write({ verb: "create", ref: NODE, urgency: Urgency.status, body: again });
   giveAll(second);
   const isUnknown = () => cluster.published("asked.condition").some(({ body }) => body.node === "node-1");
   cluster.advance(GRACE_MS - SECOND_MS);
@@ -145,7 +145,7 @@ test("a node of whose end a standby did not hear is forgotten by the second resy
   expect(isUnknown()).toBe(true);
 });
 
-/** Takes from a member for a moment what it takes to find a silent node, as a process does that joins and dies. */
+/** Takes the shards away for a second, as a process does that joins and dies. */
 function takeForAMoment(cluster: VirtualCluster, fleet: HandFleet): void {
   fleet.set("observer", 0, false);
   for (let shard = 0; shard < SHARD_COUNT; shard++) fleet.set("node", shard, false);
@@ -153,7 +153,7 @@ function takeForAMoment(cluster: VirtualCluster, fleet: HandFleet): void {
   giveAll(fleet);
 }
 
-test("an observer that was taken off for a moment by one that told nothing counts no silence anew", () => {
+test("silence counts on after another member owned the shards for a moment", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const fleet = new HandFleet("one");
@@ -171,7 +171,7 @@ test("an observer that was taken off for a moment by one that told nothing count
   expect(isUnknown()).toBe(true);
 });
 
-test("nor does one that was taken off again before it could see anything", () => {
+test("silence counts on when a new observer loses the shards before its first sync", () => {
   const { cluster, fleet, isUnknown } = takenOver({ silentMs: 40 * SECOND_MS, pauseMs: 2 * SECOND_MS, listMs: 1500 });
   takeForAMoment(cluster, fleet);
   cluster.advance(GRACE_MS - 44 * SECOND_MS);

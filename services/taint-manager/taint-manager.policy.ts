@@ -1,4 +1,4 @@
-/** Decides from when a node's NoExecute taints count, which pods they concern, and what is to be written down. */
+/** Decides when each NoExecute taint of a node starts to count, which pods it may evict, and which starts to record. */
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import { apiMicroTime, epochMsOf } from "../domain/api-time.ts";
 import { lineageOf } from "../domain/taint-swap.ts";
@@ -17,50 +17,45 @@ export interface Now {
   readonly wallMs: number;
 }
 
-/** Whether taints may evict a pod: not one that has completed, nor one that is on its way out already (L34). */
+/** Whether taints may evict a pod: not if it has completed or is terminating (L34). */
 export function isEvictable(pod: ObservedPod): boolean {
   return pod.deletionAt === null && !hasCompleted(pod);
 }
 
-/** A wall-clock instant of the API on the monotonic clock, by how far away it is now. */
+/** A wall-clock instant of the API on the monotonic clock, by its distance from now. */
 export function onMonotonic(instantAt: number, { monotonicMs, wallMs }: Now): number {
   return monotonicMs + (instantAt - wallMs);
 }
 
-/** What a shard's view says about the moments before a node's state came. */
+/** What a shard's view shows of the time before a node's present state. */
 export interface ViewHistory extends Now {
-  /**
-   * When taints that are new in this state had not been there yet, on the monotonic clock; minus infinity if unknown.
-   */
+  /** When new taints of this state were still absent, on the monotonic clock; minus infinity if unknown. */
   readonly absentMs: number;
-  /**
-   * Whether every change of the node has been seen: a taint that stood before and stands now has stood all the time.
-   */
+  /** Whether every change of the node was received, so that a taint present before and now was never removed. */
   readonly isUnbroken: boolean;
 }
 
-/** A NoExecute taint with its beginning on the monotonic clock, which decides, and on the API's own time line. */
+/** A NoExecute taint with its start: `since` on the monotonic clock, which counts, `sinceAt` on the API's clock. */
 export interface KnownTaint extends StandingTaint {
   readonly sinceAt: number;
-  /** The latest beginning that this process can believe, on the monotonic clock: its own first sight of the taint. */
+  /** The latest possible start: when this process first saw the taint, on the monotonic clock. */
   readonly latestMs: number;
-  /** Whether somebody has changed its stamp while it stood, or may have before this process began. */
+  /** Whether its `timeAdded` changed while it was present, or may have before this process started. */
   readonly isRestamped: boolean;
   readonly lineage?: TaintLineage & { readonly sinceAt: number; readonly secondSinceAt: number };
 }
 
 /**
- * By how much a stamp may lie outside the time in which its taint appeared and still be believed, in milliseconds. The
- * API cuts stamps to whole seconds, and no two clocks agree exactly.
+ * How far `timeAdded` may lie outside the interval in which its taint appeared and still be accepted, in milliseconds.
+ * The API truncates it to whole seconds, and no two clocks agree exactly.
  */
 const STAMP_SLACK_MS = 1000;
 
 /**
- * The NoExecute taints of a node with the instant each counts from. A taint known before keeps its instant, whatever
- * becomes of its stamp or of the wall clock. A new one counts from its `timeAdded`, which is believed between the last
- * sight of the node without the taint and the first with it; outside, the nearer of the two counts. Where that is
- * unknown, because the taint stood before this process began, the instant that is written down counts before the
- * stamp, and neither is believed from before the node was created.
+ * The NoExecute taints of a node, each with its start. A known taint keeps its start, even if its stamp or the wall
+ * clock changes. A new taint starts at its `timeAdded`, limited to the interval between the last state without it and
+ * the first with it. If the taint may be older than this process, a recorded start takes precedence over the stamp, and
+ * neither may lie before the creation of the node.
  */
 export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], view: ViewHistory): KnownTaint[] {
   return noExecuteTaints(node.taints).map((taint) => {
@@ -74,17 +69,12 @@ export function knownTaints(node: ObservedNode, known: readonly KnownTaint[], vi
   });
 }
 
-/**
- * Whether a taint is the one that stood before. After a break in the sight another stamp means another taint, unless
- * somebody keeps changing the stamp.
- */
+/** Whether a taint is the known one. After a gap a changed stamp means a new taint, unless its stamp changed before. */
 function hasStood(before: KnownTaint, taint: Taint, { isUnbroken }: ViewHistory): boolean {
   return isUnbroken || before.isRestamped || before.taint.timeAdded === taint.timeAdded;
 }
 
-/**
- * A taint that was known before. Of two instants that were written down the later counts: the pod-writer goes by it.
- */
+/** A taint known before. A later start that is recorded counts, because the pod-writer goes by the record. */
 function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): KnownTaint {
   const { since, sinceAt, latestMs } = before;
   const isRestamped = before.isRestamped || before.taint.timeAdded !== taint.timeAdded;
@@ -98,24 +88,24 @@ function stillStanding(before: KnownTaint, taint: Taint, node: ObservedNode): Kn
 function newTaint(taint: Taint, node: ObservedNode, view: ViewHistory): KnownTaint {
   const { monotonicMs, wallMs, absentMs } = view;
   const stampAt = epochMsOf(taint.timeAdded);
-  // What is written down about a taint that was seen to appear is left of an earlier one of its name.
+  // A record about a taint that was seen to appear is left over from an earlier taint of that name.
   const writtenAt = absentMs === Number.NEGATIVE_INFINITY ? node.taintsSeenAt?.[taintName(taint)] : undefined;
   const recordedAt = writtenAt ?? stampAt;
   const isRestamped = stampAt !== null && writtenAt !== undefined;
   const recordedMs = recordedAt === null ? monotonicMs : onMonotonic(recordedAt, view);
-  // A node that was created later than now, after a clock was set back, tells nothing by that.
+  // A creation in the future means that a clock was set back, so it is no lower bound.
   const createdMs = node.createdAt > wallMs ? Number.NEGATIVE_INFINITY : onMonotonic(node.createdAt, view);
   const earliestMs = Math.max(absentMs, createdMs);
   const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);
   if (recordedAt !== null && Math.abs(recordedMs - sinceMs) <= STAMP_SLACK_MS) {
     return { taint, since: recordedMs, sinceAt: recordedAt, latestMs: monotonicMs, isRestamped };
   }
-  // A whole millisecond: finer than it is written down, it would never be read again as the same.
+  // Whole milliseconds, so that the start reads back from its record unchanged.
   const sinceAt = Math.ceil(wallMs - (monotonicMs - sinceMs));
   return { taint, since: onMonotonic(sinceAt, view), sinceAt, latestMs: monotonicMs, isRestamped };
 }
 
-/** A line as it is written down now; instants that were known before keep their place on this process's own clock. */
+/** The lineage as recorded; instants known before keep their place on the monotonic clock. */
 function knownLineage(
   lineage: TaintLineage | null,
   known: readonly KnownTaint[],
@@ -125,8 +115,9 @@ function knownLineage(
   const instants = known.flatMap(({ taint, since, sinceAt, lineage: before }) => [
     [sinceAt, since] as const,
     [epochMsOf(taint.timeAdded), since] as const,
-    ...(before === undefined ? [] : [[before.sinceAt, before.since] as const]),
-    ...(before === undefined ? [] : [[before.secondSinceAt, before.secondSince] as const]),
+    ...(before === undefined
+      ? []
+      : [[before.sinceAt, before.since] as const, [before.secondSinceAt, before.secondSince] as const]),
   ]);
   const own = (at: number): number => instants.find(([knownAt]) => knownAt === at)?.[1] ?? onMonotonic(at, now);
   const [sinceAt, secondSinceAt] = [lineage.since, lineage.secondSince];
@@ -134,10 +125,9 @@ function knownLineage(
 }
 
 /**
- * When a pod was bound, on the monotonic clock, and never in the future. Binding and taints are stamped on the API's
- * time line, so the order of their stamps counts: our clocks may have been set or have stood still between two sights,
- * and would then put a pod that was bound after a taint before it. A pod keeps its distance from the last taint that
- * stood before it.
+ * When a pod was bound, on the monotonic clock, never in the future. A pod keeps its distance on the API's clock from
+ * the last taint before it. Our own clocks may have been set or have stood still in between, and would then place a pod
+ * that was bound after a taint before it.
  */
 export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: Now): number {
   const starts = known.flatMap(({ since, sinceAt, lineage }) => [
@@ -152,7 +142,7 @@ export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: No
   return Math.min(last.since + (boundAt - last.sinceAt), now.monotonicMs);
 }
 
-/** The same taints on the API's own time line, on which a deadline can be named and compared by anybody. */
+/** The same taints on the API's clock, on which all processes can compare deadlines. */
 export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
   return known.map(({ taint, sinceAt, lineage }) => ({
     taint,
@@ -164,8 +154,8 @@ export function onApiTime(known: readonly KnownTaint[]): StandingTaint[] {
 }
 
 /**
- * What should be written down about a node: the instant from which each taint counts whose stamp does not say it, when
- * a countdown rests on it or it is written down already. Null when that is what the API shows.
+ * The starts to record on a node, by taint: those that differ from the taint's stamp, if a countdown depends on them or
+ * they are recorded already. Null when the node's record is exactly that.
  */
 export function startsToWrite(
   node: ObservedNode,
@@ -176,7 +166,7 @@ export function startsToWrite(
   const unstamped = known.filter((each) => each.isRestamped || epochMsOf(each.taint.timeAdded) !== each.sinceAt);
   const isNamed = ({ taint }: KnownTaint) => Object.hasOwn(written, taintName(taint));
   const isWritten = ({ taint, sinceAt }: KnownTaint) => written[taintName(taint)] === sinceAt;
-  // To know what counts, every sentence on the node is looked at: only when something may be left to write.
+  // countedTaints goes through every schedule of the node, so it is called only if there may be something to write.
   const counted = unstamped.every(isNamed) ? new Set<Taint>() : countedTaints();
   const wanted = unstamped.filter((known) => counted.has(known.taint) || isNamed(known));
   const isExact = node.taintsSeenStale !== true && wanted.every(isWritten);
@@ -184,7 +174,7 @@ export function startsToWrite(
   return Object.fromEntries(wanted.map(({ taint, sinceAt }) => [taintName(taint), apiMicroTime(sinceAt)]));
 }
 
-/** Whether two evictions have the same cause; when that is so and both are overdue, nothing has changed. */
+/** Whether two evictions have the same cause: if so and both are due, nothing has changed. */
 export function isSameCause(left: Pick<Eviction, "taint" | "tolerationSeconds">, right: Eviction): boolean {
   return taintName(left.taint) === taintName(right.taint) && left.tolerationSeconds === right.tolerationSeconds;
 }

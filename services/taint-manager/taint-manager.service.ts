@@ -1,4 +1,7 @@
-/** Wires tainted nodes to the bus: which pods must leave them, and when. Decisions are in taint-manager.policy.ts. */
+/**
+ * The taint-manager: schedules the eviction of pods from nodes with NoExecute taints, as kube-controller-manager's
+ * taint-eviction-controller does. Decisions are in taint-manager.policy.ts.
+ */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation } from "../../protocols/names.ts";
@@ -12,10 +15,10 @@ import { RetrySchedule, requestRetries } from "../platform/structures/retry-sche
 import { startsToWrite } from "./taint-manager.policy.ts";
 import { type EvictionSchedule, TaintedNode } from "./tainted-node.ts";
 
-/** What a writer tells when there is nothing left for it to do about a pod, or when it only rehearsed. */
+/** Outcomes after which the pod-writer has nothing left to do about a pod. */
 const SETTLING: readonly Outcome[] = ["ok", "gone", "shadowed"];
 
-/** Passes sentences on pods and asks for their eviction. In direct mode taints evict nobody, and the service rests. */
+/** Requests the eviction of pods when their deadlines come. Does nothing in direct mode, where taints evict no pods. */
 export const taintManagerService: Service = (io) => {
   if (io.profile.evictionMode !== "taint") return () => {};
   const shards = new Map<number, TaintShard>();
@@ -47,14 +50,14 @@ class TaintShard {
   readonly #deadlines: Deadlines<EvictionSchedule>;
   readonly #feed: ShardFeed;
   readonly #nodes = new Map<string, TaintedNode>();
-  /** Sentences that came due while nothing could be seen. */
+  /** Schedules that came due while the view was blind. */
   readonly #held = new Set<EvictionSchedule>();
   readonly #annotationRetries: RetrySchedule<string>;
-  /** Nodes on which beginnings of taints are written down, which has to be taken away with their taints. */
+  /** Nodes with a record of taint starts, which has to be removed with the taints. */
   readonly #annotated = new Set<string>();
   readonly #stopListening: Stop;
   readonly #gainedMs: number;
-  /** When the whole shard was last seen, on the monotonic clock: a taint that is new now was not there then. */
+  /** When the view was last complete, on the monotonic clock: a taint that is new now was absent then. */
   #wholeMs = Number.NEGATIVE_INFINITY;
 
   constructor(io: Io, shard: number, deadlines: Deadlines<EvictionSchedule>) {
@@ -78,7 +81,7 @@ class TaintShard {
     this.#feed.markSuspect(reason, null);
   }
 
-  /** Evicts a pod whose deadline has come, or holds that back until the shard can be seen. */
+  /** Requests the eviction of a pod whose deadline has come, as soon as the view is not blind. */
   requestEviction(schedule: EvictionSchedule): void {
     if (this.#isBlind()) this.#held.add(schedule);
     else schedule.node.requestEviction(schedule);
@@ -111,9 +114,9 @@ class TaintShard {
     this.#release();
   }
 
-  /** Since when a node can have been as it is; a node that was held before was seen after this shard was gained. */
-  #viewHistory(wasHeld: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
-    const absentMs = wasHeld ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;
+  /** The view before a node's present state. A node known before was seen after this shard was gained. */
+  #viewHistory(wasKnown: boolean): { readonly absentMs: number; readonly isUnbroken: boolean } {
+    const absentMs = wasKnown ? Math.max(this.#wholeMs, this.#gainedMs) : this.#wholeMs;
     return { absentMs, isUnbroken: !this.#isBlind() };
   }
 
@@ -144,7 +147,7 @@ class TaintShard {
     for (const schedule of held) schedule.node.requestEviction(schedule);
   }
 
-  /** Asks that what is known only to us about a taint be written down, so that its countdown survives us. */
+  /** Requests a record of taint starts that only this process knows, so that countdowns survive its end. */
   #recordStarts(node: ObservedNode, cause: string): void {
     const tainted = this.#nodes.get(node.node);
     const starts = startsToWrite(node, tainted?.taints ?? [], () => tainted?.countedTaints() ?? new Set());

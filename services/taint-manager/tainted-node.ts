@@ -1,5 +1,4 @@
-/** One node that carries NoExecute taints, and the sentence of each pod on it. It keeps no timer of its own. */
-
+/** One node with NoExecute taints and the eviction schedule of each pod on it; `Deadlines` holds the timers. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
@@ -17,35 +16,36 @@ import {
   type ViewHistory,
 } from "./taint-manager.policy.ts";
 
-/** The sentence of one pod. There may be a million of them, so they hold little beside the pod itself. */
+/** The eviction schedule of one pod. It holds little, because there may be a million of them. */
 export interface EvictionSchedule {
   readonly node: TaintedNode;
   pod: ObservedPod;
-  /** When the pod was bound, on the monotonic clock as it was then: a step of the wall clock moves no countdown. */
+  /** When the pod was bound, on the monotonic clock, so that no step of the wall clock moves a countdown. */
   readonly boundMs: number;
   slot: number;
-  /** The taint that decides, and the seconds it is tolerated; null when it is not. */
+  /** The taint that decides. */
   taint: Taint;
+  /** How long it is tolerated; null if it is not. */
   tolerationSeconds: number | null;
-  /** How often its eviction has been asked for; SETTLED when a writer has told that the pod is on its way out. */
+  /** How often the eviction was requested; SETTLED once a writer has reported that the pod is terminating. */
   requests: number;
 }
 
-/** A sentence carried out: lifting it cancels nothing (L28). As a count of requests it makes for the longest pause. */
+/** The eviction is done, so its end cancels nothing (L28). As a count of requests it gives the longest pause. */
 const SETTLED = 2 ** 30;
 
-/** What the tainted nodes of one service share. */
+/** What the tainted nodes of a process share. */
 export interface TaintedNodeContext {
   readonly io: Pick<Io, "clock" | "profile"> & { readonly bus: Pick<Bus, "publish"> };
   readonly deadlines: Deadlines<EvictionSchedule>;
 }
 
-/** A node with NoExecute taints. It is made when the first one is seen and ends with the last. */
+/** A node from its first NoExecute taint to its last. */
 export class TaintedNode {
   readonly name: string;
   readonly #context: TaintedNodeContext;
   readonly #schedules = new Map<string, EvictionSchedule>();
-  /** When pods without a sentence were bound that came later than some taint, or had one; almost always none. */
+  /** When pods were bound that have no schedule but had one or came after some taint; almost always empty. */
   readonly #boundLate = new Map<string, number>();
   #node: ObservedNode;
   #taints: readonly KnownTaint[] = [];
@@ -57,12 +57,11 @@ export class TaintedNode {
     this.name = node.node;
   }
 
-  /** The taints with the instants they count from. */
   get taints(): readonly KnownTaint[] {
     return this.#taints;
   }
 
-  /** The taints on which a countdown rests now. */
+  /** The taints that decide a countdown now. */
   countedTaints(): ReadonlySet<Taint> {
     const counted = new Set<Taint>();
     for (const { taint, tolerationSeconds } of this.#schedules.values()) {
@@ -71,7 +70,7 @@ export class TaintedNode {
     return counted;
   }
 
-  /** Brings every sentence up to date with the node's taints and its pods, as they are seen now. */
+  /** Updates every schedule from the node's taints and its pods. */
   review(node: ObservedNode, pods: readonly ObservedPod[], seen: Omit<ViewHistory, keyof Now>, cause: string): void {
     const now = this.#now();
     this.#node = node;
@@ -82,35 +81,35 @@ export class TaintedNode {
       present.add(pod.uid);
       this.#reviewPod(pod, now);
     }
-    for (const [uid, sentence] of this.#schedules) if (!present.has(uid)) this.#endLeaving(sentence, now);
+    for (const [uid, schedule] of this.#schedules) if (!present.has(uid)) this.#endLeaving(schedule, now);
     for (const uid of this.#boundLate.keys()) if (!present.has(uid)) this.#boundLate.delete(uid);
   }
 
-  /** Lifts every sentence; the node is gone, or has no NoExecute taint any more. */
+  /** Cancels every schedule; the node is gone or has no NoExecute taint left. */
   end(cause: string): void {
     this.#cause = cause;
     const now = this.#now();
     for (const schedule of this.#schedules.values()) this.#cancel(schedule, now);
   }
 
-  /** Forgets every sentence without a word; another process minds the node now. */
+  /** Drops every schedule without a message, because another process owns the node now. */
   drop(): void {
     for (const { slot } of this.#schedules.values()) this.#context.deadlines.remove(slot);
     this.#schedules.clear();
   }
 
-  /** Takes word that the pod of this uid is on its way out. */
+  /** Records that the pod with this uid is terminating. */
   settle(uid: string): void {
     const schedule = this.#schedules.get(uid);
     if (schedule !== undefined) schedule.requests = SETTLED;
   }
 
-  /** Asks for the eviction of a pod whose deadline has come, the first time with the sentence that says so. */
+  /** Requests the eviction of a pod whose deadline has come; before the first request it publishes `due`. */
   requestEviction(schedule: EvictionSchedule): void {
     const { pod, taint, slot } = schedule;
     if (this.#schedules.get(pod.uid) !== schedule) return;
     const { io, deadlines } = this.#context;
-    // While it was held back, because nothing could be seen, it got another deadline: that one will come.
+    // A schedule that was held back while the view was blind may have a new deadline, which is still to come.
     if (deadlines.dueAt(slot) !== Number.POSITIVE_INFINITY) return;
     const now = this.#now();
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
@@ -142,12 +141,12 @@ export class TaintedNode {
     else this.#change(schedule, pod, eviction, now);
   }
 
-  /** When the pod has to leave, on the monotonic clock. */
+  /** When the pod must leave, on the monotonic clock. */
   #evictionOf(pod: ObservedPod, now: Now): Eviction | null {
     return this.#evictionUnder(this.#taints, pod, this.#boundMs(pod, now));
   }
 
-  /** The same as the API's own stamps have it; what has to happen at once has no other deadline than now. */
+  /** The same on the API's clock; an eviction without a deadline is due now. */
   #deadlineAt({ pod }: EvictionSchedule, now: Now): number {
     const at = this.#evictionUnder(onApiTime(this.#taints), pod, pod.boundAt)?.at ?? Number.NEGATIVE_INFINITY;
     return Number.isFinite(at) ? at : now.wallMs;
@@ -192,13 +191,13 @@ export class TaintedNode {
     if (at > now.monotonicMs) this.#publish(schedule, "pending", now);
   }
 
-  /** Ends the sentence of a pod that is gone or on its way out: lifted, unless it is we who asked for that. */
+  /** Ends the schedule of a pod that is gone or terminating: cancelled, unless its eviction was requested. */
   #endLeaving(schedule: EvictionSchedule, now: Now): void {
     if (schedule.requests !== 0) schedule.requests = SETTLED;
     this.#cancel(schedule, now);
   }
 
-  /** Takes a sentence back. When it was not carried out, that is told, and becomes the pod's "Cancelling deletion". */
+  /** Ends a schedule. Unless the eviction is done, `none` is published: the pod's Event "Cancelling deletion". */
   #cancel(schedule: EvictionSchedule, now: Now): void {
     const { uid } = schedule.pod;
     this.#context.deadlines.remove(schedule.slot);
@@ -209,7 +208,7 @@ export class TaintedNode {
 
   #publish(schedule: EvictionSchedule, eviction: BodyOf<"judged.pod">["eviction"], now: Now): string | null {
     const { namespace, name, uid } = schedule.pod;
-    const pod = { namespace, name, uid, node: this.#node.node, eviction: eviction };
+    const pod = { namespace, name, uid, node: this.#node.node, eviction };
     const decided =
       eviction === "none"
         ? { deadlineAt: null, taint: null, tolerationSeconds: null }

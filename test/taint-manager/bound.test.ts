@@ -1,10 +1,10 @@
-/** Tests of when a pod was bound, beside the taints of its node. */
+/** When a pod was bound, relative to the taints of its node. */
 import { describe, expect, test } from "vitest";
 import { boundMsOf, knownTaints } from "../../services/taint-manager/taint-manager.policy.ts";
 import { noExecute, observedNode } from "../support/observed-objects.ts";
 
 const WALL = Date.UTC(2026, 0, 1);
-/** A process that has just begun: what it sees may have stood for long. */
+/** A process that has just started, so taints may be older than it. */
 const now = { monotonicMs: 5000, wallMs: WALL, absentMs: Number.NEGATIVE_INFINITY, isUnbroken: true };
 
 describe("when a pod was bound", () => {

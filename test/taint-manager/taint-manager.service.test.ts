@@ -1,4 +1,4 @@
-/** The taint-manager among other processes: eyes, takeovers, replaced nodes. */
+/** The taint-manager beside other processes: blindness, takeovers, replaced nodes. */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { shardOf } from "../../protocols/subjects.ts";
@@ -14,29 +14,29 @@ const tolerating: Toleration[] = [
   { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 },
 ];
 
-describe("eyes", () => {
-  test("a deadline that comes while nobody observes is kept as soon as somebody is known to do so again", () => {
+describe("while blind", () => {
+  test("a deadline without an observer is met as soon as one pulses again", () => {
     const world = new EvictionWorld();
     const { observer, ...rest } = EVICTING;
     world.addZone("a", 3);
     world.addTolerantPod("a-0", "pod", tolerating);
     world.start(rest, { member: "rest" });
-    const eyes = world.start(observer === undefined ? {} : { observer }, { member: "eyes" });
+    const observing = world.start(observer === undefined ? {} : { observer }, { member: "observer" });
     world.advance(10 * S);
     world.taint("a-0", [MAINTENANCE]);
     world.advance(30 * S);
-    eyes.kill();
+    observing.kill();
     world.advance(90 * S);
     expect(world.published("asked.eviction")).toEqual([]);
     const backMs = world.clock.monotonicMs();
-    world.start(observer === undefined ? {} : { observer }, { member: "new-eyes" });
-    // The first pulse of a new observer may have waited in a socket while we stood still; the second one did not.
+    world.start(observer === undefined ? {} : { observer }, { member: "new-observer" });
+    // The first pulse of a new observer may have waited in a socket during a standstill; the second did not.
     world.advance(PULSE_MS + S);
     expect(world.deletedAt("pod")).toBeLessThanOrEqual(backMs + PULSE_MS);
     expect(world.deleted).toHaveLength(1);
   });
 
-  test("nothing is evicted while the watch of pods is not to be trusted", () => {
+  test("no pod is evicted until the watch of pods is synced", () => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.addTolerantPod("a-0", "pod", tolerating);
@@ -54,7 +54,7 @@ describe("eyes", () => {
   });
 });
 
-test("another process that takes a shard over keeps its deadlines, and the old one asks for nothing more", () => {
+test("a process that takes over a shard meets its deadlines; the old one requests nothing", () => {
   const world = new EvictionWorld();
   const { "taint-manager": _taintManager, ...rest } = EVICTING;
   world.addZone("a", 3);
@@ -74,7 +74,7 @@ test("another process that takes a shard over keeps its deadlines, and the old o
   expect(world.published("asked.eviction").map(({ source }) => source)).toEqual(["taint-manager@two"]);
 });
 
-test("a node that is replaced under its name ends the countdowns on the old one, and begins those on the new", () => {
+test("a node replaced under its name starts new countdowns", () => {
   const world = new EvictionWorld();
   world.addZone("a", 3);
   world.addTolerantPod("a-0", "pod", tolerating);

@@ -1,7 +1,4 @@
-/**
- * From when a taint counts after any history of the taint, its stamps, gaps in the sight and restarts, by a simple
- * model.
- */
+/** When a taint starts to count after any history of the taint, its stamps, gaps and restarts, by a simple model. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
@@ -12,22 +9,22 @@ import { NOT_SEEN_BEFORE, noExecute, observedNode } from "../support/observed-ob
 const S = 1000;
 const CREATED = Date.UTC(2026, 0, 1);
 const NAME = "k:NoExecute";
-/** A stamp is a whole second, and what is written down a whole millisecond. */
+/** Stamps are whole seconds, and recorded starts whole milliseconds. */
 const MOVED_MS = S + 1;
 
-/** What happens at one instant: to the sight first, then to the taint. */
+/** What happens at one instant: to the view first, then to the taint. */
 interface Step {
   readonly pauseMs: number;
-  /** `seen`: the whole shard is seen from here on. `lost`: no change is seen any more. `restart`: as a new process. */
-  readonly sight: "seen" | "lost" | "restart";
+  /** `complete`: the view is complete from here on. `lost`: changes are lost. `restart`: a new process. */
+  readonly view: "complete" | "lost" | "restart";
   readonly change: "none" | "add" | "remove";
-  /** How far the stamp is ahead of the time it is; null for no stamp. */
+  /** How far the stamp is ahead of the present; null for no stamp. */
   readonly aheadMs: number | null;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
   pauseMs: fc.integer({ min: 1, max: 100 * S }),
-  sight: fc.constantFrom("seen", "seen", "seen", "lost", "restart"),
+  view: fc.constantFrom("complete", "complete", "complete", "lost", "restart"),
   change: fc.constantFrom("none", "add", "add", "remove"),
   aheadMs: fc.option(
     fc.oneof(
@@ -39,53 +36,53 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 });
 
-/** One node and the taint-manager's knowledge of it, with what a perfect witness would say of the taint. */
+/** One node, what the taint-manager knows of it, and the bounds within which its taint may start. */
 class History {
   #nowMs = 0;
   #taint: Taint | null = null;
   #known: readonly KnownTaint[] = [];
   #written: Record<string, number> | undefined;
   #wholeMs = 0;
-  #sees = true;
-  /** Between which instants the taint may count from; null while none stands or none was seen. */
+  #isComplete = true;
+  /** Between which instants the taint may start; null while there is none or none was seen. */
   #bounds: { readonly fromMs: number; readonly toMs: number } | null = null;
 
-  take({ pauseMs, sight, change, aheadMs }: Step): void {
+  take({ pauseMs, view, change, aheadMs }: Step): void {
     this.#nowMs += pauseMs;
-    if (this.#sees) this.#wholeMs = this.#nowMs;
-    if (sight === "lost") this.#sees = false;
+    if (this.#isComplete) this.#wholeMs = this.#nowMs;
+    if (view === "lost") this.#isComplete = false;
     if (change === "remove") this.#taint = null;
     if (change === "add") this.#taint = noExecute("k", this.#stamped(aheadMs));
-    if (sight === "restart") this.#known = [];
-    const isBroken = sight === "restart" || !this.#sees;
-    if (sight !== "lost") this.#look(sight === "restart", isBroken);
+    if (view === "restart") this.#known = [];
+    const isBroken = view === "restart" || !this.#isComplete;
+    if (view !== "lost") this.#review(view === "restart", isBroken);
   }
 
   #stamped(aheadMs: number | null): Partial<Taint> {
     return aheadMs === null ? {} : { timeAdded: apiTime(CREATED + this.#nowMs + aheadMs) };
   }
 
-  #look(isRestart: boolean, isBroken: boolean): void {
+  #review(isRestart: boolean, isBroken: boolean): void {
     const node = this.#node();
     const [before, after] = [this.#known[0], this.#taint];
     this.#bounds = after === null ? null : this.#boundsAfter(after, before, isRestart, isBroken);
     const seen = isRestart ? NOT_SEEN_BEFORE : { absentMs: this.#wholeMs, isUnbroken: !isBroken };
     this.#known = knownTaints(node, this.#known, { monotonicMs: this.#nowMs, wallMs: CREATED + this.#nowMs, ...seen });
     this.#write(node);
-    this.#sees = true;
+    this.#isComplete = true;
     if (this.#bounds === null) return;
     const since = this.#known[0]?.since;
     expect(since).toBeGreaterThanOrEqual(this.#bounds.fromMs - MOVED_MS);
     expect(since).toBeLessThanOrEqual(this.#bounds.toMs + MOVED_MS);
   }
 
-  /** A witness knows when a taint appeared; after a break it has to go by stamps and by what it wrote down. */
+  /** A complete view shows when a taint appeared; after a gap only stamps and records do. */
   #boundsAfter(taint: Taint, before: KnownTaint | undefined, isRestart: boolean, isBroken: boolean) {
     const nowMs = this.#nowMs;
     if (isRestart) {
       const stampMs = taint.timeAdded === undefined ? nowMs : Date.parse(taint.timeAdded) - CREATED;
-      const saidMs = (this.#written?.[NAME] ?? Number.NaN) - CREATED;
-      const startMs = Math.min(Math.max(Number.isNaN(saidMs) ? stampMs : saidMs, 0), nowMs);
+      const recordedMs = (this.#written?.[NAME] ?? Number.NaN) - CREATED;
+      const startMs = Math.min(Math.max(Number.isNaN(recordedMs) ? stampMs : recordedMs, 0), nowMs);
       return { fromMs: startMs, toMs: startMs };
     }
     if (before === undefined || this.#bounds === null) return { fromMs: this.#wholeMs, toMs: nowMs };
@@ -111,7 +108,7 @@ class History {
   }
 }
 
-test("a taint never counts from more than a second before it can have appeared, nor after it was first seen", () => {
+test("a taint starts between a second before it can have appeared and when first seen", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (steps) => {
       const history = new History();
@@ -121,10 +118,10 @@ test("a taint never counts from more than a second before it can have appeared, 
   );
 });
 
-test("a taint that somebody keeps stamping counts from when it appeared, over any number of restarts", () => {
+test("a taint that is restamped again and again starts when it appeared, over restarts", () => {
   const restamp = fc.record({
     pauseMs: fc.integer({ min: 1, max: 30 * S }),
-    sight: fc.constantFrom("seen" as const, "restart" as const),
+    view: fc.constantFrom("complete" as const, "restart" as const),
     aheadMs: fc.integer({ min: -3600 * S, max: 3600 * S }),
   });
   fc.assert(
@@ -132,7 +129,7 @@ test("a taint that somebody keeps stamping counts from when it appeared, over an
       let known: readonly KnownTaint[] = [];
       let written: Record<string, number> | undefined;
       let nowMs = 60 * S;
-      const look = (aheadMs: number, isRestart: boolean): void => {
+      const review = (aheadMs: number, isRestart: boolean): void => {
         const taint = noExecute("k", { timeAdded: apiTime(CREATED + nowMs + aheadMs) });
         const node = observedNode("a", {
           createdAt: CREATED,
@@ -145,12 +142,12 @@ test("a taint that somebody keeps stamping counts from when it appeared, over an
         const entries = Object.entries(starts ?? {}).map(([name, at]) => [name, Date.parse(at)]);
         if (starts !== null) written = entries.length === 0 ? undefined : Object.fromEntries(entries);
       };
-      look(0, false);
+      review(0, false);
       nowMs += 3 * S;
-      look(0, false);
-      for (const { pauseMs, sight, aheadMs } of restamps) {
+      review(0, false);
+      for (const { pauseMs, view, aheadMs } of restamps) {
         nowMs += pauseMs;
-        look(aheadMs, sight === "restart");
+        review(aheadMs, view === "restart");
       }
       expect(known.map(({ since }) => since)).toEqual([60 * S]);
     }),

@@ -1,4 +1,4 @@
-/** One tainted node: its sentences follow its taints and pods, whatever comes in whatever order. */
+/** One tainted node: its eviction schedules follow its taints and pods, in any order of events. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
@@ -14,80 +14,80 @@ import { NOT_SEEN_BEFORE, noExecute, observedNode, observedPod } from "../suppor
 
 const S = 1000;
 
-/** A tainted node with a bus that remembers what was said, and deadlines that carry out what is due. */
+/** A tainted node with a bus that keeps what is published, and deadlines that request evictions when due. */
 function setUp(name = "a") {
   const clock = new VirtualClock();
-  const said: { type: MessageType; body: unknown; atMs: number }[] = [];
-  const publish: Bus["publish"] = (type, body) => `${said.push({ type, body, atMs: clock.monotonicMs() })}`;
+  const published: { type: MessageType; body: unknown; atMs: number }[] = [];
+  const publish: Bus["publish"] = (type, body) => `${published.push({ type, body, atMs: clock.monotonicMs() })}`;
   const deadlines = new Deadlines<EvictionSchedule>({
     clock,
-    fire: (sentence) => sentence.node.requestEviction(sentence),
+    fire: (schedule) => schedule.node.requestEviction(schedule),
   });
   const io = { clock, profile: STANDARD_PROFILE, bus: { publish } };
   const node = new TaintedNode({ io, deadlines }, observedNode(name));
   const review = (taints: Taint[], pods: ObservedPod[]) =>
     node.review(observedNode(name, { taints }), pods, NOT_SEEN_BEFORE, "cause");
   const bodies = <T extends MessageType>(type: T) =>
-    said.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
-  const sentences = () => bodies("judged.pod").map(({ body }) => body.eviction);
-  const asked = () => bodies("asked.eviction").map(({ body, atMs }) => ({ uid: body.uid, atMs }));
-  return { clock, node, review, sentences, asked, deadlines };
+    published.flatMap((each) => (each.type === type ? [{ body: each.body as BodyOf<T>, atMs: each.atMs }] : []));
+  const evictions = () => bodies("judged.pod").map(({ body }) => body.eviction);
+  const requests = () => bodies("asked.eviction").map(({ body, atMs }) => ({ uid: body.uid, atMs }));
+  return { clock, node, review, evictions, requests, deadlines };
 }
 
 const tolerating = (seconds: number): Toleration[] => [{ key: "k", operator: "Exists", tolerationSeconds: seconds }];
 const at = (clock: VirtualClock, ms: number) => noExecute("k", { timeAdded: apiTime(clock.wallMs() + ms) });
 
-test("a pod that moves away takes its sentence along: here it is lifted, there it counts by what stands there", () => {
+test("a pod that moves to another node gets a schedule by the taints there", () => {
   const here = setUp("here");
   const there = setUp("there");
   const pod = observedPod("p", { tolerations: tolerating(60) });
   here.review([at(here.clock, 0)], [pod]);
   here.review([at(here.clock, 0)], []);
   there.review([at(there.clock, -30 * S)], [pod]);
-  expect(here.sentences()).toEqual(["pending", "none"]);
+  expect(here.evictions()).toEqual(["pending", "none"]);
   expect(here.deadlines.size).toBe(0);
   for (const { clock } of [here, there]) clock.advance(30 * S);
-  expect(here.asked()).toEqual([]);
-  expect(there.asked()).toHaveLength(1);
+  expect(here.requests()).toEqual([]);
+  expect(there.requests()).toHaveLength(1);
 });
 
-test("an eviction is asked for again with growing pauses until the pod is on its way out, and then no more", () => {
-  const { clock, review, asked, sentences, deadlines } = setUp();
+test("an eviction is requested with backoff until the pod is terminating", () => {
+  const { clock, review, requests, evictions, deadlines } = setUp();
   const pod = observedPod("p");
   review([at(clock, 0)], [pod]);
   clock.advance(29 * S);
-  expect(asked()).toHaveLength(5);
-  expect(sentences()).toEqual(["due"]);
+  expect(requests()).toHaveLength(5);
+  expect(evictions()).toEqual(["due"]);
   review([at(clock, 0)], [{ ...pod, deletionAt: 1 }]);
   clock.advance(600 * S);
-  expect(asked()).toHaveLength(5);
-  expect(sentences()).toEqual(["due"]);
+  expect(requests()).toHaveLength(5);
+  expect(evictions()).toEqual(["due"]);
   expect(deadlines.size).toBe(0);
 });
 
-test("an eviction refused until the taint is gone is told as cancelled; one a writer has settled is not (L28)", () => {
+test("the end of a taint cancels an eviction that is refused, not one that is done (L28)", () => {
   const refused = setUp();
   refused.review([at(refused.clock, 0)], [observedPod("p")]);
   refused.clock.advance(5 * S);
   refused.node.end("cause");
-  expect(refused.sentences()).toEqual(["due", "none"]);
+  expect(refused.evictions()).toEqual(["due", "none"]);
   const settled = setUp();
   settled.review([at(settled.clock, 0)], [observedPod("p")]);
   settled.clock.advance(5 * S);
   settled.node.settle("uid-p");
   settled.node.end("cause");
-  expect(settled.sentences()).toEqual(["due"]);
+  expect(settled.evictions()).toEqual(["due"]);
 });
 
-test("a countdown is announced once, however often its taint is stamped again", () => {
-  const { clock, review, asked, sentences } = setUp();
+test("a countdown is published once, however often its taint is restamped", () => {
+  const { clock, review, requests, evictions } = setUp();
   const pod = observedPod("p", { tolerations: tolerating(60) });
   for (let second = 0; second < 60; second += 3) {
     review([at(clock, 0)], [pod]);
     clock.advance(3 * S);
   }
-  expect(sentences()).toEqual(["pending", "due"]);
-  expect(asked()).toMatchObject([{ atMs: 60 * S }]);
+  expect(evictions()).toEqual(["pending", "due"]);
+  expect(requests()).toMatchObject([{ atMs: 60 * S }]);
 });
 
 const taint = fc.record({ key: fc.constantFrom("k1", "k2"), addedS: fc.integer({ min: -100, max: 5 }) });
@@ -107,10 +107,10 @@ const step = fc.record({
   again: fc.boolean(),
 });
 
-test("after any history each pod is asked for at the instant its last taints and tolerations say, and no other pod ever (P7–P10)", () => {
+test("after any history a pod is evicted by its last taints and tolerations (P7–P10)", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
-      const { clock, review, asked, deadlines } = setUp();
+      const { clock, review, requests, deadlines } = setUp();
       const zeroMs = clock.wallMs();
       const due = new Map<string, number>();
       let since = new Map<string, number>();
@@ -121,7 +121,7 @@ test("after any history each pod is asked for at the instant its last taints and
         review(standing, observed);
         if (again) review(structuredClone(standing), structuredClone(observed));
         due.clear();
-        // What stands keeps its beginning; a new taint's stamp is believed unless it is ahead of its first sight.
+        // A known taint keeps its start; a new taint's stamp counts unless it is ahead of the clock.
         const nowMs = clock.monotonicMs();
         const startOf = (addedMs: number) => (addedMs > nowMs + S ? nowMs : addedMs);
         since = new Map(taints.map(({ key, addedS }) => [key, since.get(key) ?? startOf(addedS * S)]));
@@ -133,10 +133,10 @@ test("after any history each pod is asked for at the instant its last taints and
       }
       expect(deadlines.size).toBe(due.size);
       const nowMs = clock.monotonicMs();
-      const before = asked().length;
+      const before = requests().length;
       clock.advance(1000 * S);
       const first = new Map(
-        asked()
+        requests()
           .slice(before)
           .reverse()
           .map(({ uid, atMs }) => [uid, atMs]),
@@ -150,27 +150,27 @@ test("after any history each pod is asked for at the instant its last taints and
   );
 });
 
-test("what was held back while nothing could be seen is not carried out when its deadline has moved meanwhile", () => {
-  const { clock, node, review, asked, deadlines } = setUp("a");
+test("an eviction held back while blind is dropped if its deadline has moved", () => {
+  const { clock, node, review, requests, deadlines } = setUp("a");
   const held: EvictionSchedule[] = [];
   const carryOut = node.requestEviction.bind(node);
-  node.requestEviction = (sentence) => void held.push(sentence);
+  node.requestEviction = (schedule) => void held.push(schedule);
   const pod = observedPod("p", { tolerations: tolerating(60) });
   review([noExecute("intolerable")], [pod]);
   clock.advance(10 * S);
   review([at(clock, 0)], [pod]);
-  for (const sentence of held) carryOut(sentence);
+  for (const schedule of held) carryOut(schedule);
   expect(held).toHaveLength(1);
-  expect(asked()).toEqual([]);
+  expect(requests()).toEqual([]);
   node.requestEviction = carryOut;
   clock.advance(61 * S);
-  expect(asked()).toHaveLength(1);
+  expect(requests()).toHaveLength(1);
   expect(deadlines.size).toBe(1);
 });
 
-test("a pod that came after a swap while our clocks stood still gets the whole time of the present taint", () => {
+test("a pod bound after a swap during a standstill gets the full time of the present taint", () => {
   const [first, second] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
-  const { clock, node, sentences, asked } = setUp();
+  const { clock, node, evictions, requests } = setUp();
   const swapAt = clock.wallMs();
   const taintSwap = { at: swapAt, firstKey: first, firstAt: swapAt - 20 * S, secondAt: swapAt };
   const tainted = observedNode("a", { taints: [noExecute(second, { timeAdded: apiTime(swapAt) })], taintSwap });
@@ -183,6 +183,6 @@ test("a pod that came after a swap while our clocks stood still gets the whole t
   }));
   node.review(tainted, [observedPod("p", { tolerations, boundAt: swapAt + 30 * S })], NOT_SEEN_BEFORE, "cause");
   clock.advance(200 * S);
-  expect(sentences()).toEqual(["pending"]);
-  expect(asked()).toEqual([]);
+  expect(evictions()).toEqual(["pending"]);
+  expect(requests()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Tests of what taints mean for a pod: matching, first match, minimum, and the arithmetic at its edges. */
+/** When taints evict a pod: matching, first match, minimum, and the arithmetic at its edges. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../protocols/objects.ts";
@@ -26,7 +26,7 @@ describe("whether a toleration matches a taint (R8.33)", () => {
     ["an empty key with Equal compares the value alone", { operator: "Equal", value: "v" }, true],
     ["Equal by default", { key: "k", value: "v" }, true],
     ["Equal with another value", { key: "k", operator: "Equal", value: "w" }, false],
-    ["Exists does not look at values", { key: "k", operator: "Exists", value: "w" }, true],
+    ["Exists ignores values", { key: "k", operator: "Exists", value: "w" }, true],
     ["another key", { key: "x", operator: "Exists" }, false],
     ["another effect", { key: "k", operator: "Exists", effect: "NoSchedule" }, false],
     ["the same effect", { key: "k", operator: "Exists", effect: "NoExecute" }, true],
@@ -67,7 +67,7 @@ describe("whether a toleration matches a taint (R8.33)", () => {
   });
 });
 
-describe("when a pod has to leave (17.4)", () => {
+describe("when a pod must leave", () => {
   const now = Number.NEGATIVE_INFINITY;
   test.each<[string, Taint[], Toleration[], number | "never"]>([
     ["k1, nothing tolerated", [k1], [], now],
@@ -92,12 +92,12 @@ describe("when a pod has to leave (17.4)", () => {
     expect(evictionOf(standing(...taints), tolerations, 0, PLAIN)?.at ?? "never").toBe(at);
   });
 
-  test("the earliest end decides, and names its taint and its seconds", () => {
+  test("the earliest end decides, with its taint and its seconds", () => {
     const eviction = evictionOf(standing(k1, k2), [exists("k1", 60), exists("k2", 20)], 0, PLAIN);
     expect(eviction).toEqual({ at: SINCE + 20 * S, taint: k2, tolerationSeconds: 20 });
   });
 
-  test("each taint counts from its own beginning", () => {
+  test("each taint counts from its own start", () => {
     const taints = [
       { taint: k1, since: SINCE },
       { taint: k2, since: SINCE + 100 * S },
@@ -117,7 +117,7 @@ describe("when a pod has to leave (17.4)", () => {
     },
   );
 
-  test("9.3e9 seconds, where upstream's nanoseconds overflow, are far away and not past", () => {
+  test("9.3e9 seconds, which overflow upstream's nanoseconds, are far in the future", () => {
     expect(evictionOf(standing(k1), [exists("k1", 9.3e9)], 0, PLAIN)?.at).toBe(SINCE + 9.3e9 * S);
   });
 
@@ -128,12 +128,12 @@ describe("when a pod has to leave (17.4)", () => {
   });
 });
 
-describe("a pod bound in the second of a swap of its node's taints, to the stamps as two readings of a clock have them", () => {
+describe("a pod bound in the second of a taint swap", () => {
   const AT = SINCE + 69 * S;
   const lineage = { first: k1, second: k2, since: SINCE, secondSince: AT };
   const noises = [-0.01, 0, 0.01];
 
-  test.each(noises)("leaves no earlier than by either, %d ms apart", (apartMs) => {
+  test.each(noises)("leaves no earlier than by either of two stamps %d ms apart", (apartMs) => {
     const swapped = [{ taint: k2, since: AT, lineage }];
     const ends = [
       [exists("k1", 60), exists("k2", 150)],
@@ -142,7 +142,7 @@ describe("a pod bound in the second of a swap of its node's taints, to the stamp
     for (const end of ends) expect(end).toBeCloseTo(AT + 150 * S, 1);
   });
 
-  test.each(noises)("leaves no earlier than by either when the first is back, %d ms apart", (apartMs) => {
+  test.each(noises)("leaves no earlier than by either when the first taint is back, %d ms apart", (apartMs) => {
     const back = [{ taint: k1, since: AT + 29 * S, lineage }];
     const end = evictionOf(back, [exists("k1", 60), exists("k2", 150)], AT + apartMs, PLAIN)?.at;
     expect(end).toBeCloseTo(AT + 150 * S, 1);
@@ -150,11 +150,11 @@ describe("a pod bound in the second of a swap of its node's taints, to the stamp
 });
 
 test.each<[string, number | undefined, number, number, number]>([
-  ["that was there before runs on", 300, SINCE, 0, SINCE + 300 * S],
-  ["that came after the swap counts by the taint it found", 300, SINCE, SINCE + 80 * S, SINCE + (80 + 150) * S],
-  ["that tolerated the first for ever counts by the second", undefined, SINCE, 0, SINCE + (69 + 150) * S],
-  ["under stamps of a clock set back counts from the last, the longer", 300, SINCE + 90 * S, 0, SINCE + (69 + 300) * S],
-])("after a swap the countdown of a pod %s", (_what, first, since, boundAt, at) => {
+  ["that was bound before it continues", 300, SINCE, 0, SINCE + 300 * S],
+  ["that was bound after it counts by the new taint", 300, SINCE, SINCE + 80 * S, SINCE + (80 + 150) * S],
+  ["that tolerates the first taint for ever counts by the second", undefined, SINCE, 0, SINCE + (69 + 150) * S],
+  ["counts from the later stamp if a clock was set back", 300, SINCE + 90 * S, 0, SINCE + (69 + 300) * S],
+])("after a taint swap the countdown of a pod %s", (_what, first, since, boundAt, at) => {
   const swapAt = SINCE + 69 * S;
   const swapped = [{ taint: k2, since: swapAt, lineage: { first: k1, second: k2, since, secondSince: swapAt } }];
   expect(evictionOf(swapped, [exists("k1", first), exists("k2", 150)], boundAt, PLAIN)?.at).toBe(at);
@@ -180,7 +180,7 @@ test("a pod that tolerates every taint without limit is never evicted (P7)", () 
   );
 });
 
-test("a pod that lacks a match for some taint is evicted without delay, whatever else it tolerates (P8)", () => {
+test("a pod that tolerates not every taint is evicted without delay (P8)", () => {
   fc.assert(
     fc.property(fc.array(taint), fc.array(toleration), (taints, tolerations) => {
       const lacking = tolerations.filter(({ key: name = "" }) => name !== "");
@@ -190,7 +190,7 @@ test("a pod that lacks a match for some taint is evicted without delay, whatever
   );
 });
 
-test("otherwise it leaves at the least of the first matches' seconds (P9, R8.34)", () => {
+test("otherwise a pod leaves at the least of the first matches' seconds (P9, R8.34)", () => {
   fc.assert(
     fc.property(fc.array(taint), fc.array(toleration), (taints, tolerations) => {
       const firsts = taints.map((each) => tolerations.find((candidate) => tolerates(candidate, each, PLAIN)));

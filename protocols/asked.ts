@@ -1,6 +1,6 @@
 /**
- * Messages that wish for a change in the API. Each names the wanted end state and what it was judged on, so that it can
- * be checked and repeated.
+ * Messages that request a change in the API. Each names the desired state and what the decision is based on, so that a
+ * writer can check it and a sender can repeat it.
  */
 import { z } from "zod";
 import {
@@ -20,14 +20,14 @@ import {
 import { conditionStatus, taintIdSchema, taintSchema, taintSwapSchema } from "./objects.ts";
 
 /**
- * Body of `asked.condition`: force these conditions on a node that has been silent for its grace. None takes back what
- * was asked before.
+ * Body of `asked.condition`: force these conditions on a node that has been silent for its grace. An empty list
+ * withdraws the previous request.
  */
 export const askedCondition = z.object({
   node: name,
   uid: name,
   resourceVersion: name,
-  /** The last signs of life the verdict rests on; a newer one at the API refutes it. */
+  /** The last heartbeats that the verdict is based on; a newer one at the API refutes it. */
   basis: z.object({ leaseRenewedAt: instant.nullable(), statusHeartbeatAt: instant.nullable() }),
   conditions: listOf(
     z.object({
@@ -35,32 +35,32 @@ export const askedCondition = z.object({
       status: conditionStatus,
       reason: text,
       message: text,
-      /** Set only for a condition the node does not have yet: its creation time (section 2.8, step F). */
+      /** The node's creation time for a condition that the node does not have yet; null otherwise. */
       heartbeatAt: instant.nullable(),
     }),
   ),
 });
 
-/** Body of `asked.taint`: in one patch, these taints on the node and those off it. */
+/** Body of `asked.taint`: add and remove these taints of the node in one patch. */
 export const askedTaint = z.object({
   node: name,
   uid: name,
   resourceVersion: name,
-  /** The taints the node had at that resourceVersion, and what is recorded about a swap of them. */
+  /** The node's taints at that resourceVersion, and the recorded swap of them. */
   taints: listOf(taintSchema),
-  /** How many taints more the node had; with any, the writer reads the node live first. */
+  /** How many further taints the node had; if there are any, the writer reads the node live first. */
   taintsOmitted: count.optional(),
   taintSwap: taintSwapSchema.optional(),
-  /** From when not-ready and unreachable count, by `key:effect`, where their `timeAdded` does not say it. */
+  /** When not-ready and unreachable began to count, by `key:effect`, where `timeAdded` does not show it. */
   taintsSeenAt: instantsByTaint.optional(),
   add: listOf(taintIdSchema),
   remove: listOf(taintIdSchema),
   /**
-   * The Ready status the wish rests on; null when the node has no Ready condition. Another one at the API refutes a
-   * harmful wish.
+   * The Ready status that the request is based on; null when the node has no Ready condition. A different status at the
+   * API refutes a harmful request.
    */
   ready: conditionStatus.nullable(),
-  /** Why: the conditions changed, the zone's turn came, the opposite taint stood there, or the node is well again. */
+  /** Why: conditions changed, the zone admitted the node, opposite taints are swapped, or the node is ready again. */
   why: z.enum(["conditions", "granted", "swap", "healing"]),
 });
 
@@ -70,11 +70,11 @@ export const askedLabel = z.object({
   uid: name,
   resourceVersion: name,
   labels: mapOf(value),
-  /** Annotations of our own; null takes one away. */
+  /** Vigil's own annotations; null removes one. */
   annotations: mapOf(annotation.nullable()).optional(),
 });
 
-/** What an ask about a pod names; the uid is the pod, the name is only how the API is asked. */
+/** How a request identifies a pod: the uid is its identity, namespace and name are its address at the API. */
 const podTarget = {
   namespace: name,
   name,
@@ -83,28 +83,28 @@ const podTarget = {
 };
 
 /**
- * Body of `asked.eviction`: delete this pod now. Sent when its deadline has come, and again until the pod is gone or
- * the wish is moot.
+ * Body of `asked.eviction`: delete this pod now. Sent at its deadline, and again until the pod is gone or need not go
+ * any more.
  */
 export const askedEviction = z.object({
   ...podTarget,
-  /** `taint`: a NoExecute taint decided it; `direct`: the node is drained without taints (section 5). */
+  /** `taint`: a NoExecute taint evicts the pod; `direct`: its node is drained without taints. */
   mode: z.enum(["taint", "direct"]),
   deadlineAt: instant,
   taint: taintIdSchema.nullable(),
-  /** The `timeAdded` of that taint as the asker sees it, null without one: another at the API is another taint. */
+  /** The observed `timeAdded` of that taint, or null; a different one at the API means a different taint. */
   timeAdded: word.nullable().optional(),
 });
 
 /** Body of `asked.unready`: set the Ready condition of this pod to False (R3.2). */
 export const askedUnready = z.object({
   ...podTarget,
-  /** The version of the pod in which the asker saw it ready; while it stands, the pod need not be looked at again. */
+  /** The version of the pod that was observed ready; while it is current, the writer need not read the pod. */
   resourceVersion: name.optional(),
 });
 
-/** Body of `asked.drain`: the zone's turn has come for this node; its pods may go (direct mode, section 5.6). */
+/** Body of `asked.drain`: the zone's rate limiter has admitted this node, so its pods may go (direct mode). */
 export const askedDrain = z.object({ node: name, uid: name, zone: name });
 
-/** Body of `asked.resync`: tell everything about one shard again. */
+/** Body of `asked.resync`: publish everything about one shard again. */
 export const askedResync = z.object({ shard, reason: text });

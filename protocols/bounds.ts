@@ -1,14 +1,14 @@
 /**
- * Limits of every field that a message carries. Whoever may publish a message may put anything into it, so a reader
- * takes only what the API server could hold or a service could have computed: instants that have a date, counts that
- * can be counted, names as long as the API lets them be. A message beyond a limit is malformed.
+ * Limits of every field of a message. A sender can put anything into a message, so a reader accepts only what the API
+ * server could hold or a service could have computed: instants that have a date, bounded counts, names no longer than
+ * the API allows. A message beyond a limit is malformed.
  */
 import { z } from "zod";
 import { SHARD_COUNT } from "./subjects.ts";
 
-/** The first and the last instant of RFC 3339, in epoch milliseconds: the API has no way to write any other. */
+/** The first instant of RFC 3339, in epoch milliseconds; the API cannot represent an earlier one. */
 export const INSTANT_MIN: number = -62_167_219_200_000;
-/** The last instant of RFC 3339, in epoch milliseconds. */
+/** The last instant of RFC 3339, in epoch milliseconds; the API cannot represent a later one. */
 export const INSTANT_MAX: number = 253_402_300_799_999;
 
 /** Longest name, uid or version of an object, in characters: a name is a DNS subdomain. */
@@ -17,44 +17,42 @@ export const NAME_CHARACTERS_MAX = 253;
 const KEY_CHARACTERS_MAX = 317;
 /** Longest value of a taint, toleration or label, in characters. */
 const VALUE_CHARACTERS_MAX = 63;
-/**
- * Longest word of a vocabulary that may grow, such as an effect, a phase, a service or a time as text, in characters.
- */
+/** Longest word of an open vocabulary, such as an effect, a phase, a service or a time as text, in characters. */
 export const WORD_CHARACTERS_MAX = 64;
-/** Longest text for people, in characters; the sender cuts what is longer. */
+/** Longest text for people, in characters; the sender truncates longer ones. */
 export const TEXT_CHARACTERS_MAX = 4096;
-/** Longest value of an annotation of our own, in characters. */
+/** Longest value of one of Vigil's annotations, in characters. */
 const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
-/** Highest count and highest rate: far beyond any cluster, and sums of many of them are exact. */
+/** Highest count and highest rate: far above any cluster, and low enough that sums are exact. */
 const COUNT_MAX = 1_000_000_000;
-/** `tolerationSeconds` is an int64, of which a double keeps the nearest. */
+/** `tolerationSeconds` is an int64; a double keeps the nearest value. */
 const INT64_MAX = 2 ** 63;
-/** Most entries of a list or a map; 64 KiB hold a few times as many of the smallest. */
+/** Most entries of a list or a map. */
 const ENTRIES_MAX = 1024;
 
-/** An instant in epoch milliseconds; a lease's microseconds are kept as the fraction. */
+/** An instant in epoch milliseconds; the microseconds of a lease are its fraction. */
 export const instant = z.number().min(INSTANT_MIN).max(INSTANT_MAX);
-/** A span of time in milliseconds. */
+/** A duration in milliseconds. */
 export const durationMs = z.number().min(0).max(INSTANT_MAX);
 /** A shard. */
 export const shard = z
   .int()
   .min(0)
   .max(SHARD_COUNT - 1);
-/** How many there are of something. */
+/** A count. */
 export const count = z.int().min(0).max(COUNT_MAX);
 /** A 32-bit checksum. */
 export const checksum = z
   .int()
   .min(0)
   .max(2 ** 32 - 1);
-/** How many per second. */
+/** A rate per second. */
 export const rate = z.number().min(0).max(COUNT_MAX);
-/** Tokens in a bucket; below 0 for those spent in advance. */
+/** Tokens in a bucket; negative after tokens were spent in advance. */
 export const tokens = z.number().min(-COUNT_MAX).max(COUNT_MAX);
 /** Seconds as the API holds them. */
 export const int64Seconds = z.number().min(-INT64_MAX).max(INT64_MAX);
-/** A name, uid or version of an object, or the key of a zone: text that a URL can hold. */
+/** A name, uid or version of an object, or a zone key; well-formed UTF-16, because it becomes part of a URL. */
 export const name = z
   .string()
   .max(NAME_CHARACTERS_MAX)
@@ -63,11 +61,11 @@ export const name = z
 export const key = z.string().max(KEY_CHARACTERS_MAX);
 /** A value of a taint, toleration or label. */
 export const value = z.string().max(VALUE_CHARACTERS_MAX);
-/** A word of a vocabulary that may grow. */
+/** A word of an open vocabulary. */
 export const word = z.string().max(WORD_CHARACTERS_MAX);
 /** A text for people. */
 export const text = z.string().max(TEXT_CHARACTERS_MAX);
-/** A value of an annotation of our own. */
+/** A value of one of Vigil's annotations. */
 export const annotation = z.string().max(ANNOTATION_CHARACTERS_MAX);
 /** A taint's `key:effect`. */
 const taintNameText = z.string().max(KEY_CHARACTERS_MAX + 1 + WORD_CHARACTERS_MAX);

@@ -1,21 +1,21 @@
-/** An order-free checksum over (name, version) pairs, by which a reader knows that it holds what the publisher told. */
+/** An order-free checksum over (name, version) pairs: equal digests show that a reader holds all that was published. */
 import type { Digest } from "./observed.ts";
 import { fnv1a } from "./subjects.ts";
 
 /** The digest of nothing. */
 export const EMPTY_DIGEST: Digest = { count: 0, sum: 0 };
 
-/** The digest with one pair more. Adding and taking away commute, so it can follow a changing map at constant cost. */
+/** The digest with one pair added. Adding and removing commute, so a changing map costs O(1) per change. */
 export function digestWith(digest: Digest, name: string, version: string): Digest {
   return { count: digest.count + 1, sum: (digest.sum + weight(name, version)) >>> 0 };
 }
 
-/** The digest with one pair less. */
+/** The digest with one pair removed. */
 export function digestWithout(digest: Digest, name: string, version: string): Digest {
   return { count: digest.count - 1, sum: (digest.sum - weight(name, version)) >>> 0 };
 }
 
-/** Whether two digests speak of the same pairs, but for a chance of one in four thousand million. */
+/** Whether two digests cover the same pairs; wrong once in 2^32. */
 export function sameDigest(left: Digest, right: Digest): boolean {
   return left.count === right.count && left.sum === right.sum;
 }

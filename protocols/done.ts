@@ -1,9 +1,9 @@
-/** Messages about what came of an ask. */
+/** Messages about the outcome of a request. */
 import { z } from "zod";
 import { durationMs, instant, name, text, word } from "./bounds.ts";
 
 /**
- * What came of a write. `refused`: our own re-read showed that the ask no longer holds. `shadowed`: recorded, not
+ * The outcome of a write. `refused`: a live read showed that the request no longer applies. `shadowed`: recorded, not
  * written. `unknown`: the reply was lost.
  */
 const outcomeSchema = z.enum([
@@ -17,12 +17,12 @@ const outcomeSchema = z.enum([
   "unknown",
   "shadowed",
 ]);
-/** What came of a write. */
+/** The outcome of a write. */
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** Body of `done.write`; its `cause` is the id of the ask. */
+/** Body of `done.write`; its `cause` is the id of the request. */
 export const doneWrite = z.object({
-  /** The type of the ask. */
+  /** The message type of the request. */
   ask: word,
   kind: z.enum(["Node", "Pod"]),
   /** Empty for a node. */
@@ -32,15 +32,15 @@ export const doneWrite = z.object({
   /** The node concerned; for a node its own name. */
   node: name,
   outcome: outcomeSchema,
-  /** Whether the writer will try again by itself. */
+  /** Whether the writer retries by itself. */
   retrying: z.boolean(),
-  /** When it tries again, on its wall clock; absent when it does not. */
+  /** When the writer retries, on its wall clock; absent when it does not. */
   retryAt: instant.optional(),
-  /** From the ask's arrival to this outcome. */
+  /** From the arrival of the request to this outcome. */
   latencyMs: durationMs,
-  /** What was, or would have been, written, in words: `taints: +node.kubernetes.io/unreachable:NoExecute`. */
+  /** What was, or would have been, written, as text: `taints: +node.kubernetes.io/unreachable:NoExecute`. */
   change: text,
-  /** Why it came to this outcome, as the API server or the re-read said; empty when there is nothing to add. */
+  /** The reason for this outcome, from the API server or the live read; may be empty. */
   detail: text,
   /** The object's resourceVersion after the write; null when there is none. */
   resourceVersion: name.nullable(),

@@ -1,15 +1,15 @@
-/** The frame around every message: its schema and its identity. What is inside a frame is decided in messages.ts. */
+/** The frame around every message: its schema and its id. messages.ts defines the bodies. */
 import { z } from "zod";
 import { instant, word } from "./bounds.ts";
 
 /** Wire version. Within it only optional fields are added. */
 export const FRAME_VERSION = 1;
 
-/** A message may not be larger than this on the wire, in bytes; larger contents are split into batches or chunks. */
+/** Largest message on the wire, in bytes; larger contents are split into batches or chunks. */
 export const MESSAGE_BYTES_MAX = 64 * 1024;
 
 /**
- * Schema of a frame with its body still unread.
+ * Schema of a frame whose body is not checked yet.
  * `id` is `source:epoch:type.shard:sequence`, `source` is `service@member`, `at` the sender's wall clock in epoch
  * milliseconds, `cause` the id of the message that led to this one.
  */
@@ -23,22 +23,22 @@ export const frameSchema = z.object({
   body: z.unknown(),
 });
 
-/** Where a message stands in its stream: one publisher's messages of one type on one shard, counted from 1. */
+/** The position of a message in its stream: one publisher's messages of one type on one shard, numbered from 1. */
 export interface StreamPosition {
-  /** Names the stream: `source:type.shard`. */
+  /** The stream: `source:type.shard`. */
   readonly stream: string;
-  /** Grows with each start of the publisher: its wall clock at start, in epoch milliseconds. */
+  /** The publisher's wall clock at its start, in epoch milliseconds. */
   readonly epoch: number;
   readonly sequence: number;
 }
 
-/** The service that a source, `service@member`, names. */
+/** The service of a source, `service@member`. */
 export function serviceOf(source: string): string {
   const end = source.indexOf("@");
   return end < 0 ? source : source.slice(0, end);
 }
 
-/** The member that a source, `service@member`, names; the whole of a source without a service. */
+/** The member of a source, `service@member`; the whole text when it names no service. */
 export function memberOf(source: string): string {
   return source.slice(source.indexOf("@") + 1);
 }
@@ -48,7 +48,7 @@ export function frameId(source: string, epoch: number, type: string, shard: numb
   return `${source}:${epoch}:${type}.${shard}:${sequence}`;
 }
 
-/** Reads a frame id back into its place in a stream; null when it does not have the form. */
+/** Parses a frame id; null when it does not have the form. */
 export function positionOf(id: string): StreamPosition | null {
   const last = id.lastIndexOf(":");
   const middle = id.lastIndexOf(":", last - 1);

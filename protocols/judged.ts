@@ -1,16 +1,14 @@
-/** Messages about our conclusions. They command nothing: an ask does. */
+/** Messages with Vigil's conclusions. They request nothing; `asked.*` messages do. */
 import { z } from "zod";
 import { count, instant, int64Seconds, listOf, name, rate, tokens } from "./bounds.ts";
 import { conditionStatus, taintIdSchema } from "./objects.ts";
 
-/** A node's life as its machine names it. */
+/** A node's readiness, a state of its machine. */
 export const readinessSchema = z.enum(["starting", "ready", "notReady", "unknown"]);
-/** A node's life as its machine names it. */
+/** A node's readiness. */
 export type Readiness = z.infer<typeof readinessSchema>;
 
-/**
- * How far a node's eviction has come (R5.1; in taint mode `evicted` means that the NoExecute taint stands on the node).
- */
+/** How far a node's eviction has come (R5.1). In taint mode `evicted` means that the node has the NoExecute taint. */
 export const evictionStatusSchema = z.enum(["unmarked", "toBeEvicted", "evicted"]);
 /** How far a node's eviction has come. */
 export type EvictionStatus = z.infer<typeof evictionStatusSchema>;
@@ -28,28 +26,26 @@ export const judgedNode = z.object({
   readiness: readinessSchema,
   /** Status of the Ready condition as judged; null when the node has none. */
   ready: conditionStatus.nullable(),
-  /** When the node entered this readiness, on the judge's wall clock. */
+  /** When the node entered this readiness, on the publisher's wall clock. */
   since: instant,
-  /** The last heartbeat that the judge saw come, on its wall clock; null before the first. */
+  /** When the last heartbeat arrived, on the publisher's wall clock; null before the first. */
   heartbeatAt: instant.nullable(),
   eviction: evictionStatusSchema,
   /**
-   * The earliest instant at which the node's pods may be deleted, on the judge's wall clock, while that lies ahead;
-   * only in direct mode. The zone's queue may delay it further.
+   * In direct mode, the earliest instant at which the node's pods may be deleted, on the publisher's wall clock; absent
+   * once it has passed. The zone's queue may delay the deletion further.
    */
   evictionFromAt: instant.optional(),
   /** The zone key (R2.3), with its NUL. */
   zone: name,
-  /** False for a node excluded from disruption checks (2.7). */
+  /** False for a node that is excluded from disruption checks (R2.22). */
   counted: z.boolean(),
 });
 
 /** How many nodes of its queue a zone publishes. */
 export const QUEUE_PUBLISHED_MAX = 20;
 
-/**
- * Body of `judged.zone`: published when it changes and with every pulse, so that zones can fold each other's states.
- */
+/** Body of `judged.zone`: published when it changes and with every pulse, because zones need each other's states. */
 export const judgedZone = z.object({
   zone: name,
   state: zoneStateSchema,
@@ -57,18 +53,18 @@ export const judgedZone = z.object({
   since: instant,
   size: count,
   notReady: count,
-  /** Tokens per second that the zone's bucket gains now. */
+  /** Current refill rate of the zone's bucket, in tokens per second. */
   taintsPerSecond: rate,
-  /** Tokens in the bucket now; below 0 after two owners have granted at once. */
+  /** Tokens in the bucket; negative after two owners have granted at once. */
   tokens,
   queueLength: count,
-  /** The first nodes of the queue in the order of their turns, at most QUEUE_PUBLISHED_MAX; absent for an empty one. */
+  /** The first nodes of the queue in order, at most QUEUE_PUBLISHED_MAX; absent when the queue is empty. */
   queue: listOf(name).optional(),
-  /** Whether the all-zones rule stops this zone (R6.10). */
+  /** Whether the zone is halted because all zones are fully disrupted (R6.10). */
   halted: z.boolean(),
 });
 
-/** Body of `judged.pod`: what the taint-manager has decided about a pod. */
+/** Body of `judged.pod`: the taint-manager's decision about a pod. */
 export const judgedPod = z.object({
   namespace: name,
   name,
@@ -76,8 +72,8 @@ export const judgedPod = z.object({
   node: name,
   eviction: z.enum(["none", "pending", "due"]),
   deadlineAt: instant.nullable(),
-  /** The taint that decides, null when nothing does. */
+  /** The taint that decides; null without one. */
   taint: taintIdSchema.nullable(),
-  /** Seconds of the toleration that decides; null for none or for ever. */
+  /** Seconds of the toleration that decides; null without one, and when the taint is tolerated for ever. */
   tolerationSeconds: int64Seconds.nullable(),
 });

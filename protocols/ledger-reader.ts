@@ -1,7 +1,4 @@
-/**
- * What a ledger tells a reader in the same process of present and past: plain values, ready for JSON. No behaviour
- * lives here.
- */
+/** Read access to a ledger in the same process: present state and history as plain values, ready for JSON. */
 import type { EvictionStatus, Readiness, ZoneState } from "./judged.ts";
 import type { ConditionStatus, TaintId } from "./objects.ts";
 import type { Stop } from "./ports.ts";
@@ -10,7 +7,7 @@ import type { Stop } from "./ports.ts";
 export interface ZoneReport {
   /** The zone key with its NUL (R2.3). */
   readonly zone: string;
-  /** The same for people: `region/zone`, `zone`, or `(no zone)`. */
+  /** The zone for people: `region/zone`, `zone`, or `(no zone)`. */
   readonly title: string;
   readonly state: ZoneState;
   readonly since: number;
@@ -28,12 +25,12 @@ export interface NodeReport {
   readonly readiness: Readiness;
   readonly ready: ConditionStatus | null;
   readonly since: number;
-  /** The last sign of life that led to a judgement, not every heartbeat; null before the first. */
+  /** The last heartbeat that was part of a published judgement; null before the first. */
   readonly heartbeatAt: number | null;
   readonly eviction: EvictionStatus;
-  /** The earliest instant at which its pods may be deleted, while that lies ahead (direct mode). */
+  /** The earliest instant at which its pods may be deleted; absent once it has passed (direct mode). */
   readonly evictionFromAt?: number;
-  /** Its place in the queue of its zone, from 1; absent when it is not among the first. */
+  /** Its place in the published part of its zone's queue, from 1; absent otherwise. */
   readonly queuePlace?: number;
   readonly zone: string;
 }
@@ -44,46 +41,44 @@ export interface PendingEviction {
   readonly name: string;
   readonly uid: string;
   readonly node: string;
-  /** Epoch milliseconds; null when it goes at once, or when the earliest instant cannot be foretold. */
+  /** Epoch milliseconds; null when the pod goes at once, or when the earliest instant is not known. */
   readonly deadlineAt: number | null;
-  /**
-   * Whether `deadlineAt` is the earliest instant only: its node has still to take its turn to be drained (direct mode).
-   */
+  /** Set when `deadlineAt` is only the earliest instant: the zone has not admitted the node yet (direct mode). */
   readonly isEarliest?: true;
   readonly taint: TaintId | null;
   readonly tolerationSeconds: number | null;
 }
 
-/** How well the cluster can be seen, as the pulses of all shards tell. */
+/** Whether the cluster's state is current, from the pulses of all shards. */
 export interface WatchHealthReport {
   readonly shards: number;
-  /** Shards without a fresh pulse in which every watch is synced; no harmful verdict is passed in them. */
+  /** Shards without a fresh pulse that reports every watch synced; no harmful verdict is made in them. */
   readonly blindShards: number;
-  /** Age of the oldest shard's last pulse in milliseconds; null when some shard has had none. */
+  /** Age of the oldest last pulse of all shards in milliseconds; null when some shard has had none. */
   readonly oldestPulseMs: number | null;
-  /** Nodes and pods that exceed a message, so that nothing is decided about them; absent when there are none. */
+  /** Nodes and pods too large for a message, which are therefore not judged; absent when there are none. */
   readonly unpublished?: { readonly nodes: number; readonly pods: number };
-  /** For each watch how long it has been seen without a break, in milliseconds; null while it is not synced. */
+  /** For each watch, how long it has been synced without a break, in milliseconds; null while it is not synced. */
   readonly watches: Readonly<Record<WatchName, number | null>>;
 }
 
 /** A watch of the observer. */
 export type WatchName = "nodes" | "leases" | "pods";
 
-/** What a decision is about; the namespace is empty for nodes and zones, and a zone is named by its key. */
+/** The object of a decision. Nodes and zones have an empty namespace; the name of a zone is its key. */
 export interface Subject {
   readonly kind: "Node" | "Pod" | "Zone";
   readonly namespace: string;
   readonly name: string;
 }
 
-/** One thing that happened to an object, in words. */
+/** One entry of an object's history, as text. */
 export interface Decision {
-  /** Id of the message it was told by. */
+  /** Id of the message that it comes from. */
   readonly id: string;
-  /** Id of the message that led to it. */
+  /** Id of the message that caused that message. */
   readonly cause: string | null;
-  /** Epoch milliseconds on the teller's wall clock. */
+  /** Epoch milliseconds on the sender's wall clock. */
   readonly at: number;
   readonly type: string;
   readonly object: Subject;
@@ -92,15 +87,15 @@ export interface Decision {
   readonly times: number;
 }
 
-/** Why an object is as it is. */
+/** An explanation of an object's state. */
 export interface Explanation {
-  /** The present state and its reasons, one sentence each. */
+  /** The current state and its reasons, one sentence each. */
   readonly sentences: readonly string[];
-  /** What led there, oldest first. */
+  /** The history, oldest first. */
   readonly timeline: readonly Decision[];
 }
 
-/** The whole cluster in a few figures. */
+/** The whole cluster in a few numbers. */
 export interface Overview {
   readonly at: number;
   readonly nodes: Readonly<Record<Readiness, number>>;
@@ -109,18 +104,18 @@ export interface Overview {
   readonly watchHealth: WatchHealthReport;
 }
 
-/** Read access to a ledger. Every answer is a copy of that moment. */
+/** Read access to a ledger. Every answer is a snapshot. */
 export interface LedgerReader {
   overview(): Overview;
   nodes(): readonly NodeReport[];
-  /** The pods to be deleted next, soonest first; in direct mode with those of nodes that are ahead of their drain. */
+  /** The pods that will be deleted next, soonest first; in direct mode also those of nodes that will be drained. */
   pendingEvictions(limit: number): readonly PendingEviction[];
   /** The latest decisions, newest first. */
   decisions(limit: number): readonly Decision[];
-  /** Null when the ledger knows nothing of that object. */
+  /** Null when the ledger does not know the node. */
   explainNode(name: string): Explanation | null;
   /** Reads the pod live first; calls `done` once, later. */
   explainPod(namespace: string, name: string, done: (explained: Explanation | null) => void): void;
-  /** Calls `tell` for every decision from now on. */
+  /** Calls `listener` for every decision from now on. */
   onDecision(listener: (decision: Decision) => void): Stop;
 }

@@ -1,6 +1,6 @@
 /**
- * Every message of the protocol in one table: its schema, its key, its shard, who sends it to whom. Frames are built
- * and opened in wire.ts.
+ * Every message of the protocol in one table: schema, key, shard, senders and receivers. wire.ts encodes and decodes
+ * frames.
  */
 import type { z } from "zod";
 import {
@@ -26,7 +26,7 @@ export interface MessageDefinition<S extends z.ZodType> {
   readonly key: (body: z.infer<S>) => readonly string[];
   readonly shard: (body: z.infer<S>) => number;
   readonly from: string;
-  /** The member that a message is about, where that member alone may send it. */
+  /** The member that alone may send this message. */
   readonly publishedBy?: (body: z.infer<S>) => string;
   readonly to: string;
   readonly purpose: string;
@@ -162,7 +162,7 @@ export const MESSAGES = {
     shard: (body) => shardOf(body.node),
     from: "node-writer, pod-writer",
     to: "ledger, observer, node, zone, taint-manager",
-    purpose: "what came of an ask",
+    purpose: "the outcome of a request",
   }),
   "pulse.member": define({
     schema: pulseMember,
@@ -182,7 +182,7 @@ export type MessageType = keyof typeof MESSAGES;
 /** The body of a message type. */
 export type BodyOf<T extends MessageType> = z.infer<(typeof MESSAGES)[T]["schema"]>;
 
-/** An opened message: its frame with a checked body. */
+/** A decoded message: its frame with a checked body. */
 export interface Message<T extends MessageType = MessageType> {
   readonly type: T;
   readonly id: string;
@@ -193,7 +193,7 @@ export interface Message<T extends MessageType = MessageType> {
   readonly body: BodyOf<T>;
 }
 
-/** An opened message of any type, told apart by its `type`. */
+/** A decoded message of any type, discriminated by `type`. */
 export type AnyMessage = { [T in MessageType]: Message<T> }[MessageType];
 
 /** Whether a text names a message type. */

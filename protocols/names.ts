@@ -1,4 +1,4 @@
-/** The words Kubernetes fixed: taint keys, labels, condition types, reasons and messages. No behaviour lives here. */
+/** Names that Kubernetes fixes: taint keys, labels, condition types, reasons and messages. */
 
 /** Keys of the taints this controller reads or writes. Source: k8s.io/api/core/v1/well_known_taints.go. */
 export const TaintKey = {
@@ -12,7 +12,7 @@ export const TaintKey = {
   cloudUninitialized: "node.cloudprovider.kubernetes.io/uninitialized",
 } as const;
 
-/** What a taint does to pods that do not tolerate it. */
+/** Taint effects. */
 export const TaintEffect = {
   noSchedule: "NoSchedule",
   preferNoSchedule: "PreferNoSchedule",
@@ -30,7 +30,7 @@ export const CONDITION_TAINT_KEYS: readonly string[] = [
   TaintKey.pidPressure,
 ];
 
-/** Labels that decide a node's zone, its disruption exclusion, or that are reconciled (R2.1, R2.2, 2.7, R4.27). */
+/** Labels that decide a node's zone or disruption exclusion, or that are reconciled (R2.1, R2.2, R2.22, R4.27). */
 export const Label = {
   zone: "topology.kubernetes.io/zone",
   zoneBeta: "failure-domain.beta.kubernetes.io/zone",
@@ -46,29 +46,27 @@ export const Label = {
   excludeDisruption: "node.kubernetes.io/exclude-disruption",
 } as const;
 
-/**
- * Labels that old and new clients read under two names: the first is the truth, the second is made to follow (R4.27).
- */
+/** Labels with an old name: the value of the first is copied to the second (R4.27). */
 export const FOLLOWING_LABELS: readonly (readonly [string, string])[] = [
   [Label.os, Label.osBeta],
   [Label.arch, Label.archBeta],
 ];
 
-/** Annotations of our own. */
+/** Vigil's own annotations. */
 export const Annotation = {
   /**
-   * On a node: JSON that says from when each NoExecute taint counts whose `timeAdded` is missing, was wrong when the
-   * taint appeared, or was changed afterwards. Countdowns rest on it.
+   * On a node: JSON with the instant from which each NoExecute taint counts whose `timeAdded` is missing, was wrong
+   * when the taint appeared, or was changed later.
    */
   taintsSeen: "vigil.v1/taints-seen",
   /**
-   * On a node: JSON about our two NoExecute taints, not-ready and unreachable, taking each other's place: when the
-   * present one came, with which of the two the line began, and when each of them first stood in it.
+   * On a node: JSON about swaps of the NoExecute taints not-ready and unreachable: when the present one was added,
+   * which of the two came first in this series of swaps, and when each first appeared in it.
    */
   taintSwap: "vigil.v1/taint-swap",
 } as const;
 
-/** The labels the observer keeps of a node; every other label is dropped while parsing. */
+/** The node labels that the observer keeps; all others are dropped while parsing. */
 export const OBSERVED_LABELS: readonly string[] = [
   Label.zone,
   Label.zoneBeta,
@@ -90,7 +88,7 @@ export const ConditionType = {
   networkUnavailable: "NetworkUnavailable",
 } as const;
 
-/** The conditions forced to Unknown on a silent node, in the order upstream forces them (section 2.8, step F). */
+/** The conditions that are forced to Unknown on a silent node, in upstream's order (R2.44). */
 export const FORCED_CONDITIONS: readonly string[] = [
   ConditionType.ready,
   ConditionType.memoryPressure,
@@ -98,19 +96,16 @@ export const FORCED_CONDITIONS: readonly string[] = [
   ConditionType.pidPressure,
 ];
 
-/**
- * Reason and message of a forced condition that a kubelet once posted, and of one it never posted (section 2.8, step
- * F).
- */
+/** Reason and message of a forced condition that the kubelet has posted before, and of one that it never posted. */
 export const SilentReason = {
   stopped: { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." },
   never: { reason: "NodeStatusNeverUpdated", message: "Kubelet never posted node status." },
 } as const;
 
-/** Where node leases live; a lease has its node's name. */
+/** The namespace of node leases; a lease has its node's name. */
 export const LEASE_NAMESPACE = "kube-node-lease";
 
-/** Component names under which upstream emits Events; kept because dashboards select on them (section 12). */
+/** Source components of Events, as upstream's, because dashboards select on them. */
 export const EventSource = {
   node: "node-controller",
   taint: "taint-eviction-controller",

@@ -17,7 +17,7 @@ import {
 } from "./bounds.ts";
 
 /**
- * A taint exactly as the API shows it, so that foreign ones can be written back untouched; identity is (key, effect).
+ * A taint exactly as the API shows it, so that foreign taints are written back unchanged; identity is (key, effect).
  */
 export const taintSchema = z.object({
   key,
@@ -28,12 +28,12 @@ export const taintSchema = z.object({
 /** A taint as the API shows it. */
 export type Taint = z.infer<typeof taintSchema>;
 
-/** What identifies a taint (section 0 of the upstream rules: value and timeAdded never take part). */
+/** The identity of a taint (R4.1): value and timeAdded are no part of it. */
 export const taintIdSchema = z.object({ key, effect: word });
-/** What identifies a taint. */
+/** The identity of a taint. */
 export type TaintId = z.infer<typeof taintIdSchema>;
 
-/** A pod's toleration as the API shows it; `tolerationSeconds` absent means for ever. */
+/** A pod's toleration as the API shows it; without `tolerationSeconds` it tolerates for ever. */
 const tolerationSchema = z.object({
   key: key.optional(),
   operator: word.optional(),
@@ -44,12 +44,12 @@ const tolerationSchema = z.object({
 /** A pod's toleration as the API shows it. */
 export type Toleration = z.infer<typeof tolerationSchema>;
 
-/** The status of a condition. A condition with any other status is read as if it had not been posted. */
+/** The status of a condition. A condition with any other status is treated as absent. */
 export const conditionStatus = z.enum(["True", "False", "Unknown"]);
 /** The status of a condition. */
 export type ConditionStatus = z.infer<typeof conditionStatus>;
 
-/** A node condition; the message is dropped because nothing decides on it. */
+/** A node condition, without its message, on which no decision depends. */
 const conditionSchema = z.object({
   type: key,
   status: conditionStatus,
@@ -61,18 +61,18 @@ const conditionSchema = z.object({
 export type Condition = z.infer<typeof conditionSchema>;
 
 /**
- * A swap of our two NoExecute taints, not-ready and unreachable, as Annotation.taintSwap records it. `at` is the
- * `timeAdded` of the taint that stands now; of a taint with another stamp the record says nothing. The line of swaps
- * began with `firstKey` at `firstAt`, and its opposite first appeared at `secondAt`.
+ * A swap of Vigil's two NoExecute taints, not-ready and unreachable, as Annotation.taintSwap records it. `at` is the
+ * `timeAdded` of the present taint; the record does not apply to a taint with another `timeAdded`. The lineage of swaps
+ * began with `firstKey` at `firstAt`, and the opposite taint first appeared at `secondAt`.
  */
 export const taintSwapSchema = z.object({ at: instant, firstKey: key, firstAt: instant, secondAt: instant });
-/** A swap of our two NoExecute taints. */
+/** A swap of Vigil's two NoExecute taints. */
 export type TaintSwap = z.infer<typeof taintSwapSchema>;
 
-/** How many taints of a node are published at most: with the longest keys and values they take half of a message. */
+/** Most taints of a node that are published: with the longest keys and values they take half of a message. */
 export const TAINTS_MAX = 64;
 
-/** What is observed of a node: its body in `observed.node` and its projection at the API. */
+/** The observed state of a node: the body of `observed.node` and the projection of the API object. */
 export const nodeSchema = z.object({
   node: name,
   uid: name,
@@ -83,50 +83,45 @@ export const nodeSchema = z.object({
   unschedulable: z.boolean(),
   taints: listOf(taintSchema),
   /**
-   * How many taints more the node carries than `taints` holds; absent when it holds all of them. Nothing is decided on
-   * those left out, and a patch of the taints begins with a live read.
+   * How many further taints the node has; absent when `taints` holds all. No decision depends on the omitted ones, and
+   * a patch of the taints begins with a live read.
    */
   taintsOmitted: count.optional(),
   /** Only the types named in ConditionType, one of each. */
   conditions: listOf(conditionSchema),
   /**
-   * From when NoExecute taints count whose `timeAdded` does not say it, by `key:effect`; absent without that
-   * annotation. Only of taints that stand.
+   * Annotation.taintsSeen for taints that are on the node: from when they count, by `key:effect`; absent without that
+   * annotation.
    */
   taintsSeenAt: instantsByTaint.optional(),
-  /**
-   * Set when that annotation holds anything else, such as entries of taints that stand no longer: it is to be
-   * rewritten.
-   */
+  /** Set when that annotation holds anything else, such as entries of removed taints, and must be rewritten. */
   taintsSeenStale: z.boolean().optional(),
-  /** The last swap of our two NoExecute taints; absent without that annotation. */
+  /** Annotation.taintSwap; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),
 });
-/** What is observed of a node. */
+/** The observed state of a node. */
 export type ObservedNode = z.infer<typeof nodeSchema>;
 
-/** One sign of life: a lease renewal, or a new heartbeat time in the Ready condition. */
+/** A heartbeat: a lease renewal, or a new heartbeat time in the Ready condition. */
 export const heartbeatSchema = z.object({
   node: name,
-  /** Which of the two signs it was. */
   kind: z.enum(["lease", "status"]),
   /**
-   * The kubelet's own stamp (renewTime or lastHeartbeatTime); only compared with earlier ones, never with a clock
-   * (R2.39).
+   * The kubelet's timestamp (renewTime or lastHeartbeatTime); compared with earlier ones, never with a clock (R2.39).
    */
   renewedAt: instant.nullable(),
-  /** When the observer saw it, on the observer's wall clock; only its distance from the frame's `at` has meaning. */
+  /** When the observer received it, on its wall clock; only the distance from the frame's `at` has meaning. */
   seenAt: instant,
   /**
-   * The node's version after a status heartbeat. Such a heartbeat changes the version without an `observed.node`, and a
-   * write to the node must name the newest.
+   * The node's version after a status heartbeat, which changes the version without an `observed.node`. A write to the
+   * node must name the newest version.
    */
   resourceVersion: name.optional(),
 });
-/** One sign of life of a node. */
+/** A heartbeat of a node. */
 export type Heartbeat = z.infer<typeof heartbeatSchema>;
 
-/** What is observed of a pod that is bound to a node. */
+/** The observed state of a pod that is bound to a node. */
 export const podSchema = z.object({
   namespace: name,
   name,
@@ -140,22 +135,22 @@ export const podSchema = z.object({
   createdAt: instant,
   /** When the pod was bound: its PodScheduled condition, else its start time, else its creation. */
   boundAt: instant,
-  /** When its deletion was asked for; null while it is not terminating. */
+  /** The pod's deletionTimestamp; null while it is not terminating. */
   deletionAt: instant.nullable(),
-  /** Its resourceVersion, for a write that names it; absent in a BoundPod, which carries it beside the pod. */
+  /** The precondition of a write; absent in a BoundPod, which has it beside the pod. */
   resourceVersion: name.optional(),
 });
-/** What is observed of a pod that is bound to a node. */
+/** The observed state of a pod that is bound to a node. */
 export type ObservedPod = z.infer<typeof podSchema>;
 
-/** Whether the observer's watch of one resource can be trusted, and since when it has been without a break. */
+/** Whether the observer's watch of one resource is synced, and since when without a break. */
 export const watchStateSchema = z.object({
   synced: z.boolean(),
-  /** Start of the present unbroken sight, on the observer's wall clock; null while not synced. */
+  /** Since when it has been synced without a break, on the observer's wall clock; null while not synced. */
   since: instant.nullable(),
   /**
-   * When it was last known to be whole, on the observer's wall clock, of a loss that was found out late: until then it
-   * was said to be synced. Absent while synced, and when it was found out at once.
+   * When it was last synced, on the observer's wall clock, if the loss was detected late: until the detection it was
+   * reported as synced. Absent while synced, and when the loss was detected at once.
    */
   lostAt: instant.optional(),
 });

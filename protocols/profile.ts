@@ -1,12 +1,12 @@
-/** Every tunable of the controller: unit, default, flag and meaning. Flags and files are read in platform/config. */
+/** Every tunable of the controller: unit, default, flag and meaning. platform/config reads flags and files. */
 
-/** What a tunable measures, and so how it is written on a command line and in a file. */
+/** The unit of a tunable, which decides how it is written on a command line and in a file. */
 export type TunableUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice";
 
 /** One tunable. */
 export interface Tunable<V extends number | boolean | string> {
   readonly unit: TunableUnit;
-  /** Flag name without dashes; upstream's own where upstream has one (section 1.1). */
+  /** Flag name without dashes; upstream's name where upstream has the flag. */
   readonly flag: string;
   /** The default. */
   readonly standard: V;
@@ -46,15 +46,12 @@ const count = (flag: string, standard: number, meaning: string, upstream = false
 });
 const onOff = (tunable: Named<boolean>): Tunable<boolean> => ({ unit: "switch", upstream: false, ...tunable });
 
-/**
- * The tunables by the name they have in code and in a configuration file. Defaults are kube-controller-manager 1.36's
- * (section 1.1).
- */
+/** The tunables by their name in code and in a configuration file. Defaults are kube-controller-manager 1.36's. */
 export const TUNABLES = {
   nodeMonitorPeriodMs: durationMs(
     "node-monitor-period",
     5 * SECOND,
-    "Accepted for kube-controller-manager's sake; silence is found when it is due, not at a poll.",
+    "Accepted for compatibility with kube-controller-manager; there is no polling.",
     true,
   ),
   nodeMonitorGraceMs: durationMs(
@@ -119,13 +116,17 @@ export const TUNABLES = {
   leaseBatchMs: durationMs(
     "lease-batch",
     1 * SECOND,
-    "How long heartbeats are collected before they are told on the bus; never more than a tenth of the grace period.",
+    "How long heartbeats are collected before they are published; at most a tenth of the grace period.",
   ),
-  pulsePeriodMs: durationMs("pulse-period", 1 * SECOND, "How often the observer tells that it sees, for each shard."),
+  pulsePeriodMs: durationMs(
+    "pulse-period",
+    1 * SECOND,
+    "How often the observer publishes the state of its watches, for each shard.",
+  ),
   pulseTimeoutMs: durationMs(
     "pulse-timeout",
     4 * SECOND,
-    "Without a pulse for so long, or for pulse-period and watch-blind together, a reader is blind and passes no verdict.",
+    "Without a pulse for so long, or for pulse-period and watch-blind together, a reader is blind and makes no verdict.",
   ),
   watchQuietMs: durationMs(
     "watch-quiet",
@@ -135,32 +136,36 @@ export const TUNABLES = {
   watchBlindMs: durationMs(
     "watch-blind",
     10 * SECOND,
-    "A watch that could not be confirmed for so long is blind; after it, every node gets its whole grace again.",
+    "A watch that could not be confirmed for so long is blind; afterwards every node gets its whole grace again.",
   ),
-  resyncRetryMs: durationMs("resync-retry", 1 * SECOND, "Least pause between two requests to resync the same shard."),
+  resyncRetryMs: durationMs(
+    "resync-retry",
+    1 * SECOND,
+    "Shortest interval between two requests to resync the same shard.",
+  ),
   askRetryMs: durationMs(
     "ask-retry",
     2 * SECOND,
-    "Pause before an ask whose end state is still not observed is sent again, twice; then doubles up to ask-retry-max.",
+    "Interval after which a request whose change is not observed is repeated, twice; then doubles up to ask-retry-max.",
   ),
-  askRetryMaxMs: durationMs("ask-retry-max", 60 * SECOND, "Longest pause between two asks for the same end state."),
-  memberPulseMs: durationMs("member-pulse", 1 * SECOND, "How often a process tells the fleet that it lives."),
-  memberTimeoutMs: durationMs("member-timeout", 3 * SECOND, "A process unheard for so long is gone."),
+  askRetryMaxMs: durationMs("ask-retry-max", 60 * SECOND, "Longest interval between two requests for the same change."),
+  memberPulseMs: durationMs("member-pulse", 1 * SECOND, "How often a process publishes its pulse to the fleet."),
+  memberTimeoutMs: durationMs("member-timeout", 3 * SECOND, "A process without a pulse for so long is gone."),
   fleetMembersMax: count(
     "fleet-members-max",
     64,
-    "Processes of a fleet that are believed at once; further ones own nothing and raise an alarm.",
+    "Most processes that a fleet accepts at once; further ones own nothing and raise an alarm.",
     false,
     1,
   ),
   kubeApiQps: perSecond(
     "kube-api-qps",
     0,
-    "Ceiling on writes per second to the API server; 0 adapts to what the server bears.",
+    "Ceiling on writes per second to the API server; 0 adapts to the server's latency.",
     true,
   ),
   kubeApiBurst: count("kube-api-burst", 30, "Writes allowed at once under kube-api-qps.", true, 1),
-  writesInFlightMax: count("writes-in-flight-max", 256, "Ceiling on writes under way at once.", false, 1),
+  writesInFlightMax: count("writes-in-flight-max", 256, "Ceiling on writes in flight.", false, 1),
   mailboxMessagesMax: count(
     "mailbox-messages-max",
     100_000,
@@ -173,10 +178,10 @@ export const TUNABLES = {
 /** The name of a tunable. */
 export type TunableName = keyof typeof TUNABLES;
 
-/** A value for every tunable, in the unit its name says. */
+/** A value for every tunable, in the unit of its name. */
 export type Profile = { readonly [N in TunableName]: (typeof TUNABLES)[N] extends Tunable<infer V> ? V : never };
 
-/** The profile of kube-controller-manager 1.36's defaults. */
+/** The profile with all defaults. */
 export const STANDARD_PROFILE: Profile = Object.fromEntries(
   Object.entries(TUNABLES).map(([name, tunable]) => [name, tunable.standard]),
 ) as Profile;

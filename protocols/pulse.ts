@@ -1,12 +1,12 @@
-/** The message by which processes know each other. */
+/** The message by which the processes of a fleet discover each other. */
 import { z } from "zod";
 import { durationMs, instant, listOf, name, word } from "./bounds.ts";
 
-/** Most services a process can have: many times as many as there are. */
+/** Most services of a process: many times as many as there are. */
 const SERVICES_MAX = 64;
 const services = listOf(word, SERVICES_MAX);
 
-/** Body of `pulse.member`: this process lives and offers to own shards of these services; `leaving` says goodbye. */
+/** Body of `pulse.member`: the process is alive and offers to own shards of these services; with `leaving` it ends. */
 export const pulseMember = z.object({
   member: name,
   services,
@@ -15,13 +15,15 @@ export const pulseMember = z.object({
   leaving: z.boolean(),
   /** How late its event loop runs, in milliseconds. */
   lagMs: durationMs.optional(),
-  /** Which Kubernetes cluster it minds, by the uid of namespace kube-system there; absent when it does not know. */
+  /** The uid of namespace kube-system, which identifies its Kubernetes cluster; absent when it is not known. */
   clusterUid: name.optional(),
   /**
-   * What it cannot do because its requests to the API server fail, and since when on its wall clock; absent while they
-   * are answered. It keeps in `services` what nobody else can do either.
+   * The services that it cannot run because its requests to the API server fail, and since when on its wall clock;
+   * absent while they succeed. Those that no other member can run stay in `services`.
    */
   unable: z.object({ services, since: instant }).optional(),
-  /** What it runs and leaves to others for now, because it is unable or was a short while ago; absent when nothing. */
+  /**
+   * The services that it runs but leaves to others, because it is or was recently unable; absent when there are none.
+   */
   withheld: services.optional(),
 });

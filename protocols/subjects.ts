@@ -1,8 +1,6 @@
-/**
- * NATS subjects: how they are built and matched. Nothing in the product parses a subject; the body carries the names.
- */
+/** NATS subjects: how they are built and matched. No code parses a subject; the body has the names. */
 
-/** How many shards node and zone names are hashed into. Never changed on line: members must agree on it. */
+/** Number of shards into which node names and zone keys are hashed. All members must agree on it. */
 export const SHARD_COUNT = 64;
 
 /** First token of every subject, with the wire version. */
@@ -12,10 +10,7 @@ const FNV_OFFSET_BASIS = 2166136261;
 const FNV_PRIME = 16777619;
 const utf8 = new TextEncoder();
 
-/**
- * FNV-1a, 32 bit, over the UTF-8 bytes of a text: the hash that NATS' own partition() and the upstream taint manager
- * use (R8.1).
- */
+/** 32-bit FNV-1a over the UTF-8 bytes of a text, as in NATS' partition() and the upstream taint manager (R8.1). */
 export function fnv1a(text: string): number {
   let hash = FNV_OFFSET_BASIS;
   for (let index = 0; index < text.length; index++) {
@@ -32,36 +27,33 @@ function fnv1aBytes(bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
-/** The shard, 0 to SHARD_COUNT - 1, that a node name or a zone key belongs to. */
+/** The shard of a node name or zone key, 0 to SHARD_COUNT - 1. */
 export function shardOf(key: string): number {
   return fnv1a(key) % SHARD_COUNT;
 }
 
 /**
- * One subject token for any text: injective and total. Letters, digits and `-` stand for themselves, every other UTF-16
- * unit becomes `=` and four hex digits, and the empty text becomes `_`, because NATS drops a subject with an empty
- * token.
+ * A subject token for any text, injective. Letters, digits and `-` are kept, every other UTF-16 unit becomes `=` and
+ * four hex digits, and the empty text becomes `_`, because NATS drops a subject with an empty token.
  */
 export function token(text: string): string {
   if (text === "") return "_";
   return text.replace(/[^A-Za-z0-9-]/g, (unit) => `=${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The subject of one message: root, cluster, type (`kind.noun`), shard and the key's tokens. */
+/** The subject of a message: root, cluster, type (`kind.noun`), shard and the tokens of the key. */
 export function subjectOf(cluster: string, type: string, shard: number, key: readonly string[]): string {
   const head = `${SUBJECT_ROOT}.${token(cluster)}.${type}.${shard}`;
   return key.length === 0 ? head : `${head}.${key.map(token).join(".")}`;
 }
 
-/**
- * The subscription pattern for a message type on one shard or on all; `keyTokens` is how many key tokens the type has.
- */
+/** The subscription pattern for a message type with `keyTokens` key tokens, on one shard or on all. */
 export function patternOf(cluster: string, type: string, shard: number | "all", keyTokens: number): string {
   const head = `${SUBJECT_ROOT}.${token(cluster)}.${type}.${shard === "all" ? "*" : shard}`;
   return keyTokens === 0 ? head : `${head}${".*".repeat(keyTokens)}`;
 }
 
-/** Whether a subject falls under a pattern with NATS' wildcards: `*` for one token, `>` for one or more at the end. */
+/** Whether a subject matches a pattern with NATS wildcards: `*` for one token, `>` for one or more at the end. */
 export function matches(pattern: string, subject: string): boolean {
   const wanted = pattern.split(".");
   const tokens = subject.split(".");

@@ -1,4 +1,4 @@
-/** The one door for messages: encode on the way out, decode on the way in. It neither sends nor counts. */
+/** Encodes and decodes messages. Every message passes through here, in memory too. */
 import { FRAME_VERSION, frameSchema, MESSAGE_BYTES_MAX } from "./frame.ts";
 import {
   type BodyOf,
@@ -10,10 +10,7 @@ import {
 } from "./messages.ts";
 import { subjectOf } from "./subjects.ts";
 
-/**
- * Something on a subject that is not one of our messages: one line that names the field and the fault. Counted and
- * dropped.
- */
+/** Bytes that are not a valid message; `problem` names the field and the fault in one line. Counted and dropped. */
 export class MalformedMessage {
   readonly problem: string;
   constructor(problem: string) {
@@ -29,15 +26,13 @@ export function definitionOf<T extends MessageType>(type: T): MessageDefinition<
   return MESSAGES[type] as MessageDefinition<(typeof MESSAGES)[T]["schema"]>;
 }
 
-/** The subject a message travels on. */
+/** The subject of a message. */
 export function subjectFor<T extends MessageType>(cluster: string, type: T, body: BodyOf<T>): string {
   const definition = definitionOf(type);
   return subjectOf(cluster, type, definition.shard(body), definition.key(body));
 }
 
-/**
- * A message as bytes. Throws a RangeError over MESSAGE_BYTES_MAX: a sender that does not split its contents is broken.
- */
+/** A message as bytes. Throws a RangeError above MESSAGE_BYTES_MAX: the sender must split its contents. */
 export function encode<T extends MessageType>(message: Message<T>): Uint8Array {
   const bytes = encoder.encode(JSON.stringify({ v: FRAME_VERSION, ...message }));
   if (bytes.length > MESSAGE_BYTES_MAX) {
@@ -48,7 +43,7 @@ export function encode<T extends MessageType>(message: Message<T>): Uint8Array {
   return bytes;
 }
 
-/** Bytes as a checked message, or the fault that makes them none. Never throws. */
+/** Bytes as a checked message, or the fault. Never throws. */
 export function decode(bytes: Uint8Array): Message | MalformedMessage {
   if (bytes.length > MESSAGE_BYTES_MAX)
     return new MalformedMessage(`${bytes.length} bytes, at most ${MESSAGE_BYTES_MAX} are allowed`);

@@ -115,14 +115,14 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
     ],
     [["--services="], "--services=: name at least one service"],
     [["--services=node,zone"], "--services=node,zone: without --nats the observer must be among them"],
-    [["--nats-creds=a.creds"], "--nats-creds: has a meaning only with --nats"],
-    [["--nats-history-nkey=a.nk"], "--nats-history-nkey: has a meaning only with --nats"],
+    [["--nats-creds=a.creds"], "--nats-creds: needs --nats"],
+    [["--nats-history-nkey=a.nk"], "--nats-history-nkey: needs --nats"],
     [["--nats=http://a"], '--nats: NATS server "http://a": write it as nats://host:4222 or tls://host:4222'],
     [["--pulse-timeout=1s"], "--pulse-timeout=1s: must be longer than --pulse-period=1s"],
     [["--ask-retry=61s"], "--ask-retry=1m1s: must not be longer than --ask-retry-max=1m"],
     [["--ask_retry_max=1s"], "--ask-retry=2s: must not be longer than --ask-retry-max=1s"],
     [["--node_monitor_grace=1s"], "--node_monitor_grace=1s: no such flag; did you mean --node-monitor-grace-period?"],
-    [["node-1"], "node-1: vigil run takes flags only"],
+    [["node-1"], "unexpected argument: node-1; vigil run takes flags only"],
   ])("%j", (argv, expected) => expect(problemOf(() => run(argv))).toBe(expected));
 });
 
@@ -214,17 +214,14 @@ describe("asking for something else", () => {
   });
 
   test.each([
-    [["--listen-token-file=t"], "--listen-token-file: has a meaning only with --listen"],
-    [["--listen-authentication=kubernetes"], "--listen-authentication=kubernetes: has a meaning only with --listen"],
+    [["--listen-token-file=t"], "--listen-token-file: needs --listen"],
+    [["--listen-authentication=kubernetes"], "--listen-authentication=kubernetes: needs --listen"],
     [
       ["--listen=:8080", "--listen-authentication=kubernetes"],
-      "--listen-authentication=kubernetes: takes tokens of the cluster over TLS only; give --listen-tls-cert",
+      "--listen-authentication=kubernetes: accepts tokens of the cluster over TLS only; give --listen-tls-cert",
     ],
-    [["--listen-hosts=a.example"], "--listen-hosts: has a meaning only with --listen"],
-    [
-      ["--listen=:8080", "--listen-tls-key=k"],
-      "--listen-tls-key=k: is of no use alone; name the other with --listen-tls-cert",
-    ],
+    [["--listen-hosts=a.example"], "--listen-hosts: needs --listen"],
+    [["--listen=:8080", "--listen-tls-key=k"], "--listen-tls-key=k: needs --listen-tls-cert"],
   ])("%j is refused with one line", (argv, problem) => expect(problemOf(() => run(argv))).toBe(problem));
 
   test.each([

@@ -1,35 +1,32 @@
 /**
- * The fast path for a message that several services of a process hear: decoded for the first of them, shared by the
- * others. A process with all services saves four of five decodings, and holds each node it was told of only once.
+ * Decodes a message that several services of a process receive once for all of them. A process with every service saves
+ * four of five decodings and holds each observed node once.
  */
 import type { Message, MessageType } from "../../../protocols/messages.ts";
 import { type AdmissionRefusal, type Admitted, type ArrivingMessage, admit } from "./admission.policy.ts";
 
-/** Bytes that wait for their hearers. */
+/** Bytes that still have readers. */
 interface Awaited {
-  /** How many have yet to open them. */
+  /** How many readers have yet to open them. */
   readers: number;
-  /** What came out for the first of several. */
+  /** The result of the first reader, for the others. */
   admitted: Admitted<MessageType> | null;
 }
 
 /**
- * What is known of bytes that are still to be opened. The last hearer takes them out: V8's collector of young objects
- * takes whatever a WeakMap holds for alive, so that otherwise every heartbeat would end in the old generation.
+ * The bytes still to be opened. The last reader deletes its entry: V8 treats everything in a WeakMap as alive when it
+ * collects young objects, so otherwise every heartbeat would move to the old generation.
  */
 const AWAITED = new WeakMap<Uint8Array, Awaited>();
 
-/** Says that one more will open these bytes. */
+/** Registers one more reader of these bytes. */
 export function awaitReader(payload: Uint8Array): void {
   const awaited = AWAITED.get(payload);
   if (awaited === undefined) AWAITED.set(payload, { readers: 1, admitted: null });
   else awaited.readers += 1;
 }
 
-/**
- * The same as `admit`, but done only once for all hearers that were awaited. Nobody may change the message: others hold
- * it too.
- */
+/** Like `admit`, but runs once for all registered readers. They share the message, so none may change it. */
 export function admitOnce<T extends MessageType>(
   payload: Uint8Array,
   type: T,

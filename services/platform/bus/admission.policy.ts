@@ -1,17 +1,17 @@
-/** Decides whether bytes that came on a subject are a message to act on. It knows no streams and no handlers. */
+/** Decides whether the bytes received on a subject are a message to handle. */
 import { memberOf, positionOf, type StreamPosition, serviceOf } from "../../../protocols/frame.ts";
 import { MESSAGES, type Message, type MessageType } from "../../../protocols/messages.ts";
 import { decode, definitionOf, MalformedMessage, subjectFor } from "../../../protocols/wire.ts";
 
-/** A message to act on, with its place in its stream. */
+/** A message to handle, with its position in its stream. */
 export interface Admitted<T extends MessageType> {
   readonly message: Message<T>;
   readonly position: StreamPosition;
 }
 
 /**
- * Why bytes are dropped. `forbidden`: their sender is none of those that may say this (column `from` of the message
- * table), or speaks for another member.
+ * Why bytes are dropped. `forbidden`: the sender's service may not send this type (column `from` of the message table),
+ * or the message is about another member than its sender.
  */
 export interface AdmissionRefusal {
   readonly reason: "malformed" | "forbidden";
@@ -28,8 +28,8 @@ export interface ArrivingMessage {
 }
 
 /**
- * How far the start of a sender may lie ahead of our wall clock, in milliseconds: far more than clocks differ by. A
- * stream that claims a later start would make everything that its true sender says look old.
+ * How far the start of a sender may lie ahead of our wall clock, in milliseconds: far more than clocks differ. A later
+ * start would make every message of the true sender look out of order.
  */
 export const EPOCH_AHEAD_MAX_MS = 3_600_000;
 
@@ -39,9 +39,9 @@ const SENDERS: ReadonlyMap<string, ReadonlySet<string> | null> = new Map(
 );
 
 /**
- * Opens what came on a subject of `type`. The server checks who may publish on which subject, so the frame must be of
- * the subject's type; otherwise a sender trusted with heartbeats could ask for evictions. For the same reason what a
- * member says of itself must come on its own subject.
+ * Decodes and checks bytes from a subject of `type`. NATS checks who may publish on which subject, so the frame must be
+ * of the subject's type; otherwise a process with the right to send heartbeats could request evictions. Likewise a
+ * message about a member must come on that member's subject.
  */
 export function admit<T extends MessageType>(
   payload: Uint8Array,
@@ -55,10 +55,10 @@ export function admit<T extends MessageType>(
   }
   const position = positionOf(message.id);
   if (position === null || position.stream !== streamOf(message)) {
-    return { reason: "malformed", problem: `id: ${JSON.stringify(message.id)} is not one that its source gives` };
+    return { reason: "malformed", problem: `id: ${JSON.stringify(message.id)} does not match source and type` };
   }
   if (position.epoch > arrival.wallMs + EPOCH_AHEAD_MAX_MS) {
-    return { reason: "malformed", problem: `id: ${JSON.stringify(message.id)} names a start that is yet to come` };
+    return { reason: "malformed", problem: `id: ${JSON.stringify(message.id)} names a start in the future` };
   }
   const problem = problemWithSender(message, arrival);
   return problem === null ? { message, position } : { reason: "forbidden", problem };

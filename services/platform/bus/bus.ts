@@ -1,6 +1,6 @@
 /**
- * The typed message bus of one service, over any transport. It keeps order and counts what it drops; what a message
- * means it never decides.
+ * The typed message bus of one service, over any transport: it encodes, checks and orders messages, reports gaps, and
+ * counts what it drops.
  */
 import { frameId } from "../../../protocols/frame.ts";
 import { type BodyOf, MESSAGES, type Message, type MessageType } from "../../../protocols/messages.ts";
@@ -14,13 +14,13 @@ import { latestOf } from "./latest.ts";
 import { Mailbox } from "./mailbox.ts";
 import { StreamTracker } from "./stream-tracker.ts";
 
-/** How many messages are handled before sockets and timers get their turn. */
+/** How many messages are handled before sockets and timers run. */
 const MESSAGES_PER_TURN = 128;
 
-/** Shortest pause between two lines about messages that were dropped, in milliseconds. */
+/** The shortest pause between two log lines about dropped messages, in milliseconds. */
 const WARNING_PAUSE_MS = 1000;
 
-/** What a typed bus is made of. Its messages carry `service@member` as their source. */
+/** The context of a typed bus. Its messages carry `service@member` as their source. */
 export interface TypedBusOptions {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -29,24 +29,22 @@ export interface TypedBusOptions {
   readonly member: string;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Messages that may wait; beyond it the oldest heartbeats are dropped first. */
+  /** How many messages may wait; beyond it the oldest heartbeats are dropped first. */
   readonly mailboxMessagesMax: number;
-  /** Whether who sent a message, `service@member`, minds another Kubernetes cluster: only its pulses are heard. */
+  /** Whether the sender `service@member` serves another Kubernetes cluster: all but its pulses are dropped. */
   readonly isForeign?: (source: string) => boolean;
-  /** Told what a handler threw; standard is a line in the log. The next message is handled in any case. */
+  /** Called with what a handler threw; by default it is logged. The next message is handled in any case. */
   readonly failed?: (error: unknown) => void;
 }
 
-/**
- * A typed bus. Nothing is handled within `publish`: every message waits in the mailbox until its actor is free.
- */
+/** Creates a typed bus. `publish` handles nothing: every message waits in the mailbox until its actor is free. */
 export function typedBus(options: TypedBusOptions): Bus {
   return new ServiceBus(options);
 }
 
 interface Subscription {
   readonly type: MessageType;
-  /** Opens the bytes and, when they are a message to act on, gives it to the handler. */
+  /** Decodes the bytes and gives an admitted message to the handler. */
   readonly open: (payload: Uint8Array, subject: string) => void;
   active: boolean;
 }
@@ -63,7 +61,7 @@ class ServiceBus implements Bus {
   readonly #epoch: number;
   readonly #counters: BusCounters;
   readonly #warn: LimitedWarn;
-  /** The last sequence of each stream published, by `type.shard`. */
+  /** The last sequence published of each stream, by `type.shard`. */
   readonly #sequences = new Map<string, number>();
   readonly #gapListeners = new Set<(type: MessageType, shard: number) => void>();
   readonly #mailbox: Mailbox<Delivery>;
@@ -86,7 +84,7 @@ class ServiceBus implements Bus {
     const id = frameId(this.#source, this.#epoch, type, shard, sequence);
     const payload = this.#encode({ type, id, source: this.#source, at: clock.wallMs(), cause, body });
     if (payload === null) return null;
-    // A message that cannot leave is counted in its stream all the same, so that readers see the gap once we are back.
+    // An unsent message takes its place in the stream all the same, so that readers notice the gap later.
     this.#sequences.set(stream, sequence);
     if (transport.connected()) {
       transport.publish(subjectFor(cluster, type, body), payload);
@@ -99,7 +97,7 @@ class ServiceBus implements Bus {
 
   subscribe<T extends MessageType>(type: T, shard: number | "all", receive: (message: Message<T>) => void): Stop {
     const { transport, cluster } = this.#options;
-    // What a member says of itself is put in order by the fleet: anybody's seed may claim a later place in its stream.
+    // The fleet orders messages about members itself: a process with a NATS seed could forge a later sequence.
     const tracker = definitionOf(type).publishedBy === undefined ? new StreamTracker() : null;
     const pattern = patternOf(cluster, type, shard, MESSAGES[type].keyNames.length);
     const open = (payload: Uint8Array, subject: string) => this.#open(type, tracker, { payload, subject }, receive);

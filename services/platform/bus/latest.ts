@@ -1,6 +1,6 @@
 /**
- * The last message of each subject, unopened until somebody looks. A console hears 64 pulses a second and is asked
- * about them by a probe each ten seconds.
+ * Keeps the last message of each subject undecoded until it is taken. A console receives 64 pulses a second and needs
+ * them every ten seconds, for a probe.
  */
 import type { Message, MessageType } from "../../../protocols/messages.ts";
 import type { Clock, Latest, Transport } from "../../../protocols/ports.ts";
@@ -11,7 +11,7 @@ interface Unread {
   readonly receivedMs: number;
 }
 
-/** Keeps what comes under a pattern for messages of `type`; bytes that are no such message are passed over. */
+/** Keeps the last bytes of each subject under a pattern; `take` skips those that are no message of `type`. */
 export function latestOf<T extends MessageType>(
   { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
   pattern: string,
@@ -19,7 +19,7 @@ export function latestOf<T extends MessageType>(
 ): Latest<T> {
   const unread = new Map<string, Unread>();
   const stop = transport.subscribe(pattern, (payload, subject) => {
-    // A copy: over sockets the bytes are a view of a far larger piece.
+    // A copy: bytes from a socket are a view of a far larger buffer.
     unread.set(subject, { payload: payload.slice(), receivedMs: clock.monotonicMs() });
   });
   return {

@@ -1,16 +1,14 @@
-/** The messages that wait for an actor: first in, first out, and bounded. It does not read them. */
+/** The bounded first-in-first-out queue of messages that wait for an actor. */
 
 interface MailboxEntry<T> {
   /** Null once it was taken or dropped. */
   content: T | null;
 }
 
-/** How many letters that are gone may lie before the waiting ones. */
+/** How many removed entries may lie before the waiting ones. */
 const TAKEN_ENTRIES_MAX = 1024;
 
-/**
- * A bounded queue. When it is full the oldest expendable letter is dropped; when none of those waits, the new one is.
- */
+/** A bounded queue. A full one drops its oldest expendable entry, or the new one if none is expendable. */
 export class Mailbox<T> {
   readonly #entriesMax: number;
   #entries: MailboxEntry<T>[] = [];
@@ -27,7 +25,7 @@ export class Mailbox<T> {
     return this.#size;
   }
 
-  /** Puts a letter in. False when one had to be dropped for want of room, this one or another. */
+  /** Adds an entry. False when this one or another was dropped because the mailbox is full. */
   put(content: T, expendable: boolean): boolean {
     const full = this.#size >= this.#entriesMax;
     if (full && !this.#dropOldestExpendable()) return false;
@@ -38,7 +36,7 @@ export class Mailbox<T> {
     return !full;
   }
 
-  /** Takes the oldest letter; null when there is none. */
+  /** Removes and returns the oldest entry; null when there is none. */
   take(): T | null {
     for (let entry = this.#entries[this.#start]; entry !== undefined; entry = this.#entries[this.#start]) {
       this.#start++;
@@ -49,16 +47,11 @@ export class Mailbox<T> {
       this.#forgetTaken();
       return content;
     }
-    this.clear();
-    return null;
-  }
-
-  clear(): void {
     this.#entries = [];
     this.#start = 0;
     this.#expendable = [];
     this.#expendableStart = 0;
-    this.#size = 0;
+    return null;
   }
 
   #dropOldestExpendable(): boolean {
@@ -72,12 +65,12 @@ export class Mailbox<T> {
     return false;
   }
 
-  /** Cuts off what is gone once it is the larger part, so that no letter is moved more than a few times. */
+  /** Cuts off removed entries once they are the larger part, so that no entry is copied more than a few times. */
   #forgetTaken(): void {
     if (this.#start < TAKEN_ENTRIES_MAX || this.#start * 2 < this.#entries.length) return;
     this.#entries = this.#entries.slice(this.#start);
     this.#start = 0;
-    this.#expendable = this.#expendable.slice(this.#expendableStart).filter((letter) => letter.content !== null);
+    this.#expendable = this.#expendable.slice(this.#expendableStart).filter((entry) => entry.content !== null);
     this.#expendableStart = 0;
   }
 }

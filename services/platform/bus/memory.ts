@@ -1,7 +1,4 @@
-/**
- * The transport within one process: bytes on subjects, delivered after the present actor has finished. It loses
- * nothing.
- */
+/** The transport within one process. It loses nothing and delivers after the current actor has finished. */
 import type { Clock, Stop, Transport } from "../../../protocols/ports.ts";
 import { SubjectTree } from "../structures/subject-tree.ts";
 

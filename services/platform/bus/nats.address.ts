@@ -1,13 +1,13 @@
-/** Reads NATS server addresses as users write them. It connects to nothing. */
+/** Parses NATS server addresses as users write them. */
 
-/** Servers to dial, and what their addresses say about how. */
+/** Servers to connect to, with the credentials and the TLS requirement in their addresses. */
 export interface NatsAddress {
   /** `host:port`, without credentials. */
   readonly servers: readonly string[];
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
-  /** Whether an address demands TLS. */
+  /** Whether an address requires TLS. */
   readonly tls: boolean;
 }
 
@@ -15,8 +15,8 @@ const SCHEMES = ["nats:", "tls:"];
 const PORT_STANDARD = "4222";
 
 /**
- * Addresses such as `nats://host`, `tls://host:4222`, `host:4222`, `nats://user:password@host` or `nats://token@host`.
- * Credentials are taken from the first address that has any. Throws an Error of one line for what is no address.
+ * Parses addresses such as `nats://host`, `tls://host:4222`, `host:4222`, `nats://user:password@host` and
+ * `nats://token@host`. The first credentials found apply. Throws an Error of one line for a malformed address.
  */
 export function readNatsAddresses(addresses: readonly string[]): NatsAddress {
   const urls = addresses.map(readOne);
@@ -28,10 +28,10 @@ export function readNatsAddresses(addresses: readonly string[]): NatsAddress {
   };
 }
 
-/** What stands in an address in place of its credentials where it is shown. */
+/** Replaces the credentials in an address that is shown. */
 const HIDDEN = "***";
 
-/** The address as it may be shown: without its user, password or token. */
+/** The address without its user, password or token, for display. */
 export function shownNatsAddress(address: string): string {
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)?(.*)$/is.exec(address) ?? [];
   return rest.includes("@") ? `${scheme}${HIDDEN}@${rest.slice(rest.lastIndexOf("@") + 1)}` : address;

@@ -1,8 +1,8 @@
-/** What proves to NATS who we are and who it is, from files that may be renewed meanwhile. It opens no connection. */
+/** Reads NATS credentials and TLS files, which may be renewed while the process runs. */
 import { accessSync, constants, readFileSync } from "node:fs";
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 
-/** Where the credentials lie; each file is read again for every connection. */
+/** Paths of credentials; each file is read again for every connection. */
 export interface NatsCredentialFiles {
   /** A JWT and its seed, as `nsc` writes them. */
   readonly credsFile?: string;
@@ -10,23 +10,21 @@ export interface NatsCredentialFiles {
   readonly nkeyFile?: string;
 }
 
-/**
- * How to answer a server's challenge; null without a file. Throws an Error of one line for a file that is of no use.
- */
+/** Answers a server's challenge; null without a file. Throws an Error of one line for an unusable file. */
 export function authenticatorOf({ credsFile, nkeyFile }: NatsCredentialFiles): Authenticator | null {
   if (credsFile !== undefined) return authenticatorFrom(credsFile, credsAuthenticator);
   if (nkeyFile !== undefined) return authenticatorFrom(nkeyFile, (seed) => nkeyAuthenticator(trimmed(seed)));
   return null;
 }
 
-/** Files of TLS, in PEM: the authority that vouches for servers, and our own certificate with its key. */
+/** TLS files in PEM: the authority that signs servers, and our own certificate with its key. */
 export interface NatsTlsFiles {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
 }
 
-/** The same files, for the client that reads them. Throws an Error of one line for one that cannot be read. */
+/** Checks that the files are readable, for the client. Throws an Error of one line for one that is not. */
 export function tlsOf(files: NatsTlsFiles): NatsTlsFiles {
   for (const file of Object.values(files)) {
     try {
@@ -39,7 +37,7 @@ export function tlsOf(files: NatsTlsFiles): NatsTlsFiles {
   return { ...files };
 }
 
-/** While the file cannot be read or used, its last good contents stand in: the client ends for good on an exception. */
+/** An unusable file's last good contents apply meanwhile: an exception would end the client for good. */
 function authenticatorFrom(file: string, authenticatorWith: (contents: Uint8Array) => Authenticator): Authenticator {
   const read = (nonce: string | undefined) => {
     const fresh = authenticatorWith(readFileSync(file));

@@ -1,7 +1,4 @@
-/**
- * The transport over NATS: bytes on subjects between processes. It keeps nothing for later: what cannot leave now is
- * lost.
- */
+/** The transport over core NATS, between processes. It stores nothing: a message that cannot leave now is lost. */
 import {
   type ConnectionOptions,
   connect,
@@ -15,56 +12,54 @@ import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
 import { readNatsAddresses } from "./nats.address.ts";
 import { authenticatorOf, type NatsCredentialFiles, type NatsTlsFiles, tlsOf } from "./nats.credentials.ts";
 
-/** Two pings without an answer, this many milliseconds apart, and a silent server is left for another. */
+/** The client leaves a server after two unanswered pings, this many milliseconds apart. */
 const PING_INTERVAL_MS = 5000;
 /** How long a server may take to greet. */
 const GREETING_TIMEOUT_MS = 5000;
-/**
- * Pause before the same server is dialled again, and how much chance adds so that processes do not come all at once.
- */
+/** Pause before the same server is dialled again, and the random part that spreads the processes. */
 const REDIAL_MS = 500;
 const REDIAL_JITTER_MS = 500;
-/** Pause between two tries of the first connection. */
+/** Pause between two attempts of the first connection. */
 const FIRST_REDIAL_MS = 1000;
-/** A subscription that was forbidden is tried again after this, because permissions can be granted while we run. */
+/** Retry interval of a forbidden subscription: permissions can be granted while the process runs. */
 const FORBIDDEN_RETRY_MS = 30_000;
-/** How long the last messages may take to leave when we close. */
+/** How long `close` waits for the last messages to leave. */
 const DRAIN_TIMEOUT_MS = 2000;
-/** Shortest pause between two lines about errors that the server reports. */
+/** The shortest pause between two log lines about errors that the server reports. */
 const WARNING_PAUSE_MS = 1000;
-
-/** How to reach NATS and as whom. */
+/** How to reach and authenticate to NATS. */
 export interface NatsOptions extends NatsCredentialFiles {
   /** `nats://host:4222`, `tls://…`; an address may carry `user:password@` or `token@`. */
   readonly servers: readonly string[];
-  /** How servers name this connection in what they show. */
+  /** The name of this connection in the server's listings. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Whether to wait for a server that cannot be reached yet; wrong credentials never wait. */
+  /** Whether to wait for a server that is not reachable yet. Wrong credentials fail at once in any case. */
   readonly waitOnFirstConnect?: boolean;
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
   readonly tls?: NatsTlsFiles;
-  /** By default 5000; tests shorten it. */
+  /** 5000 by default; tests shorten it. */
   readonly pingIntervalMs?: number;
 }
 
 /** A transport over NATS. */
 export interface NatsTransport extends Transport {
   /** The connection beneath, for JetStream. */
+  /** The underlying connection, for JetStream. */
   readonly connection: NatsConnection;
-  /** Resolves when the connection has ended for good: without a value after `close`, else with why. */
+  /** Resolves when the connection has ended for good: with the reason, or without a value after `close`. */
   readonly closed: Promise<Error | undefined>;
-  /** Resolves when the server has taken everything published so far; rejects when the connection is lost. */
+  /** Resolves when the server has received everything published so far; rejects when the connection is lost. */
   flush(): Promise<void>;
-  /** Sends what was published, then ends the connection; takes two seconds at most. */
+  /** Sends what was published, for two seconds at most, then ends the connection. */
   close(): Promise<void>;
 }
 
-/** Connects to NATS. Rejects with an Error of one line that names the address and what to do. */
+/** Connects to NATS. Rejects with an Error of one line that names the address and the problem. */
 export async function connectNats(options: NatsOptions): Promise<NatsTransport> {
   const settings = settingsOf(options);
   const { clock, log } = options;
@@ -83,7 +78,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsTransport> 
 function settingsOf(options: NatsOptions): ConnectionOptions {
   const { servers, tls, ...credentials } = readNatsAddresses(options.servers);
   const { user = credentials.user, password = credentials.password, token = credentials.token } = options;
-  const wantsTls = tls || options.tls !== undefined;
+  const requiresTls = tls || options.tls !== undefined;
   const authenticator = authenticatorOf(options);
   return {
     servers: [...servers],
@@ -96,7 +91,7 @@ function settingsOf(options: NatsOptions): ConnectionOptions {
     reconnectJitterTLS: REDIAL_JITTER_MS,
     timeout: GREETING_TIMEOUT_MS,
     ignoreAuthErrorAbort: true,
-    ...(wantsTls ? { tls: tlsOf(options.tls ?? {}) } : {}),
+    ...(requiresTls ? { tls: tlsOf(options.tls ?? {}) } : {}),
     ...(authenticator === null ? {} : { authenticator }),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { pass: password }),
@@ -104,7 +99,7 @@ function settingsOf(options: NatsOptions): ConnectionOptions {
   };
 }
 
-/** Whether trying again cannot help. */
+/** Whether a retry cannot help. */
 function isFinal(error: unknown): boolean {
   return error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
 }
@@ -117,7 +112,7 @@ function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): 
 
 type Receive = (payload: Uint8Array, subject: string) => void;
 
-/** One subscription at the server for all receivers of this process, which so get the very same bytes. */
+/** One NATS subscription shared by all receivers of this process, which so get the same bytes (admission.once.ts). */
 interface NatsListener {
   readonly pattern: string;
   readonly receivers: Set<{ readonly receive: Receive }>;
@@ -152,7 +147,7 @@ class NatsLink implements NatsTransport {
     try {
       this.connection.publish(subject, payload);
     } catch (error) {
-      // Such as a message over what this server allows; the sender must not fail for it.
+      // For example a message larger than this server allows. The sender must not fail because of it.
       this.#noteError(error instanceof Error ? error : new Error(String(error)));
     }
   }
@@ -215,7 +210,7 @@ class NatsLink implements NatsTransport {
     if (listener.receivers.size > 0) this.#listen(listener);
   }
 
-  /** What a receiver throws must not reach the client: it would stop reading its socket. */
+  /** Catches what a receiver throws: in the client it would stop the reading of the socket. */
   #deliver(receive: Receive, payload: Uint8Array, subject: string): void {
     try {
       receive(payload, subject);
@@ -263,9 +258,9 @@ class NatsLink implements NatsTransport {
 function natsMetrics(metrics: Metrics) {
   const labelled = (name: string, help: string, label: string) => metrics.counter({ name, help, labels: [label] });
   return {
-    connected: metrics.gauge({ name: "vigil_nats_connected", help: "1 while the connection to NATS stands." }),
+    connected: metrics.gauge({ name: "vigil_nats_connected", help: "1 while connected to NATS." }),
     reconnects: metrics.counter({ name: "vigil_nats_reconnects_total", help: "Times the connection came back." }),
-    violations: labelled("vigil_nats_permission_violations_total", "What NATS forbade us, by operation.", "operation"),
+    violations: labelled("vigil_nats_permission_violations_total", "Operations that NATS forbade.", "operation"),
     errors: labelled("vigil_nats_errors_total", "Other errors that NATS reported.", "error"),
   };
 }

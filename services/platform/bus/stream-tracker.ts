@@ -1,33 +1,33 @@
-/** Judges by its position whether a message is the next of its stream. It sees positions only, never contents. */
+/** Decides from its position whether a message is the next of its stream. */
 import type { StreamPosition } from "../../../protocols/frame.ts";
 
-/** How a message stands to those of its stream that came before. */
+/** How a message relates to the earlier ones of its stream. */
 export type ArrivalOrder =
-  /** The first one heard, or the one right after the last. */
+  /** The first one received, or the one right after the last. */
   | "next"
-  /** New, but some before it went missing. */
+  /** New, but messages before it are missing. */
   | "gap"
-  /** Heard already. */
+  /** Received already. */
   | "duplicate"
-  /** Older than one that was heard. */
+  /** Older than one received before. */
   | "out-of-order";
 
 /**
- * A lower epoch is a late message of an earlier life of its publisher, unless the later life has been silent for this
- * long: then the publisher was restarted with its wall clock set back.
+ * A lower epoch is a late message of an earlier run of its publisher, unless the later run has been silent for this
+ * long: then the publisher restarted with its wall clock set back.
  */
 export const EPOCH_QUIET_MS = 10_000;
 
-/** A stream unheard for this long may be forgotten, because its publisher is gone. */
+/** A stream silent for this long may be forgotten, because its publisher is gone. */
 export const STREAM_FORGET_MS = 3_600_000;
 
 /**
- * Most streams of one subscription that are known at once: more than a large fleet has. A sender may invent sources, so
- * beyond it those heard longest ago are forgotten; nothing but their doubled messages and gaps goes unnoticed by it.
+ * The most streams that one subscription tracks: more than a large fleet has. A sender can forge sources, so beyond it
+ * the streams silent the longest are forgotten; that only hides their duplicates and gaps.
  */
 export const STREAMS_MAX = 8192;
 
-/** From this many streams on those to be forgotten are looked for, again each time the number has doubled. */
+/** A sweep for streams to forget runs at this number of streams, and each time the number has doubled. */
 const STREAMS_BEFORE_SWEEP = 1024;
 
 interface StreamRecord {
@@ -36,7 +36,7 @@ interface StreamRecord {
   atMs: number;
 }
 
-/** The last position heard of each stream of one subscription. */
+/** The last position received of each stream of one subscription. */
 export class StreamTracker {
   readonly #streams = new Map<string, StreamRecord>();
   #sweepAt = STREAMS_BEFORE_SWEEP;
@@ -45,28 +45,28 @@ export class StreamTracker {
     return this.#streams.size;
   }
 
-  /** Judges a message and remembers its position; `nowMs` is on the monotonic clock. */
+  /** Orders a message and keeps its position; `nowMs` is on the monotonic clock. */
   arrive(position: StreamPosition, nowMs: number): ArrivalOrder {
     const { stream, epoch, sequence } = position;
-    const heard = this.#streams.get(stream);
-    if (heard === undefined) {
+    const last = this.#streams.get(stream);
+    if (last === undefined) {
       this.#sweep(nowMs);
       this.#streams.set(stream, { epoch, sequence, atMs: nowMs });
       return "next";
     }
-    const arrival = judge(heard, position, nowMs);
+    const arrival = orderOf(last, position, nowMs);
     if (arrival === "next" || arrival === "gap") {
-      heard.epoch = epoch;
-      heard.sequence = sequence;
-      heard.atMs = nowMs;
+      last.epoch = epoch;
+      last.sequence = sequence;
+      last.atMs = nowMs;
     }
     return arrival;
   }
 
   #sweep(nowMs: number): void {
     if (this.#streams.size < this.#sweepAt) return;
-    for (const [stream, heard] of this.#streams) {
-      if (nowMs - heard.atMs > STREAM_FORGET_MS) this.#streams.delete(stream);
+    for (const [stream, { atMs }] of this.#streams) {
+      if (nowMs - atMs > STREAM_FORGET_MS) this.#streams.delete(stream);
     }
     if (this.#streams.size >= STREAMS_MAX) this.#forgetHalf();
     this.#sweepAt = Math.min(STREAMS_MAX, Math.max(STREAMS_BEFORE_SWEEP, this.#streams.size * 2));
@@ -78,11 +78,11 @@ export class StreamTracker {
   }
 }
 
-function judge(heard: StreamRecord, { epoch, sequence }: StreamPosition, nowMs: number): ArrivalOrder {
-  if (epoch === heard.epoch) {
-    if (sequence > heard.sequence) return sequence === heard.sequence + 1 ? "next" : "gap";
-    return sequence === heard.sequence ? "duplicate" : "out-of-order";
+function orderOf(last: StreamRecord, { epoch, sequence }: StreamPosition, nowMs: number): ArrivalOrder {
+  if (epoch === last.epoch) {
+    if (sequence > last.sequence) return sequence === last.sequence + 1 ? "next" : "gap";
+    return sequence === last.sequence ? "duplicate" : "out-of-order";
   }
-  if (epoch < heard.epoch && nowMs - heard.atMs < EPOCH_QUIET_MS) return "out-of-order";
+  if (epoch < last.epoch && nowMs - last.atMs < EPOCH_QUIET_MS) return "out-of-order";
   return sequence === 1 ? "next" : "gap";
 }

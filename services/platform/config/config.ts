@@ -1,4 +1,4 @@
-/** The configuration of `vigil run`: flags over file over defaults. Reading files is left to the caller. */
+/** The configuration of `vigil run`: flags win over the file, and the file over defaults. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
 import { readNatsAddresses, shownNatsAddress } from "../bus/nats.address.ts";
 import { fieldOf, parseConfigFile } from "./file.ts";
@@ -15,25 +15,25 @@ import {
 } from "./settings.ts";
 import { ConfigProblem, type Setting, type SettingTable, type SettingValue, writeValue } from "./value.ts";
 
-/** Everything a process can be told. */
+/** The whole configuration of a process. */
 export interface Config {
   readonly process: ProcessSettings;
   readonly profile: Profile;
 }
 
-/** What `vigil run` was asked for: to run, to print its configuration, or to help. */
+/** What a command line of `vigil run` requests. */
 export interface RunRequest {
   readonly config: Config;
   readonly printConfig: boolean;
   readonly help: boolean;
-  /** Lines about what was asked for and has no effect. */
+  /** Lines about flags that have no effect. */
   readonly remarks: readonly string[];
 }
 
-/** Settings of a file and of the command line alike. */
+/** The settings of both the file and the command line. */
 const FILE_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...TUNABLES };
 
-/** Settings of the command line alone. */
+/** The settings of the command line alone. */
 const META_SETTINGS = {
   configFile: {
     unit: "text",
@@ -50,7 +50,7 @@ const META_SETTINGS = {
   } as Setting<boolean>,
 } as const;
 
-/** Flags of kube-controller-manager that are no settings of Vigil's. */
+/** Flags of kube-controller-manager that are no settings of Vigil. */
 const FOREIGN_SETTINGS: SettingTable = { featureGates: FEATURE_GATES };
 
 /** Every flag of `vigil run`. */
@@ -61,7 +61,7 @@ export const RUN_SETTINGS: SettingTable = {
   ...TUNABLES,
 };
 
-/** The same in the groups in which help shows them. */
+/** The same flags in the groups of the help. */
 export const RUN_SECTIONS: readonly { readonly title: string; readonly settings: SettingTable }[] = [
   { title: "Flags of kube-controller-manager", settings: { ...tunablesWhere(true), ...FOREIGN_SETTINGS } },
   { title: "Which cluster", settings: KUBE_SETTINGS },
@@ -70,7 +70,7 @@ export const RUN_SECTIONS: readonly { readonly title: string; readonly settings:
   { title: "Flags of Vigil's own", settings: tunablesWhere(false) },
 ];
 
-/** kube-controller-manager's spellings of what is a setting of ours under another name (section 1.1). */
+/** Flags of kube-controller-manager that correspond to a setting of Vigil under another name. */
 export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   [
     "enable-taint-manager",
@@ -86,23 +86,23 @@ export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
     "controllers",
     {
       flag: "services",
-      meaning: "Which controllers to run, as --services; others than Vigil's two are passed over.",
+      meaning: "Which controllers to run, as --services; controllers that are not Vigil's are ignored.",
       example: "*,-taint-eviction-controller",
       rewrite: servicesOfControllers,
     },
   ],
 ]);
 
-/** Pairs where the second must be longer, or the first never has its effect. */
+/** Pairs where the second must be longer than the first. */
 const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES])[] = [
   ["pulsePeriodMs", "pulseTimeoutMs"],
   ["memberPulseMs", "memberTimeoutMs"],
 ];
 
-/** Pairs where the second must not be shorter, or the first is never kept to. */
+/** Pairs where the second must not be shorter than the first. */
 const BOUNDED: typeof ORDERED = [["askRetryMs", "askRetryMaxMs"]];
 
-/** Settings that say how to reach NATS, and nothing without it. */
+/** Settings that need --nats. */
 const NATS_FILES = [
   "natsCreds",
   "natsNkey",
@@ -113,10 +113,10 @@ const NATS_FILES = [
   "natsHistoryNkey",
 ] as const;
 
-/** Reads a command line; `readFile` gives the text of the --config file. Throws a ConfigProblem. */
+/** Parses a command line; `readFile` returns the text of the --config file. Throws a ConfigProblem. */
 export function parseRun(argv: readonly string[], readFile: (path: string) => string): RunRequest {
   const { given, words, help } = parseFlags(argv, RUN_SETTINGS, RUN_ALIASES);
-  if (words[0] !== undefined) throw new ConfigProblem(`${words[0]}: vigil run takes flags only`);
+  if (words[0] !== undefined) throw new ConfigProblem(`unexpected argument: ${words[0]}; vigil run takes flags only`);
   const file = given.get("configFile");
   const filed = typeof file === "string" && !help ? parseConfigFile(file, readFile(file), FILE_SETTINGS) : new Map();
   const gates = readFeatureGates(help ? [] : textsOf(given.get("featureGates")));
@@ -126,8 +126,8 @@ export function parseRun(argv: readonly string[], readFile: (path: string) => st
 }
 
 /**
- * The configuration as a file that --config reads, each field under its meaning. Credentials in addresses are hidden;
- * a file with such an address is refused until they are filled in.
+ * The configuration as a file for --config, each field under its meaning. Credentials in addresses are hidden, and such
+ * a file is refused until they are filled in.
  */
 export function printConfig({ process, profile }: Config): string {
   const shown = { ...process, nats: process.nats.map(shownNatsAddress) };
@@ -166,7 +166,7 @@ function checkTogether({ process, profile }: Config): void {
     throw new ConfigProblem(`${shown(pause)}: must not be longer than ${shown(longest)}`);
   }
   const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
-  if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: has a meaning only with --nats`);
+  if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: needs --nats`);
   checkNats(process.nats);
   checkListen(process);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
@@ -179,24 +179,24 @@ function checkListen(process: ProcessSettings): void {
   const { listen, listenTlsCert, listenTlsKey } = process;
   for (const name of ["listenTlsCert", "listenTlsKey", "listenTokenFile", "listenHosts"] as const) {
     if (process[name].length === 0 || listen !== "") continue;
-    throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: has a meaning only with --listen`);
+    throw new ConfigProblem(`--${PROCESS_SETTINGS[name].flag}: needs --listen`);
   }
   if (process.listenAuthentication === "kubernetes") checkDelegated(process);
   if ((listenTlsCert === "") === (listenTlsKey === "")) return;
   const [given, missing] = listenTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
   const where = `--listen-tls-${given}=${listenTlsCert || listenTlsKey}`;
-  throw new ConfigProblem(`${where}: is of no use alone; name the other with --listen-tls-${missing}`);
+  throw new ConfigProblem(`${where}: needs --listen-tls-${missing}`);
 }
 
-/** A token of the cluster opens more than the console, so it must not be sent where it can be read. */
+/** A token of the cluster opens more than the console, so it must not be sent in plain text. */
 function checkDelegated({ listen, listenTlsCert }: ProcessSettings): void {
   const flag = "--listen-authentication=kubernetes";
-  if (listen === "") throw new ConfigProblem(`${flag}: has a meaning only with --listen`);
+  if (listen === "") throw new ConfigProblem(`${flag}: needs --listen`);
   if (listenTlsCert !== "") return;
-  throw new ConfigProblem(`${flag}: takes tokens of the cluster over TLS only; give --listen-tls-cert`);
+  throw new ConfigProblem(`${flag}: accepts tokens of the cluster over TLS only; give --listen-tls-cert`);
 }
 
-/** Now, and not when the API server has answered. */
+/** Checks addresses at once rather than when the API server has answered. */
 function checkNats(servers: readonly string[]): void {
   try {
     readNatsAddresses(servers);
@@ -218,7 +218,7 @@ function servicesOfControllers(list: string): string {
     !spellings.some((name) => names.includes(`-${name}`)) && ["*", ...spellings].some((name) => names.includes(name));
   const [judges, evicts] = [runs("node-lifecycle-controller", "nodelifecycle"), runs("taint-eviction-controller")];
   if (!judges && !evicts) {
-    // What kube-controller-manager is told beside Vigil is easily given to Vigil too.
+    // A flag list made for kube-controller-manager is easily given to Vigil too.
     const fix = "name node-lifecycle-controller or taint-eviction-controller, or leave the flag out";
     throw new ConfigProblem(`--controllers=${list}: leaves Vigil nothing to decide; ${fix}`);
   }

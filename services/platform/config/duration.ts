@@ -1,4 +1,4 @@
-/** Durations as Go's flags write them, `1m30s` or `300ms`, to milliseconds and back. */
+/** Durations in the notation of Go's flags, such as `1m30s` or `300ms`. */
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ["h", 3_600_000],
@@ -13,7 +13,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 const NANOSECONDS_PER_MS = 1e6;
 const TERM = /(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|μs|ns)/y;
 
-/** A duration in milliseconds; null when the text is none. A bare `0` is one, as in Go. */
+/** A duration in milliseconds; null when the text is none. As in Go, a bare `0` is one. */
 export function parseDuration(text: string): number | null {
   const sign = text.startsWith("-") ? -1 : 1;
   const terms = text.replace(/^[+-]/, "");

@@ -1,14 +1,14 @@
-/** A configuration file read strictly: a field that does not exist, or has a value of another type, names itself. */
+/** Parses a configuration file strictly: an unknown field or a value of the wrong type is an error that names it. */
 import { parseDocument } from "yaml";
 import { nearest } from "./suggest.ts";
 import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, type SettingValue } from "./value.ts";
 
-/** The field of a flag: `node-monitor-grace-period` is `nodeMonitorGracePeriod`. */
+/** The field name of a flag: `node-monitor-grace-period` becomes `nodeMonitorGracePeriod`. */
 export function fieldOf(flag: string): string {
   return flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Values by setting name from a YAML or JSON text; `file` names it in problems. Throws a ConfigProblem. */
+/** Values by setting name from YAML or JSON; `file` names the file in problems. Throws a ConfigProblem. */
 export function parseConfigFile(file: string, text: string, table: SettingTable): Map<string, SettingValue> {
   const document = parseDocument(text);
   const fault = document.errors[0];

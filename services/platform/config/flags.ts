@@ -1,32 +1,32 @@
-/** A command line read against a table of settings. Pure: it neither exits nor prints. */
+/** Parses a command line against a table of settings. */
 import { nearest } from "./suggest.ts";
 import { ConfigProblem, exampleOf, readValue, type Setting, type SettingTable, type SettingValue } from "./value.ts";
 
-/** What a command line said. */
+/** A parsed command line. */
 export interface CommandLine {
   /** Values by setting name, of the flags that were given; the last one counts. */
   readonly given: ReadonlyMap<string, SettingValue>;
-  /** The words that are no flags. */
+  /** The arguments that are no flags. */
   readonly words: readonly string[];
-  /** Whether help was asked for; nothing else is checked then. */
+  /** Whether help was requested; the rest is not checked then. */
   readonly help: boolean;
 }
 
 /** Another spelling of a flag. */
 export interface Alias {
-  /** The flag it stands for. */
+  /** The flag that it sets. */
   readonly flag: string;
   readonly meaning: string;
   readonly example: string;
-  /** The value it has when none is written; absent when it needs one. */
+  /** The value when none is written; absent when a value is required. */
   readonly bare?: string;
-  /** The value for the flag it stands for; null when it has none. */
+  /** The value for `flag`; null when there is none. */
   readonly rewrite: (value: string) => string | null;
 }
 
 /**
- * Reads `--flag=value`, `--flag value` and a bare `--switch`, with `-` or `_` between the words of a flag; after `--`
- * everything is a word. Throws a ConfigProblem.
+ * Parses `--flag=value`, `--flag value` and a bare `--switch`, with `-` or `_` between words. After `--` every argument
+ * is a word. Throws a ConfigProblem.
  */
 export function parseFlags(
   argv: readonly string[],
@@ -62,12 +62,12 @@ export function dashed(flag: string): string {
   return `${flag.length === 1 ? "-" : "--"}${flag}`;
 }
 
-/** A flag may be written with underscores, as kube-controller-manager takes it (pflag's WordSepNormalizeFunc). */
+/** Accepts underscores, as kube-controller-manager does (pflag's WordSepNormalizeFunc). */
 function splitFlag(argument: string): { flag: string; text: string | null } {
-  const said = argument.replace(/^--?/, "");
-  const equals = said.indexOf("=");
-  const name = equals < 0 ? said : said.slice(0, equals);
-  return { flag: name.replaceAll("_", "-"), text: equals < 0 ? null : said.slice(equals + 1) };
+  const written = argument.replace(/^--?/, "");
+  const equals = written.indexOf("=");
+  const name = equals < 0 ? written : written.slice(0, equals);
+  return { flag: name.replaceAll("_", "-"), text: equals < 0 ? null : written.slice(equals + 1) };
 }
 
 function bareValue(setting: Setting, alias: Alias | undefined): string | null {

@@ -1,35 +1,35 @@
-/** Feature gates of kube-controller-manager, for a command line that was written for it. Pure: it turns nothing on. */
+/** Feature gates of kube-controller-manager, for command lines that were written for it. */
 import { ConfigProblem, type Setting, type SettingValue } from "./value.ts";
 
-/** The flag that takes them. */
+/** The setting of `--feature-gates`. */
 export const FEATURE_GATES = {
   unit: "list",
   flag: "feature-gates",
   standard: [],
-  meaning: "Feature gates of kube-controller-manager; those that Vigil has no use for are passed over with a line.",
+  meaning: "Feature gates of kube-controller-manager; those that do not concern Vigil are ignored with a remark.",
   example: "TaintTolerationComparisonOperators=true",
 } as const satisfies Setting<readonly string[]>;
 
-/** What a list of feature gates comes to. */
+/** The effect of a list of feature gates. */
 export interface FeatureGates {
-  /** Settings by name that a gate sets. */
+  /** The settings that the gates set, by name. */
   readonly set: ReadonlyMap<string, SettingValue>;
-  /** A line for each gate that is passed over. */
+  /** A line for each ignored gate. */
   readonly remarks: readonly string[];
 }
 
-/** Settings that are upstream's gates under another name. */
+/** Gates with a setting in Vigil. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([
   ["TaintTolerationComparisonOperators", "tolerationComparisonOperators"],
 ]);
 
-/** Gates of the two controllers that Vigil has no choice for, and why. */
+/** Gates of the two controllers that are no choice in Vigil, and why. */
 const SETTLED: ReadonlyMap<string, string> = new Map([
   ["SeparateTaintEvictionController", "taint eviction is always a service of its own"],
   ["NodeControllerLeaseCircuitBreaker", "every verdict is preceded by a live read of the lease"],
 ]);
 
-/** Reads `Name=true` and `Name=false`. Throws a ConfigProblem at anything else. */
+/** Parses `Name=true` and `Name=false`. Throws a ConfigProblem for anything else. */
 export function readFeatureGates(gates: readonly string[]): FeatureGates {
   const set = new Map<string, SettingValue>();
   const remarks: string[] = [];

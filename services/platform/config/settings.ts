@@ -1,4 +1,4 @@
-/** The settings of a process besides the profile: which cluster, which bus, which services, how it speaks. */
+/** The settings of a process besides the profile: cluster, NATS, services, console and log. */
 import { SERVICE_NAMES, type ServiceName } from "../../../protocols/ports.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../process/log.ts";
 import type { Setting, ValuesOf } from "./value.ts";
@@ -11,7 +11,7 @@ const text = (flag: string, example: string, meaning: string, standard = ""): Se
   example,
 });
 
-/** Who authenticates clients of the console beside its own token: nobody, or the Kubernetes API. */
+/** What authenticates clients of the console besides its own token: nothing, or the Kubernetes API. */
 export const LISTEN_AUTHENTICATIONS = ["none", "kubernetes"] as const;
 
 /** How to reach the Kubernetes API. */
@@ -26,7 +26,7 @@ export const KUBE_SETTINGS = {
     unit: "switch",
     flag: "allow-token-over-http",
     standard: false,
-    meaning: "Send the token or password of the kubeconfig to an http:// server too, where it can be read on the way.",
+    meaning: "Send the token or password of the kubeconfig to an http:// server too, in plain text.",
   } as Setting<boolean>,
 } as const;
 
@@ -36,7 +36,7 @@ export const NATS_SETTINGS = {
     unit: "list",
     flag: "nats",
     standard: [],
-    meaning: "NATS servers, over which the processes of a fleet talk; a process without them runs alone, in memory.",
+    meaning: "NATS servers that connect the processes of a fleet; without them the process runs alone, in memory.",
     example: "nats://127.0.0.1:4222",
   } as Setting<readonly string[]>,
   natsCreds: text("nats-creds", "vigil.creds", "NATS credentials file (JWT and seed)."),
@@ -52,7 +52,7 @@ export const NATS_SETTINGS = {
   ),
 } as const;
 
-/** As whom the ledger reaches its history, where NATS keeps it in an account of its own, as the deployed roles do. */
+/** Credentials for the ledger's history, where NATS keeps it in an account of its own, as the deployed roles do. */
 export const HISTORY_SETTINGS = {
   natsHistoryCreds: text(
     "nats-history-creds",
@@ -66,14 +66,14 @@ export const HISTORY_SETTINGS = {
   ),
 } as const;
 
-/** How a process speaks. */
+/** How a process logs. */
 export const LOG_SETTINGS = {
   logLevel: {
     unit: "choice",
     flag: "log-level",
     standard: "info",
     choices: LOG_LEVELS,
-    meaning: "The least important lines to log.",
+    meaning: "The least severe lines to log.",
   } as Setting<LogLevel>,
   logFormat: {
     unit: "choice",
@@ -100,16 +100,16 @@ export const OWN_SETTINGS = {
     meaning: "The services this process runs; without all of them it needs --nats to reach the others.",
     example: "node,zone",
   } as Setting<readonly ServiceName[]>,
-  member: text("member", "vigil-0", "Name of this process in the fleet; without it the host name and process id."),
+  member: text("member", "vigil-0", "Name of this process in the fleet; by default the host name and process id."),
   listen: text(
     "listen",
     ":8080",
-    "Address for /livez, /readyz, /metrics and the dashboard; without it none is served.",
+    "Address for /livez, /readyz, /metrics and the dashboard; without it nothing is served.",
   ),
   listenTlsCert: text(
     "listen-tls-cert",
     "tls.crt",
-    "Certificate with which --listen speaks TLS; renewed ones are seen.",
+    "Certificate with which --listen serves TLS; a renewed file is reloaded.",
   ),
   listenTlsKey: text("listen-tls-key", "tls.key", "Key of the certificate for --listen."),
   listenTokenFile: text(
@@ -123,14 +123,14 @@ export const OWN_SETTINGS = {
     standard: "none",
     choices: LISTEN_AUTHENTICATIONS,
     meaning:
-      "With kubernetes the API server decides who may ask --listen: it reviews the token (TokenReview) and, by RBAC, " +
+      "With kubernetes the API server decides who may use --listen: it reviews the token (TokenReview) and, by RBAC, " +
       "get of the path (SubjectAccessReview). Needs --listen-tls-cert; probes need no token.",
   } as Setting<(typeof LISTEN_AUTHENTICATIONS)[number]>,
   listenHosts: {
     unit: "list",
     flag: "listen-hosts",
     standard: [],
-    meaning: "Public host names under which --listen may be asked; addresses and names of the cluster always may.",
+    meaning: "Public host names under which --listen answers; addresses and names of the cluster always work.",
     example: "vigil.example.com",
   } as Setting<readonly string[]>,
 } as const;
@@ -144,5 +144,5 @@ export const PROCESS_SETTINGS = {
   ...LOG_SETTINGS,
 } as const;
 
-/** A value for each setting that is not a tunable. */
+/** A value for each setting that is no tunable. */
 export type ProcessSettings = Readonly<ValuesOf<typeof PROCESS_SETTINGS>>;

@@ -1,9 +1,9 @@
-/** The word that was probably meant, for errors about misspelt flags, verbs and values. */
+/** Suggests the word that a misspelt flag, verb or value was meant to be. */
 
-/** Edits beyond which two words have nothing to do with each other, as a share of the longer one. */
+/** Two words are unrelated beyond this number of edits, as a share of the longer one. */
 const UNRELATED_EDITS = 0.4;
 
-/** The candidate nearest to a word: one that it begins, or one few edits away; null when none is near. */
+/** The one candidate that begins with the word, or the nearest within few edits; null when there is none. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   const begun = candidates.filter((candidate) => word.length > 2 && candidate.startsWith(word));
   if (begun.length === 1) return begun[0] ?? null;
@@ -17,9 +17,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/**
- * How many letters must be put in, taken out, replaced or swapped with their neighbour to make one word of the other.
- */
+/** The number of characters to insert, delete, replace or swap with their neighbour to turn one word into the other. */
 export function editsBetween(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

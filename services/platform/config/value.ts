@@ -1,37 +1,37 @@
-/** Reading and writing one setting: its text on a command line and in a file. It knows units, not settings. */
+/** Parses and prints the value of one setting. */
 import { formatDuration, parseDuration } from "./duration.ts";
 import { nearest } from "./suggest.ts";
 
-/** How a setting is written. */
+/** The unit of a setting, which decides how it is written. */
 export type SettingUnit = "duration" | "perSecond" | "fraction" | "count" | "switch" | "choice" | "text" | "list";
 
-/** What a setting can hold; a duration is a number of milliseconds. */
+/** The value of a setting; a duration is a number of milliseconds. */
 export type SettingValue = number | boolean | string | readonly string[];
 
-/** One setting: its flag without dashes, its default and what it means. A tunable of the profile is one. */
+/** One setting: its flag without dashes, its default and its meaning. A tunable of the profile is one. */
 export interface Setting<V extends SettingValue = SettingValue> {
   readonly unit: SettingUnit;
   readonly flag: string;
   readonly standard: V;
   readonly meaning: string;
-  /** Allowed values of a choice, allowed items of a list. */
+  /** Allowed values of a choice, or allowed items of a list. */
   readonly choices?: readonly string[];
-  /** Smallest allowed value of a number; 0 when not given. */
+  /** Smallest allowed number; 0 by default. */
   readonly least?: number;
-  /** What a value looks like, for help and errors; by default an example of the unit. */
+  /** An example value for help and errors; by default one of the unit. */
   readonly example?: string;
 }
 
-/** Settings by the name they have in code. */
+/** Settings by their name in code. */
 export type SettingTable = Readonly<Record<string, Setting>>;
 
 /** A value for every setting of a table. */
 export type ValuesOf<T extends SettingTable> = { -readonly [N in keyof T]: T[N] extends Setting<infer V> ? V : never };
 
-/** A setting that cannot be used: one line that names it, the value and the fix. */
+/** A setting that cannot be used, in one line with its name, value and fix. */
 export class ConfigProblem extends Error {}
 
-/** Examples of the units whose default would not show how they are written. */
+/** Examples of the units whose default does not show how they are written. */
 const EXAMPLES: Partial<Record<SettingUnit, string>> = {
   duration: "50s or 1m30s",
   switch: "true or false",
@@ -40,13 +40,13 @@ const EXAMPLES: Partial<Record<SettingUnit, string>> = {
 };
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** What a value of this setting looks like. */
+/** An example value of a setting. */
 export function exampleOf(setting: Setting): string {
   if (setting.unit === "choice") return (setting.choices ?? []).filter((choice) => choice !== "").join("|");
   return setting.example ?? EXAMPLES[setting.unit] ?? writeValue(setting, setting.standard);
 }
 
-/** A value from its text; `where` names the place, such as `--flag=4x`. Throws a ConfigProblem. */
+/** Parses a value; `where` names the place, such as `--flag=4x`. Throws a ConfigProblem. */
 export function readValue(setting: Setting, text: string, where: string): SettingValue {
   switch (setting.unit) {
     case "duration":

@@ -1,51 +1,27 @@
-/** A map that holds no more than a given number of entries and drops the one longest untouched. It keeps no time. */
+/** A map with a limit on its entries that drops the one set least recently. */
 
-/** A map with a ceiling; setting an entry makes it the newest. */
-export class BoundedMap<K, V> {
-  readonly #entries = new Map<K, V>();
+/** A bounded map. Setting an entry makes it the newest; iteration begins with the oldest. */
+export class BoundedMap<K, V> extends Map<K, V> {
   readonly #max: number;
   readonly #dropped: ((value: V) => void) | undefined;
 
-  /** `dropped` is told of every entry that had to make room. */
+  /** `dropped` is called with every value that had to make room. */
   constructor(max: number, dropped?: (value: V) => void) {
+    super();
     this.#max = max;
     this.#dropped = dropped;
   }
 
-  /** How many entries there are. */
-  get size(): number {
-    return this.#entries.size;
+  override set(key: K, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.#max) this.dropOldest();
+    return this;
   }
 
-  get(key: K): V | undefined {
-    return this.#entries.get(key);
-  }
-
-  /** Sets an entry as the newest. */
-  set(key: K, value: V): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size > this.#max) this.dropOldest();
-  }
-
-  delete(key: K): boolean {
-    return this.#entries.delete(key);
-  }
-
-  /** Every value, the longest untouched first. */
-  values(): IterableIterator<V> {
-    return this.#entries.values();
-  }
-
-  /** Every entry, the longest untouched first. */
-  entries(): IterableIterator<[K, V]> {
-    return this.#entries.entries();
-  }
-
-  /** Makes room by one entry. */
   dropOldest(): void {
-    for (const [key, value] of this.#entries) {
-      this.#entries.delete(key);
+    for (const [key, value] of this) {
+      this.delete(key);
       this.#dropped?.(value);
       return;
     }

@@ -1,18 +1,18 @@
 /**
- * The steps of a statechart that has no context: a state is the state value of the chart and nothing else, so each pair
- * of state and event is computed once and remembered with its actions. It does not know what computes a step.
+ * Caches the steps of a statechart without context. Its state is the state value and nothing else, so each pair of
+ * state and event is computed once.
  */
 
-/** What follows from an event: the next state, and the names of the actions that the step calls for. */
+/** The result of an event: the next state, and the names of the actions to run. */
 export interface ChartStep<S, A> {
   readonly state: S;
   readonly actions: readonly A[];
 }
 
-/** How a chart computes a step, as XState's `transition` returns it. */
+/** Computes a step, as XState's `transition` does. */
 export type ComputeStep<S, E> = (value: S, event: E) => readonly [{ readonly value: S }, readonly { type: string }[]];
 
-/** The states of a chart with parallel regions, `S` being the state of each region by its name, and their steps. */
+/** The states and steps of a chart with parallel regions; `S` maps each region to its state. */
 export class ChartSteps<S extends object, E extends string, A extends string> {
   readonly #compute: ComputeStep<S, E>;
   readonly #states = new Map<string, S>();
@@ -22,7 +22,7 @@ export class ChartSteps<S extends object, E extends string, A extends string> {
     this.#compute = compute;
   }
 
-  /** The one object for a state; its regions are named in the order of the chart. */
+  /** The one object for a state; its regions come in the order of the chart. */
   state(value: S): S {
     const key = Object.values(value).join("|");
     const state = this.#states.get(key) ?? Object.freeze({ ...value });
@@ -30,7 +30,7 @@ export class ChartSteps<S extends object, E extends string, A extends string> {
     return state;
   }
 
-  /** What follows from an event in a state that `state` returned. */
+  /** The result of an event in a state that `state` returned. */
   step(state: S, event: E): ChartStep<S, A> {
     const steps = this.#steps.get(state) ?? new Map<E, ChartStep<S, A>>();
     const known = steps.get(event);

@@ -1,10 +1,10 @@
-/** Deadlines by key, for those who move theirs at every heartbeat. It does not know what a deadline means. */
+/** Deadlines by key, for users that move theirs at every heartbeat. */
 import { Deadlines, type DeadlinesOptions } from "./deadlines.ts";
 
 /**
- * Until it is nearer than this, a deadline is filed at the last multiple of it before it is due, in milliseconds. Most
- * have been moved on by then, and all of them are found in one waking: with 20,000 nodes it was 60 a second. It is a
- * whole number of buckets of the second wheel, which is opened by the same waking.
+ * A deadline further away than this, in milliseconds, is filed at the last multiple of it before it is due. By then
+ * most have moved on, and one wake-up checks all of them; with 20,000 nodes it was 60 a second. It is a whole number of
+ * buckets of the second wheel, which the same wake-up empties.
  */
 const CHECK_MS = 1024;
 
@@ -14,16 +14,14 @@ interface KeyedEntry<K> {
   slot: number;
 }
 
-/**
- * What the deadlines are made of. `dueMs` is when one was due: how late the call comes is how late the event loop runs.
- */
+/** The context of keyed deadlines. `dueMs` is when the deadline was due: a late call means a late event loop. */
 export interface KeyedDeadlinesOptions<K> extends Pick<DeadlinesOptions<never>, "clock"> {
   readonly fire: (key: K, dueMs: number) => void;
 }
 
 /**
- * At most one deadline for each key. Moving one later, as every heartbeat does, only overwrites its due time: it is
- * filed anew when it is looked at. One in the past fires as soon as the clock can.
+ * At most one deadline per key. Moving one later, as every heartbeat does, only overwrites its due time; it is filed
+ * again when it is checked. One in the past fires as soon as the clock runs.
  */
 export class KeyedDeadlines<K> {
   readonly #options: KeyedDeadlinesOptions<K>;
@@ -39,12 +37,12 @@ export class KeyedDeadlines<K> {
     return this.#entries.size;
   }
 
-  /** The deadline of a key on the monotonic clock; undefined when it has none. */
+  /** When a key is due, on the monotonic clock; undefined without a deadline. */
   dueAt(key: K): number | undefined {
     return this.#entries.get(key)?.dueMs;
   }
 
-  /** Sets or moves the deadline of a key. Throws a RangeError when it is no instant. */
+  /** Sets or moves the deadline of a key. Throws a RangeError when `dueMs` is not finite. */
   schedule(key: K, dueMs: number): void {
     if (!Number.isFinite(dueMs)) throw new RangeError(`a deadline must be finite, not ${dueMs}`);
     const held = this.#entries.get(key);
@@ -57,13 +55,12 @@ export class KeyedDeadlines<K> {
     this.#file(entry, this.#options.clock.monotonicMs());
   }
 
-  /** Takes a deadline away; nothing happens when there is none. */
+  /** Removes the deadline of a key, if there is one. */
   cancel(key: K): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) this.#remove(entry);
   }
 
-  /** Takes every deadline away. */
   clear(): void {
     this.#entries.clear();
     this.#deadlines.stop();

@@ -1,31 +1,31 @@
-/** Very many deadlines behind one timer: a wheel of wheels in flat arrays. It does not know what is due. */
+/** Very many deadlines behind one timer: a hierarchical timing wheel in flat arrays. */
 import type { Clock, Timer } from "../../../protocols/ports.ts";
 
-/** Slots at first; the arrays double when they are full, and shrink to this again when nothing is held. */
+/** Slots at first. The arrays double when full, and shrink to this size when the last slot is removed. */
 const SLOTS_MIN = 64;
 
-/** Each wheel has as many buckets as one bucket of the next wheel spans of its own. */
+/** Buckets of each wheel; one bucket of the next wheel spans all of them. */
 const WIDTH = 256;
-/** Five wheels reach 35 years from the beginning of the clock in milliseconds. */
+/** Five wheels reach 35 years from the start of the clock, in milliseconds. */
 const WHEELS = 5;
 const BUCKETS = WHEELS * WIDTH;
 const TICK_MAX = WIDTH ** WHEELS - 1;
 
-/** What stands in for the neighbour of a slot without a deadline. */
+/** The neighbour of a slot without a deadline. */
 const NOWHERE = -1;
 
-/** What deadlines are made of. `fire` gets what was added; its slot stays its own until it is removed. */
+/** The context of deadlines. `fire` receives the item added; its slot stays valid until it is removed. */
 export interface DeadlinesOptions<T> {
   readonly clock: Clock;
   readonly fire: (item: T) => void;
 }
 
 /**
- * Deadlines by slot, each firing at the first whole millisecond (the tick) not before its due time. Ticks are numbers
- * to the base WIDTH, with a wheel for each digit: a tick is filed on the wheel of the highest digit in which it differs
- * from the present one, in the bucket of that digit, and filed anew once the present reaches that bucket. So setting,
- * moving and firing cost the same however many there are. Beside its item a slot costs 16 bytes; instants are monotonic
- * milliseconds.
+ * Deadlines by slot; each fires at the first whole millisecond (the tick) not before its due time. Ticks are numbers to
+ * the base WIDTH, with one wheel per digit. A tick is filed on the wheel of the highest digit in which it differs from
+ * the current tick, in the bucket of that digit, and filed again when the current tick reaches that bucket. So setting,
+ * moving and firing cost the same for any number of deadlines. A slot costs 16 bytes besides its item. Instants are
+ * monotonic milliseconds.
  */
 export class Deadlines<T> {
   readonly #clock: Clock;
@@ -33,9 +33,9 @@ export class Deadlines<T> {
   #items: (T | null)[] = [];
   #dueMs = new Float64Array(SLOTS_MIN);
   /**
-   * Rings of places: first one head for each bucket, then the slots. A bucket is empty when its head is alone. Each
-   * place has its next and its previous neighbour side by side: deadlines of one bucket lie far apart in memory, and
-   * where a million are due in mixed order, most of the time to fire them is fetching both.
+   * Rings of places: first one head per bucket, then the slots. A bucket is empty when its head is alone. Each place
+   * has its next and its previous neighbour side by side, because the deadlines of one bucket lie far apart in memory:
+   * firing a million of them in mixed order spends most of its time fetching both.
    */
   #rings = newRings();
   /** Everything up to this tick has fired. */
@@ -50,12 +50,11 @@ export class Deadlines<T> {
     this.#fire = fire;
   }
 
-  /** How many deadlines are set. */
   get size(): number {
     return this.#size;
   }
 
-  /** Takes an item in without a deadline; returns its slot. */
+  /** Adds an item without a deadline; returns its slot. */
   add(item: T): number {
     const slot = this.#free.pop() ?? this.#items.length;
     if (slot === this.#dueMs.length) this.#grow();
@@ -68,7 +67,7 @@ export class Deadlines<T> {
     return this.#rings[2 * (BUCKETS + slot)] === NOWHERE ? Number.POSITIVE_INFINITY : (this.#dueMs[slot] ?? 0);
   }
 
-  /** Sets or moves the deadline of a slot. One in the past fires as soon as the clock can. */
+  /** Sets or moves the deadline of a slot. One in the past fires as soon as the clock runs. */
   set(slot: number, dueMs: number): void {
     this.clear(slot);
     if (this.#size === 0) this.#tick = Math.max(this.#tick, Math.floor(this.#clock.monotonicMs()));
@@ -77,14 +76,14 @@ export class Deadlines<T> {
     this.#arm(this.#file(slot));
   }
 
-  /** Takes the deadline of a slot away; nothing happens when it has none. */
+  /** Removes the deadline of a slot, if it has one. */
   clear(slot: number): void {
     if (this.#rings[2 * (BUCKETS + slot)] === NOWHERE) return;
     this.#size -= 1;
     this.#unlink(BUCKETS + slot);
   }
 
-  /** Gives a slot back with its deadline; it must not be used any more. */
+  /** Frees a slot and its deadline; it must not be used any more. */
   remove(slot: number): void {
     this.clear(slot);
     this.#items[slot] = null;
@@ -92,7 +91,7 @@ export class Deadlines<T> {
     if (this.#free.length === this.#items.length) this.stop();
   }
 
-  /** Forgets everything. */
+  /** Removes everything. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -110,7 +109,7 @@ export class Deadlines<T> {
     this.#rings = copied(new Int32Array(2 * (BUCKETS + length)).fill(NOWHERE), this.#rings);
   }
 
-  /** Puts a slot into the bucket for its tick; returns the tick with which that bucket begins. */
+  /** Puts a slot into the bucket for its tick; returns the first tick of that bucket. */
   #file(slot: number): number {
     const tick = Math.min(Math.max(Math.ceil(this.#dueMs[slot] ?? 0), this.#tick), TICK_MAX);
     let wheel = 0;
@@ -124,7 +123,7 @@ export class Deadlines<T> {
     return digits * span;
   }
 
-  /** Puts a place at the end of a bucket. */
+  /** Appends a place to a bucket. */
   #link(place: number, head: number): void {
     const last = this.#rings[2 * head + 1] ?? head;
     this.#rings[2 * last] = place;
@@ -141,7 +140,7 @@ export class Deadlines<T> {
     this.#rings[2 * place] = NOWHERE;
   }
 
-  /** Sees to it that the clock wakes us at a tick, and no later. A deadline taken away may wake us for nothing. */
+  /** Arms the timer for a tick unless it fires earlier. After a removed deadline it may fire for nothing. */
   #arm(tick: number): void {
     if (tick >= this.#wakeTick) return;
     this.#timer?.cancel();
@@ -150,7 +149,7 @@ export class Deadlines<T> {
   }
 
   #wake(): void {
-    // While firing, whatever is set is looked at by the loop or armed after it.
+    // Deadlines set while firing are found by the loop, or armed after it.
     this.#wakeTick = Number.NEGATIVE_INFINITY;
     try {
       this.#advance(Math.floor(this.#clock.monotonicMs()));
@@ -161,7 +160,7 @@ export class Deadlines<T> {
     }
   }
 
-  /** Fires up to a tick. What begins earlier is emptied earlier, so that a higher wheel has nothing in the past. */
+  /** Fires up to a tick, bucket by bucket in order, so that no higher wheel has a bucket in the past. */
   #advance(tick: number): void {
     for (let head = this.#firstHead(); head !== NOWHERE; head = this.#firstHead()) {
       const begin = this.#beginOf(head);
@@ -172,7 +171,7 @@ export class Deadlines<T> {
     this.#tick = Math.max(this.#tick, tick);
   }
 
-  /** Fires what a bucket of the first wheel holds; files what one of another wheel holds further down. */
+  /** Fires the slots of a bucket of the first wheel; files those of another wheel again, further down. */
   #empty(head: number): void {
     for (let place = this.#rings[2 * head] ?? head; place !== head; place = this.#rings[2 * head] ?? head) {
       this.#unlink(place);
@@ -187,17 +186,17 @@ export class Deadlines<T> {
     if (item !== null && item !== undefined) this.#fire(item);
   }
 
-  /** The bucket that begins first of all that hold something; NOWHERE when none does. */
+  /** The first bucket that is not empty; NOWHERE when all are. */
   #firstHead(): number {
     for (let wheel = 0, span = 1; wheel < WHEELS; wheel++, span *= WIDTH) {
-      // On a higher wheel the present bucket is empty: what was in it lies further down.
+      // On a higher wheel the current bucket is empty: its slots lie further down.
       const from = wheel * WIDTH + (Math.floor(this.#tick / span) % WIDTH);
       for (let head = from; head < (wheel + 1) * WIDTH; head++) if (this.#rings[2 * head] !== head) return head;
     }
     return NOWHERE;
   }
 
-  /** The tick with which a bucket begins. */
+  /** The first tick of a bucket. */
   #beginOf(head: number): number {
     const span = WIDTH ** Math.floor(head / WIDTH);
     return (Math.floor(this.#tick / (span * WIDTH)) * WIDTH + (head % WIDTH)) * span;

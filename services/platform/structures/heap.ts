@@ -1,6 +1,6 @@
-/** A binary heap that gives the least item first; it knows nothing of time or timers. */
+/** A binary heap. */
 
-/** A priority queue under a strict order given as `before`. */
+/** A priority queue: the least item by the strict order `before` comes first. */
 export class MinHeap<T> {
   readonly #items: T[] = [];
   readonly #before: (left: T, right: T) => boolean;
@@ -13,7 +13,7 @@ export class MinHeap<T> {
     return this.#items.length;
   }
 
-  /** The least item, which stays; undefined when there is none. */
+  /** The least item, which stays in the heap; undefined when it is empty. */
   peek(): T | undefined {
     return this.#items[0];
   }
@@ -31,7 +31,7 @@ export class MinHeap<T> {
     this.#items[hole] = item;
   }
 
-  /** Takes the least item away; undefined when there is none. */
+  /** Removes and returns the least item; undefined when the heap is empty. */
   pop(): T | undefined {
     const least = this.#items[0];
     const last = this.#items.pop();
@@ -39,7 +39,7 @@ export class MinHeap<T> {
     return least;
   }
 
-  /** Takes away every item that does not pass. */
+  /** Removes every item that does not pass. */
   keep(passes: (item: T) => boolean): void {
     const kept = this.#items.filter(passes);
     this.#items.length = 0;

@@ -1,14 +1,12 @@
-/**
- * Keeps one copy of values that many objects share, because a million pods repeat the same few. It projects nothing.
- */
+/** Shares one copy of values that many objects repeat: a million pods have the same few. */
 import type { Toleration } from "../../../protocols/objects.ts";
 import { listOf } from "./json.ts";
 
-/** How many texts are remembered before all are forgotten: sharing is a saving, never a leak. */
+/** How many texts are kept before all are dropped: sharing must not become a leak. */
 const TEXTS_MAX = 200_000;
 /**
- * Characters of all lists of tolerations remembered before they are forgotten; a list with its key takes two to three
- * bytes for each. By size and not by number: pods of batch jobs each bring a list of their own, some a long one.
+ * Total characters of all toleration lists before they are dropped; a list with its key takes two to three bytes each.
+ * The limit is not a number of lists, because pods of batch jobs each bring their own, some a long one.
  */
 const LISTS_CHARACTERS_MAX = 4 * 1024 ** 2;
 
@@ -18,7 +16,7 @@ export class Interner {
   readonly #tolerations = new Map<string, Toleration[]>();
   #listsCharacters = 0;
 
-  /** The copy of this text that everyone shares. */
+  /** The shared copy of a text. */
   text(value: string): string {
     const known = this.#texts.get(value);
     if (known !== undefined) return known;
@@ -27,7 +25,7 @@ export class Interner {
     return value;
   }
 
-  /** The projection of a raw toleration list that everyone shares; `project` runs once for each different list. */
+  /** The shared projection of a raw toleration list; `project` runs once for each different list. */
   tolerations(raw: unknown, project: (list: readonly unknown[]) => Toleration[]): Toleration[] {
     const list = listOf(raw);
     const key = list.length === 0 ? "" : JSON.stringify(list);

@@ -1,6 +1,6 @@
-/** Reads JSON of unknown shape without trusting it. It knows nothing of Kubernetes. */
+/** Reads untrusted JSON of unknown shape. */
 
-/** A JSON object of which nothing is known. */
+/** A JSON object with unknown fields. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 const NOTHING: JsonRecord = Object.freeze({});

@@ -1,7 +1,4 @@
-/**
- * Draws a statechart as a Mermaid state diagram. It reads the chart's configuration and knows nothing of what the
- * states mean.
- */
+/** Draws a statechart as a Mermaid state diagram, from its configuration. */
 
 /** The part of a statechart's configuration that is drawn. */
 export interface DrawnState {
@@ -14,8 +11,8 @@ export interface DrawnState {
 }
 
 /**
- * The Mermaid text of a chart: parallel regions side by side, each transition with its event, guard and actions as UML
- * writes them (`event [guard] / action`), and in a state what it does on entry, on exit and without leaving it.
+ * The Mermaid text of a chart: parallel regions side by side, transitions in UML's notation `event [guard] / action`,
+ * and in each state its entry, exit and internal actions.
  */
 export function machineMermaid(chart: DrawnState): string {
   return `${["stateDiagram-v2", ...linesOf(chart, "  ")].join("\n")}\n`;
@@ -31,7 +28,7 @@ function linesOf(state: DrawnState, indent: string): string[] {
   for (const [name, child] of Object.entries(children)) {
     lines.push(...inner(name, child), ...activitiesOf(name, child).map((activity) => `${indent}${name}: ${activity}`));
     for (const [event, transition] of Object.entries(recordOf<unknown>(child.on))) {
-      // A transition of a state to itself neither leaves nor enters it.
+      // A transition of a state to itself does not leave it.
       const arrows = arrowsOf(transition).filter(({ target }) => target !== name);
       lines.push(...arrows.map(({ target, label }) => `${indent}${name} --> ${target}: ${event}${label}`));
     }
@@ -39,7 +36,7 @@ function linesOf(state: DrawnState, indent: string): string[] {
   return lines;
 }
 
-/** What a state does on entry, on exit and without being left; its name comes first, which Mermaid makes the title. */
+/** The entry, exit and internal actions of a state, after its name, which Mermaid makes the title. */
 function activitiesOf(name: string, { entry, exit, on }: DrawnState): string[] {
   const inside = Object.entries(recordOf<unknown>(on)).flatMap(([event, transition]) => {
     const { target, actions } = recordOf<unknown>(transition);
@@ -49,7 +46,7 @@ function activitiesOf(name: string, { entry, exit, on }: DrawnState): string[] {
   return all.length === 0 ? [] : [name, ...all];
 }
 
-/** The states that a transition leads to. It is written as a name, an object with a target, or a list of these. */
+/** The targets of a transition, which is a name, an object with a target, or a list of these. */
 function arrowsOf(transition: unknown): { readonly target: string; readonly label: string }[] {
   if (typeof transition === "string") return [{ target: transition, label: "" }];
   if (Array.isArray(transition)) return transition.flatMap(arrowsOf);

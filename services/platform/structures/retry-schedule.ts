@@ -1,7 +1,4 @@
-/**
- * When a try that failed, or a request without effect so far, is repeated: after pauses that double up to a limit. Pure
- * state: it knows no clock and sends nothing.
- */
+/** When a failed attempt, or a request without effect so far, is retried: with exponential backoff up to a limit. */
 import type { Random } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 
@@ -11,30 +8,30 @@ export interface RetrySettings {
   readonly baseMs: number;
   /** No pause is longer. */
   readonly maxMs: number;
-  /** How many pauses are as long as the first before they double; one if not given. */
+  /** How many pauses are as long as the first before they double; one by default. */
   readonly equalPauses?: number;
-  /** Full jitter: a pause is anything from 0 to its length. Without it pauses are exact. */
+  /** Adds full jitter: each pause is a random part of its length. Without it pauses are exact. */
   readonly random?: Random;
 }
 
 /**
- * How a change that the API does not show yet is requested again. The first two pauses are equal: if the owner has just
- * died, its successor is there by the third request.
+ * The retries of a change that the API does not show yet. The first two pauses are equal: if the owner has just died,
+ * its successor is there by the third request.
  */
 export function requestRetries({ askRetryMs, askRetryMaxMs }: RequestRetryProfile): RetrySettings {
   return { baseMs: askRetryMs, maxMs: askRetryMaxMs, equalPauses: 2 };
 }
 
-/** The settings that the pauses between requests follow. */
+/** The settings of request retries. */
 export type RequestRetryProfile = Pick<Profile, "askRetryMs" | "askRetryMaxMs">;
 
-/** The pause after so many tries, at least one, in milliseconds. */
+/** The pause after so many attempts (at least one), in milliseconds. */
 export function retryPauseMs(tries: number, { baseMs, maxMs, equalPauses = 1, random }: RetrySettings): number {
   const pauseMs = Math.min(maxMs, baseMs * 2 ** Math.max(0, tries - equalPauses));
   return random === undefined ? pauseMs : random() * pauseMs;
 }
 
-/** The tries of many things by key. Instants are on one monotonic clock. */
+/** The attempts of many things, by key. Instants are on one monotonic clock. */
 export class RetrySchedule<K> {
   readonly #settings: RetrySettings;
   readonly #retries = new Map<K, { tries: number; dueMs: number }>();
@@ -43,7 +40,7 @@ export class RetrySchedule<K> {
     this.#settings = settings;
   }
 
-  /** Whether a try is due; one that is counts as made. The first is due at once. */
+  /** Whether an attempt is due, and counts it if it is. The first is due at once. */
   isDue(key: K, nowMs: number): boolean {
     const retry = this.#retries.get(key) ?? { tries: 0, dueMs: nowMs };
     if (nowMs < retry.dueMs) return false;
@@ -53,31 +50,31 @@ export class RetrySchedule<K> {
     return true;
   }
 
-  /** Counts anew from a try made now; one that is due earlier than after a first pause stays so. */
+  /** Restarts the backoff from an attempt made now; the next one does not move later. */
   hurry(key: K, nowMs: number): void {
     const dueMs = nowMs + retryPauseMs(1, this.#settings);
     this.#retries.set(key, { tries: 1, dueMs: Math.min(dueMs, this.#retries.get(key)?.dueMs ?? dueMs) });
   }
 
-  /** Puts the next try off by the longest pause, and every one after it. */
+  /** Puts the next attempt off by the longest pause, and every one after it. */
   postpone(key: K, nowMs: number): void {
     const tries = Number.POSITIVE_INFINITY;
     if (this.#retries.has(key)) this.#retries.set(key, { tries, dueMs: nowMs + retryPauseMs(tries, this.#settings) });
   }
 
-  /** When the next try of all is due; null when there is none to come. */
+  /** When the earliest attempt is due; null when there is none. */
   nextDueMs(): number | null {
     let next: number | null = null;
     for (const { dueMs } of this.#retries.values()) next = next === null ? dueMs : Math.min(next, dueMs);
     return next;
   }
 
-  /** Forgets what succeeded or is no longer wanted. */
+  /** Drops a key that succeeded or is no longer desired. */
   forget(key: K): void {
     this.#retries.delete(key);
   }
 
-  /** Forgets what is no longer wanted. */
+  /** Drops all keys but the desired ones. */
   keep(isWanted: (key: K) => boolean): void {
     for (const key of this.#retries.keys()) if (!isWanted(key)) this.#retries.delete(key);
   }

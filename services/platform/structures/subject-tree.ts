@@ -1,21 +1,21 @@
-/** Finds the subscriptions that a subject falls under, with NATS' wildcards, without trying every pattern. */
+/** Finds the subscriptions that match a subject, with NATS' wildcards, without trying every pattern. */
 import type { Stop } from "../../../protocols/ports.ts";
 
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>;
-  /** What subscribed to exactly the pattern that ends here. */
+  /** Subscribers to exactly the pattern that ends here. */
   readonly here: Set<T>;
-  /** What subscribed to `>` from here on. */
+  /** Subscribers to `>` from here on. */
   readonly below: Set<T>;
 }
 
 const newBranch = <T>(): Branch<T> => ({ next: new Map(), here: new Set(), below: new Set() });
 
-/** Patterns as a tree of their tokens: looking up a subject costs as much as the subject has tokens. */
+/** Patterns as a tree of their tokens: a lookup takes time in proportion to the tokens of the subject. */
 export class SubjectTree<T> {
   readonly #root = newBranch<T>();
 
-  /** Adds a subscriber under a pattern; what it returns takes it away. */
+  /** Adds a subscriber under a pattern. The function returned removes it. */
   add(pattern: string, subscriber: T): Stop {
     const tokens = pattern.split(".");
     const below = tokens.at(-1) === ">";
@@ -61,7 +61,7 @@ export class SubjectTree<T> {
   }
 }
 
-/** Cuts the branches of a pattern that nothing hangs on any more, from its end. */
+/** Removes the branches of a pattern that have become empty, from its end. */
 function prune<T>(path: readonly Branch<T>[], tokens: readonly string[]): void {
   for (let depth = tokens.length; depth > 0; depth--) {
     const branch = path[depth];

@@ -1,4 +1,4 @@
-/** A token bucket as pure functions of what it held at one instant. Each user adds its own rules for spending. */
+/** A token bucket as pure functions. Each user adds its own rules for spending. */
 
 /** Tokens at an instant, in milliseconds of one clock. */
 export interface TokenBucket {
@@ -14,7 +14,7 @@ export interface BucketRate {
 
 const SECOND_MS = 1000;
 
-/** Tokens gained within some milliseconds; a clock that went back gains none. */
+/** Tokens gained in a time; a clock that went back gains none. */
 export function tokensGained(perSecond: number, elapsedMs: number): number {
   return (Math.max(0, elapsedMs) / SECOND_MS) * perSecond;
 }
@@ -24,7 +24,7 @@ export function tokensIn({ tokens, at }: TokenBucket, { perSecond, burst }: Buck
   return Math.min(burst, tokens + tokensGained(perSecond, now - at));
 }
 
-/** How many milliseconds after its instant the bucket holds one token; at most 0 when it does already. */
+/** How many milliseconds after `at` the bucket holds one token; 0 or less when it does already. */
 export function oneTokenAfterMs({ tokens }: TokenBucket, perSecond: number): number {
   return ((1 - tokens) / perSecond) * SECOND_MS;
 }

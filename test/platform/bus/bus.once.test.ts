@@ -1,4 +1,4 @@
-/** Bytes that several services hear are opened once, and what is looked at seldom late: both as on the plain path. */
+/** Two fast paths: decoding once for several services, and decoding late what is taken rarely. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isMessageType, MESSAGES, type MessageType } from "../../../protocols/messages.ts";
@@ -12,7 +12,7 @@ import { VirtualClock } from "../../support/clock.virtual.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 
 const FRAMES = readGolden().map(({ frame }) => JSON.stringify(frame));
-/** When every frame has been sent. */
+/** An arrival after every golden frame. */
 const ARRIVAL = { subject: "any", cluster: "c", wallMs: 1_800_000_000_000 };
 const TYPES = Object.keys(MESSAGES).filter(isMessageType);
 
@@ -26,7 +26,7 @@ function world() {
 
 const beat = (shard: number) => ({ shard, heartbeats: [] });
 
-test("whoever opens bytes first, each gets what the plain path says of them", () => {
+test("every reader gets the result of the plain path, whichever is first", () => {
   const text = fc.constantFrom(...FRAMES);
   const spoilt = fc.tuple(text, fc.nat(), fc.string()).map(([frame, at, put]) => {
     const place = at % frame.length;
@@ -34,19 +34,19 @@ test("whoever opens bytes first, each gets what the plain path says of them", ()
   });
   const types = fc.array(fc.constantFrom<MessageType>(...TYPES), { minLength: 1, maxLength: 4 });
   fc.assert(
-    fc.property(fc.oneof(text, spoilt), types, (frame, askedAs) => {
+    fc.property(fc.oneof(text, spoilt), types, (frame, others) => {
       const payload = new TextEncoder().encode(frame);
       const own = TYPES.filter((type) => frame.includes(`"${type}"`));
-      const asked = [...own, ...askedAs, ...own];
-      for (const _hearer of asked) awaitReader(payload);
-      for (const type of [...asked, ...own]) {
+      const readers = [...own, ...others, ...own];
+      for (const _reader of readers) awaitReader(payload);
+      for (const type of [...readers, ...own]) {
         expect(admitOnce(payload, type, ARRIVAL)).toEqual(admit(payload, type, ARRIVAL));
       }
     }),
   );
 });
 
-test("two services of a process hold the same message, not two copies of it", () => {
+test("two services of a process share one message", () => {
   const { bus, clock } = world();
   const bodies: unknown[] = [];
   for (const service of ["node", "ledger"]) {
@@ -58,7 +58,7 @@ test("two services of a process hold the same message, not two copies of it", ()
   expect(bodies[0]).toBe(bodies[1]);
 });
 
-test("the last of those who were awaited takes the message along: nobody keeps it for one who was not", () => {
+test("the last registered reader removes the message; another reader decodes again", () => {
   const [frame = ""] = FRAMES.filter((text) => text.includes('"observed.lease"'));
   const payload = new TextEncoder().encode(frame);
   awaitReader(payload);
@@ -69,7 +69,7 @@ test("the last of those who were awaited takes the message along: nobody keeps i
   expect(third).not.toBe(first);
 });
 
-test("of each shard the last message waits until somebody looks, and no longer", () => {
+test("the last message of each shard is kept until it is taken", () => {
   const { bus, clock } = world();
   const observer = bus("observer");
   const latest = bus("console").latest("observed.lease");
@@ -77,8 +77,8 @@ test("of each shard the last message waits until somebody looks, and no longer",
     observer.publish("observed.lease", beat(shard), null);
     clock.advance(10);
   }
-  const heard = latest.take().map(({ message, receivedMs }) => [message.id.split(":").slice(-2).join(), receivedMs]);
-  expect(heard).toEqual([
+  const taken = latest.take().map(({ message, receivedMs }) => [message.id.split(":").slice(-2).join(), receivedMs]);
+  expect(taken).toEqual([
     ["observed.lease.1,2", clock.monotonicMs() - 10],
     ["observed.lease.2,1", clock.monotonicMs() - 20],
   ]);
@@ -89,7 +89,7 @@ test("of each shard the last message waits until somebody looks, and no longer",
   expect(latest.take()).toEqual([]);
 });
 
-test("what is no message is passed over when it is looked at", () => {
+test("bytes that are no message are skipped", () => {
   const { bus, clock, transport } = world();
   const latest = bus("console").latest("observed.lease");
   transport.publish("vigil.v1.c.observed.lease.1", new TextEncoder().encode("nonsense"));

@@ -1,4 +1,4 @@
-/** The typed bus where the transport contract does not reach: turns, mailbox, failures, sizes, starting anew. */
+/** The typed bus beyond the transport contract: event loop, mailbox, failures, sizes and restarts. */
 import { expect, test } from "vitest";
 import type { Clock, Transport } from "../../../protocols/ports.ts";
 import { EPOCH_AHEAD_MAX_MS } from "../../../services/platform/bus/admission.policy.ts";
@@ -9,7 +9,7 @@ import { VirtualClock } from "../../support/clock.virtual.ts";
 import { metricValue } from "../../support/metric-value.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 
-/** Buses of several services on one memory transport, with all they log and count. */
+/** Buses of several services on one memory transport, with their log and metrics. */
 function world(transportOn: (clock: Clock) => Transport = memoryTransport) {
   const clock = new VirtualClock();
   const log = recordingLog();
@@ -33,7 +33,7 @@ function world(transportOn: (clock: Clock) => Transport = memoryTransport) {
 const gone = (uid: string) => ({ node: "n", uid });
 const beat = (shard: number) => ({ shard, heartbeats: [] });
 
-test("an id names its source, its stream and its place in it", () => {
+test("an id names its source, its stream and its position", () => {
   const { bus, clock } = world();
   const observer = bus("observer");
   const ids = [observer.publish("observed.lease", beat(3), null), observer.publish("observed.lease", beat(3), null)];
@@ -41,22 +41,22 @@ test("an id names its source, its stream and its place in it", () => {
   expect(observer.publish("observed.lease", beat(4), null)).toBe(`observer@m:${clock.wallMs()}:observed.lease.4:1`);
 });
 
-test("what a handler publishes is handled after what already waits", () => {
+test("a message published by a handler is handled after those that wait", () => {
   const { bus, clock } = world();
   const [observer, node] = [bus("observer"), bus("node")];
-  const seen: string[] = [];
+  const handled: string[] = [];
   node.subscribe("observed.gone", "all", ({ body }) => {
-    seen.push(`start ${body.uid}`);
+    handled.push(`start ${body.uid}`);
     if (body.uid === "1") observer.publish("observed.gone", gone("3"), null);
-    seen.push(`end ${body.uid}`);
+    handled.push(`end ${body.uid}`);
   });
   observer.publish("observed.gone", gone("1"), null);
   observer.publish("observed.gone", gone("2"), null);
   clock.advance(0);
-  expect(seen).toEqual(["start 1", "end 1", "start 2", "end 2", "start 3", "end 3"]);
+  expect(handled).toEqual(["start 1", "end 1", "start 2", "end 2", "start 3", "end 3"]);
 });
 
-test("a flood is handled in turns, so that other work gets between", () => {
+test("a flood is handled in batches, so other work runs in between", () => {
   const { bus, clock } = world();
   const [observer, node] = [bus("observer"), bus("node", { mailboxMessagesMax: 10_000 })];
   let handled = 0;
@@ -74,7 +74,7 @@ test("a flood is handled in turns, so that other work gets between", () => {
   expect(Math.max(...steps)).toBe(128);
 });
 
-test("a full mailbox drops heartbeats first, counts them, and the reader is told of the gap", async () => {
+test("a full mailbox drops and counts heartbeats first, and the reader gets the gap", async () => {
   const { bus, clock, metrics } = world();
   const [observer, node] = [bus("observer"), bus("node", { mailboxMessagesMax: 10 })];
   const gaps: string[] = [];
@@ -93,23 +93,23 @@ test("a full mailbox drops heartbeats first, counts them, and the reader is told
   expect(gaps).toEqual(["observed.lease 1"]);
 });
 
-test("an exception in a handler reaches who supervises it, and the next message is handled", async () => {
+test("an exception in a handler is reported, and the next message is handled", async () => {
   const { bus, clock, metrics } = world();
   const failures: unknown[] = [];
   const [observer, node] = [bus("observer"), bus("node", { failed: (error) => failures.push(error) })];
-  const seen: string[] = [];
+  const handled: string[] = [];
   node.subscribe("observed.gone", "all", ({ body }) => {
     if (body.uid === "bad") throw new Error("cannot");
-    seen.push(body.uid);
+    handled.push(body.uid);
   });
   for (const uid of ["bad", "good"]) observer.publish("observed.gone", gone(uid), null);
   clock.advance(0);
   expect(failures).toEqual([new Error("cannot")]);
-  expect(seen).toEqual(["good"]);
+  expect(handled).toEqual(["good"]);
   expect(await metricValue(metrics, "vigil_actor_failures_total", { service: "node" })).toBe(1);
 });
 
-test("an exception in a handler that nobody supervises is logged", () => {
+test("an exception in an unsupervised handler is logged", () => {
   const { bus, clock, log } = world();
   const [observer, node] = [bus("observer"), bus("node")];
   node.subscribe("observed.gone", "all", () => {
@@ -120,21 +120,21 @@ test("an exception in a handler that nobody supervises is logged", () => {
   expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual(["error node failed on a message"]);
 });
 
-test("a message too large for the wire is not sent, logged and counted, and leaves no gap in its stream", async () => {
+test("a message too large to send is logged and counted, and leaves no gap", async () => {
   const { bus, clock, log, metrics } = world();
   const [observer, node] = [bus("observer"), bus("node")];
-  const seen: number[] = [];
+  const handled: number[] = [];
   const gaps: unknown[] = [];
-  node.subscribe("observed.gone", "all", ({ body }) => seen.push(body.uid.length));
+  node.subscribe("observed.gone", "all", ({ body }) => handled.push(body.uid.length));
   node.onGap((type) => gaps.push(type));
   for (const length of [1, 70_000, 2]) observer.publish("observed.gone", gone("x".repeat(length)), null);
   clock.advance(0);
-  expect([seen, gaps]).toEqual([[1, 2], []]);
+  expect([handled, gaps]).toEqual([[1, 2], []]);
   expect(log.lines[0]?.message).toMatch(/^message not sent: observed.gone .* at most 65536 are allowed$/);
   expect(await metricValue(metrics, "vigil_bus_dropped_total", { reason: "oversize" })).toBe(1);
 });
 
-test("a flood of malformed messages is one line a second that tells how many more there were", () => {
+test("a flood of malformed messages is one log line a second with their number", () => {
   const { bus, clock, log, transport } = world();
   bus("node").subscribe("observed.gone", "all", () => {});
   const flood = (count: number) => {
@@ -149,13 +149,13 @@ test("a flood of malformed messages is one line a second that tells how many mor
   ]);
 });
 
-test("while the transport is cut off nothing is handed to it, and the stream goes on counting", async () => {
+test("a disconnected transport gets no messages, and the stream shows a gap later", async () => {
   let connected = true;
   const { bus, clock, metrics } = world((clock) => ({ ...memoryTransport(clock), connected: () => connected }));
   const [observer, node] = [bus("observer"), bus("node")];
-  const seen: string[] = [];
+  const handled: string[] = [];
   const gaps: unknown[] = [];
-  node.subscribe("observed.gone", "all", ({ body }) => seen.push(body.uid));
+  node.subscribe("observed.gone", "all", ({ body }) => handled.push(body.uid));
   node.onGap((type) => gaps.push(type));
   observer.publish("observed.gone", gone("1"), null);
   connected = false;
@@ -164,29 +164,29 @@ test("while the transport is cut off nothing is handed to it, and the stream goe
   connected = true;
   observer.publish("observed.gone", gone("3"), null);
   clock.advance(0);
-  expect([seen, gaps]).toEqual([["1", "3"], ["observed.gone"]]);
+  expect([handled, gaps]).toEqual([["1", "3"], ["observed.gone"]]);
   expect(await metricValue(metrics, "vigil_bus_dropped_total", { reason: "unsent" })).toBe(1);
 });
 
-test("a subscription that ended does not see what waited for it, and the stream goes on", () => {
+test("a stopped subscription receives nothing that waited for it", () => {
   const { bus, clock } = world();
   const [observer, node] = [bus("observer"), bus("node")];
-  const seen: string[] = [];
-  const hear = () => node.subscribe("observed.gone", "all", ({ body }) => seen.push(body.uid));
-  const stop = hear();
+  const handled: string[] = [];
+  const subscribe = () => node.subscribe("observed.gone", "all", ({ body }) => handled.push(body.uid));
+  const stop = subscribe();
   observer.publish("observed.gone", gone("1"), null);
   clock.soon(stop);
   clock.advance(0);
-  expect(seen).toEqual([]);
-  hear();
+  expect(handled).toEqual([]);
+  subscribe();
   observer.publish("observed.gone", gone("2"), null);
   clock.advance(0);
-  expect(seen).toEqual(["2"]);
+  expect(handled).toEqual(["2"]);
 });
 
-test("a message whose sender starts in the future is dropped, and hides none of those that are true", async () => {
+test("a message from a start in the future is dropped and hides no true one", async () => {
   const { bus, clock, metrics, log } = world();
-  const heard: string[] = [];
+  const received: string[] = [];
   const senderAhead = (ms: number) => {
     const ahead: Clock = {
       monotonicMs: () => clock.monotonicMs(),
@@ -196,13 +196,13 @@ test("a message whose sender starts in the future is dropped, and hides none of 
     };
     return bus("observer", { clock: ahead });
   };
-  bus("node").subscribe("observed.gone", "all", ({ body }) => heard.push(body.uid));
+  bus("node").subscribe("observed.gone", "all", ({ body }) => received.push(body.uid));
   senderAhead(EPOCH_AHEAD_MAX_MS + 1).publish("observed.gone", gone("forged"), null);
   bus("observer").publish("observed.gone", gone("true"), null);
   clock.advance(0);
   senderAhead(EPOCH_AHEAD_MAX_MS).publish("observed.gone", gone("of a wrong clock"), null);
   clock.advance(0);
-  expect(heard).toEqual(["true", "of a wrong clock"]);
+  expect(received).toEqual(["true", "of a wrong clock"]);
   expect(await metricValue(metrics, "vigil_bus_dropped_total", { reason: "malformed" })).toBe(1);
-  expect(log.lines[0]?.message).toContain("names a start that is yet to come");
+  expect(log.lines[0]?.message).toContain("names a start in the future");
 });

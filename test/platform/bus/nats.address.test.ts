@@ -1,12 +1,12 @@
-/** What a NATS address may carry besides the server. */
+/** Credentials in NATS addresses. */
 import { expect, test } from "vitest";
 import { readNatsAddresses } from "../../../services/platform/bus/nats.address.ts";
 
-test("a password is read as URLs write it", () => {
+test("a password is URL-decoded", () => {
   expect(readNatsAddresses(["nats://me:50%25%40x@host"])).toMatchObject({ user: "me", password: "50%@x" });
 });
 
-test("a password with a bare % is refused by a line that says how to write it, and does not show it", () => {
+test("a password with a bare % is refused in a line that hides it", () => {
   expect(() => readNatsAddresses(["nats://me:50%x@host:4222"])).toThrow(
     'NATS server "nats://***@host:4222": write % in its user, password or token as %25',
   );

@@ -1,4 +1,4 @@
-/** The judgement on a message's place in its stream. */
+/** The order of messages in their stream. */
 import { describe, expect, test } from "vitest";
 import {
   EPOCH_QUIET_MS,
@@ -13,7 +13,7 @@ describe("a stream", () => {
   test.each([
     ["starts anywhere", [[1, 7]], ["next"]],
     [
-      "goes on by one",
+      "continues by one",
       [
         [1, 1],
         [1, 2],
@@ -22,7 +22,7 @@ describe("a stream", () => {
       ["next", "next", "next"],
     ],
     [
-      "has a gap, and what comes late after it is overtaken",
+      "has a gap, and a late message after it is out of order",
       [
         [1, 1],
         [1, 3],
@@ -32,7 +32,7 @@ describe("a stream", () => {
       ["next", "gap", "out-of-order", "next"],
     ],
     [
-      "is heard once",
+      "delivers a message once",
       [
         [1, 5],
         [1, 5],
@@ -40,7 +40,7 @@ describe("a stream", () => {
       ["next", "duplicate"],
     ],
     [
-      "begins anew with its publisher, and the old life is overtaken",
+      "restarts with its publisher, and the earlier run is out of order",
       [
         [1, 9],
         [2, 1],
@@ -50,7 +50,7 @@ describe("a stream", () => {
       ["next", "next", "out-of-order", "next"],
     ],
     [
-      "has a gap when the publisher's new life was not heard from its start",
+      "has a gap when the start of the publisher's new run is missing",
       [
         [1, 9],
         [2, 4],
@@ -62,7 +62,7 @@ describe("a stream", () => {
     expect(positions.map(([epoch, sequence]) => tracker.arrive(at(epoch, sequence), 0))).toEqual(arrivals);
   });
 
-  test("whose publisher came back with its wall clock set back is heard again once the later life is silent", () => {
+  test("resumes after a restart with the clock set back, once the later run is silent", () => {
     const tracker = new StreamTracker();
     tracker.arrive(at(2000, 5), 0);
     expect(tracker.arrive(at(1000, 1), EPOCH_QUIET_MS - 1)).toBe("out-of-order");
@@ -70,7 +70,7 @@ describe("a stream", () => {
     expect(tracker.arrive(at(1000, 3), EPOCH_QUIET_MS)).toBe("next");
   });
 
-  test("does not mix with another", () => {
+  test("is independent of others", () => {
     const tracker = new StreamTracker();
     expect(tracker.arrive(at(1, 1, "a"), 0)).toBe("next");
     expect(tracker.arrive(at(1, 1, "b"), 0)).toBe("next");
@@ -84,14 +84,14 @@ test("streams of publishers that are gone are forgotten", () => {
   expect(tracker.size).toBe(6000);
 });
 
-test("streams that a sender invents do not pile up, and those that are heard stay known", () => {
+test("forged streams do not pile up, and active ones stay known", () => {
   const tracker = new StreamTracker();
   let largest = 0;
   for (let index = 0; index < 5 * STREAMS_MAX; index++) {
-    if (index % 100 === 0) tracker.arrive(at(1, 1 + index, "heard"), index);
+    if (index % 100 === 0) tracker.arrive(at(1, 1 + index, "active"), index);
     tracker.arrive(at(1, 1, `invented-${index}`), index);
     largest = Math.max(largest, tracker.size);
   }
   expect(largest).toBeLessThanOrEqual(STREAMS_MAX);
-  expect(tracker.arrive(at(1, 1, "heard"), 5 * STREAMS_MAX)).toBe("out-of-order");
+  expect(tracker.arrive(at(1, 1, "active"), 5 * STREAMS_MAX)).toBe("out-of-order");
 });

@@ -26,7 +26,7 @@ test("a deadline fires at the first whole millisecond not before it is due", () 
   expect(deadlines.size).toBe(0);
 });
 
-test("a deadline further away than a turn of every wheel fires when it is due", () => {
+test("a deadline beyond the span of every wheel fires when it is due", () => {
   const { clock, deadlines, fired } = recorded();
   const tenDaysMs = 10 * 24 * 3_600_000;
   deadlines.schedule("far", tenDaysMs + 0.5);
@@ -36,7 +36,7 @@ test("a deadline further away than a turn of every wheel fires when it is due", 
   expect(fired).toEqual([["far", tenDaysMs + 1]]);
 });
 
-test("a deadline moved later a thousand times fires once, at the last instant named", () => {
+test("a deadline moved later a thousand times fires once, at the last instant", () => {
   const { clock, deadlines, fired } = recorded();
   for (let beat = 0; beat < 1000; beat++) {
     deadlines.schedule("node", clock.monotonicMs() + 50_000);
@@ -48,7 +48,7 @@ test("a deadline moved later a thousand times fires once, at the last instant na
   expect(fired).toEqual([["node", 10_040_000]]);
 });
 
-test("deadlines that are moved on before they are due wake the process once a second, however many there are", () => {
+test("deadlines moved on before they are due wake the process once a second", () => {
   class CountingClock extends VirtualClock {
     wakings = 0;
 
@@ -65,7 +65,7 @@ test("deadlines that are moved on before they are due wake the process once a se
     for (let key = tenthOfSecond % 100; key < 2000; key += 100) deadlines.schedule(key, clock.monotonicMs() + 50_000.5);
     clock.advance(100);
   }
-  // In 300 seconds; a wheel of a higher digit is opened now and then as well.
+  // In 300 seconds; a higher wheel wakes it now and then as well.
   expect(clock.wakings).toBeGreaterThan(0);
   expect(clock.wakings).toBeLessThan(310);
 });
@@ -78,7 +78,7 @@ test("a deadline moved earlier fires at the earlier instant only", () => {
   expect(fired).toEqual([["a", 120]]);
 });
 
-test("an instant that was given up for an earlier one does not count for a deadline set after it", () => {
+test("an instant replaced by an earlier one does not affect a later deadline", () => {
   const { clock, deadlines, fired } = recorded();
   deadlines.schedule("a", 50);
   deadlines.schedule("a", 20);
@@ -91,7 +91,7 @@ test("an instant that was given up for an earlier one does not count for a deadl
   ]);
 });
 
-test("a deadline in the past fires as soon as the clock runs, never within schedule", () => {
+test("a deadline in the past fires as soon as the clock runs, not within schedule", () => {
   const { clock, deadlines, fired } = recorded();
   clock.advance(1000);
   deadlines.schedule("late", 10);
@@ -100,7 +100,7 @@ test("a deadline in the past fires as soon as the clock runs, never within sched
   expect(fired).toEqual([["late", 1000]]);
 });
 
-test("a cancelled deadline does not fire, and none set keep no timer", () => {
+test("a cancelled deadline does not fire and keeps no timer", () => {
   const { clock, deadlines, fired } = recorded();
   deadlines.schedule("a", 50);
   deadlines.schedule("b", 5000);
@@ -113,7 +113,7 @@ test("a cancelled deadline does not fire, and none set keep no timer", () => {
   expect(fired).toEqual([]);
 });
 
-test("a key can be scheduled anew, and others cancelled, from within the callback", () => {
+test("a callback can schedule its key again and cancel others", () => {
   const clock = new VirtualClock();
   const fired: string[] = [];
   const deadlines: KeyedDeadlines<string> = new KeyedDeadlines({
@@ -147,7 +147,7 @@ test("a callback that throws loses no other deadline", () => {
   expect(fired).toEqual(["good", "later"]);
 });
 
-test("a deadline that is no instant is refused", () => {
+test("a deadline that is not finite is refused", () => {
   const { deadlines } = recorded();
   expect(() => deadlines.schedule("a", Number.NaN)).toThrow("must be finite");
   expect(() => deadlines.schedule("a", Number.POSITIVE_INFINITY)).toThrow("must be finite");
@@ -172,7 +172,7 @@ const step = fc.oneof(
   }),
 );
 
-/** A list of deadlines that is looked through from end to end. */
+/** A list of deadlines that is searched from end to end. */
 function naiveDeadlines() {
   const dues = new Map<string, number>();
   const fired: [key: string, atMs: number][] = [];
@@ -189,7 +189,7 @@ function naiveDeadlines() {
 const sorted = (fired: [key: string, atMs: number][]) =>
   [...fired].sort((left, right) => left[1] - right[1] || left[0].localeCompare(right[0]));
 
-test("keyed deadlines fire the same keys at the same instants as a naive list of deadlines", () => {
+test("keyed deadlines fire the same keys at the same instants as a naive list", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const { clock, deadlines, fired } = recorded();

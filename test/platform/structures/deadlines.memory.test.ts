@@ -1,4 +1,4 @@
-/** What a million countdowns weigh in one process. Pods and messages are counted apart. */
+/** The memory of a million countdowns in one process, without pods and messages. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -21,7 +21,7 @@ function usedBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-test("a million countdowns weigh under 200 bytes each beside the pods, and every one fires", () => {
+test("a million countdowns take under 200 bytes each, and every one fires", () => {
   const clock = new VirtualClock();
   const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: 300 }];
   const crowds = Array.from({ length: NODES }, (_, index) => ({

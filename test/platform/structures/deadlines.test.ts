@@ -1,4 +1,4 @@
-/** Deadlines by slot: exact instants, whatever the order of changes. deadlines.memory.test.ts weighs them. */
+/** Deadlines by slot: exact instants, whatever the order of changes. */
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { Deadlines } from "../../../services/platform/structures/deadlines.ts";
@@ -48,7 +48,7 @@ describe("deadlines", () => {
     ]);
   });
 
-  test("in the past fire as soon as the clock can", () => {
+  test("in the past fire as soon as the clock runs", () => {
     const { clock, fired, deadlines } = setUp();
     clock.advance(500);
     deadlines.set(deadlines.add("late"), 100);
@@ -57,7 +57,7 @@ describe("deadlines", () => {
     expect(fired).toEqual([["late", 500]]);
   });
 
-  test("can be set, cleared and removed by what fires", () => {
+  test("can be set, cleared and removed by a callback", () => {
     const clock = new VirtualClock();
     const fired: [string, number][] = [];
     const slots = new Map<string, number>();
@@ -89,7 +89,7 @@ describe("deadlines", () => {
     expect(fired).toEqual([]);
   });
 
-  test("fire at their instants however far away they are", () => {
+  test("fire at their instants, however far away", () => {
     const { clock, fired, deadlines } = setUp();
     clock.advance(12_345);
     const dues = [255, 256, 65_535, 65_536, 2 ** 24, 2 ** 32 + 1].map((away) => clock.monotonicMs() + away);
@@ -98,7 +98,7 @@ describe("deadlines", () => {
     expect(fired).toEqual(dues.map((due) => [`${due}`, due]));
   });
 
-  test("wake for a far one a few times only, and for one that is never due not at all", () => {
+  test("wake a few times for a distant one, and never for one without an instant", () => {
     const { clock, fired, deadlines } = setUp();
     deadlines.set(deadlines.add("never"), Number.POSITIVE_INFINITY);
     deadlines.set(deadlines.add("far"), 3_600_000);
@@ -108,7 +108,7 @@ describe("deadlines", () => {
     expect(arming.mock.calls.length).toBeLessThan(5);
   });
 
-  test("give removed slots to newcomers", () => {
+  test("reuse removed slots", () => {
     const { deadlines } = setUp();
     deadlines.add("kept");
     const slot = deadlines.add("a");
@@ -117,7 +117,7 @@ describe("deadlines", () => {
   });
 });
 
-test("after any changes, at any time, every deadline still set fires once, at its instant, in order", () => {
+test("after any changes, every deadline still set fires once, at its instant, in order", () => {
   const step = fc.record({
     item: fc.integer({ min: 0, max: 299 }),
     kind: fc.constantFrom("set", "set", "set", "clear", "remove"),

@@ -1,4 +1,4 @@
-/** What the reading of pods leaves behind once they are gone. What is read of a pod is tested in runtime-kube. */
+/** The memory that pods leave behind once they are gone. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ function usedMebibytes(): number {
   return process.memoryUsage().heapUsed / MEBIBYTE;
 }
 
-/** A pod of a batch job: beside what all have it tolerates the taint of the nodes that were made for its job. */
+/** A pod of a batch job: it also tolerates the taint of the nodes of its job. */
 function podOfJob(job: number) {
   const common = Array.from({ length: TOLERATIONS_EACH - 1 }, (_, index) => ({
     key: `example.com/pool-${index}`,
@@ -30,7 +30,7 @@ function podOfJob(job: number) {
   return { metadata, spec: { nodeName: "n-1", tolerations: [...common, own] }, status: { phase: "Running" } };
 }
 
-test("pods that come and go with tolerations of their own leave next to nothing behind", () => {
+test("pods that come and go with their own tolerations leave almost nothing behind", () => {
   const io = { interner: new Interner(), problem: () => {} };
   const before = usedMebibytes();
   for (let job = 0; job < PODS; job++) expect(projectPod(podOfJob(job), io)?.pod.tolerations).toHaveLength(40);
@@ -38,7 +38,7 @@ test("pods that come and go with tolerations of their own leave next to nothing 
   expect(projectPod(podOfJob(0), io)?.pod.tolerations.at(-1)?.value).toBe("job-0");
 });
 
-test("pods made alike share what they tolerate, with others read between them", () => {
+test("pods with equal tolerations share them, even with others in between", () => {
   const io = { interner: new Interner(), problem: () => {} };
   const [first, ...others] = [0, 1, 2, 0].map((job) => projectPod(podOfJob(job), io)?.pod.tolerations);
   expect(others.at(-1)).toBe(first);

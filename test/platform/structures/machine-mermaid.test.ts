@@ -1,8 +1,8 @@
-/** How statecharts are drawn. */
+/** Statecharts drawn as Mermaid text. */
 import { expect, test } from "vitest";
 import { machineMermaid } from "../../../services/platform/structures/machine-mermaid.ts";
 
-test("a chart is drawn with its initial state, nested states, actions, and transitions in every notation", () => {
+test("a chart has its initial state, nested states, actions and transitions", () => {
   const chart = {
     initial: "on",
     states: {

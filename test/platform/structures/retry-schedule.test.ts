@@ -1,4 +1,4 @@
-/** The pauses between tries: how they grow, their limit, and when a try of many is due. */
+/** The pauses between attempts: their growth, their limit, and when an attempt of many is due. */
 import { describe, expect, test } from "vitest";
 import {
   RetrySchedule,
@@ -9,35 +9,35 @@ import {
 const pauses = (settings: RetrySettings, count: number) =>
   Array.from({ length: count }, (_, index) => retryPauseMs(index + 1, settings));
 
-describe("the pause after a try", () => {
-  test("doubles up to its limit, as a kubelet's that registers does (R9.4)", () => {
+describe("the pause after an attempt", () => {
+  test("doubles up to its limit, as for a kubelet that registers (R9.4)", () => {
     expect(pauses({ baseMs: 100, maxMs: 7000 }, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
   });
 
-  test("is the first one twice where two are to be equal", () => {
+  test("is the first one twice with two equal pauses", () => {
     expect(pauses({ baseMs: 10, maxMs: 50, equalPauses: 2 }, 5)).toEqual([10, 10, 20, 40, 50]);
   });
 
-  test("is never over its limit, also after endless tries", () => {
+  test("never exceeds its limit, even after endless attempts", () => {
     expect(retryPauseMs(Number.POSITIVE_INFINITY, { baseMs: 1, maxMs: 50 })).toBe(50);
     expect(retryPauseMs(1, { baseMs: 90, maxMs: 50 })).toBe(50);
   });
 
-  test("is a share of its length with jitter", () => {
+  test("is a part of its length with jitter", () => {
     expect(pauses({ baseMs: 100, maxMs: 300, random: () => 0.5 }, 3)).toEqual([50, 100, 150]);
   });
 });
 
-describe("a schedule of tries", () => {
+describe("a retry schedule", () => {
   const instantsDue = (schedule: RetrySchedule<string>, fromMs: number, untilMs: number) =>
     Array.from({ length: untilMs - fromMs }, (_, index) => fromMs + index).filter((ms) => schedule.isDue("n-1", ms));
   const settings: RetrySettings = { baseMs: 10, maxMs: 40 };
 
-  test("has a first try at once and others after its pauses", () => {
+  test("has a first attempt at once and others after its pauses", () => {
     expect(instantsDue(new RetrySchedule(settings), 0, 120)).toEqual([0, 10, 30, 70, 110]);
   });
 
-  test("hurries after a postponed try, and begins again with what it forgot", () => {
+  test("hurries after a postponed attempt, and starts again for a forgotten key", () => {
     const schedule = new RetrySchedule<string>(settings);
     schedule.isDue("n-1", 0);
     schedule.postpone("n-1", 0);

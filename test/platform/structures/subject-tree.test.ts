@@ -1,4 +1,4 @@
-/** The subject tree: the same subscribers as trying each pattern by itself. */
+/** The subject tree finds the same subscribers as a trial of each pattern. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { matches } from "../../../protocols/subjects.ts";
@@ -11,7 +11,7 @@ describe("a subject tree", () => {
     .tuple(fc.array(fc.oneof(token, fc.constant("*")), { maxLength: 4 }), fc.boolean())
     .map(([tokens, below]) => [...tokens, ...(below || tokens.length === 0 ? [">"] : [])].join("."));
 
-  test("finds exactly the subscribers whose pattern matches, also after others have left", () => {
+  test("finds exactly the subscribers whose pattern matches, even after others left", () => {
     fc.assert(
       fc.property(fc.array(pattern), fc.array(pattern), subject, (stay, leave, published) => {
         const tree = new SubjectTree<string>();

@@ -1,9 +1,8 @@
-/**
- * The actor of one zone: holds its bucket and its queue, steps its machine, and carries out what the steps call for.
- */
+/** The actor of one zone: keeps its bucket and its queue, steps its machine, and carries out the machine's actions. */
 import { QUEUE_PUBLISHED_MAX } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Io, Timer } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import { RetrySchedule, requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
 import {
@@ -48,36 +47,36 @@ import { EMPTY_ZONE, type Member, type Move, type Zone } from "./zone.roster.ts"
 export interface ZoneActorOptions {
   readonly io: Io;
   readonly zone: string;
-  /** What all zones have granted, this one before it had this owner too. */
+  /** The grants of all zones, including those of this zone's earlier owners. */
   readonly grants: Grants;
-  /** Since when this process has heard what other owners announce, on the monotonic clock. */
-  readonly listeningSince: number;
-  /** Asks to be evaluated again. */
+  /** Since when this process receives what other owners announce, on the monotonic clock. */
+  readonly subscribedSince: number;
+  /** Requests another evaluation. */
   readonly wake: () => void;
 }
 
-/** What an owner of a zone has announced of it. */
+/** The last message in which an owner announced its zone. */
 export interface Announcement {
   readonly body: BodyOf<"judged.zone">;
-  /** When it was heard, on the monotonic clock. */
-  readonly heardAt: number;
+  /** On the monotonic clock. */
+  readonly receivedAt: number;
 }
 
 /**
- * How long a request of an owner that this process never heard may still be under way, in milliseconds. 99 % of writes
- * take less than 1 s on a healthy API server (the API latency objective of Kubernetes); this allows for a slow one.
+ * How long the request of an owner unknown to this process may be under way, in milliseconds. 99 % of writes take less
+ * than 1 s on a healthy API server (the API latency objective of Kubernetes). This allows for a slow one.
  */
 const UNSEEN_REQUEST_MS = 5000;
 
-/** What the whole cluster looks like to a zone at this moment. */
+/** The state of the cluster as one zone needs it. */
 export interface ClusterView {
   readonly zone: Zone;
   readonly allZones: AllZonesState;
-  /** What was last announced of the zone, by whichever owner; null when nothing was heard. */
+  /** The last announcement of the zone, by any owner; null for none. */
   readonly announced: Announcement | null;
 }
 
-/** A zone of which this process is the owner. */
+/** A zone that this process owns. */
 export class ZoneActor {
   readonly #options: ZoneActorOptions;
   readonly #queue = new ZoneQueue();
@@ -85,12 +84,12 @@ export class ZoneActor {
   readonly #tainted = new Set<string>();
   readonly #clearing: RetrySchedule<string>;
   #state: ZoneStateValue = INITIAL_ZONE_STATE;
-  /** When its disruption began, on the wall clock. */
+  /** When the disruption state began, on the wall clock. */
   #since: number;
   #bucket: Bucket = newBucket(0, 0);
   #zone: Zone = EMPTY_ZONE;
   #announced = "";
-  /** Whether the zone had no member when it was last announced. */
+  /** Whether the last announcement was of a zone without members. */
   #isPublishedEmpty = false;
   #timer: Timer | null = null;
 
@@ -100,7 +99,7 @@ export class ZoneActor {
     this.#since = options.io.clock.wallMs();
   }
 
-  /** Takes note of what became of one node; it may have left this zone, entered it or changed in it. */
+  /** Takes the change of one node, which may have left this zone, entered it or changed in it. */
   take({ before, after }: Move): void {
     if (this.#state.cluster === "unsynced") return;
     const { zone } = this.#options;
@@ -111,7 +110,7 @@ export class ZoneActor {
     }
   }
 
-  /** Brings state, pace and asks up to date with a cluster that is seen as a whole. */
+  /** Updates state and rate, and grants and requests what is due. Only for a cluster that is seen as a whole. */
   evaluate(view: ClusterView, cause: string | null): void {
     const { zone, allZones, announced } = view;
     const { profile, clock } = this.#options.io;
@@ -134,41 +133,41 @@ export class ZoneActor {
     this.#step("stale");
   }
 
-  /** Tells the zone's state again, changed or not. */
+  /** Publishes the zone's state, changed or not. */
   announce(): void {
     this.#announce(true, null);
   }
 
-  /** Pays for a taint or a drain of this zone that another owner has granted. */
+  /** Pays for a taint or a drain of this zone that another owner granted. */
   spend(now: number): void {
     this.#bucket = charged(this.#bucket, now);
   }
 
-  /** Gives the last token back, because nothing was written for it: its node is well or gone. */
+  /** Gives the last token back, because nothing was written for it. */
   refund(now: number): void {
     if (this.#state.cluster === "unsynced") return;
     this.#bucket = withTokenBack(this.#bucket, now);
     this.#options.wake();
   }
 
-  /** Lets a node rest whose grant only shadow mode carried out. */
-  rest(node: string, ask: string): void {
-    this.#queue.rest(node, ask);
+  /** Holds a node whose request was only shadowed. */
+  hold(node: string, requestId: string): void {
+    this.#queue.hold(node, requestId);
   }
 
-  /** Takes word that something is written after all: what was only rehearsed is due again. */
-  endRests(): void {
-    if (this.#queue.endRests()) this.#options.wake();
+  /** Releases held nodes, because some process does write. */
+  release(): void {
+    if (this.#queue.release()) this.#options.wake();
   }
 
-  /** Whether nothing is lost by forgetting this zone: all know it empty, and a new bucket would be as full. */
+  /** Whether this actor can be dropped: the zone was announced as empty, and a new bucket would be as full. */
   isSpent(): boolean {
     if (!this.#isPublishedEmpty) return false;
     const isFull = this.#bucket.stopped || hasToken(this.#bucket, this.#options.io.clock.monotonicMs());
     return isFull && this.#queue.size === 0;
   }
 
-  get #mode(): string {
+  get #mode(): Profile["evictionMode"] {
     return this.#options.io.profile.evictionMode;
   }
 
@@ -180,7 +179,7 @@ export class ZoneActor {
     else this.#tainted.delete(node);
   }
 
-  /** Steps the machine by one event after the other; returns what the steps call for. */
+  /** Steps the machine by one event after the other and returns all actions. */
   #step(...events: readonly ZoneEvent[]): readonly ZoneAction[] {
     const { disruption: from } = this.#state;
     const actions = events.flatMap((event) => {
@@ -198,43 +197,47 @@ export class ZoneActor {
     return actions;
   }
 
-  /** Continues the state that the last owner has announced, since when it did. */
+  /** Continues the state that the last owner announced. */
   #inherit(announced: BodyOf<"judged.zone">): void {
     this.#state = inheritedState(announced);
     this.#since = Math.min(announced.since, this.#options.io.clock.wallMs());
   }
 
-  /** Takes the zone over: its queue from what is judged and granted, its bucket from what is known to be spent. */
+  /** Builds the queue from judgements and grants, and the bucket from what is known to be spent. */
   #takeOver(perSecond: number, announced: Announcement | null, now: number): void {
-    const { zone, grants, io } = this.#options;
+    const { zone, grants } = this.#options;
     const members = [...this.#zone.members.values()].sort(byWaitingTime);
     for (const member of members) {
       this.#place(member);
       const grant = grants.underWay(member.observed.node);
-      if (grant?.uid === member.observed.uid) {
-        this.#queue.granted(grant.node, grant.ask, grant.atMs + retryPauseMs(1, requestRetries(io.profile)));
-      }
+      if (grant?.uid !== member.observed.uid) continue;
+      this.#queue.granted(grant.node, grant.requestId, grant.atMs + this.#pauseMs(1));
     }
     const bucket =
       announced === null
         ? this.#estimatedBucket(perSecond, members, now)
-        : bucketWith(announced.body.taintsPerSecond, announced.body.tokens, announced.heardAt);
+        : bucketWith(announced.body.taintsPerSecond, announced.body.tokens, announced.receivedAt);
     const spentAt = grants.spentAtMs(zone);
     this.#bucket = atRate(spentAt === null ? bucket : paid(bucket, spentAt, now), perSecond, now);
   }
 
+  #pauseMs(grants: number): number {
+    return retryPauseMs(grants, requestRetries(this.#options.io.profile));
+  }
+
   /**
-   * The bucket of a zone of which no owner was heard: the newest taint that stands is paid for, and so is a request
-   * that may be under way, which is for one of the nodes that wait.
+   * The bucket of a zone without a known owner. The newest taint that stands is paid for. If nodes wait, so is one
+   * request that may be under way.
    */
   #estimatedBucket(perSecond: number, members: readonly Member[], now: number): Bucket {
     const paidAt = this.#lastPaidAt(members, now);
-    const bucket = paidAt === null ? newBucket(perSecond, now) : paid(newBucket(perSecond, now), paidAt, now);
-    const waitMs = this.#options.listeningSince + UNSEEN_REQUEST_MS - now;
+    const full = newBucket(perSecond, now);
+    const bucket = paidAt === null ? full : paid(full, paidAt, now);
+    const waitMs = this.#options.subscribedSince + UNSEEN_REQUEST_MS - now;
     return this.#queue.size > 0 ? waiting(bucket, Math.max(0, waitMs), now) : bucket;
   }
 
-  /** When the last turn was granted, as far as the API tells; in direct mode nothing tells, so it may have been now. */
+  /** When a token was last spent, according to the API. Direct mode leaves no trace there, so it may have been now. */
   #lastPaidAt(members: readonly Member[], now: number): number | null {
     if (this.#mode !== "taint") return now;
     const newestAt = newestTaintAt(members.map(({ observed }) => observed));
@@ -245,15 +248,11 @@ export class ZoneActor {
     this.#timer?.cancel();
     const head = this.#queue.head(now);
     if (head !== null && hasToken(this.#bucket, now)) {
-      const ask = this.#requestFor(head.node);
-      this.#queue.granted(
-        head.node,
-        ask,
-        now + retryPauseMs(head.grants + 1, requestRetries(this.#options.io.profile)),
-      );
-      if (ask !== null) {
+      const requestId = this.#request(head.node);
+      this.#queue.granted(head.node, requestId, now + this.#pauseMs(head.grants + 1));
+      if (requestId !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
-        this.#note(head, ask, now);
+        this.#record(head, requestId, now);
       }
     }
     const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
@@ -261,15 +260,15 @@ export class ZoneActor {
     this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
   }
 
-  /** Notes a grant for this owner and the next; a drain does not land, so none is under way. */
-  #note({ node, uid }: QueuedNode, ask: string, atMs: number): void {
+  /** Records a grant for this owner and the next. A drain puts no taint on the node, so none is under way. */
+  #record({ node, uid }: QueuedNode, requestId: string, atMs: number): void {
     const { zone, grants } = this.#options;
-    if (this.#mode === "taint") grants.add({ zone, node, uid, ask, atMs });
-    else grants.spend(zone, atMs, ask);
+    if (this.#mode === "taint") grants.add({ zone, node, uid, requestId, atMs });
+    else grants.spend(zone, atMs, requestId);
   }
 
-  /** Asks for what a turn brings; the ask's id, or null when the node turned out to need nothing. */
-  #requestFor(node: string): string | null {
+  /** Requests what a grant allows. Returns the request's id; null if the node needs nothing any more. */
+  #request(node: string): string | null {
     const { bus } = this.#options.io;
     const member = this.#zone.members.get(node);
     if (member === undefined) return null;
@@ -277,22 +276,23 @@ export class ZoneActor {
     if (this.#mode !== "taint") {
       return bus.publish("asked.drain", { node, uid: observed.uid, zone: this.#options.zone }, cause);
     }
-    const ask = taintRequest(observed);
-    return ask === null ? null : bus.publish("asked.taint", ask, cause);
+    const request = taintRequest(observed);
+    return request === null ? null : bus.publish("asked.taint", request, cause);
   }
 
-  /** In direct mode taints are left alone; the node actors call their drains off. */
+  /** Requests that our taints go. Direct mode leaves taints untouched, and its node actors cancel their drains. */
   #takeTaintsBack(now: number, cause: string | null): void {
     if (this.#mode !== "taint") return;
     for (const node of this.#tainted) {
       const member = this.#zone.members.get(node);
-      const ask = member === undefined ? null : taintRemovalRequest(member.observed);
-      if (ask !== null && this.#clearing.isDue(node, now)) this.#options.io.bus.publish("asked.taint", ask, cause);
+      const request = member === undefined ? null : taintRemovalRequest(member.observed);
+      if (request === null || !this.#clearing.isDue(node, now)) continue;
+      this.#options.io.bus.publish("asked.taint", request, cause);
     }
     this.#clearing.keep((node) => this.#tainted.has(node));
   }
 
-  #announce(again: boolean, cause: string | null): void {
+  #announce(isRepeated: boolean, cause: string | null): void {
     if (this.#state.cluster === "unsynced") return;
     const now = this.#options.io.clock.monotonicMs();
     const queue = this.#queue.size === 0 ? {} : { queue: this.#queue.first(QUEUE_PUBLISHED_MAX, now) };
@@ -307,7 +307,7 @@ export class ZoneActor {
       halted: this.#state.disruption === "Halted",
     };
     const announced = JSON.stringify(announcement);
-    if (!again && announced === this.#announced) return;
+    if (!isRepeated && announced === this.#announced) return;
     this.#announced = announced;
     this.#isPublishedEmpty = this.#zone.members.size === 0;
     const tokens = tokensAt(this.#bucket, now);

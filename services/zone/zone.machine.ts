@@ -1,35 +1,34 @@
 /**
- * The life of one zone as a statechart of two regions:
+ * One zone as a statechart of two regions:
  *
- * - `cluster`: what all zones together show (R6.7). It is `unsynced` until the whole cluster was seen once, which is
- *   when the zone is taken over, and `stale` while it is not seen. Nodes are tainted or drained only while it is
- *   `spared`.
- * - `disruption`: the state of the zone. Its own count (R6.1) makes it Initial, Normal, PartialDisruption or
- *   FullDisruption, but only in view. It is `Halted` as long as every zone is down (R6.10): our taints are taken back
- *   until none stands. Neither the zone's count nor an unclear cluster ends a halt. When it ends, the grace of every
- *   node restarts (R6.11).
+ * - `cluster`: what all zones together show (R6.7). It is `unsynced` until the whole cluster has been seen once. The
+ *   actor then takes the zone over. It is `stale` while the cluster is not seen. Nodes are tainted or drained only
+ *   while it is `spared`.
+ * - `disruption`: the state of the zone, decided by the zone's own count (R6.1) while the cluster is in view. It is
+ *   `Halted` while every zone is down (R6.10): the actor requests that our taints go until none stands. Only a zone
+ *   that is up ends a halt, and then the grace of every node restarts (R6.11).
  *
- * The chart has no context, so a state value says everything that decides; counts and buckets belong to the actor,
- * which chooses the event. What a step calls for beside the new state is its actions.
+ * The chart has no context: its state value holds everything that decides. The actor keeps counts and buckets and
+ * chooses the events.
  */
 import { or, setup, stateIn, transition } from "xstate";
 import type { ZoneState } from "../../protocols/judged.ts";
 import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
 import type { AllZonesState, Damage } from "./zone.policy.ts";
 
-/** What all zones together show, that this process does not see enough of them, or what the zone's own count shows. */
+/** What all zones together show, that this process no longer sees them, or what the zone's own count shows. */
 export type ZoneEvent = AllZonesState | "stale" | Damage;
 
-/** What the zone knows of the cluster. */
+/** The states of the cluster region. */
 export type ClusterState = "unsynced" | AllZonesState | "stale";
 
-/** The state of a zone; `Halted` is full disruption in which nothing is granted (R6.10). */
+/** The states of the disruption region. `Halted` is full disruption without grants (R6.10). */
 export type DisruptionState = ZoneState | "Halted";
 
-/** What a step calls for. */
+/** What the actor does after a step. */
 export type ZoneAction = "takeOver" | "stopGrants" | "takeTaintsBack" | "restartGraces";
 
-/** Where a zone is in both regions. Equal values are the same object. */
+/** The state of both regions. Equal values are the same object. */
 export interface ZoneStateValue {
   readonly cluster: ClusterState;
   readonly disruption: DisruptionState;
@@ -37,16 +36,15 @@ export interface ZoneStateValue {
 
 const nothing = (): void => {};
 
-/** What all zones together show, whatever was known before. */
 const seen = { spared: "spared", unclear: "unclear", disrupted: "disrupted" } as const;
-/** The zone's own count, which decides only if all it counts is seen. */
+/** The zone's own count decides only while all its nodes are seen. */
 const counted = {
   empty: { target: "Initial", guard: "isInView" },
   normal: { target: "Normal", guard: "isInView" },
   partial: { target: "PartialDisruption", guard: "isInView" },
   full: { target: "FullDisruption", guard: "isInView" },
 } as const;
-/** A request may have been lost or refused, so taking the taints back is repeated. */
+/** Repeated, because a request may have been lost or refused. */
 const repeated = { actions: "takeTaintsBack" } as const;
 
 /** The chart. */
@@ -94,20 +92,20 @@ export function zoneStateValue(cluster: ClusterState, disruption: DisruptionStat
   return chart.state({ cluster, disruption });
 }
 
-/** The state of a zone nobody has heard of yet (R2.18). */
+/** The state of a new zone (R2.18). */
 export const INITIAL_ZONE_STATE: ZoneStateValue = zoneStateValue("unsynced", "Initial");
 
-/** What follows from an event. */
+/** The next state and its actions. */
 export function stepZone(state: ZoneStateValue, event: ZoneEvent): ChartStep<ZoneStateValue, ZoneAction> {
   return chart.step(state, event);
 }
 
-/** The state as it is announced: a halted zone is a fully disrupted one (R6.10). */
+/** The state to publish: a halted zone is fully disrupted (R6.10). */
 export function announcedState({ disruption }: ZoneStateValue): ZoneState {
   return disruption === "Halted" ? "FullDisruption" : disruption;
 }
 
-/** Where the next owner of a zone begins: in the state that was announced last, a halt included (decision 18). */
+/** The initial state of a zone's next owner: the last announced one, including a halt (decision 18). */
 export function inheritedState(announced: { readonly state: ZoneState; readonly halted: boolean }): ZoneStateValue {
   return zoneStateValue("unsynced", announced.halted ? "Halted" : announced.state);
 }

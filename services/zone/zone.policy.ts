@@ -1,4 +1,4 @@
-/** Decides how disrupted a zone is, how fast it may evict, and which nodes wait for a turn. It holds no state. */
+/** How disrupted a zone is, how fast it may evict, and which of its nodes wait for a grant. Pure functions. */
 import type { ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../protocols/names.ts";
@@ -8,25 +8,25 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 
-/** The settings that decide a zone's pace; the rates are read as float32, as upstream holds them (R7.8). */
+/** The settings that decide a zone's eviction rate. Rates are rounded to float32, as upstream stores them (R7.8). */
 type RateSettings = Pick<
   Profile,
   "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold"
 >;
 
-/** How many nodes of a zone take part in disruption checks, and how many of them are not ready. */
+/** How many nodes of a zone count for disruption, and how many of them are not ready. */
 export interface ZoneCount {
   readonly size: number;
   readonly notReady: number;
 }
 
-/** How bad a zone looks by its count alone (R6.1); `empty` when it has no counted node. */
+/** How damaged a zone is by its count alone (R6.1); `empty` without a counted node. */
 export type Damage = "empty" | "normal" | "partial" | "full";
 
-/** Fewer not ready nodes than this never disrupt a zone partially (R6.1, R6.4). */
+/** A zone with fewer nodes not ready is not partially disrupted (R6.1, R6.4). */
 const PARTIAL_NOT_READY_MIN = 3;
 
-/** Whether a counted node counts as not ready: everything but a Ready condition that is True (R6.1). */
+/** Whether a counted node counts as not ready: its Ready condition is missing or not True (R6.1). */
 export function isNotReady(ready: ConditionStatus | null): boolean {
   return ready !== "True";
 }
@@ -39,7 +39,7 @@ export function damageOf({ size, notReady }: ZoneCount, unhealthyZoneThreshold: 
   return notReady >= PARTIAL_NOT_READY_MIN && share >= Math.fround(unhealthyZoneThreshold) ? "partial" : "normal";
 }
 
-/** The damage that an announced state stands for; null for a zone whose owner does not know it either. */
+/** The damage that an announced state stands for; null when its owner does not know it either. */
 export function damageOfState(state: ZoneState): Damage | null {
   if (state === "Normal") return "normal";
   if (state === "PartialDisruption") return "partial";
@@ -47,8 +47,8 @@ export function damageOfState(state: ZoneState): Damage | null {
 }
 
 /**
- * Tokens per second of a zone, as float32 (R6.4, R6.5, R6.10): the secondary rate in a large, partially disrupted zone,
- * none in a small one or a halted one, the ordinary rate otherwise, also in a zone that is wholly down.
+ * Tokens per second of a zone, as float32 (R6.4, R6.5, R6.10). A large, partially disrupted zone has the secondary
+ * rate, a small one none, and a halted one none. Any other has the primary rate, even a fully disrupted one.
  */
 export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, settings: RateSettings): number {
   if (state === "Halted") return 0;
@@ -56,27 +56,24 @@ export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, set
   return size > settings.largeClusterSizeThreshold ? Math.fround(settings.secondaryNodeEvictionsPerSecond) : 0;
 }
 
-/** What the zones together say: all are fully disrupted, some are not, or it cannot be told. */
+/** What all zones together show: every one is down, some is not, or too little is known. */
 export type AllZonesState = "spared" | "unclear" | "disrupted";
 
 /**
- * Folds the zones that have counted nodes (R6.7); null is a zone of which nothing is known. An unknown zone counts as
- * disrupted as far as granting goes, but taints are only taken back when every zone is known to be down: a doubt stops
- * us and undoes nothing. With no zone at all nothing is disrupted.
+ * Folds the zones that have counted nodes (R6.7); null is an unknown zone. An unknown zone can stop grants, but taints
+ * go only when every zone is known to be down. Without any zone nothing is disrupted.
  */
 export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState {
-  let counted = 0;
-  let unknown = 0;
+  let state: AllZonesState = "spared";
   for (const damage of damages) {
     if (damage === "normal" || damage === "partial") return "spared";
-    if (damage === null) unknown++;
-    if (damage === "full") counted++;
+    if (damage === null) state = "unclear";
+    else if (damage === "full" && state === "spared") state = "disrupted";
   }
-  if (unknown > 0) return "unclear";
-  return counted > 0 ? "disrupted" : "spared";
+  return state;
 }
 
-/** Our own NoExecute taints among a node's taints: the only ones a zone adds or takes away (R4.41). */
+/** Our NoExecute taints among these: the only ones that a zone adds or removes (R4.41). */
 export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
   return taints.filter(
     ({ key, effect }) =>
@@ -84,49 +81,45 @@ export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
   );
 }
 
-/** Whether one of our taints has landed on a node that had none: its zone spent a token, whoever granted it. */
+/** Whether one of our taints landed on a node that had none, so its zone spent a token in some process. */
 export function isNewlyTainted(before: ObservedNode | null, after: ObservedNode): boolean {
   if (before === null || before.uid !== after.uid) return false;
   return ownTaintsOf(before.taints).length === 0 && ownTaintsOf(after.taints).length > 0;
 }
 
-/** Whether a node is to carry no NoExecute taint of ours and carries none: a turn of it would write nothing. */
+/** Whether a node neither needs nor carries a NoExecute taint of ours, so a grant would write nothing. */
 export function needsNoTaint(node: ObservedNode): boolean {
   return evictingTaintOf(readyOf(node)) === null && ownTaintsOf(node.taints).length === 0;
 }
 
-/** What is observed and judged of one node. */
+/** The observation and the judgement of one node. */
 export interface NodeInZone {
   readonly observed: ObservedNode;
   readonly judged: BodyOf<"judged.node">;
-  /** Whether it is judged Unknown by a verdict that shadow mode rehearsed, so that the API will not show it. */
+  /** Whether the verdict that it is Unknown was only shadowed, so the API will not show it. */
   readonly isShadowed?: boolean;
 }
 
 /**
- * Whether a node waits for a turn: its eviction is due, and in taint mode the API shows it as not ready, so that there
- * is a taint to put on it. A node whose new status has not been written yet waits as soon as it has (R4.37), and one
- * that has moved waits in its new zone: the pace of the old one is not its own.
+ * Whether a node waits for a grant: its eviction is due and, in taint mode, the API shows it as not ready. A node whose
+ * new status is not written yet waits once it is (R4.37). A node that has moved waits in its new zone, at that rate.
  */
 export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
   if (judged.eviction !== "toBeEvicted" || judged.zone !== zoneKeyOf(observed.labels)) return false;
   return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
 }
 
-/** The order in which nodes that have waited unseen are let into a queue: the longest ill first, then by name. */
+/** The order in which a new owner queues nodes: the longest ill first, then by name. */
 export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
   return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
 }
 
 /**
- * Whether what is judged of a node and what the API shows contradict each other: for a moment while a write is under
- * way, for long only when a message was lost, or when shadow mode keeps the verdict from the API. In taint mode a node
- * is evicted when it carries our taint, and only then.
+ * Whether a node's judgement contradicts its observation. It does for a moment while a write is under way, and for long
+ * only when a message was lost. In taint mode a node is evicted if and only if it carries our taint.
  */
-export function contradicts(
-  { observed, judged, isShadowed }: NodeInZone,
-  evictionMode: Profile["evictionMode"],
-): boolean {
+export function contradicts(node: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
+  const { observed, judged, isShadowed } = node;
   return (
     judged.uid !== observed.uid ||
     (judged.ready !== readyOf(observed) && isShadowed !== true) ||
@@ -136,33 +129,32 @@ export function contradicts(
   );
 }
 
-/** The ask that follows from a node's turn in taint mode; null when the node turned out ready. */
+/** The request that a grant leads to in taint mode; null when the node has become ready. */
 export function taintRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const ready = readyOf(node);
-  const wanted = evictingTaintOf(ready);
-  if (wanted === null) return null;
-  const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== wanted.key);
-  return { ...basisOf(node, ready), add: [wanted], remove: opposite.map(idOf), why: "granted" };
+  const taint = evictingTaintOf(ready);
+  if (taint === null) return null;
+  const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== taint.key);
+  return { ...basisOf(node, ready), add: [taint], remove: opposite.map(idOf), why: "granted" };
 }
 
-/** The ask that takes our NoExecute taints off a node (R6.10); null when it carries none. */
+/** The request to remove our NoExecute taints from a node (R6.10); null when it carries none. */
 export function taintRemovalRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const own = ownTaintsOf(node.taints);
   if (own.length === 0) return null;
   return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(idOf), why: "healing" };
 }
 
-/** The status of a node's Ready condition as the API shows it; null when it has none. */
 function readyOf(node: ObservedNode): ConditionStatus | null {
   return readyConditionOf(node)?.status ?? null;
 }
 
-/** API stamps are cut to whole seconds: a taint may have been added this many milliseconds later than it says. */
+/** API times are truncated to whole seconds, so a taint may have been added this many milliseconds later. */
 const STAMP_RESOLUTION_MS = 1000;
 
 /**
- * The latest instant at which one of our NoExecute taints can have been put on these nodes, in epoch milliseconds; null
- * when none carries one. From it a zone that was taken over knows what is left of its pace.
+ * The latest instant at which these nodes can have got one of our NoExecute taints, in epoch milliseconds; null if none
+ * carries one. The next owner of a zone estimates its bucket from it.
  */
 export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   let newest: number | null = null;

@@ -1,7 +1,7 @@
 /**
- * When the token of a grant comes back. That nothing was written is only what a writer says, so it is not enough: the
- * node has to be observed without a need for a taint, or gone. And a zone gets back no more than one token in the time
- * that one takes to come by itself, so that nobody doubles a rate by what becomes of nodes.
+ * When a zone gets the token of a grant back. A writer's report that it wrote nothing is not enough: the node must also
+ * be observed to need no taint, or be gone. A zone gets back at most one token in the time in which it gains one, so
+ * nodes that come and go cannot double its rate.
  */
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Grant, Grants } from "./zone.grants.ts";
@@ -12,42 +12,47 @@ const SECOND_MS = 1000;
 /** What refunds are decided with. */
 export interface RefundsOptions {
   readonly grants: Grants;
-  /** How many tokens a zone gets per second. */
+  /** How many tokens a zone gains per second. */
   readonly perSecond: (zone: string) => number;
   /** Gives the last token of a zone back. */
   readonly giveBack: (zone: string) => void;
 }
 
-/** The grants that were refused and whose nodes have not been observed well since. */
+/** The refused grants whose nodes have not been observed to need no taint since. */
 export class Refunds {
   readonly #options: RefundsOptions;
-  /** Requests that were refused, by node. */
+  /** Ids of the refused requests, by node. */
   readonly #refused = new Map<string, string>();
-  /** When each zone got its last token back, on the monotonic clock. */
+  /** When each zone last got a token back, on the monotonic clock. */
   readonly #refundedAtMs = new Map<string, number>();
 
   constructor(options: RefundsOptions) {
     this.#options = options;
   }
 
-  /** Takes note that a writer refused a grant; `observed` is its node as it is known, null when it is not. */
-  refuse({ node, ask }: Grant, observed: ObservedNode | null, nowMs: number): void {
-    this.#refused.set(node, ask);
+  /** Records that a writer refused a grant; `observed` is its node, null while it is not known. */
+  refuse({ node, requestId }: Grant, observed: ObservedNode | null, nowMs: number): void {
+    this.#refused.set(node, requestId);
     if (observed !== null) this.observe(observed, nowMs);
   }
 
-  /** Gives the token of a refused grant back where its node is observed to need no taint, or to be another node. */
+  /** Gives the token of a refused grant back if its node is observed to need no taint, or was replaced. */
   observe(observed: ObservedNode, nowMs: number): void {
     const grant = this.#options.grants.underWay(observed.node);
-    if (grant === null || grant.ask !== this.#refused.get(observed.node)) return;
+    if (grant === null || grant.requestId !== this.#refused.get(observed.node)) return;
     if (grant.uid !== observed.uid || needsNoTaint(observed)) this.#refund(grant, nowMs);
   }
 
-  /** Gives the token of a grant back whose taint has not landed, because its node has left the API. */
+  /** Gives the token of a grant back whose node left the API before its taint landed. */
   leave(node: string, nowMs: number): void {
     const grant = this.#options.grants.underWay(node);
     if (grant !== null) this.#refund(grant, nowMs);
     this.#refused.delete(node);
+  }
+
+  /** Drops a zone without nodes. */
+  forgetZone(zone: string): void {
+    this.#refundedAtMs.delete(zone);
   }
 
   #refund(grant: Grant, nowMs: number): void {
@@ -59,10 +64,5 @@ export class Refunds {
     if (nowMs - lastMs < SECOND_MS / perSecond(zone) || !grants.refund(grant)) return;
     this.#refundedAtMs.set(zone, nowMs);
     giveBack(zone);
-  }
-
-  /** Forgets a zone without nodes. */
-  forgetZone(zone: string): void {
-    this.#refundedAtMs.delete(zone);
   }
 }

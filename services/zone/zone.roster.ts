@@ -1,4 +1,4 @@
-/** Which nodes belong to which zone, by what has been observed and judged of them. It decides nothing. */
+/** Which nodes belong to which zone, as observed and judged. The roster decides nothing. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -7,61 +7,56 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { contradicts, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
-/** A node that has been observed and judged under one uid. */
+/** A node that was observed and judged under one uid. */
 export interface Member extends NodeInZone {
-  /** Id of the message that told the judgement. */
+  /** Id of the message with the judgement. */
   readonly cause: string;
 }
 
-/** How many members of a zone one shard holds, and how many of them count and are ready. */
-export interface ShardShare {
-  readonly members: number;
-  readonly ready: number;
-}
-
-/** The members of one zone and their count (R6.5: only counted nodes make up its size). */
+/** The members of one zone and their count. Only counted nodes make up its size (R6.5). */
 export interface Zone {
   readonly members: ReadonlyMap<string, Member>;
   readonly count: ZoneCount;
-  /** The shards that hold its members. */
-  readonly shards: ReadonlyMap<number, ShardShare>;
+  /** For each shard with members of the zone, how many it has and how many of them are counted and ready. */
+  readonly shards: ReadonlyMap<number, { readonly members: number; readonly ready: number }>;
 }
 
-/** A zone that has lost all its members. */
-export const EMPTY_ZONE: Zone = { members: new Map(), count: { size: 0, notReady: 0 }, shards: new Map() };
+const newTally = () => ({
+  members: new Map<string, Member>(),
+  count: { size: 0, notReady: 0 },
+  shards: new Map<number, { members: number; ready: number }>(),
+});
+type Tally = ReturnType<typeof newTally>;
+
+/** A zone without members. */
+export const EMPTY_ZONE: Zone = newTally();
 
 interface RosterEntry {
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;
   cause: string;
-  /** The uid of the node of which only a rehearsal told that it is Unknown; null when there is none. */
+  /** The uid of a node whose Unknown was only shadowed; null for none. */
   shadowedUid: string | null;
 }
 
-interface Tally {
-  readonly members: Map<string, Member>;
-  readonly count: { size: number; notReady: number };
-  readonly shards: Map<number, { members: number; ready: number }>;
-}
-
-/** A node's place before and after a message; null where it has none. */
+/** A node's membership before and after a message; null for none. */
 export interface Move {
   readonly before: Member | null;
   readonly after: Member | null;
 }
 
 /**
- * All nodes of the cluster by zone. Observations and judgements come from different publishers in any order; a node
- * takes part once both speak of the same uid.
+ * All nodes of the cluster by zone. Observations and judgements come from different publishers in any order. A node
+ * becomes a member once both are about the same uid.
  */
 export class ZoneRoster {
   readonly #entries = new Map<string, RosterEntry>();
   readonly #zones = new Map<string, Tally>();
   readonly #contradicting = new Set<string>();
-  /** Nodes that were judged and that nobody observes. */
+  /** Nodes with a judgement but no observation. */
   readonly #unobserved = new Set<string>();
   readonly #evictionMode: Profile["evictionMode"];
-  /** How many observed nodes of each zone have no judgement, by the key that their labels make. */
+  /** How many observed nodes of each zone have no judgement, by the zone key of their labels. */
   readonly #unjudged = new Map<string, number>();
 
   constructor(evictionMode: Profile["evictionMode"]) {
@@ -70,17 +65,17 @@ export class ZoneRoster {
 
   /** How many observed nodes have no judgement yet. */
   get unjudged(): number {
-    let count = 0;
-    for (const each of this.#unjudged.values()) count += each;
-    return count;
+    let total = 0;
+    for (const each of this.#unjudged.values()) total += each;
+    return total;
   }
 
-  /** How many of them belong to a zone: while there are any, its count cannot be trusted. */
+  /** How many of them belong to a zone. While there are any, the zone's count is incomplete. */
   unjudgedIn(zone: string): number {
     return this.#unjudged.get(zone) ?? 0;
   }
 
-  /** The observed nodes that have no judgement, or one that contradicts what is observed. */
+  /** The observed nodes without a judgement, or with one that contradicts the observation. */
   get contradicting(): ReadonlySet<string> {
     return this.#contradicting;
   }
@@ -90,61 +85,50 @@ export class ZoneRoster {
     return this.#zones.entries();
   }
 
-  /** One zone; null when it has no member. */
+  /** One zone; null without members. */
   zone(key: string): Zone | null {
     return this.#zones.get(key) ?? null;
   }
 
   takeObserved(observed: ObservedNode): Move {
-    return this.#change(observed.node, (entry) => {
-      entry.observed = observed;
-    });
+    return this.#change(observed.node, { observed });
   }
 
   takeJudged(judged: BodyOf<"judged.node">, cause: string): Move {
-    return this.#change(judged.node, (entry) => {
-      entry.judged = judged;
-      entry.cause = cause;
-    });
+    return this.#change(judged.node, { judged, cause });
   }
 
-  /** Takes word that the verdict on a node was rehearsed in shadow mode: the API will not show it. */
+  /** Records that the verdict on a node was only shadowed: the API will not show it. */
   takeShadowed({ node, uid }: Pick<BodyOf<"done.write">, "node" | "uid">): Move {
-    return this.#change(node, (entry) => {
-      entry.shadowedUid = uid;
-    });
+    return this.#change(node, { shadowedUid: uid });
   }
 
   takeGone(node: string): Move {
-    return this.#change(node, (entry) => {
-      entry.observed = null;
-      entry.judged = null;
-    });
+    return this.#change(node, { observed: null, judged: null });
   }
 
-  /** Forgets judgements of nodes that nobody observes; only for nodes of which everything observed has been told. */
-  dropUnobserved(isKnown: (node: string) => boolean): void {
+  /** Drops judgements of nodes that are not observed, where `isSynced` shows that an existing node would be. */
+  dropUnobserved(isSynced: (node: string) => boolean): void {
     for (const node of this.#unobserved) {
-      if (!isKnown(node)) continue;
+      if (!isSynced(node)) continue;
       this.#entries.delete(node);
       this.#unobserved.delete(node);
     }
   }
 
-  #change(node: string, apply: (entry: RosterEntry) => void): Move {
+  #change(node: string, change: Partial<RosterEntry>): Move {
     const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", shadowedUid: null };
     const before = memberOf(entry);
     this.#countUnjudged(entry, -1);
-    apply(entry);
+    Object.assign(entry, change);
     if (!isShadowed(entry)) entry.shadowedUid = null;
     this.#countUnjudged(entry, 1);
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
-    if (entry.observed === null && entry.judged !== null) this.#unobserved.add(node);
-    else this.#unobserved.delete(node);
     const after = memberOf(entry);
-    if (isUnjudged(entry) || (after !== null && contradicts(after, this.#evictionMode))) this.#contradicting.add(node);
-    else this.#contradicting.delete(node);
+    put(this.#unobserved, node, entry.observed === null && entry.judged !== null);
+    const isContradicting = isUnjudged(entry) || (after !== null && contradicts(after, this.#evictionMode));
+    put(this.#contradicting, node, isContradicting);
     if (before !== null) this.#leave(before);
     if (after !== null) this.#enter(after);
     return { before, after };
@@ -153,18 +137,14 @@ export class ZoneRoster {
   #countUnjudged(entry: RosterEntry, by: 1 | -1): void {
     if (entry.observed === null || !isUnjudged(entry)) return;
     const zone = zoneKeyOf(entry.observed.labels);
-    const count = this.unjudgedIn(zone) + by;
-    if (count === 0) this.#unjudged.delete(zone);
-    else this.#unjudged.set(zone, count);
+    const total = this.unjudgedIn(zone) + by;
+    if (total === 0) this.#unjudged.delete(zone);
+    else this.#unjudged.set(zone, total);
   }
 
   #enter(member: Member): void {
     const { node, zone } = member.judged;
-    const tally = this.#zones.get(zone) ?? {
-      members: new Map(),
-      count: { size: 0, notReady: 0 },
-      shards: new Map(),
-    };
+    const tally = this.#zones.get(zone) ?? newTally();
     this.#zones.set(zone, tally);
     tally.members.set(node, member);
     count(tally, member, 1);
@@ -186,7 +166,7 @@ function memberOf(entry: RosterEntry): Member | null {
   return { observed, judged, cause, isShadowed: isShadowed(entry) };
 }
 
-/** Whether the verdict that was rehearsed stands, and still nobody else has written it. */
+/** Whether the shadowed verdict stands and no other controller has written it. */
 function isShadowed({ observed, judged, shadowedUid }: RosterEntry): boolean {
   if (shadowedUid === null || observed?.uid !== shadowedUid || judged?.uid !== shadowedUid) return false;
   return judged.ready === "Unknown" && readyConditionOf(observed)?.status !== "Unknown";
@@ -194,6 +174,11 @@ function isShadowed({ observed, judged, shadowedUid }: RosterEntry): boolean {
 
 function isUnjudged(entry: RosterEntry): boolean {
   return entry.observed !== null && memberOf(entry) === null;
+}
+
+function put(nodes: Set<string>, node: string, isIn: boolean): void {
+  if (isIn) nodes.add(node);
+  else nodes.delete(node);
 }
 
 function count(tally: Tally, { judged }: Member, by: 1 | -1): void {

@@ -1,4 +1,4 @@
-/** Wires the zone actors to the bus, one for each zone that this process minds. Decisions are in zone.policy.ts. */
+/** Wires the zone actors to the bus, one for each zone that this process owns. Decisions are in zone.policy.ts. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
@@ -22,8 +22,8 @@ import { Refunds } from "./zone.refunds.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 
 /**
- * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over all of them, and stays
- * silent about a zone of its own while a shard of that zone's nodes is not whole or one of them has not been judged.
+ * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It is silent about
+ * a zone of its own while one of the zone's shards is not synced or one of its nodes is not judged.
  */
 export const zoneService: Service = (io) => {
   const zones = new Zones(io);
@@ -42,37 +42,39 @@ class Zones {
   readonly #refunds = new Refunds({
     grants: this.#grants,
     perSecond: (zone) => this.#announcements.get(zone)?.body.taintsPerSecond ?? 0,
-    giveBack: (zone) => this.#actors.get(zone)?.refund(this.#io.clock.monotonicMs()),
+    giveBack: (zone) => this.#actors.get(zone)?.refund(this.#now()),
   });
-  readonly #listeningSince: number;
+  readonly #subscribedSince: number;
   readonly #suspectRetries: RetrySchedule<number>;
   readonly #stops: Stop[];
   #contradictedBefore: ReadonlySet<string> = new Set();
-  /** The zones that may be otherwise than when they were last evaluated. */
+  /** The zones that may have changed since they were last evaluated. */
   readonly #due = new Set<string>();
-  /** What all zones were last evaluated with; null while too little was seen. */
+  /** What all zones showed at the last evaluation; null while too few shards were synced. */
   #allZonesBefore: AllZonesState | null = null;
   #coverageBefore = "";
   #ticker: Timer;
-  #isDirty = false;
+  #isWoken = false;
   #isStopped = false;
   #cause: string | null = null;
 
   constructor(io: Io) {
     this.#io = io;
-    this.#listeningSince = io.clock.monotonicMs();
+    this.#subscribedSince = this.#now();
     this.#roster = new ZoneRoster(io.profile.evictionMode);
     this.#suspectRetries = new RetrySchedule(requestRetries(io.profile));
     this.#feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => this.#feed(shard));
     this.#coverage = new ZoneCoverage(this.#feeds, this.#roster, io);
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
-      io.bus.subscribe("judged.zone", "all", (message) => this.#takeAnnouncement(message)),
+      io.bus.subscribe("judged.zone", "all", ({ body }) => this.#takeAnnouncement(body)),
       io.bus.subscribe("asked.taint", "all", (message) => this.#takeTaintGrant(message)),
-      io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => this.#takeDrainGrant(body.zone, source, id)),
+      io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => {
+        if (isOtherOwner(source, io.fleet.member)) this.#spend(body.zone, id);
+      }),
       io.bus.subscribe("done.write", "all", (message) => this.#settle(message)),
       io.bus.onGap((type, shard) => {
-        // A grant that was not heard is paid for when its taint lands.
+        // A grant whose request was lost is paid for when its taint lands.
         if (!type.startsWith("asked.")) this.#feeds[shard]?.markSuspect("messages were lost", null);
       }),
       io.fleet.follow("zone", { gained: (shard) => this.#gain(shard), lost: (shard) => this.#lose(shard) }),
@@ -88,23 +90,31 @@ class Zones {
     for (const actor of this.#actors.values()) actor.pause();
   }
 
+  #now(): number {
+    return this.#io.clock.monotonicMs();
+  }
+
   #feed(shard: number): ShardFeed {
     return feedShard(this.#io, shard, {
       needs: ["nodes", "leases"],
       reader: {
         node: (node, previous, cause) => {
           if (isNewlyTainted(previous, node)) this.#takeTainted(node);
-          this.#refunds.observe(node, this.#io.clock.monotonicMs());
+          this.#refunds.observe(node, this.#now());
           this.#due.add(zoneKeyOf(node.labels));
           this.#take(this.#roster.takeObserved(node), cause);
         },
         gone: ({ node }, cause) => {
-          this.#refunds.leave(node, this.#io.clock.monotonicMs());
+          this.#refunds.leave(node, this.#now());
           this.#take(this.#roster.takeGone(node), cause);
         },
         pulse: (cause) => this.#wake(cause),
       },
     });
+  }
+
+  #observed(node: string): ObservedNode | null {
+    return this.#feeds[shardOf(node)]?.view.node(node) ?? null;
   }
 
   #take(move: Move, cause: string): void {
@@ -117,39 +127,33 @@ class Zones {
     this.#wake(cause);
   }
 
-  #takeAnnouncement({ body }: Message<"judged.zone">): void {
-    const heardAt = this.#io.clock.monotonicMs();
-    this.#announcements.set(body.zone, { body, heardAt });
+  #takeAnnouncement(body: BodyOf<"judged.zone">): void {
+    this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
     if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
-  /** Pays for a grant of another owner when it is heard: its taint may land much later. */
+  /** Pays for a grant of another owner when its request arrives. The taint may land much later. */
   #takeTaintGrant({ source, id, body }: Message<"asked.taint">): void {
     const { node, uid, why } = body;
-    const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
+    const observed = this.#observed(node);
     if (why !== "granted" || !isOtherOwner(source, this.#io.fleet.member) || observed?.uid !== uid) return;
-    const now = this.#io.clock.monotonicMs();
+    const now = this.#now();
     const zone = zoneKeyOf(observed.labels);
-    // Of two grants to the same node one taint lands, which is paid for.
+    // Two grants to one node land one taint, so they cost one token.
     const isGranted = this.#grants.underWay(node)?.uid === uid;
-    this.#grants.add({ zone, node, uid, ask: id, atMs: now });
+    this.#grants.add({ zone, node, uid, requestId: id, atMs: now });
     if (!isGranted) this.#actors.get(zone)?.spend(now);
   }
 
-  #takeDrainGrant(zone: string, source: string, ask: string): void {
-    if (isOtherOwner(source, this.#io.fleet.member)) this.#spend(zone, ask);
-  }
-
-  /** Pays for a taint that nobody was heard to grant when it lands. In direct mode no taint is granted. */
+  /** Pays for a taint without a known grant when it lands. Direct mode grants no taints. */
   #takeTainted(node: ObservedNode): void {
-    const { clock, profile } = this.#io;
-    if (profile.evictionMode !== "taint" || this.#grants.complete(node, clock.monotonicMs())) return;
+    if (this.#io.profile.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;
     this.#spend(zoneKeyOf(node.labels), null);
   }
 
-  #spend(zone: string, ask: string | null): void {
-    const now = this.#io.clock.monotonicMs();
-    this.#grants.spend(zone, now, ask);
+  #spend(zone: string, requestId: string | null): void {
+    const now = this.#now();
+    this.#grants.spend(zone, now, requestId);
     this.#actors.get(zone)?.spend(now);
   }
 
@@ -158,18 +162,16 @@ class Zones {
     if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeShadowed(body), id);
     if (ask === "asked.taint") this.#settleGrant(body, cause);
     if (kind !== "Node" || outcome !== "ok" || change === "") return;
-    for (const actor of this.#actors.values()) actor.endRests();
+    for (const actor of this.#actors.values()) actor.release();
   }
 
-  /** Ends a grant of which nothing is written; one that was refused ends when its node is observed well or gone. */
+  /** Ends a grant without a write. A refused one ends when its node is observed to need no taint, or is gone. */
   #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
     const grant = this.#grants.underWay(node);
-    if (grant === null || grant.ask !== cause || retrying || outcome === "ok" || outcome === "unknown") return;
-    if (outcome === "shadowed") this.#actors.get(grant.zone)?.rest(node, grant.ask);
-    if (outcome === "refused" || outcome === "gone") {
-      const observed = this.#feeds[shardOf(node)]?.view.node(node) ?? null;
-      this.#refunds.refuse(grant, observed, this.#io.clock.monotonicMs());
-    } else this.#grants.end(grant);
+    if (grant === null || grant.requestId !== cause || retrying || outcome === "ok" || outcome === "unknown") return;
+    if (outcome === "shadowed") this.#actors.get(grant.zone)?.hold(node, grant.requestId);
+    if (outcome === "refused" || outcome === "gone") this.#refunds.refuse(grant, this.#observed(node), this.#now());
+    else this.#grants.end(grant);
   }
 
   #gain(shard: number): void {
@@ -187,7 +189,7 @@ class Zones {
     }
   }
 
-  /** The actor of a zone, made when there is none yet; null when another process minds the zone. */
+  /** The actor of a zone, started if needed; null when another process owns the zone. */
   #actorOf(zone: string): ZoneActor | null {
     const known = this.#actors.get(zone);
     if (known !== undefined || !this.#shards.has(shardOf(zone))) return known ?? null;
@@ -195,31 +197,31 @@ class Zones {
       this.#due.add(zone);
       this.#wake(null);
     };
-    const shared = { io: this.#io, grants: this.#grants, listeningSince: this.#listeningSince };
+    const shared = { io: this.#io, grants: this.#grants, subscribedSince: this.#subscribedSince };
     const actor = new ZoneActor({ ...shared, zone, wake });
     this.#actors.set(zone, actor);
     this.#due.add(zone);
     return actor;
   }
 
-  /** Evaluates what is due once the message at hand is done: one zone that changes may change the outlook of all. */
+  /** Evaluates after the current message, because one zone may change what all zones together show. */
   #wake(cause: string | null): void {
     this.#cause = cause ?? this.#cause;
-    if (this.#isDirty) return;
-    this.#isDirty = true;
+    if (this.#isWoken) return;
+    this.#isWoken = true;
     this.#io.clock.soon(() => this.#evaluate());
   }
 
   #evaluate(): void {
-    this.#isDirty = false;
+    this.#isWoken = false;
     const cause = this.#cause;
     this.#cause = null;
     if (this.#isStopped) return;
-    this.#coverage.update(this.#io.clock.monotonicMs());
+    this.#coverage.update(this.#now());
     const { suffices, state } = this.#coverage;
     const allZones = suffices ? allZonesStateOf(this.#damages()) : null;
+    // Most messages concern one of a thousand zones, so the others are evaluated only if what all zones show changed.
     const isSame = allZones === this.#allZonesBefore && state === this.#coverageBefore;
-    // Of a thousand zones most messages are about one: a zone that is as it was, under the same outlook, stays so.
     const zones = isSame ? [...this.#due] : [...this.#actors.keys()];
     this.#due.clear();
     this.#allZonesBefore = allZones;
@@ -235,31 +237,31 @@ class Zones {
   }
 
   /**
-   * The damage of each zone with counted nodes; one that is not down is nearly always the first. Where something is not
-   * seen there may be a zone of which nothing is known.
+   * The damage of each zone with counted nodes; null for an unknown zone. While shards are suspect there may be a zone
+   * of which nothing is known. A generator, because the first zone nearly always decides.
    */
   *#damages(): Generator<Damage | null> {
     for (const [zone, { count }] of this.#roster.zones()) {
       if (count.size === 0) continue;
-      const isSeen = this.#coverage.covers(zone);
-      const isOwn = this.#shards.has(shardOf(zone));
-      const damage = isOwn && isSeen ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announced(zone);
-      yield damage ?? (isSeen ? null : this.#coverage.certainDamage(zone));
+      const isCovered = this.#coverage.covers(zone);
+      const isOwn = isCovered && this.#shards.has(shardOf(zone));
+      const damage = isOwn ? damageOf(count, this.#io.profile.unhealthyZoneThreshold) : this.#announcedDamage(zone);
+      yield damage ?? (isCovered ? null : this.#coverage.certainDamage(zone));
     }
     if (this.#coverage.isPartial) yield null;
   }
 
-  /** What another process has announced of its zone lately; null when nothing is known. */
-  #announced(zone: string): Damage | null {
+  /** The damage of a zone as another process last announced it; null without a recent announcement. */
+  #announcedDamage(zone: string): Damage | null {
     const announcement = this.#announcements.get(zone);
     return announcement !== undefined && this.#isFresh(announcement) ? damageOfState(announcement.body.state) : null;
   }
 
-  #isFresh({ heardAt }: Announcement): boolean {
-    return this.#io.clock.monotonicMs() - heardAt < this.#io.profile.pulseTimeoutMs;
+  #isFresh({ receivedAt }: Announcement): boolean {
+    return this.#now() - receivedAt < this.#io.profile.pulseTimeoutMs;
   }
 
-  /** Together with the pulses, so that who hears both is woken once. */
+  /** Ticks together with the pulses, so processes that receive both wake once. */
   #tickLater(): Timer {
     const { clock, profile } = this.#io;
     return clock.after(pauseUntilPulseMs(clock.wallMs(), profile.pulsePeriodMs), () => this.#tick());
@@ -269,39 +271,38 @@ class Zones {
     this.#ticker = this.#tickLater();
     this.#forget();
     this.#markSuspectShards();
-    this.#coverage.update(this.#io.clock.monotonicMs());
-    for (const [zone, actor] of this.#actors)
+    this.#coverage.update(this.#now());
+    for (const [zone, actor] of this.#actors) {
       if (this.#coverage.suffices && this.#coverage.covers(zone)) actor.announce();
-    // What has to be repeated, as taking taints back has, is due with time alone.
-    for (const zone of this.#actors.keys()) this.#due.add(zone);
+      // Retries, as of removing taints, are due without any message.
+      this.#due.add(zone);
+    }
     this.#wake(null);
   }
 
-  /** Lets go of empty zones whose pace no longer matters, of what was announced of them and of unknown nodes. */
+  /** Drops the actors and announcements of empty zones, and judgements of unknown nodes. */
   #forget(): void {
     for (const [zone, actor] of this.#actors) {
       if (this.#roster.zone(zone) === null && actor.isSpent()) this.#actors.delete(zone);
     }
     for (const [zone, announcement] of this.#announcements) {
-      const isAbandoned = this.#roster.zone(zone) === null;
-      if (!isAbandoned || this.#isFresh(announcement)) continue;
+      if (this.#roster.zone(zone) !== null || this.#isFresh(announcement)) continue;
       this.#announcements.delete(zone);
       this.#grants.forgetZone(zone);
       this.#refunds.forgetZone(zone);
     }
-    const now = this.#io.clock.monotonicMs();
+    const now = this.#now();
     this.#roster.dropUnobserved((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);
   }
 
-  /** Distrusts the shards in which judgement and observation have contradicted each other since the last tick. */
+  /** Marks shards suspect in which a judgement has contradicted its observation since the last tick. */
   #markSuspectShards(): void {
     const { contradicting } = this.#roster;
     const shards = new Set([...contradicting].filter((node) => this.#contradictedBefore.has(node)).map(shardOf));
     this.#contradictedBefore = new Set(contradicting);
-    const now = this.#io.clock.monotonicMs();
     for (const shard of shards) {
-      if (this.#suspectRetries.isDue(shard, now))
-        this.#feeds[shard]?.markSuspect("a judgement is missing or contradicts", null);
+      if (!this.#suspectRetries.isDue(shard, this.#now())) continue;
+      this.#feeds[shard]?.markSuspect("a judgement is missing or contradicts its observation", null);
     }
     this.#suspectRetries.keep((shard) => shards.has(shard));
   }

@@ -1,7 +1,7 @@
-/** The invariant of eviction rates, for any sequence of grants or taints. */
+/** The invariant of eviction rates for any sequence of grants or taints. */
 import { expect } from "vitest";
 
-/** What the floating point of a clock and of tokens may add up to, for each grant. */
+/** The rounding error of clock and tokens for each grant. */
 const ROUNDING = 1e-6;
 
 /** Fails when some window of these instants holds more than `burst` + rate × window. */

@@ -1,6 +1,6 @@
 /**
- * The zone service between a hand-made observer, node service and node-writer on virtual time: cheap enough for
- * thousands of nodes. It asserts nothing.
+ * The zone service between a fake observer, node service and node-writer on virtual time, cheap enough for thousands of
+ * nodes. It asserts nothing.
  */
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
@@ -24,45 +24,45 @@ import { recordingLog } from "../support/recording-log.ts";
 
 /** The zone of the nodes that wait to be evicted. */
 export const ILL_ZONE = "r:\u0000:ill";
-/** A zone that is well, so that not every zone is down. */
+/** A healthy zone, so not every zone is down. */
 const WELL_ZONE = "r:\u0000:well";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
-/** The subjects of what owners of zones grant and announce. */
-const OF_OWNERS = /judged\.zone|asked\.taint|asked\.drain/;
+/** The subjects on which owners of zones grant and announce. */
+const OWNER_SUBJECTS = /judged\.zone|asked\.taint|asked\.drain/;
 type Receive = Parameters<Transport["subscribe"]>[1];
 const PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 };
 
-/** What the writer makes of a request: how long it takes, and what comes of it. */
+/** How the writer carries out a request. */
 export interface Carrying {
   readonly latencyMs: number;
   readonly outcome?: BodyOf<"done.write">["outcome"];
-  /** Whether a thief says at once that it was refused, whatever comes of it. */
-  readonly isDenied?: boolean;
+  /** Whether a forged `refused` is published at once, before the real outcome. */
+  readonly isForged?: boolean;
 }
 
-/** How a stage is set. */
+/** How a stage is set up. */
 export interface StageOptions {
   readonly waiting: number;
   readonly profile?: Partial<Profile>;
-  /** How each request is carried out; at once and with success unless given. */
+  /** How each request is carried out; by default at once and with success. */
   readonly carry?: (node: string, nth: number) => Carrying;
 }
 
-/** What a process hears of the others, and how late; all of it at once unless given. */
-export interface Hearing {
+/** What a process receives, and how late; by default everything at once. */
+export interface Reception {
   readonly delayMs?: number;
-  /** Whether it hears what other owners of zones grant and announce. */
+  /** Whether messages of other owners of zones are lost. */
   readonly isDeaf?: boolean;
 }
 
-/** A process that runs the zone service and owns the zone when told so. */
+/** A process that runs the zone service. */
 export interface ZoneProcess {
   readonly log: ReturnType<typeof recordingLog>;
   own(isOwned: boolean): void;
   kill(): void;
 }
 
-/** A cluster of waiting nodes in one zone and a well one in another. */
+/** A cluster with waiting nodes in one zone and a healthy node in another. */
 export class ZoneStage {
   readonly clock = new VirtualClock();
   /** When each request was granted, in milliseconds of the virtual clock. */
@@ -97,16 +97,15 @@ export class ZoneStage {
     this.#pulseLater();
   }
 
-  /** Lets time pass. */
   advance(ms: number): void {
     this.clock.advance(ms);
   }
 
   /** Starts a process with the zone service; it owns nothing yet. */
-  start(member: string, hearing: Hearing = {}): ZoneProcess {
+  start(member: string, reception: Reception = {}): ZoneProcess {
     const log = recordingLog();
     const fleet = new HandFleet(member);
-    const { transport, cut } = cuttable(this.#heardAs(hearing));
+    const { transport, cut } = cuttable(this.#receivedAs(reception));
     const bus = this.#bus("zone", member, transport);
     const stop = zoneService({
       clock: this.clock,
@@ -130,12 +129,12 @@ export class ZoneStage {
     };
   }
 
-  /** Registers a node that is well. */
+  /** Registers a healthy node. */
   addWell(name: string, zone: "ill" | "well"): void {
     this.#put(observedNode(name, { labels: labelsOf(zone) }));
   }
 
-  /** Takes a node out of the API. */
+  /** Deletes a node from the API. */
   remove(name: string): void {
     const node = this.#nodeOf(name);
     const shard = shardOf(name);
@@ -149,14 +148,14 @@ export class ZoneStage {
     this.#put(observedNode(name, { ready: "Unknown", labels: labelsOf("ill") }));
   }
 
-  /** Lets a node be well again, as its kubelet posts it. */
+  /** Has the kubelet of a node report Ready again. */
   recover(name: string): void {
     const { labels, resourceVersion } = this.#nodeOf(name);
     this.#put(observedNode(name, { labels, resourceVersion: `${Number(resourceVersion) + 1}` }));
   }
 
-  /** Puts a taint on a waiting node that no zone has asked for. */
-  taintUnasked(name: string): void {
+  /** Taints a waiting node without a request of its zone. */
+  taintUnrequested(name: string): void {
     this.#taint(name);
   }
 
@@ -166,7 +165,7 @@ export class ZoneStage {
     return node;
   }
 
-  #heardAs({ delayMs = 0, isDeaf = false }: Hearing): Transport {
+  #receivedAs({ delayMs = 0, isDeaf = false }: Reception): Transport {
     const transport = this.#transport;
     const late = (receive: Receive): Receive => {
       return (payload, subject) => this.clock.after(delayMs, () => receive(payload, subject));
@@ -174,7 +173,7 @@ export class ZoneStage {
     return {
       ...transport,
       subscribe: (pattern, receive) => {
-        if (isDeaf && OF_OWNERS.test(pattern)) return () => {};
+        if (isDeaf && OWNER_SUBJECTS.test(pattern)) return () => {};
         return transport.subscribe(pattern, delayMs === 0 ? receive : late(receive));
       },
     };
@@ -205,14 +204,14 @@ export class ZoneStage {
     return judgedNode(node.node, { uid, resourceVersion, zone, readiness: "unknown", ready: "Unknown", eviction });
   }
 
-  #resync(shard: number, ask: string): void {
+  #resync(shard: number, requestId: string): void {
     this.#resyncs.set(shard, (this.#resyncs.get(shard) ?? 0) + 1);
     for (const node of this.#nodes.values()) {
       if (shardOf(node.node) !== shard) continue;
-      this.#observer.publish("observed.node", node, ask);
-      this.#judge.publish("judged.node", this.#judgementOf(node), ask);
+      this.#observer.publish("observed.node", node, requestId);
+      this.#judge.publish("judged.node", this.#judgementOf(node), requestId);
     }
-    this.#pulse(shard, ask);
+    this.#pulse(shard, requestId);
   }
 
   #pulseLater(): void {
@@ -232,18 +231,18 @@ export class ZoneStage {
 
   #carryOut({ id, body }: Message<"asked.taint">): void {
     this.granted.push(this.clock.monotonicMs());
-    const { latencyMs, outcome = "ok", isDenied = false } = this.#carry(body.node, this.#requests++);
-    const say = (said: BodyOf<"done.write">["outcome"], change: string): void => {
+    const { latencyMs, outcome = "ok", isForged = false } = this.#carry(body.node, this.#requests++);
+    const report = (reported: BodyOf<"done.write">["outcome"], change: string): void => {
       const { node, uid } = body;
       const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
-      const result = { outcome: said, retrying: false, latencyMs, change, detail: "", resourceVersion: null };
+      const result = { outcome: reported, retrying: false, latencyMs, change, detail: "", resourceVersion: null };
       this.#writer.publish("done.write", { ...target, ...result }, id);
     };
-    if (isDenied) say("refused", "");
+    if (isForged) report("refused", "");
     this.clock.after(latencyMs, () => {
       const isNew = outcome === "ok" && !this.#evicted.has(body.node);
       if (isNew) this.#taint(body.node);
-      say(outcome, isNew ? "taints: +unreachable:NoExecute" : "");
+      report(outcome, isNew ? "taints: +unreachable:NoExecute" : "");
     });
   }
 

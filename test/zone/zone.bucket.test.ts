@@ -1,4 +1,4 @@
-/** Tests of the token bucket: the numbers of 17.2, the swaps of 7.5, and the rate in every window. */
+/** The token bucket: grants, changes of rate, and the rate in every window. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -28,39 +28,39 @@ function grants(start: Bucket, count: number): number[] {
   });
 }
 
-describe("a bucket of 0.1 per second and burst 1 (17.2)", () => {
-  test("grants at 0, 10, 20, 30 and 40 s, and not at the next tick of anything", () => {
+describe("a bucket of 0.1 per second and burst 1", () => {
+  test("grants at 0, 10, 20, 30 and 40 s", () => {
     const [first, ...rest] = grants(newBucket(RATE, 0), 5);
     expect(first).toBe(0);
     for (const [index, at] of rest.entries()) expect(at).toBeCloseTo((index + 1) * 10, 5);
   });
 
-  test("holds one token at most, however long it waits (R7.8)", () => {
+  test("holds at most one token (R7.8)", () => {
     expect(tokensAt(newBucket(RATE, 0), 1e9)).toBe(1);
     expect(grants({ ...newBucket(RATE, 0), at: 1e6 }, 2)[1]).toBeCloseTo(1010, 5);
   });
 
-  test("swapped to 0.01 at 5 s, when it is empty, grants next at 105 s", () => {
-    const swapped = atRate(taken(newBucket(RATE, 0), 0), SECONDARY, 5 * S);
-    expect(nextTokenAt(swapped) / S).toBeCloseTo(105, 3);
+  test("changed to 0.01 at 5 s, when it is empty, grants next at 105 s", () => {
+    const changed = atRate(taken(newBucket(RATE, 0), 0), SECONDARY, 5 * S);
+    expect(nextTokenAt(changed) / S).toBeCloseTo(105, 3);
   });
 
-  test("swapped to 0.01 at 15 s, half full since 10 s, grants next at 115 s", () => {
+  test("changed to 0.01 at 15 s, when it is half full, grants next at 115 s", () => {
     const halfFull = taken(taken(newBucket(RATE, 0), 0), 10 * S);
     expect(tokensAt(halfFull, 15 * S)).toBeCloseTo(0.5, 6);
     expect(nextTokenAt(atRate(halfFull, SECONDARY, 15 * S)) / S).toBeCloseTo(115, 3);
   });
 
-  test("swapped while it is full grants at once", () => {
+  test("changed while it is full grants at once", () => {
     expect(hasToken(atRate(newBucket(RATE, 0), SECONDARY, 5 * S), 5 * S)).toBe(true);
   });
 
-  test("stopped and started again grants one rate after the start, because a stopped one has no token (R7.11)", () => {
+  test("stopped and started again starts empty (R7.11)", () => {
     const restarted = atRate(atRate(newBucket(RATE, 0), 0, 5 * S), RATE, 60 * S);
     expect(nextTokenAt(restarted) / S).toBeCloseTo(70, 5);
   });
 
-  test("set to the rate it has keeps its tokens (step 1 of 7.5)", () => {
+  test("set to the same rate keeps its tokens", () => {
     const bucket = taken(newBucket(RATE, 0), 0);
     expect(atRate(bucket, RATE, 7 * S)).toBe(bucket);
     const stopped = atRate(bucket, 0, 7 * S);
@@ -76,14 +76,14 @@ describe("rates that stop", () => {
     expect(withTokenBack(bucket, 5)).toBe(bucket);
   });
 
-  test("a stopped bucket of rate 1 starts again, as upstream's does not (L12, R7.12)", () => {
+  test("a stopped bucket of rate 1 starts again, unlike upstream's (L12, R7.12)", () => {
     const restarted = atRate(atRate(newBucket(1, 0), 0, 0), 1, 10 * S);
     expect(nextTokenAt(restarted)).toBe(11 * S);
   });
 });
 
 describe("a token given back", () => {
-  test("is there at once, on top of what was gained since, and never makes two", () => {
+  test("is available at once, and never makes two", () => {
     const bucket = taken(newBucket(RATE, 0), 0);
     const refunded = withTokenBack(bucket, 3 * S);
     expect(hasToken(refunded, 3 * S)).toBe(true);
@@ -91,8 +91,8 @@ describe("a token given back", () => {
   });
 });
 
-describe("a turn that somebody paid for", () => {
-  test("leaves what was gained since, so that the next owner of a zone goes on in its pace", () => {
+describe("a grant paid for by an earlier owner", () => {
+  test("leaves what was gained since, so the next owner keeps the rate", () => {
     const takenOver = paid(newBucket(RATE, 30 * S), 26 * S, 30 * S);
     expect(nextTokenAt(takenOver) / S).toBeCloseTo(36, 5);
   });
@@ -108,13 +108,13 @@ describe("a turn that somebody paid for", () => {
   });
 });
 
-test("a clock that goes back gives and takes nothing (R7.9)", () => {
+test("a clock that goes back adds and removes no token (R7.9)", () => {
   const bucket = taken(newBucket(RATE, 10 * S), 10 * S);
   expect(tokensAt(bucket, 5 * S)).toBe(0);
   expect(hasToken(newBucket(RATE, 10 * S), 5 * S)).toBe(true);
 });
 
-test("between swaps, grants in any window are at most 1 + rate × window, whenever anybody tries (P5)", () => {
+test("at one rate, any window has at most 1 + rate × window grants (P5)", () => {
   const waits = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 200 });
   fc.assert(
     fc.property(waits, fc.float({ min: Math.fround(0.001), max: 10, noNaN: true }), (pauses, perSecond) => {
@@ -137,7 +137,7 @@ test("between swaps, grants in any window are at most 1 + rate × window, whenev
   );
 });
 
-test("whatever swaps come between, two grants are never closer than one token of the faster rate allows, but for full buckets carried over", () => {
+test("over changes of rate, two grants are never closer than the fastest rate allows", () => {
   const step = fc.record({
     pause: fc.integer({ min: 0, max: 20_000 }),
     perSecond: fc.constantFrom(0, SECONDARY, RATE, 1),

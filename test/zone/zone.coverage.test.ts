@@ -1,4 +1,4 @@
-/** Which zones are seen well enough to decide about, shard by shard. */
+/** Which zones a process sees well enough to decide on, shard by shard. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -10,21 +10,21 @@ const BLIND_MS = 10_000;
 const NEAR = "r:\u0000:near";
 const FAR = "r:\u0000:far";
 const EMPTY = "r:\u0000:empty";
-/** A node of zone FAR, whose shard is in doubt in these tests. */
+/** A node of zone FAR, whose shard is suspect in these tests. */
 const LOST = "lost";
 
-let inDoubt: Set<number>;
+let suspects: Set<number>;
 let roster: ZoneRoster;
-let sight: ZoneCoverage;
+let coverage: ZoneCoverage;
 
 beforeEach(() => {
-  inDoubt = new Set();
+  suspects = new Set();
   roster = new ZoneRoster("taint");
   const feeds = Array.from({ length: SHARD_COUNT }, (_, shard) => {
-    const view = { blindness: () => (inDoubt.has(shard) ? "messages are missing" : null) };
+    const view = { blindness: () => (suspects.has(shard) ? "messages are missing" : null) };
     return { view };
   });
-  sight = new ZoneCoverage(feeds, roster, { profile: { watchBlindMs: BLIND_MS }, metrics: createMetrics() });
+  coverage = new ZoneCoverage(feeds, roster, { profile: { watchBlindMs: BLIND_MS }, metrics: createMetrics() });
 });
 
 function add(name: string, zone: string, ready: "True" | "Unknown" = "True"): void {
@@ -37,77 +37,77 @@ function add(name: string, zone: string, ready: "True" | "Unknown" = "True"): vo
   roster.takeJudged(judgedNode(name, { ready, zone }), "cause");
 }
 
-/** Puts so many shards in doubt that hold none of these nodes. */
-function doubt(count: number, ...holding: readonly string[]): void {
+/** Makes this many shards suspect that hold none of these nodes. */
+function suspect(count: number, ...holding: readonly string[]): void {
   const held = new Set(holding.map(shardOf));
-  for (let shard = 0; inDoubt.size < count; shard++) if (!held.has(shard)) inDoubt.add(shard);
+  for (let shard = 0; suspects.size < count; shard++) if (!held.has(shard)) suspects.add(shard);
 }
 
-describe("once every shard has been whole", () => {
+describe("once every shard has been synced", () => {
   beforeEach(() => {
     add("near", NEAR);
     add(LOST, FAR);
-    sight.update(0);
-    expect([sight.suffices, sight.covers(NEAR), sight.covers(FAR), sight.covers(EMPTY), sight.isPartial]).toEqual([
-      true,
-      true,
-      true,
-      true,
-      false,
-    ]);
+    coverage.update(0);
+    expect([
+      coverage.suffices,
+      coverage.covers(NEAR),
+      coverage.covers(FAR),
+      coverage.covers(EMPTY),
+      coverage.isPartial,
+    ]).toEqual([true, true, true, true, false]);
   });
 
-  test("one in doubt hides the zones it has nodes of, those without any node, and no other", () => {
-    inDoubt.add(shardOf(LOST));
-    sight.update(1);
-    expect([sight.suffices, sight.isPartial]).toEqual([true, true]);
-    expect([sight.covers(NEAR), sight.covers(FAR), sight.covers(EMPTY)]).toEqual([true, false, false]);
+  test("a suspect one hides its nodes' zones and empty zones only", () => {
+    suspects.add(shardOf(LOST));
+    coverage.update(1);
+    expect([coverage.suffices, coverage.isPartial]).toEqual([true, true]);
+    expect([coverage.covers(NEAR), coverage.covers(FAR), coverage.covers(EMPTY)]).toEqual([true, false, false]);
   });
 
-  test("four in doubt may be, and five are too many", () => {
-    doubt(4, "near", LOST);
-    sight.update(1);
-    expect([sight.suffices, sight.covers(NEAR)]).toEqual([true, true]);
-    doubt(5, "near", LOST);
-    sight.update(2);
-    expect(sight.suffices).toBe(false);
+  test("four may be suspect, and five are too many", () => {
+    suspect(4, "near", LOST);
+    coverage.update(1);
+    expect([coverage.suffices, coverage.covers(NEAR)]).toEqual([true, true]);
+    suspect(5, "near", LOST);
+    coverage.update(2);
+    expect(coverage.suffices).toBe(false);
   });
 
-  test("a zone that is not seen whole is known not to be down by one ready node elsewhere", () => {
-    inDoubt.add(shardOf(LOST));
-    sight.update(1);
-    expect(sight.certainDamage(FAR)).toBeNull();
+  test("a ready node in a synced shard proves that its zone is not down", () => {
+    suspects.add(shardOf(LOST));
+    coverage.update(1);
+    expect(coverage.certainDamage(FAR)).toBeNull();
     add("silent", FAR, "Unknown");
-    expect(sight.certainDamage(FAR)).toBeNull();
+    expect(coverage.certainDamage(FAR)).toBeNull();
     add("alive", FAR);
-    expect(sight.certainDamage(FAR)).toBe("normal");
+    expect(coverage.certainDamage(FAR)).toBe("normal");
   });
 
   test("a node without a judgement hides its zone", () => {
     roster.takeObserved(observedNode("new", { labels: { "topology.kubernetes.io/zone": "other" } }));
-    expect([sight.covers(":\u0000:other"), sight.covers(NEAR), sight.isPartial]).toEqual([false, true, true]);
+    expect([coverage.covers(":\u0000:other"), coverage.covers(NEAR), coverage.isPartial]).toEqual([false, true, true]);
   });
 });
 
 describe("at a start", () => {
-  test("the last shards are waited for until they have been missing for watch-blind", () => {
+  test("the last shards are awaited for at most watch-blind", () => {
     add("near", NEAR);
-    doubt(5, "near");
-    sight.update(0);
-    inDoubt.delete(Math.max(...inDoubt));
-    sight.update(5_000);
-    expect(sight.suffices).toBe(false);
-    sight.update(5_000 + BLIND_MS - 1);
-    expect(sight.suffices).toBe(false);
-    sight.update(5_000 + BLIND_MS);
-    expect([sight.suffices, sight.covers(NEAR)]).toEqual([true, true]);
+    suspect(5, "near");
+    coverage.update(0);
+    suspects.delete(Math.max(...suspects));
+    coverage.update(5_000);
+    expect(coverage.suffices).toBe(false);
+    coverage.update(5_000 + BLIND_MS - 1);
+    expect(coverage.suffices).toBe(false);
+    coverage.update(5_000 + BLIND_MS);
+    expect([coverage.suffices, coverage.covers(NEAR)]).toEqual([true, true]);
   });
 
-  test("more than four that were never whole are waited for without end", () => {
-    doubt(5);
+  test("more than four that never synced are awaited without end", () => {
+    suspect(5);
     for (const at of [0, BLIND_MS, 100 * BLIND_MS]) {
-      sight.update(at);
-      expect(sight.suffices).toBe(false);
+      coverage.update(at);
+      expect(coverage.suffices).toBe(false);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** What becomes of a node's taints when its turn is carried out: the zone's ask through the node-writer's decision. */
+/** A node's taints after a grant: the zone's request through the node-writer's decision. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
@@ -11,9 +11,9 @@ import { observedNode } from "../support/observed-objects.ts";
 const NOW = Date.UTC(2026, 0, 1, 12);
 const isOurs = ({ key, effect }: Taint) => effect === "NoExecute" && (key === NOT_READY || key === UNREACHABLE);
 
-/** The taints after an ask was carried out on the node it is about; as they were when nothing is to be written. */
-function after(node: ObservedNode, ask: ReturnType<typeof taintRequest>): readonly Taint[] {
-  const decision = ask === null ? null : decideTaints(ask, node, NOW);
+/** The node's taints after a request. They are unchanged when nothing is written. */
+function after(node: ObservedNode, request: ReturnType<typeof taintRequest>): readonly Taint[] {
+  const decision = request === null ? null : decideTaints(request, node, NOW);
   if (decision === null || decision.kind !== "write") return node.taints;
   const { spec } = decision.body as { spec: { taints: Taint[] | null } };
   return spec.taints ?? [];
@@ -30,7 +30,7 @@ const taint = fc.record(
 );
 const taints = fc.uniqueArray(taint, { selector: ({ key, effect }) => `${key}:${effect}` });
 
-test("after a turn exactly the right one of our two NoExecute taints stands, and foreign ones keep order and content (P3, P4)", () => {
+test("a grant leaves exactly our right taint, and foreign ones as they were (P3, P4)", () => {
   fc.assert(
     fc.property(taints, fc.constantFrom<"False" | "Unknown">("False", "Unknown"), (before, ready) => {
       const node = observedNode("a", { ready, taints: before });
@@ -41,7 +41,7 @@ test("after a turn exactly the right one of our two NoExecute taints stands, and
   );
 });
 
-test("after healing none of ours stands, and foreign ones keep order and content (P4)", () => {
+test("healing leaves none of our taints, and foreign ones as they were (P4)", () => {
   fc.assert(
     fc.property(taints, (before) => {
       const node = observedNode("a", { ready: "Unknown", taints: before });
@@ -50,7 +50,7 @@ test("after healing none of ours stands, and foreign ones keep order and content
   );
 });
 
-test("in shadow mode each node is granted one turn, in the zone's pace, and nothing is written", () => {
+test("in shadow mode each node is granted once, at the zone's rate, without a write", () => {
   const world = new EvictionWorld();
   const nodes = world.addZone("a", 8);
   for (const name of nodes) world.addTolerantPod(name, `pod-${name}`);
@@ -60,16 +60,16 @@ test("in shadow mode each node is granted one turn, in the zone's pace, and noth
   ]);
   world.start(Object.fromEntries(shadowed));
   world.advance(10_000);
-  // The API itself shows them as Unknown: in shadow mode nobody writes that.
+  // The kubelets report Unknown, because in shadow mode no process writes it.
   for (const name of nodes.slice(0, 3)) world.kubelet(name).report("Ready", "Unknown");
   world.advance(300_000);
-  const turns = world.published("asked.taint").filter(({ body }) => body.why === "granted");
-  expect(turns.map(({ body }) => body.node).sort()).toEqual(nodes.slice(0, 3));
-  expect(turns.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([10, 20, 30]);
+  const grants = world.published("asked.taint").filter(({ body }) => body.why === "granted");
+  expect(grants.map(({ body }) => body.node).sort()).toEqual(nodes.slice(0, 3));
+  expect(grants.map(({ atMs }) => Math.round(atMs / 1000))).toEqual([10, 20, 30]);
   expect(world.tainted).toEqual([]);
 });
 
-test("a turn that came to nothing late does not have the next follow the one between too soon (P5)", () => {
+test("a late refund does not advance the next grant (P5)", () => {
   const world = new EvictionWorld({ nodeEvictionsPerSecond: 1, pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
   world.addZone("a", 8);
   world.run();

@@ -1,4 +1,4 @@
-/** Tests of what is known of grants: which landed taint is paid for, and which token may be given back. */
+/** Grants: which landed taint is paid for, and which token may be given back. */
 import { describe, expect, test } from "vitest";
 import { type Grant, Grants } from "../../services/zone/zone.grants.ts";
 
@@ -7,7 +7,7 @@ const grantOf = (node: string, fields: Partial<Grant> = {}): Grant => ({
   zone: "z",
   node,
   uid: `uid-${node}`,
-  ask: `ask-${node}`,
+  requestId: `request-${node}`,
   atMs: 0,
   ...fields,
 });
@@ -25,18 +25,18 @@ describe("a taint that lands", () => {
     expect(grants.spentAtMs("z")).toBe(0);
   });
 
-  test("is not paid for where nobody granted it, or granted it to an earlier node of the name", () => {
+  test("is not paid for without a grant to this node's uid", () => {
     const grants = granted(grantOf("a"));
     expect(grants.complete(grantOf("b"), 0)).toBe(false);
     expect(grants.complete(grantOf("a", { uid: "another" }), 0)).toBe(false);
   });
 
-  test("is not the one granted a minute ago, whose request has timed out", () => {
+  test("is not the one granted a minute ago", () => {
     expect(granted(grantOf("a")).complete(grantOf("a"), 60 * S - 1)).toBe(true);
     expect(granted(grantOf("a")).complete(grantOf("a"), 60 * S)).toBe(false);
   });
 
-  test("is not paid for once its grant came to nothing", () => {
+  test("is not paid for once its grant has ended", () => {
     const grants = granted(grantOf("a"));
     grants.end(grantOf("a"));
     expect(grants.complete(grantOf("a"), 0)).toBe(false);
@@ -51,7 +51,7 @@ describe("a token", () => {
     expect([grants.spentAtMs("z"), grants.spentAtMs("other")]).toEqual([null, 0]);
   });
 
-  test("stays spent once its zone has granted another, or another's taint has landed", () => {
+  test("stays spent once its zone spends another", () => {
     expect(granted(grantOf("a"), grantOf("b", { atMs: S })).refund(grantOf("a"))).toBe(false);
     const grants = granted(grantOf("a"));
     grants.spend("z", S, null);
@@ -60,7 +60,7 @@ describe("a token", () => {
   });
 });
 
-test("what a zone spent is forgotten with the zone", () => {
+test("what a zone spent is dropped with the zone", () => {
   const grants = granted(grantOf("a"));
   grants.forgetZone("z");
   expect(grants.spentAtMs("z")).toBeNull();

@@ -1,4 +1,4 @@
-/** The zone machine: every state × every event, what must not happen included. */
+/** The zone machine: every state × every event, including what must not happen. */
 import { describe, expect, test } from "vitest";
 import {
   announcedState,
@@ -14,7 +14,7 @@ import {
   zoneStateValue,
 } from "../../services/zone/zone.machine.ts";
 
-/** Where an event leads from each state of a region; what is not named stays where it is. */
+/** The target of each event by state of a region. An event without a target changes nothing. */
 type Matrix<S extends string> = Readonly<Record<S, Partial<Record<ZoneEvent, S>>>>;
 
 const SEEN = { spared: "spared", unclear: "unclear", disrupted: "disrupted" } as const;
@@ -44,7 +44,7 @@ const STEPS = STATES.flatMap((before) => EVENTS.map((event) => ({ before, event,
 const isCount = (event: ZoneEvent) => event in BY_COUNT;
 const isInView = ({ cluster }: ZoneStateValue) => cluster === "spared" || cluster === "unclear";
 
-/** The events that a step with this action came of, by the state before. */
+/** The steps with this action. */
 const callingFor = (action: ZoneAction) => STEPS.filter(({ actions }) => actions.includes(action));
 
 describe("every state × every event", () => {
@@ -54,7 +54,7 @@ describe("every state × every event", () => {
     }
   });
 
-  test("the disruption follows the count in view (R6.8, R6.12), and halts when every zone is down (R6.10)", () => {
+  test("the count in view decides (R6.8, R6.12) until every zone is down (R6.10)", () => {
     for (const { before, event, state } of STEPS) {
       const isForbidden = isCount(event) && !isInView(before);
       const expected = isForbidden ? before.disruption : (DISRUPTION[before.disruption][event] ?? before.disruption);
@@ -63,49 +63,49 @@ describe("every state × every event", () => {
   });
 });
 
-describe("what must not happen does not exist", () => {
-  test("nothing but a zone that is up ends a halt: no count, no unclear cluster, no lost view (decision 18)", () => {
+describe("what must not happen has no transition", () => {
+  test("only a zone that is up ends a halt (decision 18)", () => {
     const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
     expect([...new Set(ends.map(({ event }) => event))]).toEqual(["spared"]);
   });
 
-  test("nothing but every zone known to be down begins one", () => {
+  test("only every zone known to be down begins one", () => {
     const begins = STEPS.filter(({ before, state }) => before.disruption !== "Halted" && state.disruption === "Halted");
     expect([...new Set(begins.map(({ event }) => event))]).toEqual(["disrupted"]);
   });
 
-  test("no zone is halted beside a spared cluster, so none grants in a halt", () => {
+  test("no zone is halted while the cluster is spared, so none grants in a halt", () => {
     const granting = STEPS.filter(({ before }) => before.cluster !== "spared" || before.disruption !== "Halted").filter(
       ({ state }) => state.cluster === "spared" && state.disruption === "Halted",
     );
     expect(granting).toEqual([]);
   });
 
-  test("no count changes a zone whose cluster is not in view", () => {
+  test("a count changes nothing while the cluster is not in view", () => {
     const changed = STEPS.filter(({ before, event, state }) => isCount(event) && !isInView(before) && state !== before);
     expect(changed).toEqual([]);
   });
 });
 
-describe("a step calls for its actions", () => {
-  test("a zone is taken over once, when the cluster is first seen", () => {
+describe("the actions of a step", () => {
+  test("take the zone over once, when the cluster is first seen", () => {
     const took = callingFor("takeOver");
     expect(took).toHaveLength(DISRUPTIONS.length * Object.keys(SEEN).length);
     expect(took.every(({ before, state }) => before.cluster === "unsynced" && state.cluster !== "unsynced")).toBe(true);
   });
 
-  test("grants stop whenever the cluster is spared no longer", () => {
+  test("stop grants when the cluster is no longer spared", () => {
     const left = STEPS.filter(({ before, state }) => before.cluster === "spared" && state.cluster !== "spared");
     expect(callingFor("stopGrants")).toEqual(left);
   });
 
-  test("a halt takes our taints back when it begins and as long as it is confirmed or unclear (R6.10)", () => {
+  test("take our taints back when a halt begins, and while it is confirmed (R6.10)", () => {
     const isHalting = ({ before, event }: (typeof STEPS)[number]) =>
       event === "disrupted" || (event === "unclear" && before.disruption === "Halted");
     expect(callingFor("takeTaintsBack")).toEqual(STEPS.filter(isHalting));
   });
 
-  test("every grace restarts when a halt ends, and only then (R6.11)", () => {
+  test("restart every grace only when a halt ends (R6.11)", () => {
     const ends = STEPS.filter(({ before, state }) => before.disruption === "Halted" && state.disruption !== "Halted");
     expect(callingFor("restartGraces")).toEqual(ends);
   });
@@ -115,17 +115,17 @@ test("a zone begins unsynced and Initial (R2.18)", () => {
   expect(INITIAL_ZONE_STATE).toEqual({ cluster: "unsynced", disruption: "Initial" });
 });
 
-test("equal states are one object, so ten thousand zones share twenty-five", () => {
+test("equal states are one object: all zones share 25", () => {
   expect(new Set(STEPS.map(({ state }) => state)).size).toBeLessThanOrEqual(STATES.length);
   expect(STEPS.every(({ state }) => STATES.includes(state))).toBe(true);
 });
 
-test("a halted zone is announced as fully disrupted (R6.10), every other one as what it is", () => {
+test("a halted zone is announced as fully disrupted (R6.10)", () => {
   const announced = DISRUPTIONS.map((disruption) => announcedState(zoneStateValue("spared", disruption)));
   expect(announced).toEqual(["Initial", "Normal", "PartialDisruption", "FullDisruption", "FullDisruption"]);
 });
 
-test("the next owner of a zone continues each state as it was announced", () => {
+test("the next owner of a zone continues the announced state", () => {
   const inherited = DISRUPTIONS.map((disruption) => {
     const state = announcedState(zoneStateValue("disrupted", disruption));
     return inheritedState({ state, halted: disruption === "Halted" });

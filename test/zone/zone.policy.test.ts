@@ -1,4 +1,4 @@
-/** Tests of the zone's arithmetic: disruption states, rates, the all-zones rule, and what a turn asks for. */
+/** Disruption states, eviction rates, the all-zones rule, and the requests that a grant leads to. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ZoneState } from "../../protocols/judged.ts";
@@ -24,7 +24,7 @@ const UNREACHABLE = "node.kubernetes.io/unreachable";
 const RATE = Math.fround(0.1);
 const SECONDARY = Math.fround(0.01);
 
-describe("the damage of a zone and its rate (17.1)", () => {
+describe("the damage of a zone and its rate", () => {
   test.each<[ready: number, notReady: number, Damage, ZoneState, perSecond: number]>([
     [0, 0, "empty", "Initial", RATE],
     [1, 0, "normal", "Normal", RATE],
@@ -46,18 +46,18 @@ describe("the damage of a zone and its rate (17.1)", () => {
     expect(taintsPerSecondOf("Halted", 51, STANDARD_PROFILE)).toBe(0);
   });
 
-  test("two down of three do not disrupt it, because it takes at least three (R6.4)", () => {
+  test("fewer than three nodes down do not disrupt it (R6.4)", () => {
     expect(damageOf({ size: 3, notReady: 2 }, 0.1)).toBe("normal");
     expect(damageOf({ size: 30, notReady: 3 }, 0.1)).toBe("partial");
   });
 
-  test("the share is compared in float32: 3 of 9 reaches 0.33333334, which in doubles it would not (R6.2)", () => {
+  test("the share is compared in float32: 3 of 9 reaches 0.33333334 (R6.2)", () => {
     expect(3 / 9).toBeLessThan(0.33333334);
     expect(damageOf({ size: 9, notReady: 3 }, 0.33333334)).toBe("partial");
     expect(damageOf({ size: 20, notReady: 11 }, 0.55)).toBe("partial");
   });
 
-  test("the float32 comparison is upstream's for every count and threshold (R6.1, R6.2)", () => {
+  test("the comparison is upstream's for every count and threshold (R6.1, R6.2)", () => {
     const single = (value: number) => new Float32Array([value])[0] ?? 0;
     fc.assert(
       fc.property(
@@ -69,31 +69,31 @@ describe("the damage of a zone and its rate (17.1)", () => {
           const isFull = ready === 0 && notReady > 0;
           const share = single(single(notReady) / single(size));
           const isPartial = notReady > 2 && share >= single(threshold);
-          const wanted = size === 0 ? "empty" : isFull ? "full" : isPartial ? "partial" : "normal";
-          expect(damageOf({ size, notReady }, threshold)).toBe(wanted);
+          const expected = size === 0 ? "empty" : isFull ? "full" : isPartial ? "partial" : "normal";
+          expect(damageOf({ size, notReady }, threshold)).toBe(expected);
         },
       ),
     );
   });
 
-  test("exactly the large-cluster threshold is small, one more is large (R6.5, L45)", () => {
+  test("a zone at the large-cluster threshold is small, one above is large (R6.5, L45)", () => {
     expect(taintsPerSecondOf("PartialDisruption", 50, STANDARD_PROFILE)).toBe(0);
     expect(taintsPerSecondOf("PartialDisruption", 51, STANDARD_PROFILE)).toBe(SECONDARY);
   });
 });
 
-describe("the outlook over all zones (R6.7–R6.12)", () => {
+describe("the state of all zones together (R6.7–R6.12)", () => {
   test.each<[string, (Damage | null)[], string]>([
     ["no zone at all (R6.9)", [], "spared"],
-    ["no zone with nodes that count", ["empty"], "spared"],
-    ["one healthy zone among lost ones", ["full", "normal", null], "spared"],
+    ["no zone with counted nodes", ["empty"], "spared"],
+    ["one healthy zone among zones that are down", ["full", "normal", null], "spared"],
     ["one partially disrupted zone", ["full", "partial"], "spared"],
-    ["every zone lost (R6.10)", ["full", "full"], "disrupted"],
-    ["the only zone lost (R6.14)", ["full"], "disrupted"],
-    ["all known zones lost and one unknown", ["full", null], "unclear"],
-    ["nothing but an unknown zone", [null], "unclear"],
-  ])("%s: %j is %s", (_what, damages, outlook) => {
-    expect(allZonesStateOf(damages)).toBe(outlook);
+    ["every zone down (R6.10)", ["full", "full"], "disrupted"],
+    ["the only zone down (R6.14)", ["full"], "disrupted"],
+    ["all known zones down and one unknown", ["full", null], "unclear"],
+    ["only an unknown zone", [null], "unclear"],
+  ])("%s: %j is %s", (_what, damages, allZones) => {
+    expect(allZonesStateOf(damages)).toBe(allZones);
   });
 
   test.each([
@@ -101,24 +101,24 @@ describe("the outlook over all zones (R6.7–R6.12)", () => {
     ["Normal", "normal"],
     ["PartialDisruption", "partial"],
     ["FullDisruption", "full"],
-  ] as const)("takes a zone that another process calls %s for %s", (state, damage) => {
+  ] as const)("the damage of a zone announced as %s is %s", (state, damage) => {
     expect(damageOfState(state)).toBe(damage);
   });
 
-  test("an unknown zone never lets a grant pass, and never takes a taint back", () => {
+  test("an unknown zone neither allows grants nor removes taints", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom<Damage | null>("full", "empty", null)), (damages) => {
-        const outlook = allZonesStateOf([...damages, null]);
-        expect(outlook).toBe("unclear");
+        const allZones = allZonesStateOf([...damages, null]);
+        expect(allZones).toBe("unclear");
       }),
     );
   });
 });
 
-describe("a node's turn", () => {
+describe("a grant", () => {
   const due = (node: string) => judgedNode(node, { eviction: "toBeEvicted", readiness: "unknown", ready: "Unknown" });
 
-  test("is waited for while the eviction is due and the API shows the node as not ready", () => {
+  test("is due for a node to be evicted that the API shows as not ready", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     expect(waitsForGrant({ observed, judged: due("a") }, "taint")).toBe(true);
     expect(waitsForGrant({ observed: observedNode("a"), judged: due("a") }, "taint")).toBe(false);
@@ -127,18 +127,18 @@ describe("a node's turn", () => {
     expect(waitsForGrant({ observed, judged: judgedNode("a") }, "taint")).toBe(false);
   });
 
-  test("is not waited for in a zone that the node has left by its labels, whatever is still judged", () => {
+  test("is not due in a zone that the node's labels have left", () => {
     const moved = observedNode("a", { ready: "Unknown", labels: { "topology.kubernetes.io/zone": "z2" } });
     expect(waitsForGrant({ observed: moved, judged: due("a") }, "taint")).toBe(false);
     expect(waitsForGrant({ observed: moved, judged: due("a") }, "direct")).toBe(false);
     expect(waitsForGrant({ observed: moved, judged: { ...due("a"), zone: ":\0:z2" } }, "taint")).toBe(true);
   });
 
-  test("is waited for in direct mode whatever the API shows by now (5.6)", () => {
+  test("is due in direct mode no matter what the API shows", () => {
     expect(waitsForGrant({ observed: observedNode("a"), judged: due("a") }, "direct")).toBe(true);
   });
 
-  test("asks for the taint of its Ready status and takes the opposite off in the same patch (R4.36, P3)", () => {
+  test("adds the taint of the Ready status and removes the opposite one (R4.36, P3)", () => {
     const foreign = noExecute("maintenance", { value: "x" });
     const silent = observedNode("a", { ready: "Unknown", taints: [foreign, noExecute(NOT_READY)] });
     expect(taintRequest(silent)).toEqual({
@@ -156,34 +156,36 @@ describe("a node's turn", () => {
     expect(taintRequest(observedNode("a", { ready: null }))).toBeNull();
   });
 
-  test("only ever names our two NoExecute taints, whatever stands on the node (P4, R4.41)", () => {
+  test("changes only our two NoExecute taints (P4, R4.41)", () => {
     const keys = fc.constantFrom(NOT_READY, UNREACHABLE, "maintenance", "node.kubernetes.io/out-of-service");
     const taint = fc.record({ key: keys, effect: fc.constantFrom("NoExecute", "NoSchedule"), value: fc.string() });
     const ready = fc.constantFrom<"True" | "False" | "Unknown" | null>("True", "False", "Unknown", null);
     fc.assert(
       fc.property(fc.array(taint), ready, (taints, status) => {
         const node = observedNode("a", { taints, ready: status });
-        for (const ask of [taintRequest(node), taintRemovalRequest(node)]) {
-          const touched = [...(ask?.add ?? []), ...(ask?.remove ?? [])];
+        for (const request of [taintRequest(node), taintRemovalRequest(node)]) {
+          const touched = [...(request?.add ?? []), ...(request?.remove ?? [])];
           expect(
             touched.every(({ key, effect }) => effect === "NoExecute" && [NOT_READY, UNREACHABLE].includes(key)),
           ).toBe(true);
-          expect(ask?.add.some(({ key }) => ask.remove.some((removed) => removed.key === key)) ?? false).toBe(false);
+          expect(request?.add.some(({ key }) => request.remove.some((removed) => removed.key === key)) ?? false).toBe(
+            false,
+          );
         }
       }),
     );
   });
 
-  test("healing takes both our NoExecute taints off and nothing else; a node without them is left alone (R6.10)", () => {
+  test("is undone by removing both our NoExecute taints (R6.10)", () => {
     const taints = [noExecute(NOT_READY), noExecute("foreign"), noExecute(UNREACHABLE)];
-    const ask = taintRemovalRequest(observedNode("a", { ready: "Unknown", taints }));
-    expect(ask).toMatchObject({ add: [], remove: [{ key: NOT_READY }, { key: UNREACHABLE }], why: "healing" });
+    const request = taintRemovalRequest(observedNode("a", { ready: "Unknown", taints }));
+    expect(request).toMatchObject({ add: [], remove: [{ key: NOT_READY }, { key: UNREACHABLE }], why: "healing" });
     expect(taintRemovalRequest(observedNode("a", { taints: [noExecute("foreign")] }))).toBeNull();
   });
 });
 
 describe("taking a zone over", () => {
-  test("nodes that waited unseen are queued by how long they have been ill, then by name", () => {
+  test("nodes are queued by how long they have been ill, then by name", () => {
     const member = (node: string, since: number) => ({
       observed: observedNode(node),
       judged: judgedNode(node, { since }),
@@ -195,7 +197,7 @@ describe("taking a zone over", () => {
     }
   });
 
-  test("the newest of our stamps counts, as the last instant of the second it names; foreign ones do not", () => {
+  test("the newest of our taints counts, as the last instant of its second", () => {
     const at = (timeAdded: string, key = UNREACHABLE) => observedNode(key, { taints: [noExecute(key, { timeAdded })] });
     const nodes = [
       at("2026-01-01T00:00:05Z"),
@@ -207,13 +209,13 @@ describe("taking a zone over", () => {
     expect(newestTaintAt([observedNode("none")])).toBeNull();
   });
 
-  test("the last turn is dated by what is written down where the stamp does not say it", () => {
+  test("a taint's recorded appearance counts, not a later timeAdded", () => {
     const taintsSeenAt = { [`${UNREACHABLE}:NoExecute`]: Date.UTC(2026, 0, 1) };
     const taints = [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:05:00Z" })];
     expect(newestTaintAt([observedNode("a", { taints, taintsSeenAt })])).toBe(Date.UTC(2026, 0, 1, 0, 0, 1));
   });
 
-  test("a judgement that contradicts the API is noticed: another status, another uid, another zone, counted or not", () => {
+  test("another status, uid, zone or exclusion contradicts the API", () => {
     const observed = observedNode("a", { ready: "Unknown" });
     const judged = judgedNode("a", { ready: "Unknown" });
     expect(contradicts({ observed, judged }, "taint")).toBe(false);
@@ -225,14 +227,14 @@ describe("taking a zone over", () => {
     expect(contradicts({ observed: excluded, judged }, "taint")).toBe(true);
   });
 
-  test("a node judged evicted without our taint, or not so with it, is at odds in taint mode alone", () => {
+  test("evicted without our taint, or the reverse, is a contradiction in taint mode", () => {
     const bare = observedNode("a", { ready: "Unknown" });
     const tainted = observedNode("a", { ready: "Unknown", taints: [noExecute(UNREACHABLE)] });
     const foreign = observedNode("a", { ready: "Unknown", taints: [noExecute("foreign")] });
     const [waits, evicted] = (["toBeEvicted", "evicted"] as const).map((eviction) =>
       judgedNode("a", { ready: "Unknown", eviction }),
     );
-    if (waits === undefined || evicted === undefined) throw new RangeError("two judgements are meant");
+    if (waits === undefined || evicted === undefined) throw new RangeError("expected two judgements");
     expect(contradicts({ observed: bare, judged: evicted }, "taint")).toBe(true);
     expect(contradicts({ observed: tainted, judged: waits }, "taint")).toBe(true);
     expect(contradicts({ observed: foreign, judged: evicted }, "taint")).toBe(true);

@@ -1,9 +1,9 @@
-/** Tests of a zone's queue: order, no duplicates, entries that leave, turns that come again. */
+/** A zone's queue: order, no duplicates, nodes that leave, grants that are repeated. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ZoneQueue } from "../../services/zone/zone.queue.ts";
 
-/** Serves everybody who may be served now; the names in order. */
+/** Serves all nodes that may be granted now. Returns their names in order. */
 function served(queue: ZoneQueue, now: number): string[] {
   const names: string[] = [];
   for (let head = queue.head(now); head !== null; head = queue.head(now)) {
@@ -20,69 +20,69 @@ const queueOf = (...names: string[]): ZoneQueue => {
 };
 
 describe("a zone's queue", () => {
-  test("serves first who came first", () => {
+  test("serves nodes in the order they came", () => {
     expect(served(queueOf("b", "a", "c"), 0)).toEqual(["b", "a", "c"]);
   });
 
-  test("names its first nodes in the order of their turns, those that are delayed last", () => {
+  test("lists its first nodes in the order of service, delayed ones last", () => {
     const queue = queueOf("a", "b", "c", "d");
-    queue.granted("a", "ask", 200);
-    queue.granted("b", "ask", 100);
+    queue.granted("a", "request", 200);
+    queue.granted("b", "request", 100);
     expect(queue.first(10, 50)).toEqual(["c", "d", "b", "a"]);
     expect(queue.first(2, 50)).toEqual(["c", "d"]);
     expect(queue.first(3, 300)).toEqual(["c", "d", "a"]);
   });
 
-  test("has one entry for a node, however often it is added (7.2, L42)", () => {
+  test("has one entry for each node (L42)", () => {
     const queue = queueOf("a", "b", "a", "a");
     expect(queue.size).toBe(2);
     expect(served(queue, 0)).toEqual(["a", "b"]);
   });
 
-  test("takes a node of the same name and another uid as another node, at the end", () => {
+  test("puts a node with a new uid at the end", () => {
     const queue = queueOf("a", "b");
     queue.add("a", "uid-new");
     expect(queue.head(0)?.node).toBe("b");
     expect(queue.size).toBe(2);
   });
 
-  test("keeps nothing of a node that was taken out (L7, L8)", () => {
+  test("keeps nothing of a removed node (L7, L8)", () => {
     const queue = queueOf("a");
     queue.remove("a");
     queue.remove("never");
     expect([queue.size, queue.head(0), queue.headAt()]).toEqual([0, null, Number.POSITIVE_INFINITY]);
   });
 
-  test("puts a granted turn behind all others and does not serve it before its time (R7.7, L13)", () => {
+  test("puts a granted node last and delays its next grant (R7.7, L13)", () => {
     const queue = queueOf("a", "b");
-    queue.granted("a", "ask-1", 5000);
+    queue.granted("a", "request-1", 5000);
     expect(queue.head(0)?.node).toBe("b");
     expect(queue.headAt()).toBe(0);
     queue.remove("b");
     expect(queue.head(4999)).toBeNull();
     expect(queue.headAt()).toBe(5000);
-    expect(queue.head(5000)).toMatchObject({ node: "a", grants: 1, ask: "ask-1" });
+    expect(queue.head(5000)).toMatchObject({ node: "a", grants: 1, requestId: "request-1" });
   });
 
-  test("lets a node rest whose turn was only rehearsed, until it wants one anew", () => {
+  test("holds a shadowed node until it is added again", () => {
     const queue = queueOf("a");
-    queue.granted("a", "ask-1", 0);
-    queue.rest("a", "ask-1");
+    queue.granted("a", "request-1", 0);
+    queue.hold("a", "request-1");
     expect([queue.head(1e12), queue.headAt()]).toEqual([null, Number.POSITIVE_INFINITY]);
     queue.remove("a");
     queue.add("a", "uid-a");
     expect(queue.head(0)?.node).toBe("a");
   });
 
-  test("forgets a grant to a node that has left meanwhile", () => {
+  test("ignores a grant to a node that has left", () => {
     const queue = queueOf("a");
     queue.remove("a");
-    queue.granted("a", "ask-1", 5000);
+    queue.granted("a", "request-1", 5000);
     expect(queue.size).toBe(0);
   });
 });
 
-test("whatever is added, removed and granted: no duplicate, first come first served, and headAt tells when there is a head (L7, L8)", () => {
+test("any sequence is served first come, first served, without duplicates (L7, L8)", () => {
   const name = fc.constantFrom("a", "b", "c", "d");
   const step = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), name, uid: fc.constantFrom("1", "2") }),
@@ -103,7 +103,7 @@ test("whatever is added, removed and granted: no duplicate, first come first ser
           queue.add(taken.name, taken.uid);
           if (held?.uid !== taken.uid) model = [...rest, { name: taken.name, uid: taken.uid, notBefore: 0 }];
         } else {
-          queue.granted(taken.name, "ask", taken.againAt);
+          queue.granted(taken.name, "request", taken.againAt);
           if (held !== undefined) model = [...rest, { ...held, notBefore: taken.againAt }];
         }
       }

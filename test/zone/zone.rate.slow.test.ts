@@ -1,4 +1,4 @@
-/** The eviction rate as an operator measures it: by the taints that land, over ten minutes and in every window. */
+/** The eviction rate as an operator measures it: by landed taints, over ten minutes and in every window. */
 import { describe, expect, test } from "vitest";
 import { expectNoBurst } from "./rate.expectations.ts";
 import { type StageOptions, type ZoneProcess, ZoneStage } from "./zone-stage.ts";
@@ -7,7 +7,8 @@ const S = 1000;
 const MEASURED_MS = 600 * S;
 /** The share of its rate that a zone may lose. */
 const LOSS_MAX = 0.02;
-/** Fails when fewer or more than the flag says have landed within the time measured. */
+
+/** Fails when fewer or more taints have landed than the flag allows. */
 function expectRate(atMs: readonly number[], perSecond: number): void {
   expectNoBurst(atMs, perSecond);
   const [firstMs = 0] = atMs;
@@ -15,21 +16,21 @@ function expectRate(atMs: readonly number[], perSecond: number): void {
   expect(measured).toBeGreaterThanOrEqual(perSecond * (MEASURED_MS / S) * (1 - LOSS_MAX));
 }
 
-/** A zone with more nodes waiting than ten minutes can serve. */
+/** A zone with more waiting nodes than ten minutes can serve. */
 function waitingStage(perSecond: number, options: Partial<StageOptions> = {}): ZoneStage {
   const waiting = Math.ceil((perSecond * MEASURED_MS) / S) + 60;
   return new ZoneStage({ waiting, ...options, profile: { nodeEvictionsPerSecond: perSecond, ...options.profile } });
 }
 
 describe.each([0.1, 1, 10])("a flag of %f per second", (perSecond) => {
-  test.each([0, 100, 2000])("is kept where each request takes %i ms", (latencyMs) => {
+  test.each([0, 100, 2000])("is kept when each request takes %i ms", (latencyMs) => {
     const stage = waitingStage(perSecond, { carry: () => ({ latencyMs }) });
     stage.start("one").own(true);
     stage.advance(MEASURED_MS + 20 * S);
     expectRate(stage.landed, perSecond);
   });
 
-  test.each([100, 2000])("is kept by two processes that own the zone in turn, with requests of %i ms", (latencyMs) => {
+  test.each([100, 2000])("is kept by two alternating owners, with requests of %i ms", (latencyMs) => {
     const stage = waitingStage(perSecond, { carry: () => ({ latencyMs }) });
     const processes = [stage.start("one"), stage.start("two")] as const;
     const hand = (to: ZoneProcess, from: ZoneProcess): void => {
@@ -43,7 +44,7 @@ describe.each([0.1, 1, 10])("a flag of %f per second", (perSecond) => {
     expectRate(stage.landed, perSecond);
   });
 
-  test("is kept in direct mode, by two processes that own the zone in turn", () => {
+  test("is kept in direct mode by two alternating owners", () => {
     const stage = waitingStage(perSecond, { profile: { evictionMode: "direct" }, carry: () => ({ latencyMs: 100 }) });
     const [one, two] = [stage.start("one"), stage.start("two")];
     for (let turn = 0; turn * 37 * S < MEASURED_MS + 20 * S; turn++) {

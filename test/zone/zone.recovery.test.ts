@@ -1,4 +1,4 @@
-/** What the next owner of a zone knows of its bucket, after histories of chance; on virtual time. */
+/** The bucket that the next owner of a zone recovers, after random histories on virtual time. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { expectNoBurst } from "./rate.expectations.ts";
@@ -7,24 +7,24 @@ import { ILL_ZONE, type StageOptions, type ZoneProcess, ZoneStage } from "./zone
 const S = 1000;
 const PULSE_MS = 5 * S;
 const WAITING = 30;
-/** API stamps are cut to seconds, and a request of an owner that nobody heard may be under way for a while. */
+/** API times are truncated to seconds, and the request of an unknown owner may be under way for a while. */
 const UNKNOWN_MS = 1 * S + 5 * S;
 const ROUNDING = 1e-3;
 
 type Outcome = "ok" | "refused" | "failed" | "unknown";
 interface History {
   readonly perSecond: number;
-  /** The pauses between what happens; a taint that nobody asked for lands after each that says so. */
-  readonly happenings: readonly { readonly pauseMs: number; readonly isUnasked: boolean }[];
-  /** How the requests end, one after the other and from the start again. */
+  /** Pauses, some of which end with a taint that no zone requested. */
+  readonly pauses: readonly { readonly pauseMs: number; readonly endsWithTaint: boolean }[];
+  /** How the requests end, in order and then from the first again. */
   readonly requests: readonly { readonly latencyMs: number; readonly outcome: Outcome }[];
 }
 
-const historyOf = (outcomes: readonly Outcome[], latencies: readonly number[], unasked: readonly boolean[]) =>
+const historyOf = (outcomes: readonly Outcome[], latencies: readonly number[], taints: readonly boolean[]) =>
   fc.record({
     perSecond: fc.constantFrom(0.05, 0.1, 1),
-    happenings: fc.array(
-      fc.record({ pauseMs: fc.integer({ min: 0, max: 15 * S }), isUnasked: fc.constantFrom(...unasked) }),
+    pauses: fc.array(
+      fc.record({ pauseMs: fc.integer({ min: 0, max: 15 * S }), endsWithTaint: fc.constantFrom(...taints) }),
       { maxLength: 8 },
     ),
     requests: fc.array(fc.record({ latencyMs: fc.constantFrom(...latencies), outcome: fc.constantFrom(...outcomes) }), {
@@ -38,16 +38,16 @@ const plainHistory = historyOf(["ok"], [0, 300], [false]);
 function staged({ perSecond, requests }: History): ZoneStage {
   const carry: StageOptions["carry"] = (_node, nth) => requests[nth % requests.length] ?? { latencyMs: 0 };
   const stage = new ZoneStage({ waiting: WAITING, carry, profile: { nodeEvictionsPerSecond: perSecond } });
-  // Nothing is granted at the very moment of a pulse, after the bucket was announced.
+  // Keeps grants off the instants at which buckets are announced.
   stage.advance(137);
   return stage;
 }
 
-/** Lets the history pass, and then time until the owner has just announced its bucket. */
-function liveThrough(stage: ZoneStage, { happenings }: History): void {
-  for (const [index, { pauseMs, isUnasked }] of happenings.entries()) {
+/** Plays the history until the owner has just announced its bucket. */
+function liveThrough(stage: ZoneStage, { pauses }: History): void {
+  for (const [index, { pauseMs, endsWithTaint }] of pauses.entries()) {
     stage.advance(pauseMs);
-    if (isUnasked) stage.taintUnasked(`n-${WAITING - 1 - index}`);
+    if (endsWithTaint) stage.taintUnrequested(`n-${WAITING - 1 - index}`);
   }
   stage.advance(PULSE_MS - (stage.clock.monotonicMs() % PULSE_MS));
 }
@@ -57,10 +57,10 @@ const announcedBy = (stage: ZoneStage, member: string): number[] =>
     zone === ILL_ZONE && source === `zone@${member}` ? [tokens] : [],
   );
 
-/** What the owner has in its bucket, just announced. */
+/** The tokens that the owner has just announced. */
 const lastTokens = (stage: ZoneStage, member: string): number => announcedBy(stage, member).at(-1) ?? Number.NaN;
 
-/** Has a process take the zone over, and returns what it found in the bucket: it spends a whole token at once. */
+/** Has a process take over the zone. Returns the tokens it recovered; it spends a whole one at once. */
 function takenOver(stage: ZoneStage, next: ZoneProcess): number {
   const granted = stage.granted.length;
   next.own(true);
@@ -69,7 +69,7 @@ function takenOver(stage: ZoneStage, next: ZoneProcess): number {
   return stage.granted.length > granted ? tokens + 1 : tokens;
 }
 
-/** Ends the owner and starts another process after a while; what either had in its bucket by then. */
+/** Kills the owner and starts another process after `downMs`. Returns the tokens that each has by then. */
 function restarted(stage: ZoneStage, one: ZoneProcess, { perSecond }: History, downMs: number) {
   const before = lastTokens(stage, "one");
   one.kill();
@@ -78,7 +78,7 @@ function restarted(stage: ZoneStage, one: ZoneProcess, { perSecond }: History, d
   return { died: Math.min(1, before + (perSecond * downMs) / S), recovered };
 }
 
-test("a process that has heard the last owner continues its bucket exactly", () => {
+test("a process that received the last announcement continues its bucket exactly", () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const stage = staged(history);
@@ -93,7 +93,7 @@ test("a process that has heard the last owner continues its bucket exactly", () 
   );
 });
 
-test("a process that has heard nobody has the bucket of the one that died up to one token", () => {
+test("a process without announcements recovers the bucket up to one token", () => {
   fc.assert(
     fc.property(anyHistory, fc.integer({ min: 0, max: 12 * S }), (history, downMs) => {
       const stage = staged(history);
@@ -107,7 +107,7 @@ test("a process that has heard nobody has the bucket of the one that died up to 
   );
 });
 
-test("where every grant has landed it never has more, and less by the seconds that nothing tells of at most", () => {
+test("when every grant has landed it recovers no more, and little less", () => {
   fc.assert(
     fc.property(plainHistory, fc.integer({ min: 300, max: 12 * S }), (history, downMs) => {
       const stage = staged(history);
@@ -122,7 +122,7 @@ test("where every grant has landed it never has more, and less by the seconds th
   );
 });
 
-test("over a restart at any moment the taints keep the rate, where requests take as long as each other", () => {
+test("taints keep the rate over a restart when all requests take equally long", () => {
   const latencies = fc.constantFrom(0, 300, 4 * S);
   fc.assert(
     fc.property(plainHistory, latencies, fc.integer({ max: 12 * S, min: 0 }), (history, latencyMs, downMs) => {
@@ -130,7 +130,7 @@ test("over a restart at any moment the taints keep the rate, where requests take
       const stage = staged(even);
       const one = stage.start("one");
       one.own(true);
-      for (const { pauseMs } of even.happenings) stage.advance(pauseMs);
+      for (const { pauseMs } of even.pauses) stage.advance(pauseMs);
       one.kill();
       stage.advance(downMs);
       stage.start("two").own(true);

@@ -1,26 +1,26 @@
-/** The roster's care for nodes that were judged and that nobody observes. */
+/** Judgements of nodes that are not observed. */
 import { expect, test } from "vitest";
 import { ZoneRoster } from "../../services/zone/zone.roster.ts";
 import { judgedNode, observedNode } from "../support/observed-objects.ts";
 
-test("of all nodes only strangers are looked at, and forgotten once everything observed of their shard is told", () => {
+test("a judgement without an observation is dropped once its shard is synced", () => {
   const roster = new ZoneRoster("taint");
-  for (const node of ["known", "late", "gone", "stranger"]) roster.takeJudged(judgedNode(node), "cause");
+  for (const node of ["known", "late", "gone", "foreign"]) roster.takeJudged(judgedNode(node), "cause");
   roster.takeObserved(observedNode("known"));
   roster.takeObserved(observedNode("late"));
   roster.takeObserved(observedNode("gone"));
   roster.takeGone("gone");
-  const asked: string[] = [];
-  const isTold = (answer: boolean) => (node: string) => {
-    asked.push(node);
+  const checked: string[] = [];
+  const isSynced = (answer: boolean) => (node: string) => {
+    checked.push(node);
     return answer;
   };
-  roster.dropUnobserved(isTold(false));
-  roster.dropUnobserved(isTold(true));
-  roster.dropUnobserved(isTold(true));
-  expect(asked).toEqual(["stranger", "stranger"]);
-  // Observed only now, it has to be judged anew.
-  roster.takeObserved(observedNode("stranger"));
+  roster.dropUnobserved(isSynced(false));
+  roster.dropUnobserved(isSynced(true));
+  roster.dropUnobserved(isSynced(true));
+  expect(checked).toEqual(["foreign", "foreign"]);
+  // Its judgement is gone, so it must be judged again.
+  roster.takeObserved(observedNode("foreign"));
   expect(roster.unjudged).toBe(1);
   expect([...(roster.zone("")?.members.keys() ?? [])]).toEqual(["known", "late"]);
 });

@@ -1,4 +1,4 @@
-/** What a cluster of many zones costs the zone service. Its decisions are tested beside this. */
+/** What many zones cost the zone service. */
 import { expect, test } from "vitest";
 import type { Clock, Service } from "../../protocols/ports.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
@@ -21,7 +21,7 @@ function counted(): { readonly service: Service; readonly timers: () => number }
   return { service: (io) => zoneService({ ...io, clock: counting(io.clock) }), timers: () => timers };
 }
 
-/** Forty zones of eight nodes; in each one node was tainted just now and another waits for its turn. */
+/** Forty zones of eight nodes. In each zone one node was just tainted and another waits for a grant. */
 function waitingWorld() {
   const world = new EvictionWorld();
   const zones = Array.from({ length: ZONES }, (_, index) => world.addZone(`zone-${index}`, 8));
@@ -35,7 +35,7 @@ function waitingWorld() {
   return { world, zones, timers };
 }
 
-test("what happens to a node moves no timer of the zones that it is not in", () => {
+test("a change of a node sets no timer of other zones", () => {
   const { world, zones, timers } = waitingWorld();
   expect(world.tainted).toHaveLength(ZONES);
   const before = timers();
@@ -45,22 +45,22 @@ test("what happens to a node moves no timer of the zones that it is not in", () 
   expect(timers() - before).toBeLessThan(ZONES);
 });
 
-test("what happens to a node reaches every zone where it ends a disruption of them all", () => {
+test("a change of a node reaches every zone when it ends a halt", () => {
   const { world, zones } = waitingWorld();
   for (const nodes of zones) for (const name of nodes) world.kubelet(name).report("Ready", "False");
   world.advance(10_000);
   const halted = () => new Set(world.published("judged.zone").flatMap(({ body }) => (body.halted ? [body.zone] : [])));
   expect(halted().size).toBe(ZONES);
-  const told = world.received.length;
+  const before = world.received.length;
   world.kubelet(zones[0]?.[0] ?? "").report("Ready", "True");
   world.advance(100);
   const spared = world.received
-    .slice(told)
+    .slice(before)
     .flatMap(({ body }) => ("halted" in body && !body.halted ? [body.zone] : []));
   expect(new Set(spared).size).toBe(ZONES);
 });
 
-test("a taint that all zones being down has taken back is asked to go again where the API refused it", () => {
+test("a refused removal of a taint in a halt is requested again", () => {
   const world = new EvictionWorld();
   const [first = "", ...others] = world.addZone("a", 3);
   world.run();

@@ -1,4 +1,4 @@
-/** The zone service among other processes: silence until it knows everything, announcements, doubts, takeovers. */
+/** The zone service among other processes: when it is silent, announcements, contradictions, takeovers. */
 import { describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { zoneService } from "../../services/zone/zone.service.ts";
@@ -12,7 +12,7 @@ const { zone: _zone, ...OTHERS } = EVICTING;
 const ZONE_A = "r:\u0000:a";
 const ZONE_B = "r:\u0000:b";
 
-/** Two zones of three nodes; each zone's actor in a process of its own, everything else in a third. */
+/** Two zones of three nodes. Each zone has its own process, and a third process runs everything else. */
 function splitWorld() {
   const world = new EvictionWorld();
   const nodes = { a: world.addZone("a", 3), b: world.addZone("b", 3) };
@@ -40,7 +40,7 @@ describe("a zone actor is silent", () => {
     expect(world.published("judged.zone")).toEqual([]);
   });
 
-  test("while nothing is observed, and asks for what it lacks no more often than it may", () => {
+  test("while nothing is observed, and requests at most one resync per shard", () => {
     const world = new EvictionWorld();
     world.start({ zone: zoneService });
     world.advance(30 * S);
@@ -48,26 +48,26 @@ describe("a zone actor is silent", () => {
     expect(world.published("asked.resync").length).toBeLessThanOrEqual(SHARD_COUNT);
   });
 
-  test("once its observer is gone for pulse-timeout, and grants nothing then", () => {
+  test("once its observer is gone for pulse-timeout, and grants nothing", () => {
     const world = new EvictionWorld();
     const { observer, ...rest } = EVICTING;
     const nodes = world.addZone("a", 8);
     world.start(rest, { member: "rest" });
-    const eyes = world.start(observer === undefined ? {} : { observer }, { member: "eyes" });
+    const observing = world.start(observer === undefined ? {} : { observer }, { member: "observer" });
     world.advance(30 * S);
     world.silence(nodes.slice(0, 4));
     world.advance(52 * S);
-    eyes.kill();
+    observing.kill();
     world.advance(world.profile.pulseTimeoutMs);
-    const [granted, told] = [world.tainted.length, world.published("judged.zone").length];
+    const [granted, announced] = [world.tainted.length, world.published("judged.zone").length];
     expect(granted).toBeLessThan(4);
     world.advance(120 * S);
-    expect([world.tainted.length, world.published("judged.zone").length]).toEqual([granted, told]);
+    expect([world.tainted.length, world.published("judged.zone").length]).toEqual([granted, announced]);
   });
 });
 
-describe("zones minded by different processes", () => {
-  test("announce themselves to each other, and halt together when both are down (R6.10)", () => {
+describe("zones owned by different processes", () => {
+  test("halt together when both are down (R6.10)", () => {
     const { world, nodes } = splitWorld();
     world.silence([...nodes.a, ...nodes.b]);
     world.advance(60 * S);
@@ -77,7 +77,7 @@ describe("zones minded by different processes", () => {
     expect(world.taints("a-0")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
   });
 
-  test("grant nothing and take nothing back while a neighbour cannot be heard", () => {
+  test("grant nothing and remove nothing while another zone is not announced", () => {
     const { world, nodes, owners } = splitWorld();
     world.silence(nodes.a);
     world.advance(52 * S);
@@ -91,7 +91,7 @@ describe("zones minded by different processes", () => {
     expect(stateOf(world, ZONE_A)).toMatchObject({ halted: false, state: "FullDisruption" });
   });
 
-  test("go on in the same pace when another process takes one over", () => {
+  test("keep their rate when another process takes one over", () => {
     const { world, nodes, owners } = splitWorld();
     world.silence(nodes.a.slice(0, 2));
     world.advance(51 * S);
@@ -108,13 +108,13 @@ describe("zones minded by different processes", () => {
   });
 });
 
-describe("a zone that another process takes over is in its state since the state began", () => {
+describe("a zone that another process takes over", () => {
   const hand = ({ owners }: ReturnType<typeof splitWorld>, zone: string) => {
     owners.a.fleet.set("zone", shardOf(zone), false);
     owners.b.fleet.set("zone", shardOf(zone), true);
   };
 
-  test("where the two processes follow each other at once", () => {
+  test("keeps its state and its beginning when the owners change at once", () => {
     const split = splitWorld();
     const { world, nodes } = split;
     world.silence(nodes.a);
@@ -126,7 +126,7 @@ describe("a zone that another process takes over is in its state since the state
     expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", since });
   });
 
-  test("where nobody has minded it for a while", () => {
+  test("keeps them when no process has owned it for a while", () => {
     const { world, owners } = splitWorld();
     const { since } = stateOf(world, ZONE_A) ?? {};
     owners.a.process.kill();
@@ -136,7 +136,7 @@ describe("a zone that another process takes over is in its state since the state
     expect(stateOf(world, ZONE_A)).toMatchObject({ state: "Normal", since });
   });
 
-  test("but since now where it is in another one by then", () => {
+  test("gets a new beginning if its state has changed by then", () => {
     const { world, nodes, owners } = splitWorld();
     owners.a.process.kill();
     world.silence(nodes.a);
@@ -147,7 +147,7 @@ describe("a zone that another process takes over is in its state since the state
     expect(stateOf(world, ZONE_A)).toMatchObject({ state: "FullDisruption", since: takenOverAt });
   });
 
-  test("and stays halted, though its new owner learns only later that its neighbour is still down too", () => {
+  test("stays halted until another zone is known to be up", () => {
     const { world, nodes, owners } = splitWorld();
     const heirs = ["c", "d"].map((name) => {
       const fleet = new HandFleet(`zone-${name}`);
@@ -169,14 +169,14 @@ describe("a zone that another process takes over is in its state since the state
   });
 });
 
-test("a judgement that contradicts the API for long is asked for again, so that a lost message is not believed for ever", () => {
+test("a judgement that contradicts the API for long is requested again", () => {
   const world = new EvictionWorld();
-  const [liar = ""] = world.addZone("a", 6);
+  const [healthy = ""] = world.addZone("a", 6);
   world.run();
   world.advance(20 * S);
-  const { uid } = world.node(liar).metadata;
+  const { uid } = world.node(healthy).metadata;
   const wrong = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "toBeEvicted" } as const;
-  world.busOf("node", "stranger").publish("judged.node", judgedNode(liar, wrong), null);
+  world.busOf("node", "foreign").publish("judged.node", judgedNode(healthy, wrong), null);
   world.advance(1 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 1, queueLength: 0 });
   world.advance(20 * S);
@@ -184,7 +184,7 @@ test("a judgement that contradicts the API for long is asked for again, so that 
   expect(world.tainted).toEqual([]);
 });
 
-test("a node that waits for its turn is tainted though it was last judged evicted: the later judgement was lost", () => {
+test("a waiting node is tainted even if a later judgement of it was lost", () => {
   const world = new EvictionWorld();
   const [first = "", second = ""] = world.addZone("a", 6);
   world.run();
@@ -194,14 +194,14 @@ test("a node that waits for its turn is tainted though it was last judged evicte
   const [waiting = ""] = [first, second].filter((name) => world.taintedAt(name) === undefined);
   const { uid } = world.node(waiting).metadata;
   const old = { uid, zone: ZONE_A, readiness: "unknown", ready: "Unknown", eviction: "evicted" } as const;
-  world.busOf("node", "stranger").publish("judged.node", judgedNode(waiting, old), null);
+  world.busOf("node", "foreign").publish("judged.node", judgedNode(waiting, old), null);
   world.advance(1 * S);
   expect(stateOf(world, ZONE_A)).toMatchObject({ notReady: 2, queueLength: 0 });
   world.advance(60 * S);
   expect(world.taintedAt(waiting)).toBeGreaterThan(0);
 });
 
-test("a zone that lost its last node while a shard was not seen is announced as empty once it is", () => {
+test("a zone that lost its last node unseen is announced as empty after the resync", () => {
   const world = new EvictionWorld();
   const [last = ""] = world.addZone("a", 1);
   const [unseen = ""] = world.addZone("b", 3);
@@ -217,7 +217,7 @@ test("a zone that lost its last node while a shard was not seen is announced as 
   expect(stateOf(world, ZONE_A)).toMatchObject({ size: 0, state: "Initial" });
 });
 
-test("a node that is not judged holds up its own zone, and no other", () => {
+test("a node without a judgement delays only its own zone", () => {
   const world = new EvictionWorld();
   const nodes = { a: world.addZone("a", 3), b: world.addZone("b", 3), c: world.addZone("c", 3) };
   world.run();
@@ -233,7 +233,7 @@ test("a node that is not judged holds up its own zone, and no other", () => {
   expect(times(ZONE_B)).toBe(b);
 });
 
-test("the numbers of a zone are those of its counted nodes (P13)", () => {
+test("a zone's counts are those of its counted nodes (P13)", () => {
   const world = new EvictionWorld();
   const nodes = world.addZone("a", 10);
   world.addZone("b", 2);
@@ -246,7 +246,7 @@ test("the numbers of a zone are those of its counted nodes (P13)", () => {
   expect(stateOf(world, ZONE_A)).toMatchObject({ size: 10, notReady: 10, state: "FullDisruption" });
 });
 
-test("a stopped service leaves no timer and no subscription behind", () => {
+test("a stopped service leaves no timer and no subscription", () => {
   const world = new EvictionWorld();
   const nodes = world.addZone("a", 6);
   const others = world.start(OTHERS, { member: "rest" });
@@ -258,7 +258,7 @@ test("a stopped service leaves no timer and no subscription behind", () => {
   const before = world.clock.pendingTimers;
   zones.kill();
   expect(world.clock.pendingTimers).toBeLessThan(before);
-  const heard = world.received.length;
+  const received = world.received.length;
   world.advance(60 * S);
-  expect(world.received.slice(heard).filter(({ source }) => source.startsWith("zone@"))).toEqual([]);
+  expect(world.received.slice(received).filter(({ source }) => source.startsWith("zone@"))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A zone that another process takes over: its eviction rate in every window, its state, and what it logs. */
+/** A zone that another process takes over: its eviction rate in every window, its state and its log. */
 import { describe, expect, test } from "vitest";
 import { expectNoBurst } from "./rate.expectations.ts";
 import { ILL_ZONE, type ZoneProcess, ZoneStage } from "./zone-stage.ts";
@@ -12,15 +12,15 @@ const hand = (from: ZoneProcess, to: ZoneProcess): void => {
   to.own(true);
 };
 const lastOf = (stage: ZoneStage, source: string) =>
-  stage.announced.findLast((said) => said.zone === ILL_ZONE && said.source === `zone@${source}`);
+  stage.announced.findLast(({ zone, source: owner }) => zone === ILL_ZONE && owner === `zone@${source}`);
 
-/** A stage whose `nth` request takes long; the others take no time. */
+/** A stage whose `nth` request takes `latencyMs`; the others take no time. */
 const slowOnce = (nth: number, latencyMs: number, waiting = 20) =>
   new ZoneStage({ waiting, carry: (_node, each) => ({ latencyMs: each === nth ? latencyMs : 0 }) });
 
 /**
- * Lets nodes wait in a zone that had a well one, in the reverse order of their names: a process that was there serves
- * them as they came, one that comes later by name, so that the two do not begin with the same node.
+ * Adds waiting nodes in the reverse order of their names. A running process serves them as they came and a later one by
+ * name, so the two do not start with the same node.
  */
 function fillAgainstNames(stage: ZoneStage, count: number): void {
   for (let index = count; index > 0; index--) stage.addWaiting(`n-${100 + index}`);
@@ -28,7 +28,7 @@ function fillAgainstNames(stage: ZoneStage, count: number): void {
 }
 
 describe("while a request of the last owner is under way", () => {
-  test.each([1, 5, 9])("its successor that heard of it grants no other beside it, %i s later", (afterS) => {
+  test.each([1, 5, 9])("an owner that received it grants no other, %i s later", (afterS) => {
     const stage = slowOnce(1, 12 * S);
     const [one, two] = [stage.start("one"), stage.start("two")];
     one.own(true);
@@ -43,7 +43,7 @@ describe("while a request of the last owner is under way", () => {
     expect(stage.landed.length).toBeGreaterThanOrEqual(7);
   });
 
-  test.each([500, 2000, 4500])("a process that heard nobody grants no other beside it, %i ms later", (downMs) => {
+  test.each([500, 2000, 4500])("an owner that received nothing grants no other, %i ms later", (downMs) => {
     const stage = slowOnce(0, 4.9 * S, 0);
     stage.addWell("ill-but-well", "ill");
     const one = stage.start("one");
@@ -62,7 +62,7 @@ describe("while a request of the last owner is under way", () => {
   });
 });
 
-test("a zone in which nobody waited has its token at once, whoever owned it before", () => {
+test("a zone without waiting nodes has its token at once", () => {
   const stage = new ZoneStage({ waiting: 0 });
   stage.addWell("ill-but-well", "ill");
   stage.start("one").own(true);
@@ -72,19 +72,19 @@ test("a zone in which nobody waited has its token at once, whoever owned it befo
   expect(stage.landed).toHaveLength(1);
 });
 
-test("a taint that nobody was heard to grant is paid for when it lands", () => {
+test("a taint without a known grant is paid for when it lands", () => {
   const stage = new ZoneStage({ waiting: 20 });
   stage.start("one").own(true);
   stage.advance(20 * S);
   const [lastMs = 0] = stage.granted.slice(-1);
   stage.advance(lastMs + 5 * S - stage.clock.monotonicMs());
-  stage.taintUnasked("n-19");
+  stage.taintUnrequested("n-19");
   const granted = stage.granted.length;
   stage.advance(40 * S);
   expect(stage.granted.slice(granted)).toEqual([20, 30, 40].map((at) => expect.closeTo(lastMs + at * S, 1)));
 });
 
-test("a token is not given back once the taint of another has landed", () => {
+test("a token is not given back once another's taint has landed", () => {
   const refused = { latencyMs: 3 * S, outcome: "refused" as const };
   const stage = new ZoneStage({ waiting: 20, carry: (_node, nth) => (nth === 0 ? refused : { latencyMs: 0 }) });
   stage.start("one").own(true);
@@ -92,19 +92,19 @@ test("a token is not given back once the taint of another has landed", () => {
   const [grantedMs = 0] = stage.granted;
   expect(stage.granted).toHaveLength(1);
   stage.advance(grantedMs + 2 * S - stage.clock.monotonicMs());
-  stage.taintUnasked("n-19");
+  stage.taintUnrequested("n-19");
   stage.advance(60 * S);
   expectNoBurst(stage.landed, RATE);
 });
 
-describe("two owners at once keep the rate together, but for one grant more when they meet,", () => {
+describe("two owners at once together exceed the rate by at most one grant", () => {
   test.each([
-    ["where each hears the other a moment later", { delayMs: 5 }],
-    ["where neither hears the other", { isDeaf: true }],
-  ])("%s", (_what, hearing) => {
+    ["when each receives the other's grants late", { delayMs: 5 }],
+    ["when neither receives the other's grants", { isDeaf: true }],
+  ])("%s", (_what, reception) => {
     const stage = new ZoneStage({ waiting: 0, carry: () => ({ latencyMs: 3 * S }) });
     stage.addWell("ill-but-well", "ill");
-    const [one, two] = [stage.start("one", hearing), stage.start("two", hearing)];
+    const [one, two] = [stage.start("one", reception), stage.start("two", reception)];
     one.own(true);
     stage.advance(10 * S);
     fillAgainstNames(stage, 60);
@@ -117,7 +117,7 @@ describe("two owners at once keep the rate together, but for one grant more when
 });
 
 describe("the state of a zone that is taken over", () => {
-  test("goes on since when it began, and nothing is logged that did not happen", () => {
+  test("keeps its beginning, and no change is logged", () => {
     const stage = new ZoneStage({ waiting: 3 });
     const [one, two] = [stage.start("one"), stage.start("two")];
     one.own(true);
@@ -129,7 +129,7 @@ describe("the state of a zone that is taken over", () => {
     expect(two.log.lines.filter(({ message }) => message === "zone state changed")).toEqual([]);
   });
 
-  test("is logged as changed from what was announced, where it is another by then", () => {
+  test("is logged as changed from the announced one if it has changed", () => {
     const stage = new ZoneStage({ waiting: 0 });
     const [one, two] = [stage.start("one"), stage.start("two")];
     stage.addWell("ill-but-well", "ill");

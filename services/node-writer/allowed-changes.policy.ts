@@ -1,8 +1,7 @@
 /**
- * What Vigil itself could ask of a node. Any process that holds the NATS seed of an asking service can publish an ask
- * with anything in it, so the writer carries out only asks that a service of Vigil could have made: its own taints,
- * labels, annotations and conditions, and only those that the eviction mode has. Whether such an ask holds for the node
- * as it is now is decided in node-writer.policy.ts.
+ * Which changes of a node Vigil's own services may request. Any process with the NATS seed of a requesting service can
+ * publish any request, so the writer carries out only those for Vigil's own taints, labels, annotations and conditions,
+ * as far as the eviction mode has them. node-writer.policy.ts decides whether a request holds for the live node.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import {
@@ -18,15 +17,14 @@ import type { Profile } from "../../protocols/profile.ts";
 import { isSwappable } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
 
-/** The labels that Vigil sets: the old names that follow new ones (R4.27). */
+/** The labels that Vigil sets: deprecated names, which follow the current ones (R4.27). */
 const LABELS: ReadonlySet<string> = new Set(FOLLOWING_LABELS.map(([, follower]) => follower));
 
-/** An ask about a node. */
 type AnyNodeRequest = {
   [T in "asked.condition" | "asked.taint" | "asked.label"]: { readonly type: T; readonly body: BodyOf<T> };
 }["asked.condition" | "asked.taint" | "asked.label"];
 
-/** Why no service of Vigil asks for this; null when one may. */
+/** Why no service of Vigil would request this; null if one may. */
 export function forbiddenChange(ask: AnyNodeRequest, { evictionMode }: Pick<Profile, "evictionMode">): string | null {
   switch (ask.type) {
     case "asked.condition":
@@ -39,8 +37,7 @@ export function forbiddenChange(ask: AnyNodeRequest, { evictionMode }: Pick<Prof
 }
 
 /**
- * A turn is about the NoExecute taints alone, a swap adds the one of the new status, conditions add none, and healing
- * adds nothing.
+ * A grant changes NoExecute taints alone, a swap adds one, `conditions` adds none, and healing adds no taint at all.
  */
 function forbiddenTaintChange(
   { add, remove, why }: Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">,

@@ -1,6 +1,4 @@
-/**
- * Tries one ask about a node: the live reads before it, the decision, the patch. When to try again is the jobs' matter.
- */
+/** Attempts one request about a node: live reads, decision, patch. WriteJobs decides when to retry. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { LEASE_NAMESPACE, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
@@ -28,22 +26,22 @@ import {
 
 type NodeRequestType = "asked.condition" | "asked.taint" | "asked.label";
 
-/** An ask about a node, with the id of the message it came in. */
+/** A request about a node; `id` is that of its message. */
 export type NodeRequest = {
   [T in NodeRequestType]: { readonly type: T; readonly id: string; readonly body: BodyOf<T> };
 }[NodeRequestType];
 
 type Report = (result: TryResult) => void;
 
-/** One try of an ask. */
+/** One attempt of a request. */
 interface NodeWriteAttempt {
   readonly ask: NodeRequest;
   readonly hasFailed: boolean;
-  /** The ask that stands now: it may have come while this one waited for its reads. */
+  /** The latest request, which may have arrived while this one waited for its reads. */
   readonly newest: () => NodeRequest;
 }
 
-/** A node as it was just read: as the product projects it, and as the API sent it. */
+/** A live node, projected and as the API sent it. */
 interface LiveNode {
   readonly node: ObservedNode;
   readonly object: KubeObject;
@@ -51,12 +49,12 @@ interface LiveNode {
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Whether two asks want the same of the same node, whatever versions and signs of life they rest on. */
+/** Whether two requests are for the same change of the same node, apart from the versions they are based on. */
 export function isSameChange(ask: NodeRequest, earlier: NodeRequest): boolean {
   return changeOf(ask) === changeOf(earlier);
 }
 
-/** Whether an ask only repeats an earlier one: it wants the same, and its asker has seen no other version since. */
+/** Whether a request repeats an earlier one: the same change, based on the same version. */
 export function isRepeated(ask: NodeRequest, earlier: NodeRequest): boolean {
   return ask.body.resourceVersion === earlier.body.resourceVersion && isSameChange(ask, earlier);
 }
@@ -68,35 +66,32 @@ function changeOf({ type, body }: NodeRequest): string {
 }
 
 /**
- * Tries an ask on the version of the node that it names; after a failure, or where another has come meanwhile, on the
- * node as it is read live, whatever changes about it meanwhile that the ask does not rest on. Before `Unknown` the
- * lease is read live every time, and before a NoExecute taint is added, a label or an annotation set, the node. A
- * node's version is told with its heartbeats, so a silent one is seldom read: of a thousand verdicts at once each is
- * two requests and not three.
+ * Attempts a request on the version of the node that it names; after a failure, on the node read live. The lease is
+ * read live before every verdict, and the node before a NoExecute taint, a label or an annotation is set. A heartbeat
+ * carries the node's version, so the first attempt of a verdict needs no read of the node.
  */
 export function attemptNodeWrite(io: Io, { ask, hasFailed, newest }: NodeWriteAttempt, report: Report): void {
   const settle = (live: LiveNode | null, leaseReadAtMs?: number): void => {
-    if (isTakenBack(newest())) report(unwritten("ok", "the verdict asked for before is taken back"));
+    if (isWithdrawn(newest())) report(unwritten("ok", "the verdict requested before is withdrawn"));
     else write(io, { ask, live, leaseReadAtMs }, decide(ask, live?.node ?? null, io.clock.wallMs()), report);
   };
   const proceed = (live: LiveNode | null): void => {
     if (ask.type !== "asked.condition") settle(live);
     else readLease(io, ask.body, () => settle(live, io.clock.monotonicMs()), report);
   };
-  if (isTakenBack(newest())) settle(null);
+  if (isWithdrawn(newest())) settle(null);
   else if (hasFailed || needsLiveNode(ask)) readNode(io, ask, ask.type === "asked.condition" ? 2 : 1, proceed, report);
   else proceed(null);
 }
 
-/** Whether an ask for conditions wants none any more. */
-function isTakenBack(ask: NodeRequest): boolean {
+/** Whether the request withdraws an earlier verdict. */
+function isWithdrawn(ask: NodeRequest): boolean {
   return ask.type === "asked.condition" && ask.body.conditions.length === 0;
 }
 
 /**
- * Whether the node is read before the first try too: what an ask says of it is not enough for a taint that evicts, for
- * labels and annotations, or where the ask does not name every taint and a patch of the whole list would lose the
- * others.
+ * Whether the first attempt reads the node too: for a taint that evicts, for labels and annotations, and if the request
+ * omits taints that a patch of the whole list would delete.
  */
 function needsLiveNode(ask: NodeRequest): boolean {
   if (ask.type === "asked.condition") return false;
@@ -124,7 +119,7 @@ function readLease(io: Io, ask: BodyOf<"asked.condition">, proceed: () => void, 
     }
     const lease = projectLease(reply.object, projection);
     if (lease === null || !refutesSilence(ask.basis, lease.renewedAt)) proceed();
-    else report(unwritten("refused", "the lease was renewed later than the verdict knew"));
+    else report(unwritten("refused", "the lease was renewed after the verdict"));
   };
   io.kube.read(ref, take, { urgency: Urgency.status, stepsBefore: 1 });
 }
@@ -141,7 +136,7 @@ function readNode(
     else if (reply.outcome !== "ok") report(unread("node", reply));
     else {
       const node = projectNode(reply.object, projection);
-      if (node === null) report(unwritten("failed", "the node read makes no sense"));
+      if (node === null) report(unwritten("failed", "the node as read is not a valid Node"));
       else withNode({ node, object: reply.object });
     }
   };
@@ -158,27 +153,23 @@ function write(
   decision: NodeWriteDecision,
   report: Report,
 ): void {
-  if (decision.kind === "so already") {
-    report(unwritten("ok", "nothing is left to change"));
-    return;
-  }
   if (decision.kind !== "write") {
     report(unwritten(decision.kind, decision.detail));
     return;
   }
   const { change, body } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
-  // A kubelet may have come back while a verdict waited: the lease that bears it out must be read shortly before.
+  // A kubelet may return while a verdict waits, so the lease must be read shortly before the write.
   const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
   io.kube.write({ ...where, verb: "patch", ...patchOf(ask, body, live) }, (reply) => {
-    report({ ...written(reply, change), isOnce: isTurn(ask) });
+    report({ ...written(reply, change), isOnce: isGrant(ask) });
   });
 }
 
 /**
- * A patch of a node that was read live is bound to what it rests on; any other to the version that the ask names, and
- * one of taints to the taints that the ask names as well.
+ * A patch of a live node tests the fields it depends on. Any other is bound to the version that the request names, and
+ * a patch of taints also to the taints that it names.
  */
 function patchOf(
   ask: NodeRequest,
@@ -198,8 +189,8 @@ function isVersioned(patch: NodePatch): patch is VersionedPatch {
   return patch.metadata.resourceVersion !== undefined;
 }
 
-/** A turn is paid for with a token of its zone: only the zone grants it again. */
-function isTurn(ask: NodeRequest): boolean {
+/** A grant costs a token of its zone, so only the zone may repeat it. */
+function isGrant(ask: NodeRequest): boolean {
   return ask.type === "asked.taint" && ask.body.why === "granted";
 }
 

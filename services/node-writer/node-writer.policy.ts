@@ -1,4 +1,4 @@
-/** Whether an ask about a node still holds, and the patch that carries it out. It reads and writes nothing. */
+/** Decides whether a request about a node still holds, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
 import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
@@ -10,14 +10,13 @@ import { recordedTaints } from "../platform/kube/watch/node-annotations.ts";
 import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 
 /**
- * What to do about an ask: write this, or nothing because it is so already, refuted, or about a node that is no more.
+ * What to do about a request: write, or end it because nothing is left to change, it is refuted, or the node is gone.
  */
 export type NodeWriteDecision =
   | { readonly kind: "write"; readonly change: string; readonly body: NodePatch }
-  | { readonly kind: "so already" }
-  | { readonly kind: "refused" | "gone"; readonly detail: string };
+  | { readonly kind: "ok" | "refused" | "gone"; readonly detail: string };
 
-/** A strategic merge patch of a node. One of labels rests on no version of it. */
+/** A strategic merge patch of a node; a patch of labels names no version. */
 export type NodePatch = VersionedPatch | LabelPatch;
 
 interface LabelPatch {
@@ -29,21 +28,19 @@ interface LabelPatch {
   };
 }
 
-/** What an ask is compared with: the node it names, as it was when asked or as just read. */
+/** A version of a node: the one a request names, or the live one. */
 export type KnownVersion = Pick<ObservedNode, "uid" | "resourceVersion">;
 
-const SO_ALREADY: NodeWriteDecision = { kind: "so already" };
+const UNCHANGED: NodeWriteDecision = { kind: "ok", detail: "nothing is left to change" };
 
-/**
- * Whether a live lease refutes the silence an ask rests on: its renewal is another than the asker knew, backwards too.
- */
+/** Whether a live lease refutes the verdict: its renewTime differs from the one known, in either direction. */
 export function refutesSilence(basis: BodyOf<"asked.condition">["basis"], liveRenewedAt: number | null): boolean {
   return liveRenewedAt !== null && liveRenewedAt !== basis.leaseRenewedAt;
 }
 
 /**
- * Carries out `asked.condition`. `live` is the node as just read, null to trust the ask's own resourceVersion. Another
- * heartbeat than the verdict rests on refutes it; conditions that are Unknown by now are left alone (2.8, step F).
+ * Decides `asked.condition`. `live` is the node as just read; null to rely on the resourceVersion of the request. A
+ * heartbeat other than the verdict's refutes it. Conditions that are Unknown by now stay as they are.
  */
 export function decideConditions(
   ask: BodyOf<"asked.condition">,
@@ -53,14 +50,17 @@ export function decideConditions(
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const ready = live === null ? null : readyConditionOf(live);
-  if (ready?.status === "Unknown") return SO_ALREADY;
+  if (ready?.status === "Unknown") return UNCHANGED;
   const known = new Set(live?.conditions.map(({ type }) => type));
   const postedAt = ready?.heartbeatAt ?? null;
   if (postedAt !== null && postedAt !== ask.basis.statusHeartbeatAt) {
     return { kind: "refused", detail: "the kubelet has posted its status since" };
   }
   if (live !== null && (ready !== null) !== restsOnReady(ask)) {
-    return { kind: "refused", detail: "the Ready condition has come or gone since, and another grace counts" };
+    return {
+      kind: "refused",
+      detail: "the Ready condition was added or removed since, so another grace period counts",
+    };
   }
   const unknown = new Set(live?.conditions.filter(({ status }) => status === "Unknown").map(({ type }) => type));
   const wanted = ask.conditions.filter(({ type }) => !unknown.has(type));
@@ -77,16 +77,16 @@ export function decideConditions(
 }
 
 /**
- * Carries out `asked.taint` in one patch: the whole new list, foreign taints in their places and untouched (P4), added
- * ones stamped (R4.6), one that stands there already left as it is. Another Ready status than a harmful wish rests on
- * refutes it; what heals is refuted only by a node that is not ready after all. A NoExecute taint is added only to a
- * node that was read live, and only the one that its Ready status calls for.
+ * Decides `asked.taint` in one patch of the whole list: foreign taints stay in place (P4), added ones are stamped
+ * (R4.6), and present ones keep their stamps. A changed Ready status refutes the request; healing is refuted only by a
+ * node that is not ready after all. A NoExecute taint is added only to a live node, and only the one its Ready status
+ * calls for.
  */
 export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | null, wallMs: number): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const ready = live === null ? ask.ready : (readyConditionOf(live)?.status ?? null);
-  // Taints also go where all zones are down (R6.10): whatever a node that is not ready has become, it is freed of them.
+  // When all zones are down, taints also go from nodes that are not ready (R6.10), whatever their status has become.
   if (ask.why === "healing" ? ask.ready === "True" && ready !== "True" : ready !== ask.ready) {
     return {
       kind: "refused",
@@ -100,7 +100,7 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   const before = live === null ? ask.taints : live.taints;
   const kept = before.filter((taint) => !ask.remove.some((id) => isSame(id, taint)) && !isOpposite(taint, ask.add));
   const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
-  if (added.length === 0 && kept.length === before.length) return SO_ALREADY;
+  if (added.length === 0 && kept.length === before.length) return UNCHANGED;
   const removed = before.filter((taint) => !kept.includes(taint));
   const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }))];
   const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
@@ -110,22 +110,22 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
 }
 
 /**
- * Carries out `asked.label` on a node as just read: only the labels that differ, and annotations of our own, without a
- * resourceVersion, as nobody else minds them (R4.29). A label follows the one that it is the old name of, and an
- * annotation records taints that stand: what says anything else is refuted.
+ * Decides `asked.label` on a live node: labels that differ, and annotations, without a resourceVersion because no other
+ * component writes them (R4.29). A label must follow its current name, and an annotation must record present taints.
  */
 export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): NodeWriteDecision {
   const changed = identityProblem(ask, live);
   if (changed !== null) return changed;
   const labels = Object.entries(ask.labels).filter(([label, value]) => live.labels[label] !== value);
   const annotations = Object.entries(ask.annotations ?? {});
-  if (labels.length === 0 && annotations.length === 0) return SO_ALREADY;
+  if (labels.length === 0 && annotations.length === 0) return UNCHANGED;
   const isFollowing = ([label, value]: readonly [string, string]): boolean =>
     FOLLOWING_LABELS.some(([truth, follower]) => follower === label && live.labels[truth] === value);
-  const strayed = labels.find((entry) => !isFollowing(entry));
-  if (strayed !== undefined) return { kind: "refused", detail: `label ${strayed[0]} does not follow its new name` };
+  const differing = labels.find((entry) => !isFollowing(entry));
+  if (differing !== undefined)
+    return { kind: "refused", detail: `label ${differing[0]} does not follow its current name` };
   if (!annotations.every(([name, text]) => recordsStandingTaints(name, text, live))) {
-    return { kind: "refused", detail: "an annotation does not record the taints that stand" };
+    return { kind: "refused", detail: "an annotation does not record the present taints" };
   }
   const metadata = {
     uid: ask.uid,
@@ -148,7 +148,7 @@ function recordsStandingTaints(name: string, text: string | null, { taints }: Ob
   return isSound && recorded.taintsSeenAt !== undefined && recorded.taintsSeenStale !== true;
 }
 
-/** Whether the asker saw a Ready condition, which decides the grace; one without heartbeat differs in nothing else. */
+/** Whether the requester saw a Ready condition, which decides the grace period. */
 function restsOnReady({ conditions }: BodyOf<"asked.condition">): boolean {
   return !conditions.some(({ type, heartbeatAt }) => type === ConditionType.ready && heartbeatAt !== null);
 }
@@ -158,15 +158,15 @@ function changeText(what: string, entries: readonly (readonly [string, string | 
   return [`${what}: ${entries.map(([name, value]) => (value === null ? `-${name}` : `${name}=${value}`)).join(" ")}`];
 }
 
-/** What to add: when the taint is gone that one was to take the place of, its node has to wait for its turn (P5). */
+/** What to add. A swap whose opposite is gone adds no NoExecute taint: that needs a grant of the zone (P5). */
 function wantedOf({ why, add, remove }: BodyOf<"asked.taint">, before: readonly Taint[]): readonly TaintId[] {
   const hasOpposite = before.some((taint) => isEviction(taint) && remove.some((id) => isSame(id, taint)));
   return why === "swap" && !hasOpposite ? add.filter((id) => !isEviction(id)) : add;
 }
 
 /**
- * What is written beside a NoExecute taint of ours that goes: when another takes its place, since when the two of them
- * stand there, because the pods' countdowns run on (R8.18); when none is left, that there is no such line any more.
+ * The annotation beside the removal of our NoExecute taint: if the opposite replaces it, the lineage of the two,
+ * because the pods' countdowns continue (R8.18); otherwise the end of the lineage.
  */
 function swapAnnotation(
   seen: Pick<ObservedNode, "taintSwap" | "taintsSeenAt">,
@@ -181,8 +181,7 @@ function swapAnnotation(
 }
 
 /**
- * Whether a taint is the opposite of one that is added, not-ready of unreachable or the reverse. It goes even if the
- * asker had not seen it, because a node never carries both (L20).
+ * Whether a taint is the opposite of an added one. It goes even if the request omits it: a node never has both (L20).
  */
 function isOpposite(taint: TaintId, added: readonly TaintId[]): boolean {
   return isSwappable(taint) && added.some((id) => isSwappable(id) && !isSame(id, taint));
@@ -194,7 +193,7 @@ function isEviction({ effect }: TaintId): boolean {
 
 function identityProblem(ask: { readonly uid: string }, live: ObservedNode | null): NodeWriteDecision | null {
   if (live === null || live.uid === ask.uid) return null;
-  return { kind: "gone", detail: "another node has taken the name" };
+  return { kind: "gone", detail: "another node has this name now" };
 }
 
 function preconditionOf({ uid, resourceVersion }: KnownVersion): KnownVersion {

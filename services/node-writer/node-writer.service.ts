@@ -1,7 +1,4 @@
-/**
- * The node-writer: the only writer of Node objects. What an ask demands and whether it still holds is decided in the
- * policy.
- */
+/** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still holds. */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
@@ -10,12 +7,12 @@ import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { forbiddenChange } from "./allowed-changes.policy.ts";
 import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./node-write-attempt.ts";
 
-/** Carries out asks about the nodes of this process's shards and tells what came of each try. */
+/** Carries out requests about the nodes of this process's shards and publishes the outcome of each attempt. */
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const shadowedWrites = new ShadowedWrites(profile);
   const refuse = forbiddenRefusal(io);
-  /** Whether a shadowed write was told before. A turn never was: its zone grants each once. */
+  /** Whether a shadowed write was published before. A grant is always new, because its zone publishes it once. */
   const wasPublished = ({ type, id, body }: NodeRequest, { outcome, change }: TryResult): boolean => {
     if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "granted")) return false;
     const what = type === "asked.condition" ? `${change} ${JSON.stringify(body.basis)}` : change;
@@ -42,7 +39,7 @@ export const nodeWriterService: Service = (io) => {
     },
   });
   const take = (shard: number, source: string, ask: NodeRequest): void => {
-    // Node and zone may want different taints of one node at once: one's newest ask never replaces the other's.
+    // Node and zone may request different taints of one node at once, so the source is part of the key.
     jobs.ask(`${shard}/${ask.type}/${requesterOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
@@ -60,7 +57,7 @@ export const nodeWriterService: Service = (io) => {
   return followRequests(fleet, { service: "node-writer", subscribe, drop });
 };
 
-/** The service that asks, by the source or the id of its message. */
+/** The requesting service, from the source or the id of its message. */
 function requesterOf(sourceOrId: string): string {
   return sourceOrId.slice(0, sourceOrId.indexOf("@"));
 }

@@ -1,4 +1,4 @@
-/** Tries one ask about a pod: the live reads, the decision, the writes. When to try again is the jobs' matter. */
+/** Attempts one request about a pod: live reads, decision, writes. WriteJobs decides when to retry. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import {
@@ -30,40 +30,35 @@ import {
   unreadyPatch,
 } from "./pod-writer.policy.ts";
 
-/** The types of ask about a pod. */
 export type PodRequestType = "asked.eviction" | "asked.unready";
 
-/** An ask about a pod as it came in. */
+/** A request about a pod as received. */
 export type PodRequest = {
   [T in PodRequestType]: {
     readonly type: T;
-    /** Id of its message. */
     readonly id: string;
     readonly body: BodyOf<T>;
-    /** How far our wall clock was behind the sender's, in milliseconds. */
+    /** How far our wall clock was behind the requester's, in milliseconds. */
     readonly behindMs: number;
   };
 }[PodRequestType];
 
-/** What a try works with. */
+/** What the attempts of one writer share. */
 export interface PodWriterContext {
   readonly io: Io;
-  /** Pods of one node are asked about together: one look at their node serves all of them. */
+  /** Requests for the pods of one node come together, so one live read of the node serves them all. */
   readonly nodes: SingleFlightReads;
-  /** The latest instant that it can be now, epoch milliseconds. */
+  /** The latest possible present instant, epoch milliseconds. */
   readonly latestMs: () => number;
 }
 
 /** How long a read of a node serves further pods, in milliseconds. */
 export const NODE_READ_KEPT_MS = 500;
 
-/** What is told of a pod that was marked. */
+/** The change that marks a pod not ready. */
 const UNREADY = "Ready=False";
 
-/**
- * Whether an ask says of a pod what an earlier one of its type did. Askers repeat themselves while many asks wait, and
- * by then the version that they saw is not the pod's any more.
- */
+/** Whether a request repeats an earlier one of its type: requesters retry while many requests wait. */
 export function isRepeated(ask: PodRequest, earlier: PodRequest): boolean {
   return ask.body.uid === earlier.body.uid && versionSeen(ask) === versionSeen(earlier);
 }
@@ -72,20 +67,18 @@ function versionSeen(ask: PodRequest): string | undefined {
   return ask.type === "asked.unready" ? ask.body.resourceVersion : undefined;
 }
 
-/** One try of an ask. */
+/** One attempt of a request. */
 interface PodWriteAttempt {
   readonly ask: PodRequest;
   readonly history: TryHistory;
   readonly report: Report;
 }
 
-/** A pod that was read live, and when. */
 interface LivePodRead {
   readonly live: LivePod | null;
   readonly readAtMs: number;
 }
 
-/** A node that was read live, and when. */
 interface LiveNodeRead {
   readonly node: ObservedNode;
   readonly readAtMs: number;
@@ -96,9 +89,9 @@ type Report = (result: TryResult) => void;
 const projection = { interner: new Interner(), problem: () => {} };
 
 /**
- * Tries an ask: reads pod and node live, decides again, writes. A pod that only loses its readiness is not read at the
- * first try: when a zone falls, these writes are most of all there is to do, and the version seen is as good a
- * precondition.
+ * Attempts a request: reads pod and node live, decides again, writes. The first attempt to mark a pod not ready does
+ * not read the pod, because the version seen is as good a precondition and these writes are most of the work when a
+ * zone fails.
  */
 export function attemptPodWrite(context: PodWriterContext, ask: PodRequest, history: TryHistory, report: Report): void {
   const seen = ask.type === "asked.unready" && history.failures === 0 ? ask.body.resourceVersion : undefined;
@@ -111,8 +104,8 @@ export function attemptPodWrite(context: PodWriterContext, ask: PodRequest, hist
 }
 
 /**
- * A drain that is called off (R6.10) leaves no trace at the API by which we could tell: when its ask is older than the
- * first pause between two of them, only its asker repeats it. One that the API denied is repeated by nobody else.
+ * The end of a drain (R6.10) does not show at the API. So a drain request that failed is retried here only until the
+ * requester's first retry is due, and one that the API denied not at all.
  */
 function retryRulesOf({ profile }: Io, { type, body }: PodRequest, { outcome }: TryResult): Partial<TryResult> {
   if (type !== "asked.eviction" || body.mode !== "direct") return {};
@@ -134,8 +127,8 @@ function markAsSeen(context: PodWriterContext, ask: PodRequest, resourceVersion:
 }
 
 /**
- * Reads the pod and its node beside each other and goes on when both are there. The read of the node begins when that
- * of the pod is sent: with any number of pods in the queue, neither is old when the other comes.
+ * Reads the pod and its node in parallel and proceeds with both. The node's read begins when the pod's is sent, so that
+ * neither is old when the other arrives, however many pods are queued.
  */
 function readBoth(
   context: PodWriterContext,
@@ -181,10 +174,13 @@ function withNode(
   proceed: (read: LiveNodeRead) => void,
 ): void {
   const node = reply.outcome === "ok" ? projectNode(reply.object, projection) : null;
-  if (node !== null) proceed({ node, readAtMs: readAtMs });
+  if (node !== null) proceed({ node, readAtMs });
   else if (reply.outcome === "gone") {
-    report(unwritten("refused", `node ${ask.body.node} is gone; its pods are not ours`));
-  } else report(reply.outcome === "ok" ? unwritten("failed", "the node read makes no sense") : unread("node", reply));
+    report(unwritten("refused", `node ${ask.body.node} is gone; the pod garbage collector deletes its pods`));
+  } else
+    report(
+      reply.outcome === "ok" ? unwritten("failed", "the node as read is not a valid Node") : unread("node", reply),
+    );
 }
 
 function urgencyOf({ type }: PodRequest): Urgency {
@@ -205,7 +201,7 @@ function decide(
   else if (live === null) report(unwritten("gone", "the pod is bound to no node"));
   else if (ask.type === "asked.eviction") evict(context, attempt, { live, ...oldest, node, taint: decision.taint });
   else {
-    // Bound to what was read rather than to its version: some pods change faster than a slow server answers.
+    // Tests fields instead of the version, because some pods change faster than a slow server answers.
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
     const guarded = guardedPatch(body, live.object);
     const patch = guarded === null ? { body } : { patch: "json" as const, body: guarded };
@@ -225,19 +221,19 @@ function decisionOn(
   return decideEviction(ask.body, node, live, { comparisonOperators, ...instants });
 }
 
-/** A pod that is to be evicted, and what that rests on. */
+/** A pod to evict, with the reads and the taint that decided. */
 interface PodEviction {
   readonly live: LivePod;
   readonly node: LiveNodeRead;
   /** The older of the two reads, on the monotonic clock. */
   readonly readAtMs: number;
-  /** The taint that decided; null in direct mode. */
+  /** Null in direct mode. */
   readonly taint: Taint | null;
 }
 
 /**
- * Says on the pod why it goes, then deletes it. The answer to the first write shows the pod as it is by then: it is
- * judged once more, and this version of it is deleted.
+ * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the pod as it is by then:
+ * the decision is repeated for this version, and this version is deleted.
  */
 function evict(context: PodWriterContext, attempt: PodWriteAttempt, eviction: PodEviction): void {
   const { io } = context;
@@ -262,16 +258,14 @@ function evict(context: PodWriterContext, attempt: PodWriteAttempt, eviction: Po
   });
 }
 
-/** A patch of a pod's status, and when the older of the reads was answered that it rests on. */
+/** A patch of a pod's status; `readAtMs` is when the older of its reads was answered. */
 interface StatusWrite {
   readonly patch?: "strategic" | "json";
   readonly body: StatusPatch | readonly PatchOperation[];
   readonly readAtMs: number;
 }
 
-/**
- * A deletion that was not sent because its mark failed has failed itself, also where the reply to the mark was lost.
- */
+/** The deletion was not sent, so it failed, even if the reply to the mark was lost. */
 function unmarked(result: TryResult): TryResult {
   if (result.outcome !== "unknown") return result;
   return { ...result, outcome: "failed", detail: `the reply to marking the pod was lost: ${result.detail}` };
@@ -287,7 +281,7 @@ function patchStatus(
   kube.write({ ...where, verb: "patch", patch, body }, done);
 }
 
-/** Deletes this pod and no other of its name, with its own grace (R8.30). */
+/** Deletes exactly this pod, with its own grace period (R8.30). */
 function remove(
   { kube }: Io,
   { ask, history, report }: PodWriteAttempt,

@@ -1,4 +1,4 @@
-/** Decides by live objects whether an ask about a pod still holds, and what is to be written. It reads no clock. */
+/** Decides from live objects whether a request about a pod still holds, and builds the patches. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { ConditionType } from "../../protocols/names.ts";
@@ -19,54 +19,52 @@ import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
 import type { TryHistory } from "../platform/requests/write-jobs.ts";
 import { type JsonRecord, listOf, recordOf } from "../platform/structures/json.ts";
 
-/** An ask that came to an end without a write. */
+/** The request ends without a write. */
 export interface NotNeeded {
   readonly kind: "moot";
   readonly outcome: Extract<Outcome, "ok" | "gone" | "refused">;
   readonly detail: string;
 }
 
-/** What live objects say about an ask: act, because of this taint if of any, or nothing is left to do. */
+/** Carry out the request, because of this taint if of any, or end it. */
 export type PodWriteDecision = { readonly kind: "act"; readonly taint: Taint | null } | NotNeeded;
 
-/** A live pod: as the product projects it, and as the API sent it. */
+/** A live pod, projected and as the API sent it. */
 export interface LivePod extends BoundPod {
   readonly object: KubeObject;
 }
 
-/** What an eviction is judged with. */
+/** The settings and clocks that an eviction is decided with. */
 export interface EvictionRules extends TolerationRules {
   /** The writer's wall clock, epoch milliseconds. */
   readonly wallMs: number;
-  /** The latest instant that it can be, epoch milliseconds: the writer's wall clock without its steps back. */
+  /** The latest possible present instant, epoch milliseconds: the writer's wall clock without its steps back. */
   readonly latestMs: number;
-  /** How far the writer's wall clock was behind the asker's when the ask came, in milliseconds. */
+  /** How far the writer's wall clock was behind the requester's when the request came, in milliseconds. */
   readonly behindMs: number;
 }
 
-/** Clocks that are this far apart, in milliseconds, are not believed to be right both. */
+/** Of two clocks this far apart, in milliseconds, one is taken to be wrong. */
 const CLOCKS_APART_MS = 2000;
 
-/** Why no service of Vigil asks for this eviction; null when one may. */
+/** Why no service of Vigil would request this eviction; null if one may. */
 export function forbiddenEviction(
   { mode }: Pick<BodyOf<"asked.eviction">, "mode">,
   { evictionMode }: Pick<Profile, "evictionMode">,
 ): string | null {
-  return mode === evictionMode ? null : `${mode} mode asks for it, and this is ${evictionMode} mode`;
+  return mode === evictionMode ? null : `${mode} mode requests it, and this is ${evictionMode} mode`;
 }
 
-/** Nothing is to be written. */
 function notNeeded(outcome: NotNeeded["outcome"], detail: string): NotNeeded {
   return { kind: "moot", outcome, detail };
 }
 
 /**
- * Whether a pod is to be deleted now. It must be the pod that was meant, on the node that was meant, and not on its way
- * out (L23, L34). In taint mode the node's taints and the pod's tolerations are weighed again as they are now, and a
- * pod that has completed stays: a stale view evicts nobody (upstream issues 119862, 139992). The deadline that follows
- * must have passed by our own count of the time, which a step back of the clock does not set back, as the asker has
- * counted through it too; and when the asker's clock is ahead of ours, our clock has to agree. In direct mode the node
- * must be down and the pod no DaemonSet's.
+ * Whether to delete a pod now. It must be the requested pod on the requested node, and not terminating (L23, L34). In
+ * taint mode the present taints and tolerations decide again and a completed pod stays, so that a stale view evicts no
+ * pods (upstream issues 119862, 139992). The resulting deadline must have passed by `latestMs`, because the requester
+ * counts through steps back of the clock too. If the requester's clock is ahead of ours, ours must have reached the
+ * deadline as well. In direct mode the node must be down and the pod must not belong to a DaemonSet.
  */
 export function decideEviction(
   ask: BodyOf<"asked.eviction">,
@@ -80,10 +78,7 @@ export function decideEviction(
   return ask.mode === "taint" ? decideTaintEviction(ask, node, live, rules) : decideDirectEviction(node, live);
 }
 
-/**
- * Whether a pod's Ready condition is to be set to False (R3.2, R3.5): it has one that is not, and its node is not
- * ready.
- */
+/** Whether to set a pod's Ready condition to False (R3.2, R3.5): it has one that is not False, and its node is down. */
 export function decideUnready(
   ask: BodyOf<"asked.unready">,
   node: ObservedNode,
@@ -98,10 +93,7 @@ export function decideUnready(
   return { kind: "act", taint: null };
 }
 
-/**
- * That nothing is to be done because the node is ready, or has no Ready condition, so that its pods are left alone
- * (R2.23); null while it is down.
- */
+/** Ends a request because the node is ready or has no Ready condition (R2.23); null while it is down. */
 export function notDown(node: ObservedNode): NotNeeded | null {
   const ready = readyConditionOf(node);
   if (ready === null) return notNeeded("refused", `node ${node.node} has no Ready condition`);
@@ -127,27 +119,30 @@ function decideTaintEviction(
   if (eviction.at > ask.deadlineAt) return notNeeded("refused", "its deadline is later by the taints as they are now");
   if (eviction.at > rules.latestMs + CLOCKS_APART_MS) return notNeeded("refused", "its deadline has not come yet");
   if (rules.behindMs > CLOCKS_APART_MS && rules.wallMs < eviction.at) {
-    return notNeeded("refused", `our clock is ${rules.behindMs} ms behind the asker's, and shows no deadline yet`);
+    return notNeeded(
+      "refused",
+      `our clock is ${rules.behindMs} ms behind the requester's and has not reached the deadline`,
+    );
   }
   return { kind: "act", taint: eviction.taint };
 }
 
 /**
- * The taint with the instant it counts from. What is recorded of the taint may be left of an earlier one of its name,
- * which this one has replaced: it counts only for the very taint that the asker sees. Of that one, where the API tells
- * no instant, or one that is still to come, the asker has seen it appear, and we believe that its time has come.
+ * The taint with its start. A recorded start may be left over from an earlier taint of that name, so it counts only for
+ * the exact taint that the requester saw. If the API has no start for that one, or a future one, the requester has seen
+ * it appear and its deadline is accepted.
  */
 function standingTaint(taint: Taint, node: ObservedNode, ask: BodyOf<"asked.eviction">, wallMs: number): StandingTaint {
-  const isSeen = isSeenByAsker(taint, ask);
+  const isSeen = isSeenByRequester(taint, ask);
   const startAt = isSeen ? taintStartAt(taint, node) : (epochMsOf(taint.timeAdded) ?? wallMs);
   const lineage = lineageOf(taint, startAt, node);
-  const isBelieved = isSeen && (startAt === null || startAt > wallMs);
-  const since = isBelieved ? Number.NEGATIVE_INFINITY : (startAt ?? wallMs);
+  const isAccepted = isSeen && (startAt === null || startAt > wallMs);
+  const since = isAccepted ? Number.NEGATIVE_INFINITY : (startAt ?? wallMs);
   return { taint, since, ...(lineage === null ? {} : { lineage }) };
 }
 
-/** Whether the asker sees this taint with this stamp; one that does not say which stamp it sees is believed. */
-function isSeenByAsker({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.eviction">): boolean {
+/** Whether the requester saw this taint with this stamp; a request without a stamp fits every taint. */
+function isSeenByRequester({ key, effect, timeAdded }: Taint, ask: BodyOf<"asked.eviction">): boolean {
   if (ask.timeAdded === undefined || ask.taint === null) return true;
   return ask.taint.key === key && ask.taint.effect === effect && ask.timeAdded === (timeAdded ?? null);
 }
@@ -159,15 +154,15 @@ function decideDirectEviction(node: ObservedNode, { pod }: LivePod): PodWriteDec
   return { kind: "act", taint: null };
 }
 
-/** How long an eviction waits for its pod's status to be patched, in milliseconds: a webhook may be restarting. */
+/** How long an eviction waits for its mark, in milliseconds: a webhook may be restarting. */
 const MARKING_TIMEOUT_MS = 60_000;
-/** Conflicts after which a delete no longer names the version. */
+/** Conflicts after which a delete names only the uid. */
 const VERSION_CONFLICTS_MAX = 3;
 
 /**
- * Whether a pod may be deleted although the patch that says why ended like this. A drain goes on at once. A taint
- * eviction needs its condition (R8.27), but not for ever: a webhook that refuses every status may itself be waiting for
- * its pods to leave the dead node. After a conflict or a throttled patch the next try comes soon enough.
+ * Whether a pod may be deleted although its mark failed with this outcome. A drain deletes at once. A taint eviction
+ * needs the condition (R8.27) for up to MARKING_TIMEOUT_MS: a webhook that denies every status may itself depend on
+ * pods of the dead node. After a conflict or throttling the next attempt comes soon enough.
  */
 export function mayDeleteUnmarked(
   outcome: WriteReply["outcome"],
@@ -180,9 +175,9 @@ export function mayDeleteUnmarked(
 }
 
 /**
- * What a delete names: the pod, and the version that was judged, so that a change since then is judged first. A kubelet
- * that posts status faster than a slow server answers would win for ever; after some conflicts the uid has to do, for
- * each was followed by a live read with the same result.
+ * Preconditions of a delete: the uid, and the version that was decided on, so that a changed pod is decided on again.
+ * After VERSION_CONFLICTS_MAX conflicts the uid alone, because a kubelet may post status faster than a slow server
+ * answers, and each conflict was followed by a live read with the same result.
  */
 export function deletePreconditions(
   { pod, resourceVersion }: LivePod,
@@ -197,19 +192,16 @@ export interface StatusPatch {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Sets the Ready condition of a pod in this version to False and keeps its reason and message (R3.2, R3.4); the server
- * refuses it when the pod has changed since.
- */
+/** Sets Ready to False and keeps reason and message (R3.2, R3.4). Bound to this version: a changed pod conflicts. */
 export function unreadyPatch(uid: string, resourceVersion: string, now: string): VersionedPatch & StatusPatch {
   const ready = { type: ConditionType.ready, status: "False", lastTransitionTime: now };
   return { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
 }
 
-/** Type and reason of the condition by which a pod shows that it was evicted (R8.28). */
+/** The condition of an evicted pod (R8.28). */
 const DISRUPTION_TARGET = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" } as const;
 
-/** Says on the pod why it is deleted (R8.28), naming taint and node as upstream does not; null when it stands there. */
+/** Marks a pod as evicted (R8.28); unlike upstream, the message names taint and node. Null if the mark is there. */
 export function disruptionTargetPatch(
   { pod, node, object }: LivePod,
   { key, value, effect }: Taint,
@@ -226,14 +218,14 @@ export function disruptionTargetPatch(
   return conditionPatch(pod.uid, object, { ...condition, lastTransitionTime, ...observed });
 }
 
-/** Says on the pod that its node is lost (R5.16, step 2); null when it stands there. */
+/** Marks a pod with the loss of its node (R5.16); null if the mark is there. */
 export function nodeLostPatch({ pod, node, object }: LivePod): StatusPatch | null {
   if (recordOf(object.status).reason === "NodeLost") return null;
   const message = `Node ${node} which was running pod ${pod.name} is unresponsive`;
   return { metadata: { uid: pod.uid }, status: { reason: "NodeLost", message } };
 }
 
-/** A patch of one condition in upstream's shape (R8.29), with the uid as precondition and the order of all types. */
+/** A patch of one condition in upstream's form (R8.29): the uid as precondition, and the order of all types. */
 function conditionPatch(
   uid: string,
   object: KubeObject,

@@ -1,20 +1,32 @@
-/** The pod-writer: the only writer of Pod objects. Whether an ask still holds is decided in pod-writer.policy.ts. */
-import type { Service, Stop } from "../../protocols/ports.ts";
+/** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
+import type { Clock, Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
-import { latestInstant } from "./latest-instant.ts";
 import { attemptPodWrite, isRepeated, NODE_READ_KEPT_MS, type PodRequest } from "./pod-write-attempt.ts";
 import { forbiddenEviction } from "./pod-writer.policy.ts";
 
-/** Carries out asks about the pods on the nodes of this process's shards and tells what came of each try. */
+/**
+ * Returns the latest possible present instant, in epoch milliseconds: the wall clock without its steps back. A step
+ * back does not undo the time that has passed, so a deadline before this instant may have come.
+ */
+export function latestInstant(clock: Pick<Clock, "wallMs" | "monotonicMs">): () => number {
+  let aheadMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    aheadMs = Math.max(aheadMs, clock.wallMs() - nowMs);
+    return nowMs + aheadMs;
+  };
+}
+
+/** Carries out requests about pods on the nodes of this process's shards and publishes the outcome of each attempt. */
 export const podWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
   const reads = { keptMs: NODE_READ_KEPT_MS, waitersMax: profile.writesInFlightMax };
   const latestMs = latestInstant(clock);
-  const around = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), latestMs };
+  const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), latestMs };
   const refuse = forbiddenRefusal(io);
   const shadowedWrites = new ShadowedWrites(profile);
   const jobs = new WriteJobs<PodRequest>({
@@ -26,7 +38,7 @@ export const podWriterService: Service = (io) => {
     isSame: isRepeated,
     attempt: (ask, history, report) => {
       const foreign = ask.type === "asked.eviction" ? forbiddenEviction(ask.body, profile) : null;
-      if (foreign === null) attemptPodWrite(around, ask, history, report);
+      if (foreign === null) attemptPodWrite(context, ask, history, report);
       else refuse(ask, foreign, report);
     },
     reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {

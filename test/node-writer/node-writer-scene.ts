@@ -1,4 +1,4 @@
-/** A node-writer on a virtual API and someone who asks. It asserts nothing. */
+/** A node-writer on a virtual API and a requester. */
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
@@ -14,7 +14,7 @@ const REPELLING = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedu
 const FORCED = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
 export const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
 
-/** A node, a node-writer, and someone who asks. */
+/** A node, a node-writer, and a requester. */
 export class Scene {
   readonly cluster: VirtualCluster;
   readonly kubelet: TestKubelet;
@@ -31,7 +31,7 @@ export class Scene {
     this.cluster.api.faults.add({ fault: { kind: "stall" }, when: note });
   }
 
-  /** Asks as a service would, and lets the writer work. */
+  /** Publishes a request as a service would, and lets the writer work. */
   ask<T extends MessageType>(type: T, body: BodyOf<T>, service = "node"): string {
     const { clock, transport } = this.cluster;
     const who = { service, member: "asker", log: recordingLog(), metrics: createMetrics() };
@@ -69,13 +69,13 @@ export class Scene {
     };
   }
 
-  /** A turn of the node, whose kubelet is silent. */
+  /** A grant for the node, whose kubelet is silent. */
   grantedTaintAsk(fields: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
     this.kubelet.report("Ready", "Unknown");
     return this.taintAsk({ add: [UNREACHABLE], ready: "Unknown", why: "granted", ...fields });
   }
 
-  /** What came of the asks, as `outcome` with a mark for those that are tried again. */
+  /** Outcomes of the requests; `…` marks those that are retried. */
   outcomes(): string[] {
     return this.cluster.published("done.write").map(({ body }) => `${body.outcome}${body.retrying ? "…" : ""}`);
   }

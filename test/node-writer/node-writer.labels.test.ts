@@ -1,4 +1,4 @@
-/** Whether an ask for labels and annotations of a node still holds, and the patch that carries it out. */
+/** Whether a request for labels and annotations still holds, and its patch. */
 import { describe, expect, test } from "vitest";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { decideLabels } from "../../services/node-writer/node-writer.policy.ts";
@@ -12,7 +12,7 @@ describe("asked.label", () => {
   const truths = { [os]: "linux", [arch]: "arm64" };
   const ask = { node: "node-1", uid: "uid-1", resourceVersion: "1", labels };
 
-  test("becomes a patch of these labels alone, bound to the node but to no version (R4.29)", () => {
+  test("becomes a patch of labels, bound to the uid but to no version (R4.29)", () => {
     expect(decideLabels(ask, live({ labels: truths }))).toEqual({
       kind: "write",
       change: "labels: beta.kubernetes.io/os=linux beta.kubernetes.io/arch=arm64",
@@ -20,16 +20,16 @@ describe("asked.label", () => {
     });
   });
 
-  test("leaves out what is so already", () => {
+  test("leaves out labels that are set", () => {
     const half = { ...truths, [`beta.${os}`]: "linux" };
     expect(decideLabels(ask, live({ labels: half }))).toMatchObject({
       body: { metadata: { labels: { [`beta.${arch}`]: "arm64" } } },
     });
-    expect(decideLabels(ask, live({ labels: { ...truths, ...labels } })).kind).toBe("so already");
+    expect(decideLabels(ask, live({ labels: { ...truths, ...labels } })).kind).toBe("ok");
     expect(decideLabels(ask, live({ uid: "uid-2" })).kind).toBe("gone");
   });
 
-  test("is refused where a label would not follow the one it is the old name of", () => {
+  test("is refused if a label would not follow its current name", () => {
     expect(decideLabels(ask, live({ labels: { ...truths, [os]: "windows" } })).kind).toBe("refused");
     expect(decideLabels(ask, live({ labels: {} })).kind).toBe("refused");
   });
@@ -41,18 +41,18 @@ describe("asked.label", () => {
       decideLabels({ ...ask, labels: {}, annotations: { [SEEN]: text } }, live({ taints }));
 
     test.each([
-      ["records a taint that stands", '{"maintenance:NoExecute":"2026-01-01T00:00:00.000000Z"}', `${SEEN}={`],
-      ["is taken away", null, `-${SEEN}`],
+      ["records a present taint", '{"maintenance:NoExecute":"2026-01-01T00:00:00.000000Z"}', `${SEEN}={`],
+      ["is removed", null, `-${SEEN}`],
     ])("writes one that %s", (_what, text, change) => {
       const body = { metadata: { uid: "uid-1", annotations: { [SEEN]: text } } };
       expect(decided(text)).toMatchObject({ kind: "write", change: expect.stringContaining(change), body });
     });
 
     test.each([
-      ["is no JSON", "x"],
+      ["is not JSON", "x"],
       ["records nothing", "{}"],
       ["holds no instant", '{"maintenance:NoExecute":"soon"}'],
-      ["records a taint that does not stand", '{"other:NoExecute":"2026-01-01T00:00:00Z"}'],
+      ["records an absent taint", '{"other:NoExecute":"2026-01-01T00:00:00Z"}'],
     ])("refuses one that %s", (_what, text) => expect(decided(text).kind).toBe("refused"));
   });
 });

@@ -1,4 +1,4 @@
-/** Whether an ask about a node still holds, and the patch that carries it out, as tables. */
+/** Whether a request about a node still holds, and its patch, as tables. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ConditionStatus as ReadyStatus, Taint } from "../../protocols/objects.ts";
@@ -49,10 +49,10 @@ function live(fields: Partial<ObservedNode> = {}): ObservedNode {
 }
 
 test.each([
-  ["the same lease as known", 100, 100, false],
-  ["one whose time went back", 100, 99.999, true],
+  ["the known lease", 100, 100, false],
+  ["one with an earlier time", 100, 99.999, true],
   ["a newer one", 100, 100.001, true],
-  ["any lease where none was known", null, 1, true],
+  ["any lease if none was known", null, 1, true],
   ["one without a time", null, null, false],
   ["one that lost its time", 100, null, false],
 ])("silence is refuted by a live lease: %s", (_what, leaseRenewedAt, renewedAt, isRefuted) => {
@@ -60,7 +60,7 @@ test.each([
 });
 
 describe("asked.condition", () => {
-  test("becomes one patch of status with the preconditions of what it was judged on (2.8 step F)", () => {
+  test("becomes one patch of status, bound to the version of the verdict", () => {
     expect(decideConditions(conditionAsk(), null, NOW)).toEqual({
       kind: "write",
       change: "conditions: Ready=Unknown PIDPressure=Unknown",
@@ -83,14 +83,14 @@ describe("asked.condition", () => {
     });
   });
 
-  test("is written on the live node's version when the first try met another", () => {
+  test("names the version of the live node if there is one", () => {
     expect(decideConditions(conditionAsk(), live(), NOW)).toMatchObject({
       kind: "write",
       body: { metadata: { resourceVersion: "7", uid: "uid-1" } },
     });
   });
 
-  test("gives no heartbeat to a condition that has appeared since, and leaves an Unknown one alone", () => {
+  test("gives a new condition no heartbeat and leaves an Unknown one alone", () => {
     const conditions = [
       condition("Ready", "True", { heartbeatAt: 50 }),
       condition("PIDPressure", "False", { heartbeatAt: 50 }),
@@ -104,7 +104,7 @@ describe("asked.condition", () => {
   });
 
   test.each([
-    ["so already when Ready is Unknown (R2.45)", live({ conditions: [condition("Ready", "Unknown")] }), "so already"],
+    ["ok when Ready is Unknown (R2.45)", live({ conditions: [condition("Ready", "Unknown")] }), "ok"],
     [
       "refused when the kubelet posted since, later",
       live({ conditions: [condition("Ready", "True", { heartbeatAt: 51 })] }),
@@ -116,19 +116,19 @@ describe("asked.condition", () => {
       "refused",
     ],
     ["refused when Ready is gone", live({ conditions: [] }), "refused"],
-    ["gone when the name is another node's", live({ uid: "uid-2" }), "gone"],
+    ["gone if another node has the name", live({ uid: "uid-2" }), "gone"],
   ])("is %s", (_what, node, kind) => {
     expect(decideConditions(conditionAsk(), node, NOW).kind).toBe(kind);
   });
 
-  test("of a node that never posted holds while it still has not", () => {
+  test("of a node that never posted holds until it posts", () => {
     const never = { type: "Ready", status: "Unknown" as const, reason: "never", message: "m", heartbeatAt: 1_000 };
     const ask = conditionAsk({ basis: { leaseRenewedAt: null, statusHeartbeatAt: null }, conditions: [never] });
     expect(decideConditions(ask, live({ conditions: [] }), NOW).kind).toBe("write");
     expect(decideConditions(ask, live(), NOW).kind).toBe("refused");
   });
 
-  test("is refused when a Ready condition without a heartbeat has come or gone, because its grace was another", () => {
+  test("is refused if a Ready condition without heartbeat was added or removed", () => {
     const basis = { leaseRenewedAt: 100, statusHeartbeatAt: null };
     const without = live({ conditions: [condition("Ready", "True", { heartbeatAt: null })] });
     const never = { type: "Ready", status: "Unknown" as const, reason: "never", message: "m", heartbeatAt: 1_000 };
@@ -153,7 +153,7 @@ describe("asked.taint", () => {
       ? (decision.body as { metadata: { annotations?: Record<string, unknown> } }).metadata.annotations
       : undefined;
 
-  test("swaps in one patch: foreign taints in their places, the new one stamped at the end (L20, P4)", () => {
+  test("swaps in one patch: foreign taints in place, the new one last (L20, P4)", () => {
     const [first, last] = foreign as [Taint, Taint];
     const standing = { ...unreachable, timeAdded: "2025-12-31T00:00:00Z" };
     const taints = [first, standing, last];
@@ -168,7 +168,7 @@ describe("asked.taint", () => {
     });
   });
 
-  test("writes down beside a swap when it came, and with which taint and when the two began (R8.18)", () => {
+  test("records beside a swap when it happened and when both taints began (R8.18)", () => {
     const ask = taintAsk({ add: [notReady], remove: [unreachable], why: "swap" });
     const writtenOn = (node: Partial<ObservedNode>): unknown => {
       const decision = decideTaints(ask, live({ conditions: [condition("Ready", "False")], ...node }), NOW);
@@ -188,7 +188,7 @@ describe("asked.taint", () => {
     expect(writtenOn({ taints: [unreachable] })).toBeNull();
   });
 
-  test("takes what is written down about a swap away with the last of the two taints, and writes nothing otherwise", () => {
+  test("removes the record of a swap with the last of the two taints", () => {
     const taintSwap = { at: 0, firstKey: notReady.key, firstAt: 0, secondAt: 0 };
     const stamped = { ...notReady, timeAdded: "2025-12-31T00:00:00Z" };
     const healing = (fields: Partial<BodyOf<"asked.taint">>) =>
@@ -201,22 +201,22 @@ describe("asked.taint", () => {
   });
 
   test.each<[string, ReadyStatus, ReadyStatus, string]>([
-    ["that was ready and is not", "True", "Unknown", "refused"],
-    ["that was NotReady, and is Unknown now, where all zones are down (R6.10)", "False", "Unknown", "write"],
-    ["that was NotReady, and is ready now", "False", "True", "write"],
+    ["that was ready and is not any more", "True", "Unknown", "refused"],
+    ["that was NotReady and is Unknown (R6.10)", "False", "Unknown", "write"],
+    ["that was NotReady and is ready", "False", "True", "write"],
   ])("that heals a node %s", (_what, asked, now, kind) => {
     const ask = taintAsk({ remove: [notReady], ready: asked, why: "healing" });
     expect(decideTaints(ask, live({ conditions: [condition("Ready", now)], taints: [notReady] }), NOW).kind).toBe(kind);
   });
 
-  test("adds no NoExecute taint in a swap whose opposite is gone by now: its node has to wait for its turn (P5)", () => {
+  test("adds no NoExecute taint in a swap whose opposite is gone (P5)", () => {
     const ask = taintAsk({ taints: [unreachable], add: [notReady], remove: [unreachable], why: "swap" });
     const node = live({ conditions: [condition("Ready", "False")], taints: [] });
-    expect(decideTaints(ask, node, NOW).kind).toBe("so already");
+    expect(decideTaints(ask, node, NOW).kind).toBe("ok");
     expect(taintsOf(decideTaints(ask, { ...node, taints: [unreachable] }, NOW))).toMatchObject([notReady]);
   });
 
-  test("swaps what keeps pods away whether or not the taint that evicts them is there to be swapped too", () => {
+  test("swaps NoSchedule taints without NoExecute taints too", () => {
     const both = ({ key }: { key: string }) => ["NoExecute", "NoSchedule"].map((effect) => ({ key, effect }));
     const ask = taintAsk({ add: both(notReady), remove: both(unreachable), why: "swap" });
     const conditions = [condition("Ready", "False")];
@@ -228,18 +228,18 @@ describe("asked.taint", () => {
     expect(taintsOf(decideTaints(ofOneKey, null, NOW))).toEqual([unreachable]);
   });
 
-  test("writes null where no taint is left (4.4)", () => {
+  test("writes null if no taint is left", () => {
     expect(taintsOf(decideTaints(taintAsk({ taints: [notReady], remove: [notReady] }), null, NOW))).toBeNull();
   });
 
-  test("leaves one that stands there already as it is, with its time", () => {
+  test("leaves a present taint as it is, with its timeAdded", () => {
     const standing = { ...notReady, timeAdded: "before" };
     const ask = taintAsk({ add: [notReady], why: "granted" });
     const node = live({ conditions: [condition("Ready", "False")], taints: [standing] });
-    expect(decideTaints(ask, node, NOW).kind).toBe("so already");
+    expect(decideTaints(ask, node, NOW).kind).toBe("ok");
   });
 
-  test("is computed on the live taints after a conflict, so that nobody's taint is lost (L44)", () => {
+  test("is computed on the live taints after a conflict, so that none is lost (L44)", () => {
     const ask = taintAsk({ add: [notReady] });
     const node = live({ conditions: [condition("Ready", "False")], taints: foreign });
     const decision = decideTaints(ask, node, NOW);
@@ -248,13 +248,13 @@ describe("asked.taint", () => {
   });
 
   test.each([
-    ["refused when Ready is another by now", live(), "refused"],
-    ["refused when Ready is gone by now", live({ conditions: [] }), "refused"],
-    ["gone when the name is another node's", live({ uid: "uid-2" }), "gone"],
+    ["refused when Ready has changed", live(), "refused"],
+    ["refused when Ready is gone", live({ conditions: [] }), "refused"],
+    ["gone if another node has the name", live({ uid: "uid-2" }), "gone"],
     [
-      "so already when someone else did it",
+      "ok when nothing is left to change",
       live({ conditions: [condition("Ready", "False")], taints: [notReady] }),
-      "so already",
+      "ok",
     ],
   ])("is %s", (_what, node, kind) => {
     expect(decideTaints(taintAsk({ add: [notReady] }), node, NOW).kind).toBe(kind);
@@ -263,15 +263,15 @@ describe("asked.taint", () => {
   test.each<[string, ObservedNode | null, string]>([
     ["not read", null, "False"],
     ["Ready", live(), "True"],
-    ["Unknown, where the taint is that of NotReady", live({ conditions: [condition("Ready", "Unknown")] }), "Unknown"],
+    ["Unknown if the taint is not-ready", live({ conditions: [condition("Ready", "Unknown")] }), "Unknown"],
     ["without Ready", live({ conditions: [] }), "missing"],
-  ])("is refused where a NoExecute taint would come to a node that is %s", (_what, node, ready) => {
+  ])("that adds NoExecute is refused for a node that is %s", (_what, node, ready) => {
     const asked = ready === "missing" ? null : (ready as ReadyStatus);
     const ask = taintAsk({ add: [notReady], ready: asked, why: "granted" });
     expect(decideTaints(ask, node, NOW)).toMatchObject({ kind: "refused", detail: expect.stringContaining(ready) });
   });
 
-  test("of a node without Ready holds while it still has none", () => {
+  test("of a node without Ready holds while it has none", () => {
     const ask = taintAsk({ ready: null, taints: [notReady], remove: [notReady] });
     expect(decideTaints(ask, live({ conditions: [], taints: [notReady] }), NOW).kind).toBe("write");
     expect(decideTaints(ask, live({ taints: [notReady] }), NOW).kind).toBe("refused");

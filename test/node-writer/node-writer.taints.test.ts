@@ -1,10 +1,10 @@
-/** How the node-writer changes taints on a virtual API: what it reads before, what it writes, what it tries again. */
+/** How the node-writer changes taints on a virtual API: what it reads first, what it writes, what it retries. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
 describe("taints", () => {
-  test("are patched without a read while nothing has changed", () => {
+  test("are patched without a read if nothing has changed", () => {
     const scene = new Scene();
     scene.ask("asked.taint", scene.taintAsk());
     expect(scene.calls).toEqual(["patch nodes"]);
@@ -18,7 +18,7 @@ describe("taints", () => {
     expect(scene.cluster.taints("node-1")).toContain("node.kubernetes.io/unreachable:NoExecute");
   });
 
-  test("that the node does not have are not written with those that are asked for", () => {
+  test("that only the request names are not written", () => {
     const scene = new Scene();
     scene.cluster.patch(NODE, { spec: { taints: [{ key: "human", effect: "NoSchedule" }] } });
     scene.ask("asked.taint", scene.taintAsk({ taints: [{ key: "forged", effect: "NoExecute" }] }));
@@ -30,7 +30,7 @@ describe("taints", () => {
     ]);
   });
 
-  test("go from a node whose record of a swap goes with them, without a read", () => {
+  test("are removed together with the record of a swap, without a read", () => {
     const scene = new Scene();
     const taints = [{ ...UNREACHABLE, timeAdded: "2026-01-01T00:00:00Z" }];
     scene.cluster.patch(NODE, { spec: { taints }, metadata: { annotations: { "vigil.v1/taint-swap": "{}" } } });
@@ -41,7 +41,7 @@ describe("taints", () => {
     expect(scene.cluster.read(NODE)?.metadata.annotations ?? {}).toEqual({});
   });
 
-  test("that someone added in between are kept", () => {
+  test("that others added meanwhile are kept", () => {
     const scene = new Scene();
     const ask = scene.taintAsk();
     scene.cluster.patch(NODE, { spec: { taints: [{ key: "human", effect: "NoSchedule" }] } });
@@ -53,7 +53,7 @@ describe("taints", () => {
     ]);
   });
 
-  test("are not set on a node that got well in between", () => {
+  test("are not set on a node that recovered meanwhile", () => {
     const scene = new Scene();
     const ask = scene.taintAsk({ ready: "Unknown", resourceVersion: "1" });
     scene.ask("asked.taint", ask);
@@ -62,7 +62,7 @@ describe("taints", () => {
     expect(scene.cluster.taints("node-1")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
   });
 
-  test("of the zone and of the node are carried out side by side: neither's ask replaces the other's", () => {
+  test("requested by zone and node do not replace each other", () => {
     const scene = new Scene();
     const other = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
     const [zone, node] = [scene.grantedTaintAsk(), scene.taintAsk({ add: [other], ready: "Unknown" })];
@@ -80,7 +80,7 @@ describe("taints", () => {
   });
 });
 
-test("a turn whose write fails is not tried again: its zone has paid for one", () => {
+test("a grant whose write fails is not retried, because its token is spent", () => {
   const scene = new Scene();
   const ask = scene.grantedTaintAsk();
   scene.cluster.api.faults.add({
@@ -94,7 +94,7 @@ test("a turn whose write fails is not tried again: its zone has paid for one", (
   expect(scene.cluster.taints("node-1")).not.toContain("node.kubernetes.io/unreachable:NoExecute");
 });
 
-describe("an ask for the same that comes while a try is under way", () => {
+describe("a request for the same change during an attempt", () => {
   function askTwice(again: Partial<BodyOf<"asked.taint">>): Scene {
     const scene = new Scene();
     const ask = scene.taintAsk();
@@ -106,13 +106,13 @@ describe("an ask for the same that comes while a try is under way", () => {
     return scene;
   }
 
-  test("is done with it", () => {
+  test("ends with that attempt", () => {
     const scene = askTwice({});
     expect(scene.calls).toEqual(["patch nodes"]);
     expect(scene.outcomes()).toEqual(["ok"]);
   });
 
-  test("is tried when its asker has seen another version since", () => {
+  test("is attempted if it is based on another version", () => {
     const scene = askTwice({ resourceVersion: "1" });
     expect(scene.calls).toEqual(["patch nodes", "patch nodes", "get nodes"]);
     expect(scene.outcomes()).toEqual(["ok", "conflict…", "ok"]);

@@ -1,11 +1,11 @@
-/** The node-writer on a virtual API: what it reads before it writes, what it writes, and what it tells of it. */
+/** The node-writer on a virtual API: what it reads, what it writes, and what it publishes. */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 import { NODE, Scene, UNREACHABLE } from "./node-writer-scene.ts";
 
 describe("before Unknown is written", () => {
-  test("the lease is read live, and the patch of the version that was told follows", () => {
+  test("the lease is read live, then the known version is patched", () => {
     const scene = new Scene();
     scene.ask("asked.condition", scene.conditionAsk());
     expect(scene.calls).toEqual(["get leases", "patch nodes/status"]);
@@ -13,7 +13,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=Unknown");
   });
 
-  test("a node that has moved on from the version told is read live, its lease again, and patched", () => {
+  test("a node with a newer version is read live, its lease again, then patched", () => {
     const scene = new Scene();
     scene.ask("asked.condition", scene.conditionAsk({ resourceVersion: "1" }));
     scene.cluster.advance(1);
@@ -23,7 +23,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=Unknown");
   });
 
-  test("a lease newer than the verdict knew refutes it", () => {
+  test("a lease newer than the verdict refutes it", () => {
     const scene = new Scene();
     scene.kubelet.renew();
     const id = scene.ask("asked.condition", scene.conditionAsk());
@@ -34,7 +34,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 
-  test("a lease that cannot be read holds the write back until it can", () => {
+  test("a lease that cannot be read delays the write until it can", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     const mended = scene.cluster.api.faults.add({
@@ -50,7 +50,7 @@ describe("before Unknown is written", () => {
     expect(scene.outcomes().at(-1)).toBe("ok");
   });
 
-  test("a heartbeat that came since refutes the verdict", () => {
+  test("a later heartbeat refutes the verdict", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     scene.cluster.advance(5_000);
@@ -61,7 +61,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.conditions("node-1")).toContain("Ready=True");
   });
 
-  test("a change between the reads and the patch conflicts, and everything is read anew", () => {
+  test("a change between reads and patch conflicts, and both are read again", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     let isFirst = true;
@@ -80,7 +80,7 @@ describe("before Unknown is written", () => {
     expect(scene.cluster.node("node-1").metadata.labels).toMatchObject({ a: "b" });
   });
 
-  test("another node under the name is never written", () => {
+  test("another node of the same name is not written", () => {
     const scene = new Scene();
     const ask = scene.conditionAsk();
     scene.cluster.write({ verb: "delete", ref: NODE, urgency: 0 });
@@ -93,7 +93,7 @@ describe("before Unknown is written", () => {
   });
 });
 
-test("labels are patched after a live read of the node, and once more after a failure", () => {
+test("labels are patched after a live read, and again after a failure", () => {
   const scene = new Scene();
   scene.cluster.patch(NODE, { metadata: { labels: { "kubernetes.io/os": "linux" } } });
   const { uid, resourceVersion } = scene.cluster.node("node-1").metadata;
@@ -108,7 +108,7 @@ test("labels are patched after a live read of the node, and once more after a fa
   expect(scene.cluster.node("node-1").metadata.labels).toMatchObject({ "beta.kubernetes.io/os": "linux" });
 });
 
-test("a write that is denied is told as such and not repeated by the writer", () => {
+test("a denied write is reported and not retried by the writer", () => {
   const scene = new Scene();
   scene.cluster.api.faults.add({ fault: { kind: "status", code: 403 }, when: ({ verb }) => verb === "patch" });
   scene.ask("asked.taint", scene.taintAsk({ why: "conditions" }));
@@ -116,7 +116,7 @@ test("a write that is denied is told as such and not repeated by the writer", ()
   expect(scene.outcomes()).toEqual(["denied"]);
 });
 
-test("where one request may be under way, healing goes before verdicts, and those go before other taints", () => {
+test("healing goes before verdicts, and verdicts before other taints", () => {
   const scene = new Scene({ writesInFlightMax: 1 });
   const { cluster } = scene;
   for (const name of ["tainted", "judged", "healed"]) {

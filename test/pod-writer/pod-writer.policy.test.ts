@@ -1,4 +1,4 @@
-/** Tests of whether an ask about a pod still holds by live objects, and of the patches. */
+/** Whether a request about a pod still holds by live objects, and its patches. */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -52,7 +52,7 @@ describe("a delete", () => {
     },
   );
 
-  test.each(["conflict", "throttled"] as const)("waits for its next try where the patch ended in %s", (how) => {
+  test.each(["conflict", "throttled"] as const)("waits for its next attempt if the patch ended in %s", (how) => {
     for (const isDrain of [true, false]) {
       expect(mayDeleteUnmarked(how, isDrain, { ...UNTRIED, failingSinceMs: 0 }, 3_600_000)).toBe(false);
     }
@@ -60,11 +60,11 @@ describe("a delete", () => {
 });
 
 describe("an eviction by taint", () => {
-  test("holds at the instant of its deadline and names the taint that decides now", () => {
+  test("holds at its deadline and names the taint that decides now", () => {
     expect(decideEviction(ask, tainted, live(), rules)).toEqual({ kind: "act", taint });
   });
 
-  test("is refused before its deadline by our own count of the time, whatever the asker says", () => {
+  test("is refused before its deadline by our own count of time", () => {
     const early = { ...rules, latestMs: DUE_AT - 2001 };
     for (const deadlineAt of [DUE_AT, INSTANT_MAX]) {
       expect(decideEviction({ ...ask, deadlineAt }, tainted, live(), early)).toMatchObject({ outcome: "refused" });
@@ -72,20 +72,20 @@ describe("an eviction by taint", () => {
     expect(decideEviction(ask, tainted, live(), { ...early, latestMs: DUE_AT - 2000 })).toMatchObject({ kind: "act" });
   });
 
-  test("holds whatever our clock was set to, because the time has been counted through any step of it", () => {
+  test("holds after a step back of our clock", () => {
     for (const wallMs of [DUE_AT - 3_600_000, DUE_AT + 3_600_000]) {
       expect(decideEviction(ask, tainted, live(), { ...rules, wallMs })).toMatchObject({ kind: "act" });
     }
   });
 
-  test("is refused while the asker's clock is ahead of ours and ours shows that it is too early", () => {
+  test("is refused if the requester's clock is ahead and ours is before the deadline", () => {
     const ahead = { ...rules, behindMs: 2001, wallMs: DUE_AT - 1 };
     expect(decideEviction(ask, tainted, live(), ahead)).toMatchObject({ outcome: "refused" });
     expect(decideEviction(ask, tainted, live(), { ...ahead, wallMs: DUE_AT })).toMatchObject({ kind: "act" });
     expect(decideEviction(ask, tainted, live(), { ...ahead, behindMs: 2000 })).toMatchObject({ kind: "act" });
   });
 
-  test("counts what is recorded of a taint only for the very taint that the asker sees", () => {
+  test("counts a recorded start only for the exact taint that the requester saw", () => {
     const since = Date.parse("2026-01-01T00:00:00Z");
     const restamped = { ...noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:04:59Z" }) };
     const recorded = {
@@ -107,7 +107,7 @@ describe("an eviction by taint", () => {
     }
   });
 
-  test("is refused when the taints as they are now give it longer than the asker thought", () => {
+  test("is refused if the present taints give it a later deadline", () => {
     const readded = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:00:01Z" })] });
     expect(decideEviction(ask, readded, live(), rules)).toMatchObject({ outcome: "refused" });
   });
@@ -129,7 +129,7 @@ describe("an eviction by taint", () => {
     expect(decideEviction(ask, tainted, pod, rules)).toMatchObject({ kind: "moot", outcome });
   });
 
-  test("is refused when the live node carries no NoExecute taint, whatever the asker saw (119862, 139992)", () => {
+  test("is refused if the live node has no NoExecute taint (119862, 139992)", () => {
     expect(decideEviction(ask, observedNode("a"), live({ tolerations: [] }), rules)).toMatchObject({
       outcome: "refused",
     });
@@ -141,7 +141,7 @@ describe("an eviction by taint", () => {
     });
   });
 
-  test("by a taint without timeAdded counts from what is written down, else believes the asker", () => {
+  test("by a taint without timeAdded counts from its record, else from the request", () => {
     const bare = observedNode("a", { taints: [noExecute(UNREACHABLE)] });
     expect(decideEviction(ask, bare, live(), rules)).toMatchObject({ kind: "act" });
     const written = { ...bare, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: DUE_AT - 10_000 } };
@@ -149,14 +149,14 @@ describe("an eviction by taint", () => {
   });
 
   test.each(["2099-01-01T00:00:00Z", "2026-01-01T00:05:01Z"])(
-    "by a taint stamped ahead, %s, believes the asker who saw it appear",
+    "by a taint stamped ahead, %s, accepts the requester's deadline",
     (timeAdded) => {
       const ahead = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
       expect(decideEviction(ask, ahead, live(), rules)).toMatchObject({ kind: "act" });
     },
   );
 
-  test("counts from what is written down, whatever the stamp says", () => {
+  test("counts from the recorded start before the stamp", () => {
     const written = (at: number) => ({ taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: at } });
     for (const timeAdded of ["1970-01-01T00:00:00Z", "2026-01-01T00:04:00Z", "2099-01-01T00:00:00Z"]) {
       const stamped = observedNode("a", { taints: [noExecute(UNREACHABLE, { timeAdded })] });
@@ -175,14 +175,14 @@ describe("a drain (direct mode)", () => {
     });
   });
 
-  test("is refused of a node without Ready, whose pods are left alone (R2.23)", () => {
+  test("is refused if the node has no Ready condition (R2.23)", () => {
     const bare = observedNode("a", { ready: null });
     expect(decideEviction(drain, bare, live(), rules)).toMatchObject({ outcome: "refused" });
   });
 
-  test("is not asked for by Vigil in taint mode, nor an eviction by taint in direct mode", () => {
-    expect(forbiddenEviction(drain, { evictionMode: "taint" })).toContain("direct mode asks for it");
-    expect(forbiddenEviction(ask, { evictionMode: "direct" })).toContain("taint mode asks for it");
+  test("is forbidden in taint mode, as an eviction by taint is in direct mode", () => {
+    expect(forbiddenEviction(drain, { evictionMode: "taint" })).toContain("direct mode requests it");
+    expect(forbiddenEviction(ask, { evictionMode: "direct" })).toContain("taint mode requests it");
     expect(forbiddenEviction(ask, { evictionMode: "taint" })).toBeNull();
   });
 
@@ -193,13 +193,13 @@ describe("a drain (direct mode)", () => {
   });
 });
 
-describe("marking a pod not ready (3.1)", () => {
+describe("marking a pod not ready", () => {
   const silent = observedNode("a", { ready: "Unknown" });
   test.each<[string, LivePod | null, ReturnType<typeof observedNode>, object]>([
-    ["acts on a pod that is ready on a node that is not", live(), silent, { kind: "act" }],
-    ["is done when the condition is False already", live({ ready: "False" }), silent, { outcome: "ok" }],
+    ["acts on a ready pod on a node that is down", live(), silent, { kind: "act" }],
+    ["is done if the condition is False already", live({ ready: "False" }), silent, { outcome: "ok" }],
     ["leaves a pod without the condition alone (R3.5)", live({ ready: null }), silent, { outcome: "refused" }],
-    ["is refused when the node is ready again", live(), observedNode("a"), { outcome: "refused" }],
+    ["is refused if the node is ready again", live(), observedNode("a"), { outcome: "refused" }],
     [
       "is refused when the node has no Ready (R2.23)",
       live(),
@@ -212,7 +212,7 @@ describe("marking a pod not ready (3.1)", () => {
     expect(decideUnready(target, node, pod)).toMatchObject(verdict);
   });
 
-  test("writes status and transition, and so keeps reason and message, of this version only (R3.2, R3.4)", () => {
+  test("keeps reason and message and is bound to the version (R3.2, R3.4)", () => {
     expect(unreadyPatch("uid-p", "7", "T")).toEqual({
       metadata: { uid: "uid-p", resourceVersion: "7" },
       status: { conditions: [{ type: "Ready", status: "False", lastTransitionTime: "T" }] },
@@ -220,7 +220,7 @@ describe("marking a pod not ready (3.1)", () => {
   });
 });
 
-describe("saying on the pod why it goes", () => {
+describe("the mark of an evicted pod", () => {
   const message = `Taint manager: deleting due to NoExecute taint ${UNREACHABLE}:NoExecute on node a`;
   const condition = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager", message };
 
@@ -242,7 +242,7 @@ describe("saying on the pod why it goes", () => {
     expect(JSON.stringify(patch)).toContain(`taint ${shown} on node a`);
   });
 
-  test("writes nothing when it stands there, and keeps the transition when only the text differs (R3.4)", () => {
+  test("is written once, and keeps the transition if only the text differs (R3.4)", () => {
     const standing = (rest: object) => ({
       status: { conditions: [{ ...condition, lastTransitionTime: "T0", ...rest }] },
     });
@@ -254,7 +254,7 @@ describe("saying on the pod why it goes", () => {
     expect(raised?.status.conditions).toMatchObject([{ status: "True", lastTransitionTime: "T" }]);
   });
 
-  test("leaves the generation out where the API has none", () => {
+  test("has no generation if the API has none", () => {
     const { node, resourceVersion, pod } = live();
     const patch = disruptionTargetPatch(
       { node, resourceVersion, pod, object: { metadata: { name: "p" } } },
@@ -264,7 +264,7 @@ describe("saying on the pod why it goes", () => {
     expect(JSON.stringify(patch)).not.toContain("observedGeneration");
   });
 
-  test("a drained pod is said to be on a lost node, once (R5.16)", () => {
+  test("of a drain says NodeLost, once (R5.16)", () => {
     expect(nodeLostPatch(live())).toEqual({
       metadata: { uid: "uid-p" },
       status: { reason: "NodeLost", message: "Node a which was running pod p is unresponsive" },

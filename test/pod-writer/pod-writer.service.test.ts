@@ -1,6 +1,7 @@
-/** The pod-writer on the embedded API: what it reads before it writes, what it tries again, what it tells. */
+/** The pod-writer on the embedded API: what it reads before it writes, what it retries, what it publishes. */
 import { expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
+import { latestInstant } from "../../services/pod-writer/pod-writer.service.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
@@ -15,7 +16,7 @@ function world(pods: number, profile: Partial<Profile> = {}): EvictionWorld {
   return made;
 }
 
-test("the pods of one node are evicted together on one live read of the node, and one of each pod", () => {
+test("one live read of a node serves the evictions of all its pods", () => {
   const evicting = world(110);
   const reads: string[] = [];
   const note = ({ verb, name }: { verb: string; name: string }): boolean => {
@@ -48,7 +49,7 @@ test("the pods of a silent node are marked by one request each (R3.2)", () => {
   expect(silent.read({ kind: "Pod", namespace: "default", name: "pod-0" })).toMatchObject(UNREADY);
 });
 
-test("on a slow server too, however often they are asked for and however old the looks become (R3.2)", () => {
+test("so are they on a slow server, despite repeated requests and old reads (R3.2)", () => {
   const silent = world(100, { writesInFlightMax: 4 });
   const calls: string[] = [];
   const isStatus = ({ verb, name }: { verb: string; name: string }): boolean => {
@@ -63,7 +64,7 @@ test("on a slow server too, however often they are asked for and however old the
   expect(silent.published("done.write").some(({ body }) => body.detail.includes("too long"))).toBe(true);
 });
 
-test("a pod that changed since it was told is looked at before it is marked (R3.2)", () => {
+test("a pod that changed since the request is read before it is marked (R3.2)", () => {
   const silent = world(1);
   const calls: string[] = [];
   const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
@@ -84,7 +85,7 @@ test("a pod that changed since it was told is looked at before it is marked (R3.
 const isCondition = ({ verb, subresource, name }: { verb: string; subresource: string; name: string }): boolean =>
   verb === "patch" && subresource === "status" && name === "pod-0";
 
-test("a denied condition keeps the pod, visibly, until it is allowed", () => {
+test("a denied mark keeps the pod until it is allowed, and is reported", () => {
   const evicting = world(1);
   const mend = evicting.api.faults.add({ fault: { kind: "status", code: 403 }, when: isCondition });
   evicting.taint("a-0", [MAINTENANCE]);
@@ -98,24 +99,21 @@ test("a denied condition keeps the pod, visibly, until it is allowed", () => {
   expect(evicting.deleted).toHaveLength(1);
 });
 
-test.each([403, 422, 500])(
-  "a pod whose condition is refused with %i for ever goes without it after a minute",
-  (code) => {
-    const evicting = world(1);
-    evicting.api.faults.add({ fault: { kind: "status", code }, when: isCondition });
-    evicting.taint("a-0", [MAINTENANCE]);
-    evicting.advance(60 * S - 1);
-    expect(evicting.deleted).toEqual([]);
-    evicting.advance(120 * S);
-    expect(evicting.deleted).toHaveLength(1);
-    const [last] = evicting
-      .published("done.write")
-      .filter(({ body }) => body.ask === "asked.eviction" && body.outcome === "ok");
-    expect(last?.body.change).toMatch(new RegExp(`^deleted: maintenance:NoExecute, unmarked \\(${code}: `));
-  },
-);
+test.each([403, 422, 500])("a pod whose mark is refused with %i goes without it after a minute", (code) => {
+  const evicting = world(1);
+  evicting.api.faults.add({ fault: { kind: "status", code }, when: isCondition });
+  evicting.taint("a-0", [MAINTENANCE]);
+  evicting.advance(60 * S - 1);
+  expect(evicting.deleted).toEqual([]);
+  evicting.advance(120 * S);
+  expect(evicting.deleted).toHaveLength(1);
+  const [last] = evicting
+    .published("done.write")
+    .filter(({ body }) => body.ask === "asked.eviction" && body.outcome === "ok");
+  expect(last?.body.change).toMatch(new RegExp(`^deleted: maintenance:NoExecute, unmarked \\(${code}: `));
+});
 
-test("a deletion whose mark lost its reply has failed, because it was not sent", () => {
+test("a deletion that was not sent because its mark lost the reply has failed", () => {
   const evicting = world(1);
   evicting.api.faults.add({ fault: { kind: "lostReply" }, when: isCondition, times: 1 });
   evicting.taint("a-0", [MAINTENANCE]);
@@ -124,7 +122,7 @@ test("a deletion whose mark lost its reply has failed, because it was not sent",
   expect(outcomes.map(({ body }) => body.outcome)).toEqual(["failed", "ok"]);
 });
 
-/** The preconditions of every delete of the pod, as the server got them. */
+/** The preconditions of every delete of the pod that the server received. */
 function preconditionsOf(evicting: EvictionWorld): unknown[] {
   const named: unknown[] = [];
   const note = ({ verb, body }: { verb: string; body: string | null }): boolean => {
@@ -146,7 +144,7 @@ test("a delete names the pod and the version that its marked status has", () => 
   expect(evicting.deleted).toHaveLength(1);
 });
 
-test("a server that fails slowly is given ever longer pauses, as one that fails at once", () => {
+test("retries back off from a server that fails slowly, too", () => {
   const evicting = world(1);
   let tries = 0;
   const isDelete = ({ verb }: { verb: string }): boolean => verb === "delete";
@@ -162,7 +160,7 @@ test("a server that fails slowly is given ever longer pauses, as one that fails 
   expect(tries).toBeLessThan(60);
 });
 
-test("a pod replaced under its name between the ask and the delete is not touched (L23)", () => {
+test("a pod replaced under its name after the request is not deleted (L23)", () => {
   const evicting = world(1);
   const ref = { kind: "Pod", namespace: "default", name: "pod-0" } as const;
   evicting.api.faults.add({
@@ -179,7 +177,7 @@ test("a pod replaced under its name between the ask and the delete is not touche
   expect(evicting.read(ref)?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-test("asks about a shard that went elsewhere are dropped", () => {
+test("requests of a shard that is lost are dropped", () => {
   const evicting = world(1);
   evicting.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   evicting.taint("a-0", [MAINTENANCE]);
@@ -188,4 +186,17 @@ test("asks about a shard that went elsewhere are dropped", () => {
   const told = evicting.published("done.write").length;
   evicting.advance(300 * S);
   expect(evicting.published("done.write")).toHaveLength(told);
+});
+
+test("the latest instant follows steps forward and ignores steps back", () => {
+  let [wallMs, monotonicMs] = [1_000_000, 0];
+  const latestMs = latestInstant({ wallMs: () => wallMs, monotonicMs: () => monotonicMs });
+  const after = (passedMs: number, stepMs: number): number => {
+    monotonicMs += passedMs;
+    wallMs += passedMs + stepMs;
+    return latestMs();
+  };
+  expect([after(0, 0), after(10, 0), after(10, -500), after(10, 0), after(10, 800), after(10, -1)]).toEqual([
+    1_000_000, 1_000_010, 1_000_020, 1_000_030, 1_000_340, 1_000_350,
+  ]);
 });

@@ -21,70 +21,24 @@ export interface Resource {
   readonly hasStatus: boolean;
 }
 
-const core = { group: "", version: "v1", shortNames: [], categories: [], namespaced: true, hasStatus: false };
+/** A core resource in a namespace without a status, by its kind and plural name. */
+function core(kind: string, storage: StorageName, shortNames: string[]): Resource {
+  const names = { kind, plural: storage, singular: kind.toLowerCase(), shortNames, storage };
+  return { ...names, group: "", version: "v1", categories: [], namespaced: true, hasStatus: false };
+}
+
+const event = core("Event", "events", ["ev"]);
 
 /** Every resource served. */
 export const RESOURCES: readonly Resource[] = [
-  { ...core, kind: "Event", plural: "events", singular: "event", shortNames: ["ev"], storage: "events" },
-  {
-    ...core,
-    kind: "Namespace",
-    plural: "namespaces",
-    singular: "namespace",
-    shortNames: ["ns"],
-    namespaced: false,
-    hasStatus: true,
-    storage: "namespaces",
-  },
-  {
-    ...core,
-    kind: "Node",
-    plural: "nodes",
-    singular: "node",
-    shortNames: ["no"],
-    namespaced: false,
-    hasStatus: true,
-    storage: "nodes",
-  },
-  {
-    ...core,
-    kind: "Pod",
-    plural: "pods",
-    singular: "pod",
-    shortNames: ["po"],
-    categories: ["all"],
-    hasStatus: true,
-    storage: "pods",
-  },
-  {
-    ...core,
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
-    singular: "serviceaccount",
-    shortNames: ["sa"],
-    storage: "serviceaccounts",
-  },
-  {
-    ...core,
-    group: "apps",
-    kind: "DaemonSet",
-    plural: "daemonsets",
-    singular: "daemonset",
-    shortNames: ["ds"],
-    categories: ["all"],
-    hasStatus: true,
-    storage: "daemonsets",
-  },
-  { ...core, group: "coordination.k8s.io", kind: "Lease", plural: "leases", singular: "lease", storage: "leases" },
-  {
-    ...core,
-    group: "events.k8s.io",
-    kind: "Event",
-    plural: "events",
-    singular: "event",
-    shortNames: ["ev"],
-    storage: "events",
-  },
+  event,
+  { ...core("Namespace", "namespaces", ["ns"]), namespaced: false, hasStatus: true },
+  { ...core("Node", "nodes", ["no"]), namespaced: false, hasStatus: true },
+  { ...core("Pod", "pods", ["po"]), categories: ["all"], hasStatus: true },
+  core("ServiceAccount", "serviceaccounts", ["sa"]),
+  { ...core("DaemonSet", "daemonsets", ["ds"]), group: "apps", categories: ["all"], hasStatus: true },
+  { ...core("Lease", "leases", []), group: "coordination.k8s.io" },
+  { ...event, group: "events.k8s.io" },
 ];
 
 const byPath = new Map(RESOURCES.map((resource) => [`${apiVersionOf(resource)}/${resource.plural}`, resource]));

@@ -48,7 +48,7 @@ const container = (state: JsonObject, ready = false, restartCount = 0): JsonObje
 });
 const running = container({ running: {} }, true, 1);
 const shown = (status: JsonObject, more: JsonObject = {}): string => {
-  const spec = { containers: [{}, {}], initContainers: [{}, {}], ...more };
+  const spec = { containers: [{}, {}], ...more };
   const { ready, status: words, restarts } = podCells({ ...TYPED, metadata: { name: "p" }, spec, status });
   return `${ready} ${words} ${restarts}`;
 };
@@ -88,24 +88,6 @@ const POD_ROWS: readonly (readonly [what: string, status: JsonObject, shown: str
       containerStatuses: [running, container({ terminated: { reason: "Completed" } })],
     },
     "1/2 Running 1",
-  ],
-  [
-    "the second init container under way",
-    {
-      phase: "Pending",
-      initContainerStatuses: [container({ terminated: { exitCode: 0 } }), container({ running: {} }, false, 2)],
-    },
-    "0/2 Init:1/2 2",
-  ],
-  [
-    "an init container that failed",
-    { phase: "Pending", initContainerStatuses: [container({ terminated: { exitCode: 1, reason: "Error" } })] },
-    "0/2 Init:Error 0",
-  ],
-  [
-    "an init container that waits",
-    { phase: "Pending", initContainerStatuses: [container({ waiting: { reason: "ImagePullBackOff" } })] },
-    "0/2 Init:ImagePullBackOff 0",
   ],
 ];
 

@@ -119,16 +119,6 @@ test("a renewTime needs all six digits of its microseconds, in a body and in a p
   });
 });
 
-test("a node's address ranges and provider may be given once and not changed", () => {
-  const embedded = new Embedded();
-  embedded.ask("POST", "/api/v1/nodes", node("n"));
-  const patch = (spec: object) => embedded.ask("PATCH", "/api/v1/nodes/n", { spec }, "merge").status;
-  expect(patch({ podCIDR: "10.0.0.0/24", providerID: "x://1" })).toBe(200);
-  expect(patch({ podCIDR: "10.0.1.0/24" })).toBe(422);
-  expect(patch({ providerID: null })).toBe(422);
-  expect(patch({ unschedulable: true, taints: null })).toBe(200);
-});
-
 describe("a body that is no object", () => {
   test.each(["", "no", "[1]", '"x"'])("%j is 400", (body) => {
     const embedded = new Embedded();

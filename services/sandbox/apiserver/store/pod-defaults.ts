@@ -9,29 +9,11 @@ export function fillPodSpec(spec: JsonObject): void {
   spec.securityContext ??= {};
   spec.schedulerName ??= "default-scheduler";
   for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
-    fillContainer(container);
+    container.terminationMessagePath ??= "/dev/termination-log";
+    container.terminationMessagePolicy ??= "File";
+    container.imagePullPolicy ??= isTagged(textOf(container, "image")) ? "IfNotPresent" : "Always";
+    container.resources ??= {};
   }
-}
-
-function fillContainer(container: JsonObject): void {
-  container.terminationMessagePath ??= "/dev/termination-log";
-  container.terminationMessagePolicy ??= "File";
-  container.imagePullPolicy ??= isTagged(textOf(container, "image")) ? "IfNotPresent" : "Always";
-  container.resources ??= {};
-  for (const port of childList(container, "ports")) port.protocol ??= "TCP";
-  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
-    const asked = container[probe];
-    if (isObject(asked)) fillProbe(asked);
-  }
-}
-
-function fillProbe(probe: JsonObject): void {
-  probe.timeoutSeconds ??= 1;
-  probe.periodSeconds ??= 10;
-  probe.successThreshold ??= 1;
-  probe.failureThreshold ??= 3;
-  const { httpGet } = probe;
-  if (isObject(httpGet)) httpGet.scheme ??= "HTTP";
 }
 
 /** Whether an image names a tag or a digest of its own; `latest` and none at all mean that it may change. */

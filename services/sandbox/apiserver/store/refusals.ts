@@ -3,7 +3,7 @@
 import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../api-status.ts";
 import type { Resource } from "../resources.ts";
-import { required, wrong } from "../validation/problems.ts";
+import { wrong } from "../validation/problems.ts";
 import { problemsOf } from "../validation/validation.ts";
 import type { DeleteOptions } from "./deletion.ts";
 import type { Place } from "./registry.ts";
@@ -77,12 +77,6 @@ export function checkValid(resource: Resource, object: ApiObject, before: ApiObj
   // Both versions of Event are told about in the words of the older.
   const subject = resource.storage === "events" ? { ...resource, group: "" } : resource;
   if (problems.length > 0) throw invalid(subject, object.metadata.name, problems);
-}
-
-/** Refuses an Event made through the newer version that does not say when; the older one lets it stand without. */
-export function checkNewEvent(resource: Resource, { eventTime, metadata }: ApiObject): void {
-  if (resource.group !== "events.k8s.io" || (eventTime !== undefined && eventTime !== null)) return;
-  throw invalid({ ...resource, group: "" }, metadata.name, [required("eventTime")]);
 }
 
 /** Refuses a delete that was meant for another object, or for another state of it, with a 409. */

@@ -7,15 +7,7 @@ import { canonical } from "../views/canonical.ts";
 import { METADATA } from "../views/object-shapes.ts";
 import { type DeleteOptions, markForDeletion, mayGo } from "./deletion.ts";
 import { identify, keepIdentity } from "./object-identity.ts";
-import {
-  checkDeletion,
-  checkName,
-  checkNewEvent,
-  checkPreconditions,
-  checkValid,
-  checkVersion,
-  type UpdateVerb,
-} from "./refusals.ts";
+import { checkDeletion, checkName, checkPreconditions, checkValid, checkVersion, type UpdateVerb } from "./refusals.ts";
 import type { Store } from "./store.ts";
 import { Stored } from "./stored.ts";
 import { type Part, STRATEGIES } from "./strategy.ts";
@@ -87,7 +79,6 @@ export class Registry {
     strategy.prepareCreate(object);
     if (strategy.countsGenerations) object.metadata.generation = 1;
     checkValid(resource, object, null);
-    checkNewEvent(resource, object);
     const present = this.#store.collection(resource.storage).get(namespace, object.metadata.name);
     if (present !== undefined) throw alreadyExists(resource, object.metadata.name, present.terminating);
     return this.#commit(resource, object);

@@ -10,7 +10,7 @@ export type Values = Readonly<Record<string, string>>;
 /** One term of a selector. */
 export interface Requirement {
   readonly key: string;
-  readonly operator: "in" | "notIn" | "exists" | "absent" | "above" | "below";
+  readonly operator: "in" | "notIn" | "exists" | "absent";
   readonly values: readonly string[];
 }
 
@@ -33,15 +33,11 @@ export function satisfies({ operator, values }: Requirement, value: string | und
       return value !== undefined;
     case "absent":
       return value === undefined;
-    case "above":
-      return value !== undefined && Number(value) > Number(values[0]);
-    case "below":
-      return value !== undefined && Number(value) < Number(values[0]);
   }
 }
 
 const SET_TERM = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/;
-const COMPARED_TERM = /^([^\s=!<>]+)\s*(==|=|!=|<|>)\s*([^\s=!<>,]*)$/;
+const COMPARED_TERM = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!,]*)$/;
 const KEY = /^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?\/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/;
 
 /** Reads a labelSelector such as `a=b,c!=d,e in (f,g),!h`. Throws a 400 for what is none. */
@@ -59,19 +55,11 @@ function labelRequirement(term: string, whole: string): Requirement {
   const compared = COMPARED_TERM.exec(term);
   if (compared !== null) {
     const [, key = "", sign = "", value = ""] = compared;
-    return checked({ key, operator: LABEL_SIGNS[sign] ?? "in", values: [value] }, whole);
+    return checked({ key, operator: sign === "!=" ? "notIn" : "in", values: [value] }, whole);
   }
   if (term.startsWith("!")) return checked({ key: term.slice(1).trim(), operator: "absent", values: [] }, whole);
   return checked({ key: term, operator: "exists", values: [] }, whole);
 }
-
-const LABEL_SIGNS: Readonly<Record<string, Requirement["operator"]>> = {
-  "=": "in",
-  "==": "in",
-  "!=": "notIn",
-  ">": "above",
-  "<": "below",
-};
 
 function checked(requirement: Requirement, whole: string): Requirement {
   if (!KEY.test(requirement.key)) {

@@ -1,14 +1,13 @@
 /** What makes an object unacceptable, as causes of a 422 in the real server's words. It changes nothing. */
 
-import { type ApiObject, childList, childObject, isObject, type JsonObject, textOf } from "../api-objects.ts";
+import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { resourceProblems } from "./container-resources.ts";
-import { eventProblems } from "./event.ts";
 import { metadataProblems } from "./object-metadata.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
+import { podChangeProblems } from "./pod-changes.ts";
 import { TAINT_EFFECTS, tolerationProblems } from "./pod-tolerations.ts";
 import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
-import { updateProblems } from "./update.ts";
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
   const taints = childList(childObject(object, "spec"), "taints");
@@ -88,6 +87,17 @@ function leaseProblems(object: ApiObject): FieldProblem[] {
   ];
 }
 
+/**
+ * An Event is in the namespace of its object. About an object without one it is in `default`, or in `kube-system` if it
+ * is a new one, with an eventTime.
+ */
+function eventProblems({ eventTime = null, ...event }: ApiObject): FieldProblem[] {
+  const namespace = textAt(event, "involvedObject.namespace");
+  const expected = namespace === "" && eventTime === null ? "default" : namespace || "kube-system";
+  if (event.metadata.namespace === expected) return [];
+  return [wrong("involvedObject.namespace", namespace, "does not match event.namespace")];
+}
+
 const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => FieldProblem[]>>> = {
   nodes: nodeProblems,
   pods: (object) => podSpecProblems(childObject(object, "spec"), "spec"),
@@ -100,7 +110,7 @@ const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => Field
 export function problemsOf(storage: StorageName, object: ApiObject, before: ApiObject | null): FieldProblem[] {
   return [
     ...metadataProblems(storage, object),
-    ...(before === null ? [] : updateProblems(storage, object, before)),
+    ...(before === null || storage !== "pods" ? [] : podChangeProblems(object, before)),
     ...(OF_KIND[storage]?.(object) ?? []),
   ];
 }

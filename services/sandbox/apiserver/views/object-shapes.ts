@@ -3,34 +3,17 @@
 import type { StorageName } from "../resources.ts";
 import type { Shape } from "./canonical.ts";
 
+/** Field names, several to a line. */
+const words = (...lines: string[]): readonly string[] => lines.flatMap((line) => line.split(" "));
+
 /** Metadata of every object. */
 export const METADATA: Shape = {
   closed: true,
-  order: [
-    "name",
-    "generateName",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-  ],
-  omitEmpty: [
-    "generateName",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-  ],
+  order: words(
+    "name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp",
+    "deletionGracePeriodSeconds labels annotations ownerReferences finalizers",
+  ),
+  omitEmpty: words("generateName namespace uid resourceVersion labels annotations ownerReferences finalizers"),
   types: {
     name: "text",
     namespace: "text",
@@ -59,18 +42,10 @@ function conditionShape(times: readonly string[]): Shape {
   };
 }
 
-const NODE_INFO = [
-  "machineID",
-  "systemUUID",
-  "bootID",
-  "kernelVersion",
-  "osImage",
-  "containerRuntimeVersion",
-  "kubeletVersion",
-  "kubeProxyVersion",
-  "operatingSystem",
-  "architecture",
-];
+const NODE_INFO = words(
+  "machineID systemUUID bootID kernelVersion osImage containerRuntimeVersion kubeletVersion",
+  "kubeProxyVersion operatingSystem architecture",
+);
 
 const node: Shape = {
   ...MAIN,
@@ -94,16 +69,7 @@ const node: Shape = {
     },
     status: {
       order: ["capacity", "allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo", "images"],
-      omitEmpty: [
-        "capacity",
-        "allocatable",
-        "phase",
-        "conditions",
-        "addresses",
-        "images",
-        "volumesInUse",
-        "volumesAttached",
-      ],
+      omitEmpty: words("capacity allocatable phase conditions addresses images volumesInUse volumesAttached"),
       types: { conditions: "list", addresses: "list", capacity: "object", allocatable: "object", nodeInfo: "object" },
       quantities: ["capacity", "allocatable"],
       always: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} },
@@ -149,15 +115,7 @@ const podSpec: Shape = {
       types: { key: "text", operator: "text", value: "text", effect: "text", tolerationSeconds: "integer" },
     },
   },
-  omitEmpty: [
-    "nodeName",
-    "nodeSelector",
-    "tolerations",
-    "volumes",
-    "initContainers",
-    "hostNetwork",
-    "serviceAccountName",
-  ],
+  omitEmpty: words("nodeName nodeSelector tolerations volumes initContainers hostNetwork serviceAccountName"),
 };
 
 const pod: Shape = {
@@ -167,17 +125,7 @@ const pod: Shape = {
     metadata: METADATA,
     spec: podSpec,
     status: {
-      order: [
-        "phase",
-        "conditions",
-        "message",
-        "reason",
-        "nominatedNodeName",
-        "hostIP",
-        "podIP",
-        "podIPs",
-        "startTime",
-      ],
+      order: words("phase conditions message reason nominatedNodeName hostIP podIP podIPs startTime"),
       omitEmpty: ["phase", "conditions", "message", "reason", "nominatedNodeName", "hostIP", "podIP", "podIPs"],
       types: { phase: "text", reason: "text", conditions: "list" },
       times: ["startTime"],
@@ -228,25 +176,10 @@ const daemonSet: Shape = {
 
 const event: Shape = {
   closed: true,
-  order: [
-    "kind",
-    "apiVersion",
-    "metadata",
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "type",
-    "eventTime",
-    "series",
-    "action",
-    "related",
-    "reportingComponent",
-    "reportingInstance",
-  ],
+  order: words(
+    "kind apiVersion metadata involvedObject reason message source firstTimestamp lastTimestamp count",
+    "type eventTime series action related reportingComponent reportingInstance",
+  ),
   omitEmpty: ["reason", "message", "count", "type", "action"],
   always: {
     source: {},

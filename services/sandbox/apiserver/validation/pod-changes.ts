@@ -1,0 +1,40 @@
+/** What an update may not change of an object that is there, as causes of a 422. It changes nothing. */
+import { type ApiObject, childList, childObject, type JsonObject, sameJson } from "../api-objects.ts";
+import { type FieldProblem, forbiddenChange } from "./problems.ts";
+
+/** Fields of a pod's spec that may change freely; images may too, and tolerations may only be added. */
+const FREE_IN_POD_SPEC = ["tolerations", "activeDeadlineSeconds", "containers", "initContainers"];
+
+/** What a change of a pod must not touch. */
+export function podChangeProblems(object: ApiObject, before: ApiObject): FieldProblem[] {
+  const was = childObject(before, "spec");
+  const is = childObject(object, "spec");
+  const kept = childList(was, "tolerations").every((toleration) =>
+    childList(is, "tolerations").some((other) => sameJson(withoutSeconds(other), withoutSeconds(toleration))),
+  );
+  const lost = kept
+    ? []
+    : [forbiddenChange("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")];
+  const fields = new Set([...Object.keys(was), ...Object.keys(is)]);
+  const fixed = [...fields].filter((field) => !FREE_IN_POD_SPEC.includes(field) && !sameJson(was[field], is[field]));
+  const names = (spec: JsonObject): JsonObject[] => childList(spec, "containers").map(({ name = "" }) => ({ name }));
+  if (!sameJson(names(was), names(is))) {
+    return [forbiddenChange("spec.containers", "pod updates may not add or remove containers")];
+  }
+  const containers = ["containers", "initContainers"].some(
+    (field) => !sameJson(withoutImages(was, field), withoutImages(is, field)),
+  );
+  if (fixed.length === 0 && !containers) return lost;
+  const why =
+    "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, " +
+    "`spec.activeDeadlineSeconds` or `spec.tolerations` (only additions to existing tolerations)";
+  return [...lost, forbiddenChange("spec", why)];
+}
+
+function withoutSeconds({ tolerationSeconds: _seconds, ...toleration }: JsonObject): JsonObject {
+  return toleration;
+}
+
+function withoutImages(spec: JsonObject, field: string): JsonObject[] {
+  return childList(spec, field).map(({ image: _image, ...container }) => container);
+}

@@ -1,22 +1,25 @@
-/** Who may do what: bearer tokens, all powerful or read-only. The real server's RBAC is not here, only its answers. */
+/**
+ * Access to the embedded API: bearer tokens with full or read-only rights. It imitates the responses of RBAC, not its
+ * rules.
+ */
 
 import { forbidden, unauthorized } from "./api-status.ts";
 import type { Call } from "./routes.ts";
 
-/** Someone a token stands for. */
+/** The user that a token authenticates. */
 export interface Identity {
   readonly user: string;
-  /** Whether get, list and watch are all that is granted. */
+  /** Whether only get, list and watch are allowed. */
   readonly readOnly: boolean;
 }
 
-/** Identities by bearer token; null lets everyone in. */
+/** Identities by bearer token; null admits every request. */
 export type Access = ReadonlyMap<string, Identity> | null;
 
-/** Paths that probes may ask without a token. */
+/** Paths that probes may request without a token. */
 const OPEN_PATHS = ["/healthz", "/livez", "/readyz", "/version"];
 
-/** Refuses a request whose token is unknown with a 401. */
+/** The identity of a request. Throws a 401 for an unknown token. */
 export function identify(access: Access, path: string, headers: Readonly<Record<string, string>>): Identity | null {
   if (access === null || OPEN_PATHS.includes(path)) return null;
   const token = /^Bearer\s+(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? "";
@@ -25,7 +28,7 @@ export function identify(access: Access, path: string, headers: Readonly<Record<
   return identity;
 }
 
-/** Refuses a write by someone who may only read with a 403. */
+/** Throws a 403 for a write with read-only rights. */
 export function authorize(identity: Identity | null, call: Call): void {
   if (identity === null || !identity.readOnly || ["get", "list", "watch"].includes(call.verb)) return;
   const { resource, namespace, name, subresource, verb } = call;

@@ -1,14 +1,11 @@
-/**
- * API objects as the embedded server handles them: plain JSON with the few fields every object has. No behaviour of a
- * kind lives here.
- */
+/** API objects as the embedded server handles them: plain JSON with the few fields that every object has. */
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** A JSON object. */
 export type JsonObject = { [field: string]: Json };
 
-/** Metadata of an object; fields that are not listed are kept as they came. */
+/** Metadata of an object; other fields are kept as they are. */
 export type ObjectMeta = JsonObject & {
   name: string;
   namespace?: string;
@@ -29,25 +26,25 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object under a field, or an empty one that is not attached. */
+/** The object in a field, or an empty one that is not attached to it. */
 export function childObject(parent: JsonObject, field: string): JsonObject {
   const child = parent[field];
   return isObject(child) ? child : {};
 }
 
-/** The objects in the list under a field; anything else there counts as an empty list. */
+/** The objects in a list field; none if it is no list. */
 export function childList(parent: JsonObject, field: string): JsonObject[] {
   const child = parent[field];
   return Array.isArray(child) ? child.filter(isObject) : [];
 }
 
-/** The text under a field, or "" when it is not a text. */
+/** The string in a field, or "". */
 export function textOf(parent: JsonObject, field: string): string {
   const value = parent[field];
   return typeof value === "string" ? value : "";
 }
 
-/** The text of a JSON object at a dotted path such as `spec.nodeName`, or "". */
+/** The string at a dotted path such as `spec.nodeName`, or "". */
 export function textAt(object: JsonObject, path: string): string {
   const fields = path.split(".");
   const last = fields.pop() ?? "";
@@ -57,7 +54,7 @@ export function textAt(object: JsonObject, path: string): string {
   );
 }
 
-/** Whether two JSON values say the same; the order of an object's fields has no meaning. */
+/** Deep equality; the order of an object's fields has no meaning. */
 export function sameJson(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {

@@ -1,11 +1,8 @@
-/**
- * Failures as the API tells them: Status objects with the codes, reasons and words of the real server. It decides
- * nothing about requests.
- */
+/** API failures: Status objects with the codes, reasons and messages of the real server. */
 import type { JsonObject } from "./api-objects.ts";
 import type { FieldProblem } from "./validation/problems.ts";
 
-/** Which resource a failure is about. */
+/** The resource that a failure is about. */
 export interface Subject {
   readonly group: string;
   readonly kind: string;
@@ -19,7 +16,7 @@ interface Failure {
   readonly details?: JsonObject;
 }
 
-/** A request that the API refuses: thrown anywhere beneath the router, answered there as a Status object. */
+/** A refused request: thrown anywhere below the router, which responds with a Status object. */
 export class ApiFailure extends Error {
   readonly code: number;
   readonly reason: string;
@@ -32,13 +29,13 @@ export class ApiFailure extends Error {
     this.details = failure.details;
   }
 
-  /** Seconds after which the client may try again; null when the server does not say. */
+  /** Seconds after which the client may retry; null if the server does not say. */
   get retryAfterSeconds(): number | null {
     const seconds = this.details?.retryAfterSeconds;
     return typeof seconds === "number" ? seconds : null;
   }
 
-  /** The body of the answer. */
+  /** The body of the response. */
   status(): JsonObject {
     return {
       kind: "Status",
@@ -53,7 +50,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** The full name of a resource: `leases.coordination.k8s.io`, or `nodes` in the core group. */
+/** The qualified name: `leases.coordination.k8s.io`, or `nodes` in the core group. */
 function qualifiedName(subject: Subject): string {
   return subject.group === "" ? subject.plural : `${subject.plural}.${subject.group}`;
 }
@@ -62,35 +59,35 @@ function namedDetails(subject: Subject, name: string): JsonObject {
   return { name, ...(subject.group === "" ? {} : { group: subject.group }), kind: subject.plural };
 }
 
-/** 404: there is no such object. */
+/** 404: no such object. */
 export function notFound(subject: Subject, name: string): ApiFailure {
   const message = `${qualifiedName(subject)} "${name}" not found`;
   return new ApiFailure({ code: 404, reason: "NotFound", message, details: namedDetails(subject, name) });
 }
 
-/** 404: the path leads nowhere. */
+/** 404: no such path. */
 export function noSuchPath(): ApiFailure {
   const message = "the server could not find the requested resource";
   return new ApiFailure({ code: 404, reason: "NotFound", message, details: {} });
 }
 
-/** 409: an object of that name is there already, perhaps on its way out. */
+/** 409: an object of that name exists, and is perhaps terminating. */
 export function alreadyExists(subject: Subject, name: string, terminating: boolean): ApiFailure {
   const message = `${terminating ? "object is being deleted: " : ""}${qualifiedName(subject)} "${name}" already exists`;
   return new ApiFailure({ code: 409, reason: "AlreadyExists", message, details: namedDetails(subject, name) });
 }
 
-/** What a stale resourceVersion is answered with. */
+/** The message for a stale resourceVersion. */
 export const STALE_VERSION =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** 409: the object is not the one, or not in the state, that the request was made for. */
+/** 409: the object has another uid or state than the request names. */
 export function conflict(subject: Subject, name: string, why: string): ApiFailure {
   const message = `Operation cannot be fulfilled on ${qualifiedName(subject)} "${name}": ${why}`;
   return new ApiFailure({ code: 409, reason: "Conflict", message, details: namedDetails(subject, name) });
 }
 
-/** 403: the request is understood and refused. */
+/** 403: the request is forbidden. */
 export function forbidden(subject: Subject, name: string, why: string, causes: JsonObject[] = []): ApiFailure {
   const what = name === "" ? qualifiedName(subject) : `${qualifiedName(subject)} "${name}"`;
   const named = name === "" ? {} : { name };
@@ -102,15 +99,15 @@ function groupOf(subject: Subject): JsonObject {
   return subject.group === "" ? {} : { group: subject.group };
 }
 
-/** 422: the object is not valid; every problem is a cause. */
+/** 422: the object is invalid; every problem is a cause. */
 export function invalid(subject: Subject, name: string, problems: readonly FieldProblem[]): ApiFailure {
   const lines = [...new Set(problems.map((problem) => `${problem.field}: ${problem.message}`))];
-  const sentence = lines.length === 1 ? lines.join("") : `[${lines.join(", ")}]`;
+  const summary = lines.length === 1 ? lines.join("") : `[${lines.join(", ")}]`;
   const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
   return new ApiFailure({
     code: 422,
     reason: "Invalid",
-    message: `${kind} "${name}" is invalid: ${sentence}`,
+    message: `${kind} "${name}" is invalid: ${summary}`,
     details: {
       ...(name === "" ? {} : { name }),
       ...groupOf(subject),
@@ -120,45 +117,45 @@ export function invalid(subject: Subject, name: string, problems: readonly Field
   });
 }
 
-/** 422: the options of a request are not valid. */
+/** 422: the options of a request are invalid. */
 export function invalidOptions(options: string, problems: readonly FieldProblem[]): ApiFailure {
   return invalid({ group: "meta.k8s.io", kind: options, plural: "" }, "", problems);
 }
 
-/** 400: the request itself cannot be understood. */
+/** 400: the request is malformed. */
 export function badRequest(message: string): ApiFailure {
   return new ApiFailure({ code: 400, reason: "BadRequest", message });
 }
 
-/** 401: nobody known is asking. */
+/** 401: the token is missing or unknown. */
 export function unauthorized(): ApiFailure {
   return new ApiFailure({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
 }
 
-/** 405: the resource does not have this verb. */
+/** 405: the resource does not support this verb. */
 export function methodNotAllowed(): ApiFailure {
   const message = "the server does not allow this method on the requested resource";
   return new ApiFailure({ code: 405, reason: "MethodNotAllowed", message, details: {} });
 }
 
-/** 415: the body is in a form that the verb does not take. */
+/** 415: the verb does not accept this content type. */
 export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
   return new ApiFailure({ code: 415, reason: "UnsupportedMediaType", message, details: {} });
 }
 
-/** 410: the requested resourceVersion is no longer kept. */
+/** 410: the requested resourceVersion has been compacted. */
 export function gone(message: string): ApiFailure {
   return new ApiFailure({ code: 410, reason: "Expired", message });
 }
 
-/** 500: the state at a resourceVersion that lies in the future is asked for. */
+/** 500: an exact list at a future resourceVersion. */
 export function futureRevision(): ApiFailure {
   const message = "etcdserver: mvcc: required revision is a future revision";
   return new ApiFailure({ code: 500, reason: "", message });
 }
 
-/** 504: the requested resourceVersion lies in the future. */
+/** 504: the requested resourceVersion is in the future. */
 export function versionTooLarge(requested: number, current: number): ApiFailure {
   const message = `Too large resource version: ${requested}, current: ${current}`;
   return new ApiFailure({
@@ -172,7 +169,7 @@ export function versionTooLarge(requested: number, current: number): ApiFailure 
   });
 }
 
-/** 500, as the real server answers it: a resourceVersion that is no number. */
+/** 500, as on the real server: a resourceVersion that is no number. */
 export function unreadableVersion(version: string): ApiFailure {
   const text = JSON.stringify(version);
   const message = `resourceVersion: Invalid value: ${text}: strconv.ParseUint: parsing ${text}: invalid syntax`;

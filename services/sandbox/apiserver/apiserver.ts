@@ -1,6 +1,6 @@
 /**
  * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. It runs on
- * any clock; sockets are served by http-front.ts.
+ * any clock; http-front.ts serves it on sockets.
  */
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
 import { type Access, authorize, identify } from "./access.ts";
@@ -18,12 +18,12 @@ import { Lists } from "./store/list-pages.ts";
 import { Registry } from "./store/registry.ts";
 import { Store } from "./store/store.ts";
 
-/** What an embedded API needs. */
+/** Ports and limits of an embedded API. */
 export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
-  /** Changes kept for each resource before older watches get 410. */
+  /** Changes kept for each resource; a watch from before them gets 410. */
   readonly changesMax?: number;
   readonly bookmarkPeriodMs?: number;
 }
@@ -31,7 +31,7 @@ export interface ApiServerOptions {
 const CHANGES_MAX = 65_536;
 const BOOKMARK_PERIOD_MS = 60_000;
 
-/** Namespaces of a new cluster. */
+/** The namespaces of a new cluster. */
 const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /** One embedded API server. */
@@ -73,7 +73,7 @@ export class ApiServer {
     }
   }
 
-  /** The way in for those whom `access` admits; whoever holds `wire` needs no token. */
+  /** Serves requests that `access` admits; requests on `wire` need no token. */
   serving(access: Access): Serve {
     return (request, receiver) => this.#clock.soon(() => this.#receive(request, access, receiver));
   }

@@ -1,17 +1,14 @@
-/**
- * Quantities in the form in which the real server writes them: 1024Mi is 1Gi, 4000m is 4; and as
- * numbers to compare. It adds nothing.
- */
+/** Quantities in the canonical form of the real server (1024Mi is 1Gi, 4000m is 4), and as numbers to compare. */
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+)?$/;
-/** What is in its final form whatever it means: too small a number for a larger suffix. */
+/** Canonical already: the number is too small for a larger suffix. */
 const FINAL = /^[1-9]\d{0,2}(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)?$/;
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-/** Nothing smaller than a billionth is told apart. */
+/** Precision: billionths. */
 const SCALE = 9;
 
-/** A quantity in its canonical form; null for what is none. */
+/** A quantity in its canonical form; null if it is malformed. */
 export function canonicalQuantity(text: string): string | null {
   if (FINAL.test(text)) return text;
   const match = QUANTITY.exec(text);
@@ -20,14 +17,14 @@ export function canonicalQuantity(text: string): string | null {
   const billionths = billionthsOf(whole, fraction, suffix);
   if (billionths === 0n) return "0";
   const minus = sign === "-" ? "-" : "";
-  // What is less than 1024 has no binary suffix.
+  // Less than 1024 has no binary suffix.
   if (BINARY.indexOf(suffix) > 0 && billionths >= 1024n * 10n ** BigInt(SCALE)) {
     return minus + binary(ceilDivided(billionths, 10n ** BigInt(SCALE)));
   }
   return minus + decimal(billionths, /^[eE][+-]?\d/.test(suffix));
 }
 
-/** A quantity in billionths, rounded up; null for what is none. */
+/** A quantity in billionths, rounded up; null if it is malformed. */
 export function billionthsIn(text: string): bigint | null {
   const [, sign = "", whole = "", fraction = "", suffix = ""] = QUANTITY.exec(text) ?? [];
   if (whole + fraction === "") return null;
@@ -62,7 +59,7 @@ function decimal(billionths: bigint, asExponent: boolean): string {
   return `${rest}${DECIMAL[place]}`;
 }
 
-/** Divided and rounded up, as upstream rounds what is too fine. */
+/** Divided and rounded up, as upstream rounds excess precision. */
 function ceilDivided(amount: bigint, by: bigint): bigint {
   return (amount + by - 1n) / by;
 }

@@ -1,15 +1,12 @@
-/**
- * The embedded API as a wire that is a function call: the whole answer is handed on at once, for there is no socket to
- * fill.
- */
+/** The embedded API as a wire that is a function call: without a socket, the whole response is passed on at once. */
 import type { Clock, HttpExchange, HttpRequest, Wire } from "../../../protocols/ports.ts";
 import { httpDate } from "../../domain/api-time.ts";
 import type { Answer, Receiver } from "./answer.ts";
 
-/** Who answers requests: never within the call. */
+/** Answers requests, never within the call. */
 export type Serve = (request: HttpRequest, receiver: Receiver) => void;
 
-/** A wire to an API server; each answer carries the time of its clock, as from every HTTP server. */
+/** A wire to an API server; each response carries the time of its clock. */
 export function wireTo(serve: Serve, clock: Pick<Clock, "wallMs">): Wire {
   return {
     send(request, exchange) {
@@ -20,7 +17,7 @@ export function wireTo(serve: Serve, clock: Pick<Clock, "wallMs">): Wire {
   };
 }
 
-/** The way of one answer to its exchange; after an abort nothing more arrives there. */
+/** Delivers one response to its exchange; after an abort nothing more arrives there. */
 class Delivery implements Receiver {
   readonly #exchange: HttpExchange;
   readonly #clock: Pick<Clock, "wallMs">;

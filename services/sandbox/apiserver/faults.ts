@@ -1,51 +1,51 @@
 /**
- * Faults that tests let the embedded API show: slow, refused, lost and stalled answers, broken and stale watches. It
- * changes no object.
+ * Faults that tests inject into the embedded API: slow, refused, lost and stalled responses, broken and stale watches.
+ * They change no object.
  */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { ApiFailure, STALE_VERSION, tooManyRequests } from "./api-status.ts";
 import type { StorageName } from "./resources.ts";
 import type { Call } from "./routes.ts";
 
-/** What goes wrong with a request. */
+/** A fault of one request. */
 export type Fault =
-  /** The request arrives late, or its answer does. */
+  /** The request or its response is delayed. */
   | { readonly kind: "latency"; readonly requestMs?: number; readonly answerMs?: number }
   /**
-   * The server refuses: 409 Conflict, 429 with Retry-After, 500, 503, 504; or a denial by an admission webhook, 403 or
+   * The server refuses: 409 Conflict, 429 with Retry-After, 500, 503, 504; or an admission webhook denies, with 403 or
    * 400.
    */
   | { readonly kind: "status"; readonly code: number; readonly retryAfterSeconds?: number; readonly message?: string }
-  /** The request is carried out, then the connection breaks before the answer. */
+  /** The request is executed, then the connection breaks before the response. */
   | { readonly kind: "lostReply" }
-  /** The connection breaks before the request is carried out; the client cannot know. */
+  /** The connection breaks before the request is executed; the client cannot know. */
   | { readonly kind: "lostRequest" }
-  /** Nothing is carried out and nothing is answered. */
+  /** The request is neither executed nor answered. */
   | { readonly kind: "stall" };
 
-/** When a fault shows. */
+/** Which requests meet a fault. */
 export interface FaultPlan {
   readonly fault: Fault;
-  /** Which requests; all of them when absent. */
+  /** Selects requests; all when absent. */
   readonly when?: (call: Call) => boolean;
-  /** How often at most; without end when absent. */
+  /** The maximum number of times; unlimited when absent. */
   readonly times?: number;
-  /** The chance, 0 to 1, that a request it concerns meets it; always when absent. */
+  /** The probability, 0 to 1, for a selected request; 1 when absent. */
   readonly probability?: number;
 }
 
-/** What faults need to know of an open watch. */
+/** An open watch as faults use it. */
 export interface FaultyWatch {
   readonly storage: StorageName;
-  /** Ends it: `end` in order, as a server that goes down does, `break` as a cut cable. */
+  /** Ends it: `end` in order, as a server that shuts down; `break` like a cut cable. */
   cut(how: "end" | "break"): void;
   silence(silent: boolean): void;
 }
 
-/** What faults reach beyond requests. */
+/** The parts of the server that faults act on. */
 export interface FaultReach {
   watches(): Iterable<FaultyWatch>;
-  /** Forgets history and unfinished lists. */
+  /** Drops history and unfinished lists. */
   compact(): void;
 }
 
@@ -53,7 +53,7 @@ interface RunningPlan extends FaultPlan {
   left: number;
 }
 
-/** The faults in force. */
+/** The active faults. */
 export class Faults {
   readonly #plans = new Set<RunningPlan>();
   readonly #silenced = new Set<StorageName>();
@@ -66,21 +66,19 @@ export class Faults {
     this.#reach = reach;
   }
 
-  /** Whether connections are refused, as when no server runs. */
+  /** Whether connections are refused, as without a server. */
   get refusing(): boolean {
     return this.#refusing;
   }
 
-  /** Puts a fault in force until it is stopped or used up. */
+  /** Activates a fault until it is stopped or used up. */
   add(plan: FaultPlan): Stop {
     const running = { ...plan, left: plan.times ?? Number.POSITIVE_INFINITY };
     this.#plans.add(running);
     return () => this.#plans.delete(running);
   }
 
-  /**
-   * Takes the server off the network: open watches break and new connections are refused, until the result is called.
-   */
+  /** Takes the server off the network until the result is called: open watches break, new connections are refused. */
   refuse(): Stop {
     this.#refusing = true;
     this.cutWatches({ how: "break" });
@@ -89,7 +87,7 @@ export class Faults {
     };
   }
 
-  /** Ends open watches: of one resource, or all. */
+  /** Ends open watches of one resource, or of all. */
   cutWatches({ storage, how = "end" }: { storage?: StorageName; how?: "end" | "break" } = {}): void {
     for (const watch of this.#reach.watches()) {
       if (storage === undefined || watch.storage === storage) watch.cut(how);
@@ -97,8 +95,8 @@ export class Faults {
   }
 
   /**
-   * Makes a resource's watches stale: they and new ones stay open and tell nothing, until the result is called. What
-   * happened meanwhile is never told, as by a cache that lost its own watch.
+   * Makes a resource's watches stale until the result is called: old and new ones stay open and send nothing. Changes
+   * meanwhile are never sent, as by a cache that lost its own watch.
    */
   silenceWatches(storage: StorageName): Stop {
     this.#silence(storage, true);
@@ -110,19 +108,19 @@ export class Faults {
     return this.#silenced.has(storage);
   }
 
-  /** Compacts: watches that resume from before now, and the next pages of unfinished lists, get 410. */
+  /** Compacts the history: watches that resume from before now, and later pages of unfinished lists, get 410. */
   compact(): void {
     this.#reach.compact();
   }
 
-  /** Takes every fault back; broken watches stay broken. */
+  /** Stops every fault; broken watches stay broken. */
   clear(): void {
     this.#plans.clear();
     for (const storage of this.#silenced) this.#silence(storage, false);
     this.#refusing = false;
   }
 
-  /** The faults that this request meets; counts them. */
+  /** The faults of this request; counts them. */
   meet(call: Call): Fault[] {
     if (this.#plans.size === 0) return [];
     const met: Fault[] = [];
@@ -153,7 +151,7 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
   504: ["Timeout", "Timeout: request did not complete within the requested timeout"],
 };
 
-/** The refusal of a `status` fault as the real server words it. */
+/** The response of a `status` fault, as the real server words it. */
 export function refusalOf(fault: Extract<Fault, { kind: "status" }>): ApiFailure {
   const { code, retryAfterSeconds = 0 } = fault;
   if (code === 429) {

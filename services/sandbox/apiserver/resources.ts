@@ -1,12 +1,9 @@
-/**
- * The table of resources that the embedded API serves: names, versions and scopes. How an object of a kind behaves is
- * in strategy.ts.
- */
+/** The resources that the embedded API serves. strategy.ts has the behaviour of each kind. */
 
 /** The name of a collection of objects in the store. */
 export type StorageName = "nodes" | "pods" | "leases" | "daemonsets" | "namespaces" | "events" | "serviceaccounts";
 
-/** One resource under one API version. Two versions may show the same stored objects. */
+/** One resource in one API version. Two versions may show the same stored objects. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
@@ -17,7 +14,7 @@ export interface Resource {
   readonly categories: readonly string[];
   readonly namespaced: boolean;
   readonly storage: StorageName;
-  /** Whether `status` is a subresource of its own, which the main resource cannot write. */
+  /** Whether `status` is a subresource that the main resource cannot write. */
   readonly hasStatus: boolean;
 }
 
@@ -49,7 +46,7 @@ export function apiVersionOf(resource: { readonly group: string; readonly versio
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** The resource with a plural name under an apiVersion; null when it is not served. */
+/** The resource with a plural name in an apiVersion; null when it is not served. */
 export function resourceAt(apiVersion: string, plural: string): Resource | null {
   return byPath.get(`${apiVersion}/${plural}`) ?? null;
 }

@@ -1,8 +1,8 @@
-/** Reads a request line into what it asks for: which resource, which verb, which object. It answers nothing. */
+/** Parses a request into its resource, verb and object. */
 import type { HttpRequest } from "../../../protocols/ports.ts";
 import { type Resource, resourceAt } from "./resources.ts";
 
-/** What a request wants of a resource. */
+/** The verb of a request. */
 export type Verb =
   | "get"
   | "list"
@@ -14,11 +14,11 @@ export type Verb =
   | "deletecollection"
   | "unsupported";
 
-/** A request for a resource, read. */
+/** A parsed request for a resource. */
 export interface Call {
   readonly verb: Verb;
   readonly resource: Resource;
-  /** "" for cluster-scoped kinds and for all namespaces. */
+  /** "" for cluster-scoped kinds, and for all namespaces. */
   readonly namespace: string;
   /** "" for the whole collection. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface Call {
   readonly body: string | null;
 }
 
-/** A request for something else than a resource, such as discovery; or for a path that leads nowhere. */
+/** Any other request, such as discovery, or an unknown path. */
 export interface OtherCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface OtherCall {
 
 const NO_QUERY = new URLSearchParams();
 
-/** Reads a request. */
+/** Parses a request. */
 export function readCall(request: HttpRequest): Call | OtherCall {
   const mark = request.path.indexOf("?");
   const path = mark < 0 ? request.path : request.path.slice(0, mark);
@@ -59,11 +59,11 @@ export function isCall(call: Call | OtherCall): call is Call {
 }
 
 interface Place extends Pick<Call, "resource" | "namespace" | "name" | "subresource"> {
-  /** Whether the path is one of the old ones that stand for watches: `/api/v1/watch/nodes/x`. */
+  /** Whether the path is one of the old watch paths, such as `/api/v1/watch/nodes/x`. */
   readonly watching: boolean;
 }
 
-/** The query that selects the object of this name besides; of any when it is "". */
+/** The query, restricted to the object of this name; "" for any. */
 function selecting(name: string, query: URLSearchParams): URLSearchParams {
   if (name === "") return query;
   const selected = new URLSearchParams(query);
@@ -80,7 +80,7 @@ function readPlace(segments: readonly string[]): Place | null {
   const watching = segments[root] === "watch";
   const rest = segments.slice(watching ? root + 1 : root);
   if (apiVersion === undefined || rest.length === 0) return null;
-  // `namespaces/x` is the namespace itself, `namespaces/x/pods` the pods in it; `namespaces/x/status` is neither.
+  // `namespaces/x` is the namespace, `namespaces/x/pods` the pods in it; `namespaces/x/status` is a subresource.
   const inNamespace = rest[0] === "namespaces" && rest.length > 2 && resourceAt(apiVersion, rest[2] ?? "") !== null;
   const [plural = "", name = "", subresource = "", ...more] = inNamespace ? rest.slice(2) : rest;
   const resource = resourceAt(apiVersion, plural);
@@ -101,7 +101,7 @@ function decode(segment: string): string {
 function verbOf(method: string, name: string, query: URLSearchParams): Verb {
   switch (method) {
     case "GET":
-      // A single object cannot be watched by its path, only by a selector.
+      // An object's own path cannot be watched, only a selector.
       if (name !== "") return "get";
       return query.size > 0 && ["true", "1"].includes(query.get("watch") ?? "") ? "watch" : "list";
     case "POST":

@@ -1,27 +1,28 @@
-/** Orders to running hollow nodes as lines of text: what an order may say, and what is answered. It opens no socket. */
+/** Orders to running hollow nodes, as lines of JSON, and their answers. */
 import { type ConditionStatus, conditionStatus } from "../../../protocols/objects.ts";
 import type { HollowNodes, HollowSummary } from "./hollow.service.ts";
 import type { HollowSelector } from "./node-selection.ts";
 
-/** What can be ordered. */
+/** The orders. */
 export const HOLLOW_ORDERS = ["stop", "resume", "set", "lag", "flap", "remove", "status"] as const;
 
-/** One order: what, to which nodes, and with what. */
+/** One order: its verb, its nodes and its parameters. */
 export interface HollowOrder {
   readonly order: (typeof HOLLOW_ORDERS)[number];
   readonly selector: HollowSelector;
   /** `set`: the condition's type and status. */
   readonly condition?: { readonly type: string; readonly status: ConditionStatus };
   /**
-   * `lag`: how much later each heartbeat comes; `flap`: how long each half of a turn lasts. In milliseconds; 0 ends it.
+   * In milliseconds; 0 ends it. `lag`: the delay of each heartbeat; `flap`: how long the nodes are stopped, and then
+   * run.
    */
   readonly durationMs?: number;
 }
 
-/** What is answered: how many nodes an order reached and how all stand now, or why nothing was done. */
+/** The answer: how many nodes an order reached and the state of all, or why nothing was done. */
 export type HollowAnswer = { readonly reached: number; readonly summary: HollowSummary } | { readonly problem: string };
 
-/** Carries out the order on a line and gives the line to answer; an order that cannot be understood changes nothing. */
+/** Executes the order on a line and returns the line to answer; a malformed order changes nothing. */
 export function obey(hollow: HollowNodes, line: string): string {
   return JSON.stringify(answerTo(hollow, line));
 }
@@ -35,7 +36,7 @@ function answerTo(hollow: HollowNodes, line: string): HollowAnswer {
   }
 }
 
-/** An order from its line. Throws a SyntaxError or a RangeError that names the field and the fault. */
+/** Parses an order. Throws a SyntaxError or a RangeError that names the field and the fault. */
 function readOrder(line: string): HollowOrder {
   const read = JSON.parse(line) as Partial<HollowOrder> | null;
   const order = HOLLOW_ORDERS.find((known) => known === read?.order);

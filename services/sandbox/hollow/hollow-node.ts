@@ -1,6 +1,5 @@
 /**
- * One hollow node: registers itself, renews its lease, posts its status, obeys orders. When it is due is the caller's
- * timer wheel.
+ * One hollow node: registers, renews its lease, posts its status and follows orders. The caller's timer calls `beat`.
  */
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Stop, Urgency } from "../../../protocols/ports.ts";
@@ -14,7 +13,7 @@ import { retryPauseMs } from "../../platform/structures/retry-schedule.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";
 import { conditionsPatch, correctedConditions, hollowNode, hollowStatus, ownConditions } from "./hollow-status.ts";
 
-/** How often hollow nodes do what; kubelet's defaults. */
+/** Periods of hollow nodes; kubelet's defaults. */
 export interface HollowTimes {
   readonly leaseSeconds: number;
   readonly statusReportMs: number;
@@ -27,13 +26,13 @@ export interface HollowNodeOptions {
   readonly random: Random;
   readonly log: Log;
   readonly times: HollowTimes;
-  /** Asks to be woken by `beat` in `delayMs`; a later request replaces an earlier one, null takes it back. */
+  /** Schedules a call of `beat` in `delayMs`, in place of an earlier one; null cancels it. */
   readonly wake: (node: HollowNode, delayMs: number | null) => void;
-  /** Told each time the node has been registered. */
+  /** Called each time the node has been registered. */
   readonly registered: (node: HollowNode) => void;
 }
 
-/** A registration under way. */
+/** A registration in progress. */
 interface Registering {
   readonly stop: Stop;
   readonly done: () => void;
@@ -41,7 +40,7 @@ interface Registering {
 
 const REGISTER_RETRIES = { baseMs: 100, maxMs: 7_000 };
 
-/** One hollow node. Silent while stopped: no lease, no status, no pod is finalised, as of a machine without power. */
+/** One hollow node. A stopped one is like a machine without power: no lease, no status, no pod deleted. */
 export class HollowNode {
   readonly spec: HollowNodeSpec;
   readonly #options: HollowNodeOptions;
@@ -49,15 +48,15 @@ export class HollowNode {
   readonly #ordered = new Map<string, ConditionStatus>();
   /** The node's uid at the API; null while it is not registered. */
   #uid: string | null = null;
-  /** The conditions this node shows, as the API has them, with our texts and times; others' are theirs. */
+  /** The node's own conditions as the API has them, with shared strings. */
   #conditions: readonly NodeCondition[] = [];
   #stopped = false;
   #removed = false;
   #lagMs = 0;
   #statusDueMs = 0;
-  /** Whether the API shows something else than this node wants to show. */
+  /** Whether the API shows other conditions than this node's. */
   #differs = false;
-  /** Whether the API has this node's whole status, so that only conditions need to be posted. */
+  /** Whether the API has the whole status, so that only conditions need posting. */
   #whole = false;
   #registering: Registering | null = null;
 
@@ -83,19 +82,19 @@ export class HollowNode {
     return this.#stopped;
   }
 
-  /** Whether the node is registered and not stopped: only then do its pods get attention. */
+  /** Whether the node is registered and not stopped, so that its pods are handled. */
   get lives(): boolean {
     return !this.#stopped && this.registered;
   }
 
-  /** Whether the node was ordered to say that it is not ready. */
+  /** Whether an order made the node not ready. */
   get orderedNotReady(): boolean {
     return (this.#ordered.get("Ready") ?? "True") !== "True";
   }
 
   /**
-   * Registers the node and starts its heartbeats; `done` is called once, when it is registered or stopped before. A
-   * node that is registered or about to be is left to it.
+   * Registers the node and starts its heartbeats, unless that has begun. `done` is called once: when it is registered,
+   * or stopped before that.
    */
   start(done: () => void): void {
     if (this.registered || this.#registering !== null) {
@@ -119,14 +118,14 @@ export class HollowNode {
     this.#registering = { stop, done };
   }
 
-  /** The moment it asked for has come: renews the lease, and posts the status when that is due or differs. */
+  /** Renews the lease, and posts the status when it is due or differs. */
   beat(): void {
     if (!this.lives) return;
     if (this.#differs || this.#options.clock.monotonicMs() >= this.#statusDueMs) this.#post();
     this.#lease.renew(() => this.#rest());
   }
 
-  /** What the API shows of this node. */
+  /** Compares the node at the API with its own conditions. */
   observe(observed: ObservedNode): void {
     if (observed.uid !== this.#uid) return;
     const corrected = correctedConditions(this.#conditions, observed.conditions);
@@ -135,7 +134,7 @@ export class HollowNode {
     this.#differs = true;
   }
 
-  /** The node of this uid was deleted at the API: a live one registers again (better than R9.4). */
+  /** Handles the deletion of the node at the API: a live node registers again (better than R9.4). */
   deleted(uid: string | null): void {
     if (uid === null || uid !== this.#uid || this.#removed) return;
     this.#uid = null;
@@ -144,7 +143,7 @@ export class HollowNode {
     if (!this.#stopped) this.start(() => {});
   }
 
-  /** Falls silent at once. */
+  /** Stops every heartbeat at once. */
   stop(): void {
     this.#stopped = true;
     this.#lease.stop();
@@ -155,7 +154,7 @@ export class HollowNode {
     registering?.done();
   }
 
-  /** Comes back: with a heartbeat at once, or by registering. */
+  /** Resumes with a heartbeat at once, or by registering. */
   resume(): void {
     if (!this.#stopped) return;
     this.#stopped = false;
@@ -170,12 +169,12 @@ export class HollowNode {
     if (this.lives) this.#post();
   }
 
-  /** Lengthens the pause between two heartbeats by so much. */
+  /** Lengthens the pause between two heartbeats. */
   lag(lagMs: number): void {
     this.#lagMs = lagMs;
   }
 
-  /** Leaves: deletes the node and its lease; `done` is called once, whatever comes of it. */
+  /** Deletes the node and its lease; `done` is called once, whatever the result. */
   remove(done: () => void): void {
     this.#removed = true;
     this.stop();
@@ -188,9 +187,7 @@ export class HollowNode {
     );
   }
 
-  /**
-   * A created node already shows what was sent, which shares its texts with all others; one that was met gets it now.
-   */
+  /** A created node already has the status that was sent; an existing one gets it now. */
   #adopt(node: NodeObject, sent: readonly NodeCondition[] | null): void {
     const { clock, random, times } = this.#options;
     const shown = node.status?.conditions ?? [];
@@ -216,7 +213,7 @@ export class HollowNode {
     });
   }
 
-  /** Patches the difference between the node as the API has it and as it is computed now. */
+  /** Patches the difference between the node at the API and the computed one. */
   #send(before: NodeObject): void {
     if (!this.lives) return;
     const { clock, kube } = this.#options;
@@ -240,7 +237,7 @@ export class HollowNode {
     else this.#differs = true;
   }
 
-  /** The first pause is drawn from the whole period, so that nodes registered together do not beat together. */
+  /** The first pause is random over the whole period, which spreads nodes that register together. */
   #restAtFirst(): void {
     const { random, times, wake } = this.#options;
     wake(this, renewPeriodMs(times.leaseSeconds) * random() + this.#lagMs);

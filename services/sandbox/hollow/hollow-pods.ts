@@ -1,24 +1,21 @@
-/**
- * The pods of hollow nodes: created, shown as running, and finalised when they are being deleted, but only by nodes
- * that live.
- */
+/** The pods of hollow nodes: created, reported running, and deleted when terminating, by live nodes only. */
 import { type BoundPod, type Kube, type Log, type ObjectRef, Urgency } from "../../../protocols/ports.ts";
 import { apiTime } from "../../domain/api-time.ts";
 
-/** Name and image of a hollow pod's only container. */
+/** Name and image of a hollow pod's container. */
 const CONTAINER = "hollow";
 
-/** What a live node owes one of its pods. */
+/** What a live node must do for a pod. */
 type PodDuty = "run" | "finalise" | null;
 
-/** What a live node owes a pod; a pod that has ended by itself is left alone. */
+/** What a live node must do for a pod; a pod that has completed needs nothing. */
 function podDuty({ pod }: BoundPod): PodDuty {
   if (pod.deletionAt !== null) return "finalise";
   if (pod.phase === "Succeeded" || pod.phase === "Failed") return null;
   return pod.phase === "Running" && pod.ready === "True" ? null : "run";
 }
 
-/** A pod to be put on a hollow node. */
+/** A pod on a hollow node. */
 export function hollowPod(nodeName: string, index: number): { readonly ref: ObjectRef; readonly body: unknown } {
   const name = `${nodeName}-pod-${index}`;
   const ref: ObjectRef = { kind: "Pod", namespace: "default", name };
@@ -35,7 +32,7 @@ export function hollowPod(nodeName: string, index: number): { readonly ref: Obje
   return { ref, body };
 }
 
-/** Pods that still wait for what their node owes them, by node. */
+/** Pods that wait for their node, by node. */
 export class HollowPods {
   readonly #kube: Kube;
   readonly #log: Log;
@@ -46,7 +43,7 @@ export class HollowPods {
     this.#log = log;
   }
 
-  /** Remembers a pod that needs something; returns whether it does. */
+  /** Stores a pod if it needs something; returns whether it does. */
   observe(bound: BoundPod): boolean {
     if (podDuty(bound) === null) {
       this.#forget(bound);
@@ -57,12 +54,12 @@ export class HollowPods {
     return true;
   }
 
-  /** A pod that left the API. */
+  /** Drops a pod that left the API. */
   gone(bound: BoundPod): void {
     this.#forget(bound);
   }
 
-  /** Does for one pod what its node owes it; what fails is done again at the node's next heartbeat. */
+  /** Handles one pod; a failure is retried at the node's next heartbeat. */
   tend(bound: BoundPod, nowMs: number, mayRun: boolean): void {
     const { namespace, name, uid } = bound.pod;
     const ref: ObjectRef = { kind: "Pod", namespace, name };
@@ -79,12 +76,12 @@ export class HollowPods {
     }
   }
 
-  /** Does for all waiting pods of a node what it owes them. */
+  /** Handles all waiting pods of a node. */
   tendAll(nodeName: string, nowMs: number, mayRun: boolean): void {
     for (const bound of this.#waiting.get(nodeName)?.values() ?? []) this.tend(bound, nowMs, mayRun);
   }
 
-  /** A pod of the same name that came after it is remembered still. */
+  /** A later pod of the same name stays. */
   #forget(bound: BoundPod): void {
     const waiting = this.#waiting.get(bound.node);
     const key = keyOf(bound);
@@ -99,8 +96,8 @@ function keyOf({ pod }: BoundPod): string {
 }
 
 /**
- * The status of a pod that runs and is ready, with its one container, which kubectl counts; `uid` keeps it from
- * reaching another pod of the same name.
+ * The status of a running, ready pod with its one container, which kubectl counts; `uid` protects a later pod of the
+ * same name.
  */
 function runningStatus(uid: string, now: string): unknown {
   const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({

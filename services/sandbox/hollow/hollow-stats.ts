@@ -1,21 +1,21 @@
-/** What a hollow node is and has, as the figures a kubelet would read from a machine. Nothing here is measured. */
+/** The machine of a hollow node, as fixed values in place of what a kubelet measures. */
 import type { Taint } from "../../../protocols/objects.ts";
 import { fnv1a } from "../../../protocols/subjects.ts";
 import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
 import type { MachineStats } from "../../agent/machine-stats.ts";
 
-/** A hollow node to be started. Only the name is needed. */
+/** A hollow node to start. Only the name is required. */
 export interface HollowNodeSpec {
   readonly name: string;
   readonly zone?: string;
   readonly region?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** Internal address; made up from the name when not given. */
+  /** Internal address; derived from the name by default. */
   readonly ip?: string;
   readonly cores?: number;
   readonly memoryBytes?: number;
-  /** How many pods are created on the node once it is registered. */
+  /** Pods to create once the node is registered. */
   readonly pods?: number;
 }
 
@@ -24,7 +24,7 @@ const CORES = 8;
 const MEMORY_BYTES = 32 * GIBIBYTE;
 const STORAGE_BYTES = 100 * GIBIBYTE;
 
-/** The settings of a hollow node's kubelet. */
+/** The kubelet settings of a hollow node. */
 export function hollowSettings(spec: HollowNodeSpec): AgentSettings {
   return {
     ...STANDARD_AGENT,
@@ -37,7 +37,7 @@ export function hollowSettings(spec: HollowNodeSpec): AgentSettings {
   };
 }
 
-/** The figures of a hollow node's machine. */
+/** The machine statistics of a hollow node. */
 export function hollowStats(spec: HollowNodeSpec): MachineStats {
   const ip = ipOf(spec);
   return {
@@ -63,7 +63,7 @@ export function hollowStats(spec: HollowNodeSpec): MachineStats {
   };
 }
 
-/** An address of 10.0.0.0/8 that follows from the name: its three last octets are a hash. */
+/** An address in 10.0.0.0/8 whose last three octets are a hash of the name. */
 function ipOf(spec: HollowNodeSpec): string {
   if (spec.ip !== undefined) return spec.ip;
   const hash = fnv1a(spec.name);

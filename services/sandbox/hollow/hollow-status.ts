@@ -1,4 +1,4 @@
-/** The status of a hollow node: a kubelet's own setters, with conditions that can be ordered. Pure. */
+/** The status of a hollow node: a kubelet's own setters, plus ordered conditions. Pure. */
 import { ConditionType } from "../../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode } from "../../../protocols/objects.ts";
 import { conditionOf, type NodeCondition, type NodeObject, withCondition } from "../../agent/node-object.ts";
@@ -7,25 +7,25 @@ import { computeStatus } from "../../agent/setters.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { type HollowNodeSpec, hollowSettings, hollowStats } from "./hollow-stats.ts";
 
-/** Conditions a hollow node was ordered to show, by type. */
+/** Ordered conditions by type. */
 export type OrderedConditions = ReadonlyMap<string, ConditionStatus>;
 
-/** Conditions that the setters compute; every other ordered one is set as it was ordered. */
+/** Conditions that the setters compute; other ordered ones are set directly. */
 const COMPUTED: readonly string[] = [
   ConditionType.ready,
   ConditionType.memoryPressure,
   ConditionType.diskPressure,
   ConditionType.pidPressure,
 ];
-/** What an ordered condition says of itself. */
+/** Reason and message of an ordered condition. */
 const ORDERED = { reason: "HollowOrder", message: "a hollow node was ordered to show this" };
 
-/** The node as a hollow kubelet registers it. */
+/** The node as its hollow kubelet registers it. */
 export function hollowNode(spec: HollowNodeSpec, ordered: OrderedConditions, nowMs: number): NodeObject {
   return hollowStatus(initialNode(hollowSettings(spec), hollowStats(spec)), spec, ordered, nowMs);
 }
 
-/** A node with the status that its hollow kubelet computes for it. */
+/** A node with the status that its hollow kubelet computes. */
 export function hollowStatus(
   node: NodeObject,
   spec: HollowNodeSpec,
@@ -63,7 +63,7 @@ function withOrdered(node: NodeObject, type: string, status: ConditionStatus, no
   return withCondition(node, { type, status, lastHeartbeatTime: now, lastTransitionTime, ...ORDERED });
 }
 
-/** Those of a node's conditions that its hollow kubelet shows: computed or ordered. All others belong to others. */
+/** The conditions that the hollow kubelet owns: computed or ordered. */
 export function ownConditions(
   conditions: readonly NodeCondition[],
   ordered: OrderedConditions,
@@ -71,7 +71,7 @@ export function ownConditions(
   return conditions.filter(({ type }) => COMPUTED.includes(type) || ordered.has(type));
 }
 
-/** The conditions a hollow kubelet holds, corrected by those the API shows; the same array when they already agree. */
+/** A hollow kubelet's conditions, corrected by those at the API; the same array if they agree. */
 export function correctedConditions(
   held: readonly NodeCondition[],
   observed: ObservedNode["conditions"],
@@ -84,7 +84,7 @@ export function correctedConditions(
   });
 }
 
-/** The patch that posts these conditions whole. */
+/** The patch that posts these conditions. */
 export function conditionsPatch(conditions: readonly NodeCondition[]): unknown {
   return { status: { conditions } };
 }

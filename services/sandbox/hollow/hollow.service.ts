@@ -1,4 +1,4 @@
-/** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods for all. */
+/** Hollow nodes by the thousand in one process: one timer, one watch of nodes and one of pods serve all. */
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import { type Clock, type Kube, type Log, type Random, type Timer, Urgency } from "../../../protocols/ports.ts";
 import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
@@ -7,18 +7,18 @@ import { HollowPods, hollowPod } from "./hollow-pods.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";
 import { type HollowSelector, select } from "./node-selection.ts";
 
-/** What hollow nodes need. */
+/** Ports and nodes. */
 export interface HollowOptions {
   readonly clock: Clock;
   readonly kube: Kube;
   readonly random: Random;
   readonly log: Log;
   readonly nodes: readonly HollowNodeSpec[];
-  /** kubelet's defaults when not given: a lease of 40 s renewed each 10 s, a status each 5 min. */
+  /** kubelet's defaults if absent: a lease of 40 s renewed every 10 s, a status every 5 min. */
   readonly times?: HollowTimes;
 }
 
-/** How far hollow nodes have come. */
+/** The progress of hollow nodes. */
 export interface HollowSummary {
   readonly nodes: number;
   readonly registered: number;
@@ -27,35 +27,32 @@ export interface HollowSummary {
   readonly podsCreated: number;
 }
 
-/** Orders to hollow nodes; each answers how many nodes it reached. */
+/** Orders to hollow nodes; each returns how many nodes it reached. */
 export interface HollowNodes {
-  /** Falls silent: no lease, no status, no pod finalised. */
+  /** Stops heartbeats, status and pods. */
   stop(selector: HollowSelector): number;
-  /** Comes back with a heartbeat at once. */
+  /** Resumes with a heartbeat at once. */
   resume(selector: HollowSelector): number;
-  /** Shows a condition from now on; `Ready`, the pressures, or any other type. */
+  /** Sets a condition: `Ready`, a pressure, or any other type. */
   set(selector: HollowSelector, type: string, status: ConditionStatus): number;
-  /** Lengthens the pause between two heartbeats; 0 ends it. */
+  /** Lengthens the pause between heartbeats; 0 ends it. */
   lag(selector: HollowSelector, lagMs: number): number;
-  /** Stops and resumes in turn, each for `halfPeriodMs`; 0 ends it with a resume. */
+  /** Stops and resumes alternately, each for `halfPeriodMs`; 0 resumes for good. */
   flap(selector: HollowSelector, halfPeriodMs: number): number;
-  /** Deletes nodes and leases; they are no more. */
+  /** Deletes nodes and their leases. */
   remove(selector: HollowSelector): number;
-  /** Calls `done` once no removal is under way any more. */
+  /** Calls `done` once no removal is in progress. */
   whenRemoved(done: () => void): void;
   summary(): HollowSummary;
-  /** Ends all timers and watches; the nodes fall silent and stay at the API. */
+  /** Ends all timers and watches; the nodes become silent and stay at the API. */
   shutdown(): void;
 }
 
 const STANDARD_TIMES: HollowTimes = { leaseSeconds: 40, statusReportMs: 300_000 };
-/** How many nodes register at the same time. */
+/** Nodes that register at the same time. */
 const REGISTERING_MAX = 32;
 
-/**
- * Starts hollow nodes: each is created with its labels and a whole status, then renews its lease. Orders may come at
- * once.
- */
+/** Starts hollow nodes: each registers with its labels and status, then renews its lease. */
 export function startHollowNodes(options: HollowOptions): HollowNodes {
   return new HollowCluster(options);
 }
@@ -68,9 +65,7 @@ class HollowCluster implements HollowNodes {
   readonly #flapping = new Map<HollowNode, Timer>();
   readonly #stopWatches: readonly (() => void)[];
   readonly #waiting: Iterator<HollowNode>;
-  /** Nodes whose pods were created, or are about to be. */
   readonly #furnished = new WeakSet<HollowNode>();
-  /** Nodes whose removal is under way, and who waits for its end. */
   #leaving = 0;
   readonly #awaiting: (() => void)[] = [];
   #podsCreated = 0;
@@ -190,7 +185,7 @@ class HollowCluster implements HollowNodes {
     this.#flapping.set(node, timer);
   }
 
-  /** Lets the next node register that is still wanted, and then another one. */
+  /** Registers the next remaining node; its completion starts another. */
   #registerNext(): void {
     for (let next = this.#waiting.next(); next.done !== true && !this.#ended; next = this.#waiting.next()) {
       const node = next.value;
@@ -200,7 +195,7 @@ class HollowCluster implements HollowNodes {
     }
   }
 
-  /** Creates a node's pods once, one after the other; a pod that is there already counts as created. */
+  /** Creates a node's pods once, one after the other; an existing pod counts as created. */
   #createPods(node: HollowNode): void {
     if (this.#furnished.has(node)) return;
     this.#furnished.add(node);

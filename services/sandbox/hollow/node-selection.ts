@@ -1,18 +1,18 @@
-/** Which hollow nodes an order is for. Pure: chance comes in as an argument. */
+/** Selects the hollow nodes of an order. Pure. */
 import type { Random } from "../../../protocols/ports.ts";
 import type { HollowNodeSpec } from "./hollow-stats.ts";
 
-/** Which hollow nodes are meant; what is given must hold together, nothing given means all. */
+/** A selector of hollow nodes: all given terms must match; an empty one selects all. */
 export interface HollowSelector {
   readonly names?: readonly string[];
   /** A regular expression that the whole name must match. */
   readonly match?: string;
   readonly zone?: string;
-  /** A random share of those selected otherwise: 0.3 for three in ten, rounded up. */
+  /** A random share of the selected nodes: 0.3 for three in ten, rounded up. */
   readonly fraction?: number;
 }
 
-/** The nodes that a selector means. Throws a SyntaxError when `match` is not a regular expression. */
+/** The selected nodes. Throws a SyntaxError when `match` is not a regular expression. */
 export function select<N extends { readonly spec: HollowNodeSpec }>(
   nodes: Iterable<N>,
   selector: HollowSelector,

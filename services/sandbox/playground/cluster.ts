@@ -1,4 +1,4 @@
-/** The playground's cluster: sixty hollow nodes in three zones, each with three pods of different patience. */
+/** The playground's cluster: sixty hollow nodes in three zones, each with three pods of different tolerations. */
 import { type Kube, Urgency } from "../../../protocols/ports.ts";
 import type { HollowNodeSpec } from "../hollow/hollow-stats.ts";
 
@@ -6,14 +6,12 @@ import type { HollowNodeSpec } from "../hollow/hollow-stats.ts";
 export const ZONES = ["zone-a", "zone-b", "zone-c"] as const;
 /** Nodes in each zone. */
 export const NODES_PER_ZONE = 20;
-/** How long an impatient pod stays on a node that is tainted NoExecute. */
+/** How long an impatient pod tolerates NoExecute. */
 export const IMPATIENT_SECONDS = 5;
 /** The impatient pod of each node. */
 export const IMPATIENT_APP = "web";
 
-/**
- * What a node's pods tolerate: `web` little, `db` what the API server gives to every pod (300 s), `agent` everything.
- */
+/** The tolerations of a node's pods: `web` a few seconds, `db` the API server's default (300 s), `agent` everything. */
 const TOLERATIONS: Readonly<Record<string, readonly object[]>> = {
   [IMPATIENT_APP]: ["not-ready", "unreachable"].map((fault) => ({
     key: `node.kubernetes.io/${fault}`,
@@ -40,7 +38,7 @@ export function playgroundNodes(): HollowNodeSpec[] {
   return ZONES.flatMap((zone) => nodesOf(zone).map((name) => ({ name, zone })));
 }
 
-/** Creates the pods of every node; a pod that is there already is left as it is. */
+/** Creates the pods of every node; existing pods stay as they are. */
 export function createPods(kube: Kube): void {
   for (const node of ZONES.flatMap(nodesOf)) {
     for (const [app, tolerations] of Object.entries(TOLERATIONS)) {

@@ -1,4 +1,4 @@
-/** What the playground has heard on the bus, in the figures that its story waits for and tells. It decides nothing. */
+/** What the playground has received on the bus: the numbers that its story waits for and shows. */
 import type { Outcome } from "../../../protocols/done.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { Bus, Stop } from "../../../protocols/ports.ts";
@@ -9,7 +9,7 @@ export type JudgedNode = BodyOf<"judged.node">;
 /** A zone as last judged. */
 export type JudgedZone = BodyOf<"judged.zone">;
 
-/** Figures that grow over the whole story. */
+/** Counters over the whole story. */
 export interface Totals {
   verdicts: number;
   /** How late the latest verdict came, past the node's grace, in milliseconds. */
@@ -22,7 +22,7 @@ export interface Totals {
 
 const HARMLESS: ReadonlySet<Outcome> = new Set(["ok", "gone", "refused", "conflict", "shadowed"]);
 
-/** Listens to conclusions and outcomes. */
+/** Collects judgements and outcomes. */
 export class Narration {
   readonly nodes = new Map<string, JudgedNode>();
   readonly zones = new Map<string, JudgedZone>();
@@ -35,7 +35,7 @@ export class Narration {
     this.#graceMs = graceMs;
   }
 
-  /** Hears everything on a bus until stopped. */
+  /** Subscribes to a bus until stopped. */
   listen(bus: Bus): Stop {
     const stops = [
       bus.subscribe("judged.node", "all", ({ body }) => this.#judged(body)),
@@ -47,7 +47,7 @@ export class Narration {
     };
   }
 
-  /** How many of these nodes are judged so; of all nodes when none are named. */
+  /** How many of these nodes have a readiness; of all nodes by default. */
   count(readiness: JudgedNode["readiness"], names: Iterable<string> = this.nodes.keys()): number {
     return [...names].filter((name) => this.nodes.get(name)?.readiness === readiness).length;
   }

@@ -1,27 +1,25 @@
-/** Plays scenes on a clock, one after the other. It knows how to wait, not what the story is about. */
+/** Plays scenes on a clock, one after the other. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import type { HollowNodes } from "../hollow/hollow.service.ts";
 import type { Narration } from "./narration.ts";
 import type { Scene } from "./story.ts";
 
-/** What playing needs. */
+/** What playing scenes needs. */
 export interface StageIo {
   readonly clock: Clock;
   readonly scenes: readonly Scene[];
   readonly narration: Narration;
   readonly nodes: HollowNodes;
-  /** Pause between two scenes, so that they can be read. */
+  /** Pause between two scenes, for reading. */
   readonly pauseMs: number;
   readonly say: (line: string) => void;
 }
 
 const POLL_MS = 100;
-/** After this without what a scene awaits, the story has failed. */
+/** The story fails when a scene takes longer. */
 const SCENE_MS_MAX = 60_000;
 
-/**
- * Plays the scenes; `ended` is told null at a good end, else what did not happen. What it returns breaks the story off.
- */
+/** Plays the scenes. `ended` receives null on success, else what did not happen. The result stops the story. */
 export function play(io: StageIo, ended: (missing: string | null) => void): Stop {
   const { clock, scenes, narration, nodes, pauseMs, say } = io;
   let timer = clock.after(0, () => begin(0));

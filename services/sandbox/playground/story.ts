@@ -1,4 +1,4 @@
-/** The playground's story, scene by scene: what is done to the cluster, what must follow, and how it is told. */
+/** The playground's story, scene by scene: an action on the cluster, the expected result, and the text for each. */
 
 import { spanText } from "../../domain/format.ts";
 import type { HollowNodes } from "../hollow/hollow.service.ts";
@@ -7,15 +7,15 @@ import type { Narration } from "./narration.ts";
 
 /** One scene of the story. */
 export interface Scene {
-  /** Said as it begins. */
+  /** Printed when it begins. */
   readonly begins: string;
-  /** What is done to the nodes. */
+  /** The action on the nodes. */
   readonly act?: (nodes: HollowNodes) => void;
-  /** What must follow; in words for the case that it does not. */
+  /** The expected result, in words for when it does not come. */
   readonly awaits: string;
   readonly until: (narration: Narration) => boolean;
-  /** Said when it has followed. */
-  readonly ends: (facts: Narration) => string;
+  /** Printed when the result has come. */
+  readonly ends: (seen: Narration) => string;
   /** Least length, in milliseconds; 0 when not given. */
   readonly leastMs?: number;
 }
@@ -26,8 +26,8 @@ const STRUCK = nodesOf(STRUCK_ZONE).slice(0, 14);
 const CALM_MS = 8_000;
 const NODES = ZONES.length * NODES_PER_ZONE;
 
-const onStruck = (facts: Narration): number =>
-  STRUCK.filter((node) => facts.evicted.has(`${IMPATIENT_APP}-${node}`)).length;
+const onStruck = (seen: Narration): number =>
+  STRUCK.filter((node) => seen.evicted.has(`${IMPATIENT_APP}-${node}`)).length;
 
 /** The scenes, for a controller with this grace. */
 export function storyOf(graceMs: number): Scene[] {
@@ -38,7 +38,7 @@ function arrival(): Scene {
   return {
     begins: `${NODES} nodes join in ${ZONES.length} zones, with three pods each.`,
     awaits: `${NODES} ready nodes in ${ZONES.length} zones`,
-    until: (facts) => facts.count("ready") === NODES && ZONES.every((zone) => facts.stateOf(zone) === "Normal"),
+    until: (seen) => seen.count("ready") === NODES && ZONES.every((zone) => seen.stateOf(zone) === "Normal"),
     ends: () => "Every node is Ready, every zone Normal, and Vigil sees them all.",
   };
 }
@@ -49,15 +49,15 @@ function loneNode(graceMs: number): Scene[] {
       begins: `${LONE} loses its power. Its last heartbeat has been.`,
       act: (nodes) => nodes.stop({ names: [LONE] }),
       awaits: `${LONE} judged Unknown`,
-      until: (facts) => facts.nodes.get(LONE)?.readiness === "unknown",
-      ends: (facts) =>
-        `${LONE} was silent for ${spanText(graceMs)}: it is Unknown, ${lateness(facts)} after that. ` +
+      until: (seen) => seen.nodes.get(LONE)?.readiness === "unknown",
+      ends: (seen) =>
+        `${LONE} was silent for ${spanText(graceMs)}: it is Unknown, ${lateness(seen)} after that. ` +
         "All its conditions say so, and nothing new is scheduled there.",
     },
     {
       begins: "Its zone is well, so it is the node: it is tainted NoExecute at once, and its pods' tolerations decide.",
       awaits: `the ${IMPATIENT_APP} pod of ${LONE} evicted`,
-      until: (facts) => facts.evicted.has(`${IMPATIENT_APP}-${LONE}`),
+      until: (seen) => seen.evicted.has(`${IMPATIENT_APP}-${LONE}`),
       ends: () =>
         `Its ${IMPATIENT_APP} pod tolerates that for ${IMPATIENT_SECONDS} s and is deleted now. ` +
         "Its db pod would stay for 300 s, its agent for ever.",
@@ -66,8 +66,8 @@ function loneNode(graceMs: number): Scene[] {
       begins: `${LONE} has power again.`,
       act: (nodes) => nodes.resume({ names: [LONE] }),
       awaits: `${LONE} ready and without taints`,
-      until: (facts) => {
-        const node = facts.nodes.get(LONE);
+      until: (seen) => {
+        const node = seen.nodes.get(LONE);
         return node?.readiness === "ready" && node.eviction === "unmarked";
       },
       ends: () => `${LONE} is Ready, its taints are gone, and the eviction of its db pod is called off.`,
@@ -81,8 +81,8 @@ function struckZone(graceMs: number): Scene[] {
       begins: `${STRUCK.length} of the ${NODES_PER_ZONE} nodes of ${STRUCK_ZONE} fall silent together. A switch, perhaps?`,
       act: (nodes) => nodes.stop({ names: STRUCK }),
       awaits: `${STRUCK.length} nodes Unknown and ${STRUCK_ZONE} in PartialDisruption`,
-      until: (facts) =>
-        facts.count("unknown", STRUCK) === STRUCK.length && facts.stateOf(STRUCK_ZONE) === "PartialDisruption",
+      until: (seen) =>
+        seen.count("unknown", STRUCK) === STRUCK.length && seen.stateOf(STRUCK_ZONE) === "PartialDisruption",
       ends: () =>
         `After ${spanText(graceMs)} all ${STRUCK.length} are Unknown, and ${STRUCK_ZONE} is in PartialDisruption: ` +
         "when so many go at once, it is hardly the nodes.",
@@ -92,18 +92,18 @@ function struckZone(graceMs: number): Scene[] {
       awaits: "nothing",
       until: () => true,
       leastMs: CALM_MS,
-      ends: (facts) =>
-        `${CALM_MS / 1000} s later, ${onStruck(facts)} of the ${STRUCK.length} ${IMPATIENT_APP} pods there ` +
-        `${onStruck(facts) === 1 ? "was" : "were"} deleted: those of nodes tainted before the zone's trouble was plain.`,
+      ends: (seen) =>
+        `${CALM_MS / 1000} s later, ${onStruck(seen)} of the ${STRUCK.length} ${IMPATIENT_APP} pods there ` +
+        `${onStruck(seen) === 1 ? "was" : "were"} deleted: those of nodes tainted before the zone's trouble was plain.`,
     },
     {
       begins: "The switch is back.",
       act: (nodes) => nodes.resume({ names: STRUCK }),
       awaits: `${NODES} ready nodes without taints and every zone Normal`,
-      until: (facts) =>
-        facts.count("ready") === NODES &&
-        ZONES.every((zone) => facts.stateOf(zone) === "Normal") &&
-        [...facts.nodes.values()].every(({ eviction }) => eviction === "unmarked"),
+      until: (seen) =>
+        seen.count("ready") === NODES &&
+        ZONES.every((zone) => seen.stateOf(zone) === "Normal") &&
+        [...seen.nodes.values()].every(({ eviction }) => eviction === "unmarked"),
       ends: () => `All ${NODES} nodes are Ready, no taint of Vigil's is left, ${STRUCK_ZONE} is Normal.`,
     },
   ];

@@ -1,4 +1,4 @@
-/** How the playground looks: its lines, its live picture on a terminal, its closing table. Pure text from the facts. */
+/** The output of the playground: its lines, its live picture on a terminal, its closing table. Pure. */
 import { spanText } from "../../domain/format.ts";
 import { filled } from "../../platform/process/fill.ts";
 import { NODES_PER_ZONE, nodesOf, ZONES } from "./cluster.ts";
@@ -7,7 +7,7 @@ import type { Narration } from "./narration.ts";
 const FULL = "█";
 const EMPTY = "░";
 
-/** A line of the story with the time since it began, broken between words where it would leave the terminal. */
+/** A line of the story with the elapsed time, wrapped to the terminal. */
 export function storyLine(elapsedMs: number, text: string, columns: number): string {
   const prefix = `${(elapsedMs / 1000).toFixed(1).padStart(6)} s  `;
   return prefix + filled(text, columns - prefix.length).join(`\n${" ".repeat(prefix.length)}`);
@@ -32,7 +32,7 @@ function rateOf(narration: Narration, zone: string): string {
   return `, ${judged.queueLength} wait for eviction`;
 }
 
-/** The table at the end. */
+/** The closing table. */
 export function closingTable(narration: Narration, elapsedMs: number): string[] {
   const { verdicts, latestMs, recoveries, evictions, writes, failedWrites } = narration.totals;
   const rows: [string, string | number][] = [
@@ -48,7 +48,7 @@ export function closingTable(narration: Narration, elapsedMs: number): string[] 
   return rows.map(([name, value]) => `  ${name.padEnd(longest)}  ${String(value).padStart(8)}`);
 }
 
-/** Keeps a picture below the lines of a terminal, drawn anew in place. */
+/** Keeps a picture below the lines of a terminal, redrawn in place. */
 export class LiveView {
   readonly #print: (text: string) => void;
   readonly #columns: number;

@@ -1,4 +1,4 @@
-/** Carries out a request for a resource: what its verb reads or writes, and how the result is shown. */
+/** Executes a parsed request: reads or writes what its verb says, and renders the result. */
 import type { Clock, Random } from "../../../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "../answer.ts";
 import type { ApiObject } from "../api-objects.ts";
@@ -21,30 +21,30 @@ import { checkOptions } from "./options.ts";
 import { bindPod, evictPod } from "./pod-subresources.ts";
 import { type WatchOptions, WatchStream } from "./watch-stream.ts";
 
-/** What the verbs work on. */
+/** The parts of the server that the verbs use. */
 export interface VerbParts {
   readonly store: Store;
   readonly registry: Registry;
   readonly lists: Lists;
   readonly clock: Clock;
   readonly random: Random;
-  /** Every open watch; the verbs add to it, a watch that ends is taken out. */
+  /** Every open watch; the verbs add to it, and a watch that ends removes itself. */
   readonly watches: Set<WatchStream>;
-  /** Whether new watches of a collection are stale from the start. */
+  /** Whether new watches of a collection start stale. */
   isSilent(storage: StorageName): boolean;
-  /** How often a watch that wants bookmarks gets one. */
+  /** The bookmark period of a watch that requests bookmarks. */
   readonly bookmarkPeriodMs: number;
 }
 
-/** The real server's --min-request-timeout: a watch that names no timeout ends after it, at most twice as late. */
+/** The real server's --min-request-timeout: a watch without a timeout ends after one to two times this. */
 const WATCH_TIMEOUT_MS = 1_800_000;
 
-/** Carries out a call. Throws an ApiFailure for what cannot be done. */
+/** Executes a call. Throws an ApiFailure. */
 export function carryOut(parts: VerbParts, call: Call): Answer {
   return new Verbs(parts, call).answer();
 }
 
-/** One call being carried out. */
+/** One call during its execution. */
 class Verbs {
   readonly #parts: VerbParts;
   readonly #call: Call;
@@ -56,7 +56,6 @@ class Verbs {
     this.#parts = parts;
     this.#call = call;
     this.#place = { resource: call.resource, namespace: call.namespace, name: call.name };
-    // kubectl --dry-run=server wants to know what would happen.
     this.#registry = isDryRun(call) ? parts.registry.dry() : parts.registry;
     this.#renderer = rendererFor(call, () => parts.clock.wallMs());
   }
@@ -132,7 +131,7 @@ class Verbs {
     return this.#parts.store.collection(resource.storage).get(namespace, name) !== undefined;
   }
 
-  /** A write to a name that is free creates the object, where the verb does that. */
+  /** Creates the object that an update or apply names. */
   #createNamed(object: ApiObject): Answer {
     const { resource, namespace, name } = this.#place;
     object.metadata.name = name;
@@ -151,7 +150,7 @@ class Verbs {
 
   #deleteAll(): Answer {
     const { resource, namespace } = this.#call;
-    // Nothing is deleted in all namespaces at once, and no namespaces are.
+    // A collection cannot be deleted across namespaces, and namespaces cannot be at all.
     if (resource.namespaced ? namespace === "" : resource.storage === "namespaces") throw methodNotAllowed();
     const options = deleteOptionsIn(this.#call);
     const page = this.#parts.lists.page(this.#selection(), new URLSearchParams());

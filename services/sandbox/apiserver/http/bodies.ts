@@ -1,4 +1,4 @@
-/** Reads the bodies of requests into objects and options. What is unusable becomes a 400; patches.ts reads patches. */
+/** Parses request bodies into objects and options; throws a 400 for malformed ones. patches.ts parses patches. */
 
 import { type ApiObject, childObject, isObject, type Json, type JsonObject, textOf } from "../api-objects.ts";
 import { badRequest, invalidOptions, unsupportedMediaType } from "../api-status.ts";
@@ -10,7 +10,7 @@ import { canonical, UnreadableField } from "../views/canonical.ts";
 import { SHAPES } from "../views/object-shapes.ts";
 import { viewOf } from "../views/views.ts";
 
-/** The JSON value in a body; `complain` words the 400 for what is none. */
+/** The JSON value in a body; `complain` words the 400. */
 export function jsonIn(body: string | null, complain: (problem: string) => string): Json {
   try {
     return JSON.parse(body ?? "");
@@ -28,7 +28,7 @@ export function objectBody(body: string | null, kind: string): JsonObject {
   return value;
 }
 
-/** The object in the body of a create or an update, in the stored version and its canonical form. */
+/** The object in the body of a create or update, in the stored version and canonical form. */
 export function objectIn(call: Call): ApiObject {
   const { resource, body } = call;
   checkReadable(call);
@@ -53,8 +53,8 @@ export function contentTypeOf(headers: Call["headers"]): string {
 }
 
 /**
- * The stored form of an object as a client sends it; changes its argument. Throws a 400 for an object of another place
- * than the request's, and an UnreadableField.
+ * The stored form of an object from a client; changes its argument. Throws a 400 when its place differs from the
+ * request's, and an UnreadableField.
  */
 export function storedForm(call: Call, shown: JsonObject): ApiObject {
   const { resource } = call;
@@ -62,15 +62,15 @@ export function storedForm(call: Call, shown: JsonObject): ApiObject {
   if (!isObject(metadata)) throw new UnreadableField("metadata: expected object");
   if (typeof (metadata.name ?? "") !== "string") throw new UnreadableField("name: expected text");
   const named = { ...shown, metadata: { ...metadata, name: textOf(metadata, "name") } };
-  // A patch cannot change an object's kind; what it says about that is passed over.
+  // A patch cannot change the kind; its own value is ignored.
   const typed = { ...withoutNulls(named), kind: resource.kind, apiVersion: apiVersionOf(resource) } as ApiObject;
   checkPlace(call, typed);
-  // What belongs to the whole cluster is in no namespace, whatever it says.
+  // A cluster-scoped object is in no namespace, whatever it contains.
   if (!resource.namespaced) delete typed.metadata.namespace;
   return canonical(viewOf(resource).store(typed), SHAPES[resource.storage]) as ApiObject;
 }
 
-/** Null says "not there" in the API, and is not kept. */
+/** Null means absent in the API and is not stored. */
 function withoutNulls<T extends Json>(value: T): T {
   if (Array.isArray(value)) for (const item of value) withoutNulls(item);
   else if (isObject(value)) {
@@ -86,7 +86,7 @@ function unusable(kind: string, resource: Resource): string {
   return `${kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`;
 }
 
-/** The object, if it is of the resource's kind or does not say. Throws a 400. */
+/** The object, if it is of the resource's kind or names none. Throws a 400. */
 function ofKind(resource: Resource, object: JsonObject): JsonObject {
   const { kind = resource.kind, apiVersion = apiVersionOf(resource) } = object;
   if (kind !== resource.kind) {
@@ -133,7 +133,7 @@ export function deleteOptionsIn(call: Call): DeleteOptions {
   });
 }
 
-/** The options of a delete, from the object that carries them. */
+/** The options of a delete, from the object that contains them. */
 export function deleteOptionsOf(options: JsonObject): DeleteOptions {
   const { uid, resourceVersion } = childObject(options, "preconditions");
   const { gracePeriodSeconds } = options;

@@ -1,7 +1,4 @@
-/**
- * What is served where: the API's own directory, its version and its probes. Resources themselves are answered by the
- * verbs.
- */
+/** Discovery, version and probes. api-verbs.ts serves the resources. */
 import { type Answer, objectAnswer } from "../answer.ts";
 import type { JsonObject } from "../api-objects.ts";
 import { noSuchPath } from "../api-status.ts";
@@ -12,7 +9,7 @@ import { openApi } from "./openapi.ts";
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const STATUS_VERBS = ["get", "patch", "update"];
 
-/** The version that clients are told; its minor number is the one whose clients are tested against this server. */
+/** The served version; the minor number is that of the clients tested against this server. */
 const VERSION = {
   major: "1",
   minor: "32",
@@ -27,7 +24,7 @@ const VERSION = {
 
 const PROBES = ["/healthz", "/livez", "/readyz"];
 
-/** Answers a request that is for no resource. */
+/** Responds to a request that is for no resource. */
 export function discover({ path, headers }: OtherCall): Answer {
   const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   if (PROBES.includes(trimmed))
@@ -42,7 +39,7 @@ export function discover({ path, headers }: OtherCall): Answer {
     : objectAnswer(404, { paths: [...DOCUMENTS.keys(), ...PROBES].sort() });
 }
 
-/** Whether the path lies below a version that is served, and so names a resource that is not. */
+/** Whether the path is below a served version and so names an unknown resource. */
 function isUnderVersion(path: string): boolean {
   return RESOURCES.some((resource) => {
     const version = apiVersionOf(resource);
@@ -77,7 +74,7 @@ function resourcesOf(apiVersion: string): JsonObject {
 
 function entriesOf(resource: Resource): JsonObject[] {
   const { plural, singular, kind, namespaced, shortNames, categories, hasStatus, storage } = resource;
-  // A namespace holds too much to be deleted by the dozen.
+  // Namespaces cannot be deleted as a collection.
   const verbs = storage === "namespaces" ? VERBS.filter((verb) => verb !== "deletecollection") : VERBS;
   const names = shortNames.length === 0 ? {} : { shortNames: [...shortNames] };
   const kinds = categories.length === 0 ? {} : { categories: [...categories] };

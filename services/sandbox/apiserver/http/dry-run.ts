@@ -1,9 +1,9 @@
-/** Whether a write is only tried, as its query or its options say. It tries nothing. */
+/** Reads the dryRun option of writes. */
 import { isObject, type Json } from "../api-objects.ts";
 import { invalidOptions } from "../api-status.ts";
 import type { Call, Verb } from "../routes.ts";
 
-/** What holds the options of a write. */
+/** The options object of each write. */
 const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
   create: "CreateOptions",
   update: "UpdateOptions",
@@ -12,16 +12,16 @@ const OPTIONS_OF: Readonly<Partial<Record<Verb, string>>> = {
   deletecollection: "DeleteOptions",
 };
 
-/** Whether a call only tries a write. Throws a 422 for a `dryRun` with any value but `All`. */
+/** Whether a call is a dry run. Throws a 422 for a `dryRun` with any value but `All`. */
 export function isDryRun({ verb, query, body }: Call): boolean {
   const options = OPTIONS_OF[verb];
   if (options === undefined) return false;
-  // The options of a delete may come as its body, and are then heard alone.
+  // A delete's options may come in its body, which then replaces the query.
   const isDelete = options === "DeleteOptions" && body !== null && body !== "";
   return isDryRunOption(isDelete ? dryRunIn(body) : query.getAll("dryRun"), options);
 }
 
-/** Whether the `dryRun` of some options says that nothing is to be written. Throws a 422. */
+/** Whether this `dryRun` asks for a dry run. Throws a 422. */
 export function isDryRunOption(asked: Json | undefined, options: string): boolean {
   if (!Array.isArray(asked) || asked.length === 0) return false;
   if (asked.every((word) => word === "All")) return true;
@@ -30,7 +30,7 @@ export function isDryRunOption(asked: Json | undefined, options: string): boolea
   throw invalidOptions(options, [{ type: "FieldValueNotSupported", field: "dryRun", message }]);
 }
 
-/** A body that holds no options is refused later, where all of them are read. */
+/** A malformed body is refused later, where all options are parsed. */
 function dryRunIn(body: string): Json | undefined {
   if (!body.includes('"dryRun"')) return undefined;
   try {

@@ -1,7 +1,4 @@
-/**
- * The embedded API on a socket: bridges node:http to the server that others reach by a function call. An edge: it may
- * wait.
- */
+/** Serves the embedded API on a socket with node:http. */
 import { once } from "node:events";
 import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
@@ -13,20 +10,20 @@ import type { ApiServer } from "../apiserver.ts";
 import type { Serve } from "../embedded-wire.ts";
 import { objectInProtobuf } from "./protobuf-body.ts";
 
-/** Where to listen, and for whom. */
+/** Where to listen, and which tokens to accept. */
 export interface ListenOptions {
-  /** 0 for a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** The address to bind; the loopback when absent. */
   readonly host?: string;
   /**
-   * The bearer token of someone who may do everything; without any token everyone may. Kubernetes' own clients send a
-   * token over TLS alone.
+   * The bearer token with full rights; without any token every request is admitted. Kubernetes clients send tokens over
+   * TLS only.
    */
   readonly token?: string;
-  /** The bearer token of someone who may only read. */
+  /** The bearer token with read-only rights. */
   readonly readOnlyToken?: string;
-  /** A certificate and its key in PEM, to serve https; plain http when absent. */
+  /** A certificate and its key in PEM to serve https; absent for plain http. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
@@ -34,17 +31,17 @@ export interface ListenOptions {
 export interface HttpFront {
   /** Such as `http://127.0.0.1:40000`. */
   readonly url: string;
-  /** Breaks every connection and frees the port. */
+  /** Closes every connection and frees the port. */
   close(): Promise<void>;
 }
 
-/** A watcher for whom more bytes wait is too slow and is cut off, as by the real server. */
+/** A watcher with more unread bytes is too slow and is disconnected, as by the real server. */
 const BACKLOG_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Longer than clients keep an idle connection, so that they close it, and never we while a request is on its way. */
+/** Longer than clients keep idle connections, so that the server never closes one while a request is on its way. */
 const KEEP_ALIVE_MS = 120_000;
 
-/** Serves the embedded API over HTTP. Rejects when the port cannot be had. */
+/** Serves the embedded API over HTTP. Rejects when the port is not available. */
 export async function listen(apiserver: ApiServer, options: ListenOptions): Promise<HttpFront> {
   const { host = "127.0.0.1", port, tls } = options;
   const serve = apiserver.serving(accessOf(options));
@@ -80,7 +77,7 @@ function receive(serve: Serve, incoming: IncomingMessage, response: ServerRespon
   incoming.on("error", () => response.destroy());
 }
 
-/** A request as the server reads it: what little arrives as protobuf becomes JSON here. */
+/** A request for the server: protobuf bodies become JSON here. */
 function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
   const { method = "GET", url = "/" } = incoming;
   const headers = headersOf(incoming);
@@ -103,7 +100,7 @@ function headersOf(incoming: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-/** Writes one answer into a response, no faster than the client reads where the answer can wait. */
+/** Writes one response, in pieces no faster than the client reads. */
 class HttpReceiver implements Receiver {
   readonly #response: ServerResponse;
 

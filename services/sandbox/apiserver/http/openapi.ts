@@ -1,5 +1,5 @@
 /**
- * As much OpenAPI as kubectl looks for before it applies an object: which requests know fieldValidation. There are no
+ * The OpenAPI that kubectl reads before it applies an object: which requests support fieldValidation. There are no
  * schemas.
  */
 import { type Answer, objectAnswer } from "../answer.ts";
@@ -9,7 +9,7 @@ import { apiVersionOf, RESOURCES, type Resource } from "../resources.ts";
 const ROOT = "/openapi/v3";
 const INFO = { title: "Vigil's embedded Kubernetes API", version: "unversioned" };
 
-/** The answer under a path of OpenAPI; null when there is none. */
+/** The response for a path of OpenAPI; null for any other path. */
 export function openApi(path: string, accept: string): Answer | null {
   if (path === "/openapi/v2") return emptyVersion2(accept);
   if (path === ROOT) return objectAnswer(200, index());
@@ -19,7 +19,7 @@ export function openApi(path: string, accept: string): Answer | null {
 
 const VERSION_2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
-/** A document without a single schema: kubectl reads it before it applies a list, and then checks nothing itself. */
+/** A document without schemas: kubectl reads it before it applies a list, and then validates nothing itself. */
 function emptyVersion2(accept: string): Answer {
   if (!accept.includes(VERSION_2_PROTOBUF)) return objectAnswer(200, { swagger: "2.0", info: INFO, paths: {} });
   const text = (number: number, value: string): string => String.fromCharCode(number * 8 + 2, value.length) + value;

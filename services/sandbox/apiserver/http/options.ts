@@ -1,6 +1,6 @@
 /**
- * Refuses the options of a request where they contradict it or each other, before any object is looked at. Those of a
- * delete are read in bodies.ts, dryRun in dry-run.ts.
+ * Refuses contradictory request options before any object is read. bodies.ts reads those of a delete, dry-run.ts reads
+ * dryRun.
  */
 
 import { invalidOptions } from "../api-status.ts";
@@ -11,7 +11,7 @@ import { type FieldProblem, forbiddenChange, required, unsupported } from "../va
 const MANAGER_BYTES_MAX = 128;
 const MATCH = "resourceVersionMatch";
 
-/** Throws a 422 for options that cannot be meant. */
+/** Throws a 422 for invalid options. */
 export function checkOptions(call: Call): void {
   const { verb } = call;
   if (verb === "list" || verb === "watch" || verb === "deletecollection") refuse("ListOptions", matchProblems(call));
@@ -46,7 +46,7 @@ function managerProblems({ query }: Call): FieldProblem[] {
   return [{ type: "FieldValueTooLong", field: "fieldManager", message }];
 }
 
-/** Who applies says who it is, and only an apply can take fields from others by force. */
+/** An apply needs a field manager, and only an apply may force. */
 function patchProblems(call: Call): FieldProblem[] {
   const { query } = call;
   if (!isApply(call)) {

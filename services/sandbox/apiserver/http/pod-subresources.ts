@@ -1,4 +1,4 @@
-/** The two things that can be posted to a pod: its binding to a node and its eviction. */
+/** The two subresources to post to a pod: its binding and its eviction. */
 import { apiTime } from "../../../domain/api-time.ts";
 import { type ApiObject, childList, childObject, type JsonObject, textOf } from "../api-objects.ts";
 import { badRequest, conflict } from "../api-status.ts";
@@ -6,7 +6,7 @@ import type { Place, Registry } from "../store/registry.ts";
 import { deleteOptionsOf, objectBody } from "./bodies.ts";
 import { isDryRunOption } from "./dry-run.ts";
 
-/** Binds a pod to the node that the binding names, as the scheduler does. */
+/** Binds a pod to the node in the binding, as the scheduler does. */
 export function bindPod(registry: Registry, place: Place, body: string | null, wallMs: number): void {
   const target = textOf(childObject(objectBody(body, "Binding"), "target"), "name");
   if (target === "") throw badRequest("target.name: Required value");
@@ -33,7 +33,7 @@ function scheduled(status: JsonObject, wallMs: number): JsonObject {
   return { ...status, conditions: [...others, condition] };
 }
 
-/** Deletes a pod as an eviction; there are no disruption budgets here. */
+/** Deletes a pod as an eviction; there are no disruption budgets. */
 export function evictPod(registry: Registry, place: Place, body: string | null): void {
   const eviction = objectBody(body, "Eviction");
   if (textOf(childObject(eviction, "metadata"), "name") !== place.name) {

@@ -1,4 +1,4 @@
-/** The verb watch: turns the changes of a collection into the lines one watcher sees. It changes no object. */
+/** The verb watch: turns the changes of a collection into the lines for one watcher. */
 import type { Clock, Timer } from "../../../../protocols/ports.ts";
 import { gone } from "../api-status.ts";
 import type { StorageName } from "../resources.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import { Change, type ChangeType } from "../store/stored.ts";
 import type { Renderer } from "../views/render.ts";
 
-/** Where a stream of bytes goes. */
+/** Receives a stream of bytes. */
 export interface StreamSink {
   data(chunk: Uint8Array): void;
   end(): void;
@@ -15,9 +15,9 @@ export interface StreamSink {
   broken(): void;
 }
 
-/** What one watcher asked for. */
+/** The options of a watch. */
 export interface WatchOptions {
-  /** "" and "0" begin with the present state; another one begins after that revision. */
+  /** "" and "0" start with the present state; any other value starts after that revision. */
   readonly resourceVersion: string;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
@@ -27,10 +27,10 @@ export interface WatchOptions {
 /** The real server sends a last bookmark this long before a watch times out. */
 const LAST_BOOKMARK_MS = 2_000;
 
-/** Lines of the state a watch begins with that are handed on together: there may be a million. */
+/** Lines of the initial state per chunk: there may be a million. */
 const LINES_PER_CHUNK = 1024;
 
-/** One running watch. Lines are handed on once the present message is done, several in one chunk. */
+/** One running watch. Lines are passed on at the end of the event loop's turn, several in one chunk. */
 export class WatchStream {
   readonly #selection: Selection;
   readonly #options: WatchOptions;
@@ -42,7 +42,7 @@ export class WatchStream {
   readonly #plain: boolean;
   #pending: Uint8Array[] = [];
   #stopListening: () => void = () => undefined;
-  /** Those that are set; a later one takes the place of an earlier one of its name. */
+  /** The timers that are set; one name has one timer. */
   readonly #timers = new Map<"timeout" | "bookmark" | "last bookmark", Timer>();
   #state: "open" | "closed" = "open";
   #silent = false;
@@ -54,7 +54,7 @@ export class WatchStream {
     store: Store;
     clock: Clock;
     sink: StreamSink;
-    /** Called once when the stream is over, whoever ended it. */
+    /** Called once when the stream ends, for any reason. */
     closed: () => void;
   }) {
     this.#selection = parts.selection;
@@ -67,12 +67,12 @@ export class WatchStream {
     this.#plain = isOpen(parts.selection);
   }
 
-  /** Which collection is watched. */
+  /** The watched collection. */
   get storage(): StorageName {
     return this.#selection.resource.storage;
   }
 
-  /** Begins: tells what the resourceVersion asks for, then follows the changes. */
+  /** Sends what the resourceVersion asks for, then follows the changes. */
   start(): void {
     const collection = this.#store.collection(this.#selection.resource.storage);
     const from = this.#options.resourceVersion;
@@ -89,7 +89,7 @@ export class WatchStream {
       }
       for (const change of missed) this.#see(change);
     }
-    // Whoever was told of the beginning may have had enough of it.
+    // The client may have closed the watch while the initial state was sent.
     if (this.#state === "closed") return;
     this.#stopListening = collection.listen((change) => {
       if (change.now.revision > Number(from)) this.#see(change);
@@ -101,7 +101,7 @@ export class WatchStream {
     if (this.#options.bookmarks) this.#startBookmarks();
   }
 
-  /** Ends the stream from this side: in order, as at its timeout, or as a connection that breaks. */
+  /** Ends the stream from this side: in order, as at its timeout, or as a broken connection. */
   cut(how: "end" | "break"): void {
     if (this.#state === "closed") return;
     if (how === "end") this.#flush();
@@ -110,7 +110,7 @@ export class WatchStream {
     else this.#sink.broken();
   }
 
-  /** Stops without another word: the other side is gone. */
+  /** Stops without sending more: the client is gone. */
   abort(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
@@ -120,7 +120,7 @@ export class WatchStream {
     this.#closed();
   }
 
-  /** Goes on, but tells nothing while `silent`, as a watch does whose cache is stale: what happens then is lost. */
+  /** While `silent`, sends nothing, as a watch of a stale cache: changes meanwhile are lost. */
   silence(silent: boolean): void {
     this.#silent = silent;
   }
@@ -130,12 +130,12 @@ export class WatchStream {
     if (type === null) return;
     const { now, before } = change;
     const leaves = type === "DELETED" && change.type !== "DELETED" && before !== null;
-    // What leaves a selection is shown as it last was in it.
+    // An object that leaves the selection is shown as it last was in it.
     const shown = leaves ? new Change("DELETED", before.at(now.revision), null) : change;
     this.#send(this.#renderer.line(type, shown));
   }
 
-  /** A change that moves an object into or out of the selection is an arrival or a departure for this watcher. */
+  /** The event for this watcher: a change that moves an object into or out of the selection adds or deletes it. */
   #typeFor(change: Change): ChangeType | null {
     const { type, now, before } = change;
     if (this.#plain) return this.#isInNamespace(change) ? type : null;

@@ -1,7 +1,7 @@
-/** The two patches that know nothing of kinds: JSON merge patch (RFC 7386) and JSON patch (RFC 6902). Pure. */
+/** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), which know nothing of kinds. Pure. */
 import { isObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 
-/** An operation that does not fit the object: its words go into the answer. */
+/** An operation that does not apply to the object; the message goes into the response. */
 export class InapplicablePatch extends Error {}
 
 /** The object after a JSON merge patch. */
@@ -22,7 +22,7 @@ interface Operation {
   readonly value?: Json;
 }
 
-/** The object after the operations of a JSON patch, each on the result of the one before. */
+/** The object after a JSON patch, whose operations apply one after the other. */
 export function jsonPatch(object: JsonObject, operations: readonly Json[]): JsonObject {
   const root: JsonObject = { "": structuredClone(object) };
   for (const operation of operations) {
@@ -69,7 +69,7 @@ function apply(root: JsonObject, operation: Operation): void {
   }
 }
 
-/** The parent of what a pointer names, and its last token. The document hangs under the empty field of the root. */
+/** The parent of the value at a pointer, and its last token. The document is in the empty field of the root. */
 function locate(root: JsonObject, path: string): { parent: Json; last: string } {
   const tokens = path.split("/").map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
   const last = tokens.pop() ?? "";
@@ -91,7 +91,7 @@ function missing(path: string): InapplicablePatch {
   return new InapplicablePatch(`doc is missing path: ${path}: missing value`);
 }
 
-/** What a pointer names, undefined where its parent lacks it: the real server takes that for null in a test. */
+/** The value at a pointer; undefined where the parent lacks it, which the real server takes as null in a test. */
 function found(root: JsonObject, path: string): Json | undefined {
   const { parent, last } = locate(root, path);
   return childOf(parent, last);

@@ -1,4 +1,4 @@
-/** Reads the patch in a request's body and applies it to an object. The ways of patching are in patch.*.ts. */
+/** Parses the patch in a request's body and applies it to an object. */
 
 import { type ApiObject, isObject, type Json, type JsonObject } from "../api-objects.ts";
 import { ApiFailure, badRequest, unsupportedMediaType } from "../api-status.ts";
@@ -10,31 +10,31 @@ import { InapplicablePatch, jsonMerge, jsonPatch } from "./json-patch.ts";
 import { mergeRulesOf } from "./schema.ts";
 import { strategicMerge, UnusablePatch } from "./strategic.ts";
 
-/** What becomes of an object, from and to its stored form. It may be applied once. */
+/** A change of an object in its stored form; may be applied once. */
 export type Patch = (before: ApiObject) => ApiObject;
 
-/** One way of patching an object of a kind. */
+/** A patch algorithm. */
 type Apply = (object: JsonObject, patch: Json, kind: string) => JsonObject;
 
 const APPLY_TYPE = "application/apply-patch+yaml";
 
 const strategic: Apply = (object, patch, kind) => strategicMerge(object, objectOnly(patch), mergeRulesOf(kind));
 
-/** The ways of patching by content type. */
+/** The patch algorithms by content type. */
 const WAYS: Readonly<Record<string, Apply>> = {
   "application/json-patch+json": (object, patch) => jsonPatch(object, operationsOnly(patch)),
   "application/merge-patch+json": (object, patch) => jsonMerge(object, objectOnly(patch)),
   "application/strategic-merge-patch+json": strategic,
-  // Nobody's fields are remembered here, so an apply never takes away what an earlier one set.
+  // Field ownership is not tracked, so an apply never removes what an earlier one set.
   [APPLY_TYPE]: strategic,
 };
 
-/** Whether a patch creates the object when it is not there: a server-side apply does. */
+/** Whether a patch is a server-side apply, which creates a missing object. */
 export function isApply(call: Call): boolean {
   return contentTypeOf(call.headers) === APPLY_TYPE;
 }
 
-/** The patch in the body of a request, by its content type. Throws a 400 or a 415. */
+/** The patch in a request's body. Throws a 400 or a 415. */
 export function patchIn(call: Call): Patch {
   const apply = WAYS[contentTypeOf(call.headers)];
   if (apply === undefined) throw unsupportedMediaType(Object.keys(WAYS).filter((type) => type !== APPLY_TYPE));
@@ -67,7 +67,7 @@ function attempt(patch: () => ApiObject): ApiObject {
   }
 }
 
-/** A patch whose result is no object of its kind; upstream names neither the kind nor the object. */
+/** The refusal of a patch whose result is no object of its kind; upstream names neither the kind nor the object. */
 function unreadablePatch(why: string): ApiFailure {
   const causes = [{ reason: "FieldValueInvalid", message: `Invalid value: ${why}`, field: "patch" }];
   const message = ` "" is invalid: patch: Invalid value: ${why}`;

@@ -1,15 +1,12 @@
-/**
- * How a strategic merge patch treats each list and map of the built-in kinds. Only what differs from plain merging is
- * written down.
- */
+/** The strategic merge rules of the built-in kinds, as far as they differ from plain merging. */
 
-/** How one field merges; a field without an entry merges as JSON does: objects field by field, lists as a whole. */
+/** How one field merges. Without a rule, objects merge field by field and lists are replaced. */
 export interface MergeRule {
-  /** A list of objects that are matched by this field. */
+  /** The key that matches the objects of a list. */
   readonly mergeKey?: string;
-  /** A list of plain values of which the patch names only additions. */
+  /** A list of plain values, to which a patch only adds. */
   readonly set?: true;
-  /** Rules beneath this field: of an object's fields, or of the fields of a list's items. */
+  /** Rules below this field: of an object's fields, or of a list's items. */
   readonly fields?: MergeRules;
 }
 
@@ -44,7 +41,7 @@ const conditions: MergeRule = { mergeKey: "type" };
 const nodeRules: MergeRules = {
   metadata,
   spec: { fields: { podCIDRs: { set: true } } },
-  // Upstream declares addresses mergeable although a node may have two of one type (R9.26).
+  // Upstream merges addresses by type although a node may have two of one type (R9.26).
   status: { fields: { conditions, addresses: { mergeKey: "type" } } },
 };
 
@@ -72,7 +69,7 @@ const byKind: Readonly<Record<string, MergeRules>> = {
   ServiceAccount: serviceAccountRules,
 };
 
-/** The rules of a kind; kinds without lists that merge have those of metadata alone. */
+/** The rules of a kind; by default those of metadata alone. */
 export function mergeRulesOf(kind: string): MergeRules {
   return byKind[kind] ?? { metadata };
 }

@@ -1,18 +1,18 @@
 /**
- * Strategic merge patch: lists of objects merge by key, and directives order, delete or replace. Pure; the rules of
- * each kind come in.
+ * Strategic merge patch: lists of objects merge by key, and directives order, delete or replace. Pure; the caller gives
+ * the rules.
  */
 import { isObject, type Json, type JsonObject, sameJson } from "../api-objects.ts";
 import type { MergeRule, MergeRules } from "./schema.ts";
 
-/** A patch that makes no sense: its words go into the answer. */
+/** An invalid patch; the message goes into the response. */
 export class UnusablePatch extends Error {}
 
 const ORDER = "$setElementOrder/";
 const PRIMITIVES = "$deleteFromPrimitiveList/";
 const NO_RULE: MergeRule = {};
 
-/** The object after the patch. Neither argument is changed; parts of both may be shared by the result. */
+/** The object after the patch. Neither argument is changed; the result may share parts of both. */
 export function strategicMerge(object: JsonObject, patch: JsonObject, rules: MergeRules): JsonObject {
   const directive = patch.$patch;
   if (directive === "replace") return withoutDirectives(patch);
@@ -38,7 +38,7 @@ function mergeField(merged: JsonObject, field: string, value: Json, rule: MergeR
   if (isObject(value)) {
     merged[field] = strategicMerge(isObject(present) ? present : {}, value, rule.fields ?? {});
   } else if (Array.isArray(value)) {
-    // A list that is not there is taken as it is, even with items that have the same key, as upstream does.
+    // An absent list is taken as it is, even with duplicate keys, as upstream does.
     const isThere = Array.isArray(present) && present.length > 0;
     merged[field] = isThere ? mergeList(present, value, rule, directivesOf(patch, field)) : plainList(value);
   } else {
@@ -47,7 +47,7 @@ function mergeField(merged: JsonObject, field: string, value: Json, rule: MergeR
 }
 
 interface ListDirectives {
-  /** Null when the patch names no order. */
+  /** Null without an order. */
   readonly order: readonly Json[] | null;
   readonly removed: readonly Json[];
 }
@@ -61,7 +61,7 @@ function directivesOf(patch: JsonObject, field: string): ListDirectives {
   };
 }
 
-/** Order and deletion directives may come without the list they speak of. */
+/** Order and deletion directives may come without their list. */
 function applyLoneDirectives(merged: JsonObject, patch: JsonObject, rules: MergeRules): void {
   for (const directive of Object.keys(patch)) {
     const prefix = [ORDER, PRIMITIVES].find((start) => directive.startsWith(start));
@@ -82,7 +82,7 @@ function mergeList(present: readonly Json[], value: readonly Json[], rule: Merge
   return ordered(united, present, how.order ?? value, (item) => item);
 }
 
-/** A patch that orders must name its own items in that order; one that does not was made wrongly. */
+/** The items of a patch must be in the order that it names. */
 function checkOrder(value: readonly Json[], order: readonly Json[] | null, mergeKey: string | null): void {
   if (order === null) return;
   const keyOf = (item: Json | undefined): Json | undefined =>
@@ -135,8 +135,8 @@ function objectWithKey(item: Json, mergeKey: string): JsonObject {
 }
 
 /**
- * The items in the order that the patch names, by a directive or by its own items. Those it does not name are the
- * server's own: each stays behind the nearest item that preceded it before the patch.
+ * The items in the order of the patch, given by a directive or by its own items. An item that the patch does not name
+ * stays behind the nearest one that preceded it.
  */
 function ordered(
   items: readonly Json[],
@@ -166,7 +166,7 @@ function retained(object: JsonObject, keys: Json | undefined): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([field]) => keys.includes(field)));
 }
 
-/** What a patch says without its directives, which must not reach the store. */
+/** A patch without its directives, which must not be stored. */
 function withoutDirectives(patch: JsonObject): JsonObject {
   const plain: JsonObject = {};
   for (const [field, value] of Object.entries(patch)) {

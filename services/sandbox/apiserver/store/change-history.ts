@@ -1,11 +1,11 @@
-/** The last changes of one collection, bounded in number. Older ones are forgotten, as after a compaction. */
+/** The most recent changes of one collection. Older ones are dropped, as after a compaction. */
 import type { Change } from "./stored.ts";
 
-/** Changes in the order of their revisions. */
+/** Changes by revision. */
 export class History {
   readonly #changesMax: number;
   #changes: Change[] = [];
-  /** Where in the list the remembered ones begin; what is before is cut off when it is half of the list. */
+  /** Index of the oldest kept change; dropped ones are cut off once they are half of the list. */
   #start = 0;
   #forgottenUpTo = 0;
 
@@ -13,13 +13,13 @@ export class History {
     this.#changesMax = changesMax;
   }
 
-  /** Adds the newest change; the oldest is forgotten when there are too many. */
+  /** Adds the newest change; drops the oldest when there are too many. */
   add(change: Change): void {
     this.#changes.push(change);
     if (this.#changes.length - this.#start > this.#changesMax) this.#forgetOldest();
   }
 
-  /** Every change after a revision, oldest first; null when some of them are forgotten. */
+  /** The changes after a revision, oldest first; null when some of them have been dropped. */
   after(revision: number): Change[] | null {
     if (revision < this.#forgottenUpTo) return null;
     let from = this.#changes.length;
@@ -27,7 +27,7 @@ export class History {
     return this.#changes.slice(from);
   }
 
-  /** Forgets every change up to and including a revision. */
+  /** Drops the changes up to and including a revision. */
   compact(revision: number): void {
     while (this.#start < this.#changes.length && this.#revisionAt(this.#start) <= revision) this.#forgetOldest();
     this.#forgottenUpTo = Math.max(this.#forgottenUpTo, revision);

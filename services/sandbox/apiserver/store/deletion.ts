@@ -1,34 +1,34 @@
-/** What a delete does to an object: nothing, a mark that waits, or its end. Pure but for the object it marks. */
+/** What a delete does to an object: nothing, a mark, or removal. Pure, except that it marks its argument. */
 import { apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { type ApiObject, childObject, isObject, sameJson } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { STRATEGIES } from "./strategy.ts";
 
-/** What a delete asks for; null for what it leaves open. */
+/** The options of a delete; null where absent. */
 export interface DeleteOptions {
   readonly uid: string | null;
   readonly resourceVersion: string | null;
   readonly gracePeriodSeconds: number | null;
-  /** What is to become of the objects it owns; absent for what its kind does by itself. */
+  /** What happens to dependents; absent for the kind's default. */
   readonly propagation?: Propagation;
 }
 
-/** The ways of a deletion to the objects that one owns. */
+/** How a deletion treats dependents. */
 export const PROPAGATIONS = ["Foreground", "Background", "Orphan"] as const;
-/** One of them. */
+/** One of PROPAGATIONS. */
 export type Propagation = (typeof PROPAGATIONS)[number];
 
-/** Finalizers by which a garbage collector is told to go on; it takes them off. There is none here. */
+/** The finalizers of the garbage collector, which removes them when it has finished. The embedded server has none. */
 const OF_COLLECTOR: Readonly<Record<Propagation, string>> = {
   Foreground: "foregroundDeletion",
   Background: "",
   Orphan: "orphan",
 };
 
-/** What a delete comes to: the object gets or changes its mark, is left as it is, or goes unmarked. */
+/** The result of marking: the object was marked, was left as it is, or goes without a mark. */
 export type Marking = "marked" | "unchanged" | "unmarked";
 
-/** Sets the marks of a deletion where the kind, the finalizers or a grace period ask for them; changes `object`. */
+/** Marks an object for deletion where its kind, finalizers or grace period require that; changes `object`. */
 export function markForDeletion(
   storage: StorageName,
   object: ApiObject,
@@ -39,7 +39,7 @@ export function markForDeletion(
   const grace = STRATEGIES[storage].graceSeconds(object, asked);
   if (meta.deletionTimestamp !== undefined) {
     const present = meta.deletionGracePeriodSeconds ?? 0;
-    // A grace period that runs may be shortened, never lengthened.
+    // A running grace period may be shortened, never lengthened.
     if (grace === null || asked === null || asked >= present) {
       if (present > 0 || !markForCollector(object, propagation)) return "unchanged";
       return mayGo(object) ? "unmarked" : "marked";
@@ -53,13 +53,13 @@ export function markForDeletion(
   if (grace === null && !hasFinalizers(object)) return "unmarked";
   meta.deletionTimestamp = apiTime(wallMs + (grace ?? 0) * 1000);
   if (meta.generation !== undefined) meta.generation += 1;
-  // A namespace is emptied by others, however long that takes.
+  // A namespace waits for its content to be deleted, however long that takes.
   if (storage === "namespaces") object.status = { ...childObject(object, "status"), phase: "Terminating" };
   else meta.deletionGracePeriodSeconds = grace ?? 0;
   return "marked";
 }
 
-/** Changes the finalizers of a garbage collector to what this delete asks for; whether that made a difference. */
+/** Sets the garbage collector's finalizer that this delete asks for; returns whether that changed the object. */
 function markForCollector({ metadata }: ApiObject, propagation: Propagation | undefined): boolean {
   if (propagation === undefined) return false;
   const before = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
@@ -71,13 +71,13 @@ function markForCollector({ metadata }: ApiObject, propagation: Propagation | un
   return !sameJson(before, after);
 }
 
-/** Whether something outside holds the object until it takes its name off the list. */
+/** Whether finalizers hold the object. */
 function hasFinalizers(object: ApiObject): boolean {
   const own = object.kind === "Namespace" && isObject(object.spec) ? object.spec.finalizers : undefined;
   return [object.metadata.finalizers, own].some((list) => Array.isArray(list) && list.length > 0);
 }
 
-/** Whether an object that is to be deleted waits for nothing any more. */
+/** Whether an object marked for deletion can be removed. */
 export function mayGo({ metadata, ...rest }: ApiObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
   return !hasFinalizers({ metadata, ...rest } as ApiObject);

@@ -1,4 +1,4 @@
-/** Which fields of each kind a fieldSelector may name, and their values in an object. */
+/** The fields that a fieldSelector may name, by kind, and their values in an object. */
 import { type ApiObject, textAt } from "../api-objects.ts";
 import { badRequest } from "../api-status.ts";
 import type { Resource, StorageName } from "../resources.ts";
@@ -36,7 +36,7 @@ const OF_KIND: Readonly<Record<StorageName, readonly string[]>> = {
   serviceaccounts: [],
 };
 
-/** Fields that are only names of others, or not texts in the object. */
+/** Fields that are aliases, or not strings in the object. */
 const DERIVED: Readonly<Record<string, (object: ApiObject) => string>> = {
   name: (object) => object.metadata.name,
   source: (object) => textAt(object, "source.component") || textAt(object, "reportingComponent"),
@@ -54,7 +54,7 @@ export function fieldsOf(storage: StorageName, object: ApiObject): Values {
   return values;
 }
 
-/** Refuses a selector that names a field the kind does not offer, with a 400. */
+/** Throws a 400 for a selector with a field that the kind does not support. */
 export function checkFields(resource: Resource, selector: Selector): void {
   const known = [...EVERY_KIND, ...OF_KIND[resource.storage]];
   const unknown = selector.find((requirement) => !known.includes(requirement.key));

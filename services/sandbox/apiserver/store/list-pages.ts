@@ -1,4 +1,4 @@
-/** The verb list: the objects that a query selects, in pages of one consistent snapshot. render.ts shows them. */
+/** The verb list: the objects that a query selects, in pages of one consistent snapshot. */
 
 import { badRequest, futureRevision, gone, unreadableVersion, versionTooLarge } from "../api-status.ts";
 import { isSelected, type Selection, selected } from "./selection.ts";
@@ -14,10 +14,10 @@ export interface Page {
   readonly remaining: number;
 }
 
-/** How many unfinished paged lists are kept; the oldest expires when one more begins. */
+/** Unfinished paged lists that are kept; one more drops the oldest. */
 const SNAPSHOTS_MAX = 8;
 
-/** Lists, and the snapshots behind their unfinished pages. */
+/** Lists, and the snapshots of unfinished ones. */
 export class Lists {
   readonly #store: Store;
   readonly #snapshots = new Map<string, { readonly items: readonly Stored[]; readonly revision: number }>();
@@ -27,10 +27,10 @@ export class Lists {
     this.#store = store;
   }
 
-  /** One page of what a query selects. Throws 410 for a token whose snapshot is gone and 504 for a future revision. */
+  /** One page of a list. Throws a 410 for a token whose snapshot is gone, and a 504 for a future revision. */
   page(selection: Selection, query: URLSearchParams): Page {
     const limit = integerIn(query, "limit");
-    // A list takes no time here, but no nonsense either.
+    // A list takes no time here, but its timeout must still be a number.
     integerIn(query, "timeoutSeconds");
     const token = query.get("continue") ?? "";
     if (token !== "") return this.#next(token, limit);
@@ -40,7 +40,7 @@ export class Lists {
     const revision = exact ? Number(version) : this.#store.revision;
     const collection = this.#store.collection(selection.resource.storage);
     const items = exact ? this.#at(revision, collection, selection) : selected(collection, selection);
-    // A list at version 0 may come from a cache, and the real server's cache does not page.
+    // The real server's cache serves resourceVersion=0, and does not page.
     if (limit <= 0 || items.length <= limit || version === "0") return { items, revision, next: "", remaining: 0 };
     this.#count += 1;
     const id = String(this.#count);
@@ -50,17 +50,17 @@ export class Lists {
     return this.#slice(id, 0, limit);
   }
 
-  /** Forgets the snapshots: unfinished lists get 410. */
+  /** Drops the snapshots: unfinished lists get 410. */
   compact(): void {
     this.#snapshots.clear();
   }
 
-  /** Refuses a resourceVersion that lies in the future with a 504. */
+  /** Throws a 504 for a future resourceVersion. */
   checkVersion(version: string): void {
     if (Number(version) > this.#store.revision) throw versionTooLarge(Number(version), this.#store.revision);
   }
 
-  /** What was selected at a revision. Throws 410 when its changes since are forgotten. */
+  /** The selected objects at a revision. Throws a 410 when later changes have been dropped. */
   #at(revision: number, collection: Collection, selection: Selection): Stored[] {
     if (revision > this.#store.revision) throw futureRevision();
     const later = collection.history.after(revision);
@@ -91,7 +91,7 @@ export class Lists {
   }
 }
 
-/** A page at a revision is of that one state, whether its query says so or not. */
+/** A page at a revision is exact, even if the query does not ask for that. */
 function isExact(query: URLSearchParams, version: string, limit: number): boolean {
   const match = query.get("resourceVersionMatch") ?? "";
   return match === "Exact" || (match === "" && limit > 0 && version !== "" && version !== "0");
@@ -101,14 +101,14 @@ function pathOf({ namespace, name }: Stored): string {
   return `${namespace}/${name}`;
 }
 
-/** The resourceVersion of a query, "" when it names none. Throws the real server's failure for what is no number. */
+/** The resourceVersion of a query, or "". Throws a 500 for what is no number, as the real server does. */
 export function versionIn(query: URLSearchParams): string {
   const version = query.get("resourceVersion") ?? "";
   if (!/^\d*$/.test(version)) throw unreadableVersion(version);
   return version;
 }
 
-/** A whole number of a query, 0 when it names none. Throws a 400. */
+/** An integer of a query, or 0. Throws a 400. */
 export function integerIn(query: URLSearchParams, field: string): number {
   const text = query.get(field) ?? "";
   const value = Number(text);

@@ -1,9 +1,7 @@
-/** The objects of one namespace by name, with their order for lists. It knows nothing of revisions or watchers. */
+/** The objects of one namespace by name, with their order for lists. */
 import type { Stored } from "./stored.ts";
 
-/**
- * Objects by name. The sorted order is kept lazily: a write costs no sorting, a list sorts only the names that are new.
- */
+/** Objects by name. The order is computed lazily: a write sorts nothing, a list sorts only the new names. */
 export class NamespaceBucket {
   readonly #objects = new Map<string, Stored>();
   #order: string[] = [];

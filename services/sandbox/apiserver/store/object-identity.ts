@@ -1,14 +1,12 @@
-/**
- * The parts of metadata that belong to the server: identity, generated names, what an update must leave alone. Pure.
- */
+/** The server's part of metadata: identity, generated names, and fields that updates cannot change. Pure. */
 import { apiTime } from "../../../domain/api-time.ts";
 import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 
-/** The letters of generated names: no vowels and nothing that looks like another. */
+/** Characters of generated names: no vowels, and none that resembles another. */
 const NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 const NAME_LETTERS_COUNT = 5;
 
-/** The fields of metadata that an update takes from the object as it is. */
+/** The fields that an update takes from the present object. */
 const KEPT = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] as const;
 
 /** A random UUID (version 4) from an injected source of chance. */
@@ -31,7 +29,7 @@ function generatedName(prefix: string, random: () => number): string {
   return prefix.slice(0, 63 - NAME_LETTERS_COUNT) + letters.join("");
 }
 
-/** Metadata of a new object: what the client may not choose is set anew; changes its argument. */
+/** Sets the identity of a new object, whatever the client sent; changes its argument. */
 export function identify(object: ApiObject, namespace: string, now: { wallMs: number; random: () => number }): void {
   const meta = object.metadata;
   if ((meta.name ?? "") === "") meta.name = meta.generateName ? generatedName(meta.generateName, now.random) : "";
@@ -41,7 +39,7 @@ export function identify(object: ApiObject, namespace: string, now: { wallMs: nu
   meta.creationTimestamp = apiTime(now.wallMs);
 }
 
-/** Takes over from the object as it is what an update may not change; changes its first argument. */
+/** Copies what an update cannot change from `before`; changes its first argument. */
 export function keepIdentity(object: ApiObject, before: ApiObject): void {
   const meta: ObjectMeta = object.metadata;
   for (const field of KEPT) {

@@ -1,7 +1,7 @@
-/** What the server fills into a pod's spec and status where the client was silent. */
+/** Defaults of a pod's spec and status. */
 import { childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 
-/** Fills in the defaults of a pod's spec, or of a template's; changes its argument. */
+/** Sets the defaults of a pod's spec, or of a template's; changes its argument. */
 export function fillPodSpec(spec: JsonObject): void {
   spec.restartPolicy ??= "Always";
   spec.terminationGracePeriodSeconds ??= 30;
@@ -16,13 +16,13 @@ export function fillPodSpec(spec: JsonObject): void {
   }
 }
 
-/** Whether an image names a tag or a digest of its own; `latest` and none at all mean that it may change. */
+/** Whether an image has a fixed tag or digest; `latest` and none may change. */
 function isTagged(image: string): boolean {
   const tag = /[:@]([^/]+)$/.exec(image)?.[1];
   return tag !== undefined && tag !== "latest";
 }
 
-/** A pod asks for what it limits where it does not say; changes its argument. Only pods do so, templates do not. */
+/** Sets absent requests to the limits; changes its argument. Templates are not changed. */
 export function requestLimits(spec: JsonObject): void {
   for (const container of [...childList(spec, "initContainers"), ...childList(spec, "containers")]) {
     const resources = childObject(container, "resources");

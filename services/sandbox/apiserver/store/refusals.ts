@@ -1,4 +1,4 @@
-/** When a write is refused: it means another object, another state of it, or something invalid. It writes nothing. */
+/** Preconditions of writes: the object's uid, version, name and validity. */
 
 import type { ApiObject, ObjectMeta } from "../api-objects.ts";
 import { type ApiFailure, badRequest, conflict, invalid, STALE_VERSION } from "../api-status.ts";
@@ -10,10 +10,10 @@ import type { Place } from "./registry.ts";
 import type { Stored } from "./stored.ts";
 import { STRATEGIES } from "./strategy.ts";
 
-/** Which verb an update came by; they differ in how they refuse another object's uid. */
+/** The verb of an update. PUT and PATCH differ in how they refuse another uid. */
 export type UpdateVerb = "update" | "patch";
 
-/** Refuses an update that names another uid or another resourceVersion, or none where one is needed. */
+/** Refuses an update with another uid or resourceVersion, or without a resourceVersion where one is required. */
 export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, verb: UpdateVerb): void {
   const { uid = "", resourceVersion = "" } = meta;
   const { resource, name } = place;
@@ -22,7 +22,7 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
   if (resourceVersion !== "" && resourceVersion !== String(stored.revision)) {
     throw conflict(resource, name, STALE_VERSION);
   }
-  // A patch names another uid as if it wanted to change it, and is refused for that.
+  // A patch with another uid is refused as a change of an immutable field.
   const fixed = wrong("metadata.uid", uid, "field is immutable");
   if (otherUid) throw invalid(resource, name, [fixed, fixed]);
   if (resourceVersion === "" && !STRATEGIES[resource.storage].updatesUnconditionally) {
@@ -32,12 +32,12 @@ export function checkVersion(place: Place, stored: Stored, meta: ObjectMeta, ver
   }
 }
 
-/** Refuses an update that means an object which is not there any more: whoever names a uid never wants a new one. */
+/** Refuses an update that names the uid of a deleted object: it must not create a new one. */
 export function checkAbsent(place: Place, { uid = "" }: ObjectMeta): void {
   if (uid !== "") throw otherObject(place, uid, "");
 }
 
-/** The same for what is applied, in other words. */
+/** The same for an apply, which has another message. */
 export function checkAbsentApplied({ resource, name }: Place, { uid = "" }: ObjectMeta): void {
   if (uid === "") return;
   const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
@@ -50,20 +50,20 @@ function otherObject(place: Place, uid: string, present: string): ApiFailure {
   return conflict(place.resource, place.name, error);
 }
 
-/** Where the real server would keep the object; nodes are still minions there. */
+/** The real server's storage key; nodes are still minions there. */
 function keyText({ resource, namespace, name }: Place): string {
   const folder = resource.storage === "nodes" ? "minions" : resource.storage;
   const path = ["registry", folder, namespace, name].filter((part) => part !== "");
   return `Key: /${path.join("/")}, ResourceVersion: 0`;
 }
 
-/** Refuses an object that goes by another name than its place. */
+/** Refuses an object with another name than its path. */
 export function checkName({ name }: Place, { metadata }: ApiObject): void {
   if (name === metadata.name) return;
   throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 
-/** Only a delete sets the time of a deletion. Upstream tells a problem of metadata twice. */
+/** Refuses a change of the deletionTimestamp, which only a delete sets. Upstream reports problems of metadata twice. */
 export function checkDeletion({ resource, name }: Place, { metadata }: ApiObject, before: ApiObject): void {
   const { deletionTimestamp } = metadata;
   if (deletionTimestamp === undefined || deletionTimestamp === before.metadata.deletionTimestamp) return;
@@ -71,15 +71,15 @@ export function checkDeletion({ resource, name }: Place, { metadata }: ApiObject
   throw invalid(resource, name, [problem, problem]);
 }
 
-/** Refuses an object, or a change from `before`, that is not valid. */
+/** Refuses an invalid object, or an invalid change from `before`. */
 export function checkValid(resource: Resource, object: ApiObject, before: ApiObject | null): void {
   const problems = problemsOf(resource.storage, object, before);
-  // Both versions of Event are told about in the words of the older.
+  // Both versions of Event report the kind of the older one.
   const subject = resource.storage === "events" ? { ...resource, group: "" } : resource;
   if (problems.length > 0) throw invalid(subject, object.metadata.name, problems);
 }
 
-/** Refuses a delete that was meant for another object, or for another state of it, with a 409. */
+/** Refuses with a 409 a delete whose preconditions do not hold. */
 export function checkPreconditions({ resource, name }: Place, stored: Stored, options: DeleteOptions): void {
   const { uid, resourceVersion } = options;
   if (uid !== null && uid !== stored.uid) {

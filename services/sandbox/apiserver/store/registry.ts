@@ -1,4 +1,4 @@
-/** The writing verbs: create, update and delete, with preconditions, admission and validation. It reads no request. */
+/** The writing verbs: create, update and delete, with preconditions, admission and validation. */
 import type { Clock, Random } from "../../../../protocols/ports.ts";
 import { type ApiObject, isObject, sameJson, textOf } from "../api-objects.ts";
 import { ApiFailure, alreadyExists, forbidden, notFound } from "../api-status.ts";
@@ -15,12 +15,11 @@ import { type Part, STRATEGIES } from "./strategy.ts";
 /** Where an object lives. */
 export interface Place {
   readonly resource: Resource;
-  /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What a delete came to. */
+/** The result of a delete. */
 export interface Deletion {
   readonly stored: Stored;
   /** False while the object waits for its grace period or its finalizers. */
@@ -30,7 +29,7 @@ export interface Deletion {
 /** Namespaces that cannot be deleted. */
 const LASTING_NAMESPACES = ["default", "kube-system", "kube-public"];
 
-/** What the registry needs of a store. */
+/** The parts of a store that the registry uses. */
 type Shelves = Pick<Store, "collection" | "nextRevision" | "revision" | "put" | "remove">;
 
 /** The writing verbs on one store. */
@@ -45,7 +44,7 @@ export class Registry {
     this.#random = random;
   }
 
-  /** The same verbs without their effects: what they answer is what they would. */
+  /** The same verbs as a dry run: same results, no effects. */
   dry(): Registry {
     const store: Shelves = {
       collection: (name) => this.#store.collection(name),
@@ -57,14 +56,14 @@ export class Registry {
     return new Registry({ store, clock: this.#clock, random: this.#random });
   }
 
-  /** The object at a place; throws a 404. */
+  /** The object at a place. Throws a 404. */
   find({ resource, namespace, name }: Place): Stored {
     const stored = this.#store.collection(resource.storage).get(namespace, name);
     if (stored === undefined) throw notFound(resource, name);
     return stored;
   }
 
-  /** Creates an object; `object` is in the stored version and becomes the registry's own. */
+  /** Creates an object; `object` is in the stored version, and the registry keeps it. */
   create(resource: Resource, namespace: string, object: ApiObject): Stored {
     const strategy = STRATEGIES[resource.storage];
     if (object.metadata.resourceVersion) {
@@ -84,14 +83,14 @@ export class Registry {
     return this.#commit(resource, object);
   }
 
-  /** Updates an object to what `change` makes of a copy of it, in the stored version; see replace. */
+  /** Replaces an object by what `change` makes of a copy of it, in the stored version. */
   update(place: Place, part: Part, change: (before: ApiObject) => ApiObject, verb: UpdateVerb = "update"): Stored {
     return this.replace(place, part, change(this.find(place).object()), verb);
   }
 
   /**
-   * Puts `object` in the place of the one there; it becomes the registry's own. A resourceVersion in it must be the
-   * present one and a uid that of the object there. One that says the same as before is not written.
+   * Replaces an object; the registry keeps `object`. Its resourceVersion and uid, if present, must be those of the
+   * stored one. An update that changes nothing is not written.
    */
   replace(place: Place, part: Part, object: ApiObject, verb: UpdateVerb = "update"): Stored {
     const { resource } = place;
@@ -110,12 +109,13 @@ export class Registry {
     if (part !== "binding") checkValid(resource, object, before);
     if (sameJson(object, before)) return stored;
     if (!stored.terminating || !mayGo(object)) return this.#commit(resource, object);
-    // What took the last hold off is answered, but never told to anyone: the object goes as it was.
+    // The update that removes the last finalizer is answered but not published: watchers see the deletion of the object
+    // as it was.
     this.#remove(resource, stored);
     return storedOf(resource, object, stored.revision);
   }
 
-  /** Deletes an object: at once, or by a mark that waits for its grace period or its finalizers. */
+  /** Deletes an object at once, or marks it until its grace period and finalizers are over. */
   delete(place: Place, options: DeleteOptions): Deletion {
     const { resource, name } = place;
     const stored = this.find(place);
@@ -155,7 +155,7 @@ export class Registry {
   }
 }
 
-/** A version of an object under a revision, as JSON that begins with kind and apiVersion. */
+/** A stored version of an object, as JSON that begins with kind and apiVersion. */
 function storedOf(resource: Resource, object: ApiObject, revision: number): Stored {
   const stored = storedAs(resource.storage);
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;

@@ -1,4 +1,4 @@
-/** Which objects a list or a watch is about, and whether one is among them. Only what a selector looks at is parsed. */
+/** The objects that a list or a watch selects. Only objects whose selected fields are in the JSON are parsed. */
 
 import type { ApiObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
@@ -17,15 +17,15 @@ import {
 import type { Collection } from "./store.ts";
 import type { Stored } from "./stored.ts";
 
-/** Which objects a list or a watch is about. */
+/** The selected objects. */
 export interface Selection {
   readonly resource: Resource;
   /** "" for all namespaces. */
   readonly namespace: string;
   readonly labels: Selector;
-  /** Terms about what the store keeps beside the JSON. */
+  /** Terms about fields that the store keeps beside the JSON. */
   readonly kept: readonly { readonly term: Requirement; readonly read: (stored: Stored) => string }[];
-  /** Terms about fields that are in the JSON alone. */
+  /** Terms about fields that only the JSON has. */
   readonly fields: Selector;
 }
 
@@ -42,7 +42,7 @@ const KEPT_OF_PODS: Kept = {
   "status.phase": (stored) => stored.phase,
 };
 
-/** Reads the selectors of a query; throws a 400 for what is none. */
+/** The selection of a query. Throws a 400 for a malformed selector. */
 export function selectionOf(resource: Resource, namespace: string, query: URLSearchParams): Selection {
   const asked = fieldSelector(query.get("fieldSelector") ?? "");
   const fields = asked.map((term) => ({ ...term, key: storedField(resource, term.key) }));
@@ -61,7 +61,7 @@ export function selectionOf(resource: Resource, namespace: string, query: URLSea
   };
 }
 
-/** Whether the selection takes everything of its namespaces. */
+/** Whether the selection includes everything in its namespaces. */
 export function isOpen({ labels, kept, fields }: Selection): boolean {
   return labels.length === 0 && kept.length === 0 && fields.length === 0;
 }
@@ -80,7 +80,7 @@ function labelsOf(object: ApiObject): Values {
   return (object.metadata.labels ?? {}) as Values;
 }
 
-/** All selected objects in order, found by the narrowest index there is. */
+/** All selected objects in order, found by the narrowest index. */
 export function selected(collection: Collection, selection: Selection): Stored[] {
   const all = candidates(collection, selection);
   return isOpen(selection) ? all : all.filter((stored) => isSelected(selection, stored));

@@ -1,10 +1,9 @@
 /**
- * Label and field selectors: from the text of a query to a test on an object. Which fields a kind offers is in
- * fields.ts.
+ * Label and field selectors: from the text of a query to a test of an object. fields.ts has the fields of each kind.
  */
 import { badRequest } from "../api-status.ts";
 
-/** The values that a selector looks at, by label or field name. */
+/** The values that a selector tests, by label or field name. */
 export type Values = Readonly<Record<string, string>>;
 
 /** One term of a selector. */
@@ -17,12 +16,12 @@ export interface Requirement {
 /** All terms of a selector; an empty list selects everything. */
 export type Selector = readonly Requirement[];
 
-/** Whether values satisfy every term. A key that is not there satisfies `!=` and `notin`, as upstream. */
+/** Whether values satisfy every term. An absent key satisfies `!=` and `notin`, as upstream. */
 export function selects(selector: Selector, values: Values): boolean {
   return selector.every((requirement) => satisfies(requirement, values[requirement.key]));
 }
 
-/** Whether a value, or none, satisfies a term. */
+/** Whether a value, or its absence, satisfies a term. */
 export function satisfies({ operator, values }: Requirement, value: string | undefined): boolean {
   switch (operator) {
     case "in":
@@ -40,7 +39,7 @@ const SET_TERM = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/;
 const COMPARED_TERM = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!,]*)$/;
 const KEY = /^([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?\/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/;
 
-/** Reads a labelSelector such as `a=b,c!=d,e in (f,g),!h`. Throws a 400 for what is none. */
+/** Parses a labelSelector such as `a=b,c!=d,e in (f,g),!h`. Throws a 400. */
 export function labelSelector(text: string): Selector {
   return terms(text).map((term) => labelRequirement(term, text));
 }
@@ -68,7 +67,6 @@ function checked(requirement: Requirement, whole: string): Requirement {
   return requirement;
 }
 
-/** Splits at the commas that are not between parentheses. */
 function terms(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)
@@ -76,7 +74,7 @@ function terms(text: string): string[] {
     .filter((term) => term !== "");
 }
 
-/** Reads a fieldSelector such as `spec.nodeName=n,status.phase!=Failed`. Throws a 400 for what is none. */
+/** Parses a fieldSelector such as `spec.nodeName=n,status.phase!=Failed`. Throws a 400. */
 export function fieldSelector(text: string): Selector {
   return terms(text).map((term) => {
     const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
@@ -92,7 +90,7 @@ function unescaped(value: string): string {
   return value.replace(/\\([\\,=])/g, "$1");
 }
 
-/** The one value that a selector demands of a key; null when it leaves a choice. */
+/** The single value that a selector requires of a key; null if there is none. */
 export function demanded(selector: Selector, key: string): string | null {
   const term = selector.find((requirement) => requirement.key === key && requirement.operator === "in");
   return term?.values.length === 1 ? (term.values[0] ?? null) : null;

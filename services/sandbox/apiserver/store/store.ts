@@ -1,14 +1,11 @@
-/**
- * The objects of the embedded API with one revision counter for all of them. It checks nothing: verbs and admission
- * stand before it.
- */
+/** The objects of the embedded API, with one revision counter. It checks nothing; the registry does. */
 
 import type { StorageName } from "../resources.ts";
 import { History } from "./change-history.ts";
 import { NamespaceBucket } from "./namespace-bucket.ts";
 import { Change, type Stored } from "./stored.ts";
 
-/** Told of every change of a collection within the write; it must not write itself. */
+/** Called for every change of a collection during the write; must not write itself. */
 export type ChangeListener = (change: Change) => void;
 
 /** The objects of one resource. */
@@ -25,12 +22,10 @@ export class Collection {
     this.history = new History(changesMax);
   }
 
-  /** How many objects there are. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many watches listen. */
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -39,7 +34,7 @@ export class Collection {
     return this.#namespaces.get(namespace)?.get(name);
   }
 
-  /** Objects in the order of namespace and name; of one namespace when it is not "". */
+  /** Objects by namespace and name; of one namespace when it is not "". */
   sorted(namespace: string): Stored[] {
     const found: Stored[] = [];
     const names = namespace === "" ? [...this.#namespaces.keys()].sort(byPathSegment) : [namespace];
@@ -54,13 +49,13 @@ export class Collection {
     );
   }
 
-  /** Calls `listener` on every change from now on. */
+  /** Calls `listener` for every change from now on. */
   listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Puts one change in force and tells the listeners. */
+  /** Applies one change and notifies the listeners. */
   apply(change: Change): void {
     const { now, before } = change;
     if (before !== null && before.node !== "") this.#leaveNode(before);
@@ -101,19 +96,19 @@ export class Collection {
   }
 }
 
-/** Namespaces sort as segments of a path, in which `/` comes before every letter but after `-` and `.`. */
+/** Namespaces sort as path segments: `/` comes before every letter but after `-` and `.`. */
 function byPathSegment(left: string, right: string): number {
   if (left === right) return 0;
   return `${left}/` < `${right}/` ? -1 : 1;
 }
 
-/** How much the store remembers. */
+/** Limits of the store. */
 export interface StoreOptions {
   /** Changes kept for each resource before the oldest are compacted away. */
   readonly changesMax: number;
 }
 
-/** All collections and the revision they share. */
+/** All collections and their common revision. */
 export class Store {
   readonly #collections = new Map<StorageName, Collection>();
   readonly #changesMax: number;
@@ -128,7 +123,7 @@ export class Store {
     return this.#revision;
   }
 
-  /** Counts the revision up for a change that is about to be made. */
+  /** The next revision, for a change about to be made. */
   nextRevision(): number {
     this.#revision += 1;
     return this.#revision;
@@ -143,12 +138,12 @@ export class Store {
     return collection;
   }
 
-  /** Forgets the changes of every collection up to now: watches that resume from before get 410. */
+  /** Drops the history of every collection: watches that resume from before now get 410. */
   compact(): void {
     for (const collection of this.#collections.values()) collection.history.compact(this.#revision);
   }
 
-  /** Writes a version of an object: creates it, or replaces the one that is there. */
+  /** Creates an object, or replaces the present one. */
   put(storage: StorageName, stored: Stored): void {
     const collection = this.collection(storage);
     const before = collection.get(stored.namespace, stored.name) ?? null;

@@ -1,11 +1,9 @@
-/**
- * One version of one object as the store keeps it, and one change from a version to the next. Neither is ever changed.
- */
+/** One stored version of one object, and one change between versions. Both are immutable. */
 import type { ApiObject } from "../api-objects.ts";
 
 /**
- * One version of an object. It is kept as JSON text, because most objects are only ever passed on, and a text costs a
- * tenth of the memory of the parsed object and nothing in garbage collection.
+ * One version of an object, kept as JSON text: most objects are only passed on, and text costs a tenth of the parsed
+ * object's memory and no garbage collection.
  */
 export class Stored {
   /** "" for cluster-scoped kinds. */
@@ -15,11 +13,11 @@ export class Stored {
   readonly revision: number;
   /** The object with its resourceVersion; begins with kind and apiVersion. */
   readonly json: string;
-  /** The node a pod is bound to; "" for everything else. */
+  /** A pod's node; "" for everything else. */
   readonly node: string;
   /** A pod's phase; "" for everything else. */
   readonly phase: string;
-  /** Whether a deletion has been asked for. */
+  /** Whether the object is marked for deletion. */
   readonly terminating: boolean;
 
   constructor(fields: Omit<Stored, "object" | "at">) {
@@ -47,12 +45,12 @@ export class Stored {
   }
 }
 
-/** What happened to an object. */
+/** The type of a change. */
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
 
 const LINE_FEED = "\n";
 
-/** One change of one object; `now` of a deletion is its last state under the revision of the deletion. */
+/** One change of one object. `now` of a deletion is the last state under the revision of the deletion. */
 export class Change {
   readonly type: ChangeType;
   readonly now: Stored;
@@ -65,7 +63,7 @@ export class Change {
     this.before = before;
   }
 
-  /** The watch event of this change under a type, as one line of bytes; made once and shared by all who watch. */
+  /** This change as one line of a watch; built once and shared by all watchers. */
   line(type: ChangeType): Uint8Array {
     this.#lines ??= new Map();
     const known = this.#lines.get(type);
@@ -75,7 +73,7 @@ export class Change {
     return bytes;
   }
 
-  /** Frees the shared bytes once they have been handed out; they can be made again. */
+  /** Frees the shared bytes once they have been sent; `line` can build them again. */
   forgetLines(): void {
     this.#lines = null;
   }

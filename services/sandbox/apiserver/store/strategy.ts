@@ -1,31 +1,28 @@
-/**
- * How objects of each kind are created, updated and deleted: what the server sets, keeps and defaults. It neither
- * validates nor stores.
- */
+/** The behaviour of each kind on create, update and delete: what the server sets, keeps and defaults. */
 
 import { type ApiObject, childList, childObject, isObject, type JsonObject, sameJson, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { defaultTolerations, notReadyTaint } from "./admission.ts";
 import { fillPodSpec, qosClass, requestLimits } from "./pod-defaults.ts";
 
-/** The part of an object that a request writes; a binding writes what the scheduler may, and is not validated. */
+/** The part of an object that a request writes. A binding writes the scheduler's part and is not validated. */
 export type Part = "main" | "status" | "binding";
 
-/** What is particular to a kind. */
+/** The behaviour of a kind. */
 export interface Strategy {
   /** Whether a PUT to a name that does not exist creates the object. */
   readonly createsOnUpdate: boolean;
   /** Whether a PUT may come without a resourceVersion. */
   readonly updatesUnconditionally: boolean;
-  /** Whether a DELETE is answered with the object that was deleted rather than with a Status. */
+  /** Whether a DELETE responds with the deleted object instead of a Status. */
   readonly returnsDeleted: boolean;
   /** Whether metadata.generation counts the changes of the spec. */
   readonly countsGenerations: boolean;
-  /** Sets what the kind wants in a new object; changes its argument. */
+  /** Prepares a new object; changes its argument. */
   prepareCreate(object: ApiObject): void;
-  /** Takes back from `before` what this part of the request may not write; changes `object`. */
+  /** Restores from `before` what this part may not write; changes `object`. */
   prepareUpdate(object: ApiObject, before: ApiObject, part: Part): void;
-  /** Seconds that a deletion waits for the object to go by itself; null when this kind is deleted at once. */
+  /** Grace period of a deletion in seconds; null when this kind is deleted at once. */
   graceSeconds(object: ApiObject, asked: number | null): number | null;
 }
 
@@ -39,7 +36,7 @@ const plain: Strategy = {
   graceSeconds: () => null,
 };
 
-/** The status of a kind with a status subresource can only be written there, and all else only at the main resource. */
+/** The status can be written only through the status subresource, all else only through the main resource. */
 function keepOtherPart(object: ApiObject, before: ApiObject, part: Part): void {
   if (part === "binding") return;
   for (const field of new Set([...Object.keys(object), ...Object.keys(before)])) {
@@ -53,7 +50,7 @@ function keepOtherPart(object: ApiObject, before: ApiObject, part: Part): void {
 
 const withStatus: Strategy = { ...plain, prepareUpdate: keepOtherPart };
 
-/** The object under a field of `parent`, made when it is missing. */
+/** The object in a field of `parent`, created if missing. */
 function ownChild(parent: JsonObject, field: string): JsonObject {
   const present = parent[field];
   if (isObject(present)) return present;
@@ -118,7 +115,7 @@ const pod: Strategy = {
   },
 };
 
-/** The annotation under which the generation of a template lives on from an API version that is gone. */
+/** The annotation that keeps a template's generation from a removed API version. */
 const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 
 function setTemplateGeneration(object: ApiObject, generation: number): void {

@@ -1,9 +1,9 @@
-/** What makes the resources of a container unacceptable, as causes of a 422 in the real server's words. */
+/** Validation of container resources, with the real server's messages. */
 import { childObject, type JsonObject, textOf } from "../api-objects.ts";
 import { billionthsIn } from "../canonical-quantity.ts";
 import { type FieldProblem, required, wrong } from "./problems.ts";
 
-/** Everything that is wrong with what a container asks for and is limited to. */
+/** The problems of a container's requests and limits. */
 export function resourceProblems(container: JsonObject, at: string): FieldProblem[] {
   const resources = childObject(container, "resources");
   const limits = childObject(resources, "limits");
@@ -34,7 +34,7 @@ function beyondLimit(resource: string, requests: JsonObject, limits: JsonObject,
   return beyond > 0n ? refused(`must be less than or equal to ${resource} limit`) : [];
 }
 
-/** Of Kubernetes' own resources, huge pages apart, more may be allowed than is asked for. */
+/** Requests may be below limits for native resources except huge pages. */
 function isOvercommittable(resource: string): boolean {
   const isNative = !resource.includes("/") || /(^|\.)kubernetes\.io\//.test(resource);
   return isNative && !resource.startsWith("hugepages-");

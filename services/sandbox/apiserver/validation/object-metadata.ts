@@ -1,11 +1,11 @@
-/** What makes the metadata of an object unacceptable, in the real server's words. It changes nothing. */
+/** Validation of metadata, with the real server's messages. */
 
 import { type ApiObject, childList, childObject, type JsonObject, type ObjectMeta, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
 import { dnsLabelProblems, dnsSubdomainProblems, labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
 import { type FieldProblem, required, wrong } from "./problems.ts";
 
-/** Everything that is wrong with the name, the labels, the annotations and the owners of an object. */
+/** The problems of an object's name, labels, annotations and owners. */
 export function metadataProblems(storage: StorageName, { metadata }: ApiObject): FieldProblem[] {
   const { name } = metadata;
   if (name === "") return [required("metadata.name", "name or generateName is required")];
@@ -22,7 +22,7 @@ function labelProblems(metadata: ObjectMeta): FieldProblem[] {
   ]);
 }
 
-/** Keys of annotations may have upper case where those of labels may not. */
+/** Annotation keys may contain upper case in the prefix; label keys may not. */
 function annotationProblems(metadata: ObjectMeta): FieldProblem[] {
   return Object.keys(childObject(metadata, "annotations")).flatMap((key) =>
     qualifiedNameProblems(key.toLowerCase()).map((why) => wrong("metadata.annotations", key, why)),

@@ -1,4 +1,4 @@
-/** Which names, label keys and label values are allowed, in the real server's words. Pure. */
+/** Validation of names, label keys and label values, with the real server's messages. Pure. */
 
 const NAME_PART = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
@@ -12,7 +12,7 @@ function tooLong(text: string, lengthMax: number): string[] {
   return text.length > lengthMax ? [`must be no more than ${lengthMax} characters`] : [];
 }
 
-/** What is wrong with a name of one DNS label, such as a namespace's. */
+/** The problems of a name of one DNS label, such as a namespace's. */
 export function dnsLabelProblems(name: string): string[] {
   const words =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
@@ -21,7 +21,7 @@ export function dnsLabelProblems(name: string): string[] {
   return [...tooLong(name, DNS_LABEL_LENGTH_MAX), ...(DNS_LABEL.test(name) ? [] : [words])];
 }
 
-/** What is wrong with a name of one or more DNS labels, such as a node's. */
+/** The problems of a name of one or more DNS labels, such as a node's. */
 export function dnsSubdomainProblems(name: string): string[] {
   const words =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and " +
@@ -30,7 +30,7 @@ export function dnsSubdomainProblems(name: string): string[] {
   return [...tooLong(name, DNS_SUBDOMAIN_LENGTH_MAX), ...(DNS_SUBDOMAIN.test(name) ? [] : [words])];
 }
 
-/** What is wrong with a label key, a taint key or the like: a name, perhaps behind a domain and a slash. */
+/** The problems of a label or taint key: a name, perhaps behind a domain and a slash. */
 export function qualifiedNameProblems(key: string): string[] {
   const parts = key.split("/");
   const [prefix, name = ""] = parts.length === 1 ? [null, key] : parts;
@@ -61,7 +61,7 @@ function namePartProblems(name: string): string[] {
   return [...empty, ...long, ...(NAME_PART.test(name) ? [] : [words])];
 }
 
-/** What is wrong with the value of a label or a taint. */
+/** The problems of a label or taint value. */
 export function labelValueProblems(value: string): string[] {
   const words =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and " +

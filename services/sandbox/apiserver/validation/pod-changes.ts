@@ -1,11 +1,11 @@
-/** What an update may not change of an object that is there, as causes of a 422. It changes nothing. */
+/** Validation of updates of a pod, as causes of a 422. */
 import { type ApiObject, childList, childObject, type JsonObject, sameJson } from "../api-objects.ts";
 import { type FieldProblem, forbiddenChange } from "./problems.ts";
 
-/** Fields of a pod's spec that may change freely; images may too, and tolerations may only be added. */
+/** Fields of a pod's spec that may change. Of containers only the images may, and tolerations may only be added. */
 const FREE_IN_POD_SPEC = ["tolerations", "activeDeadlineSeconds", "containers", "initContainers"];
 
-/** What a change of a pod must not touch. */
+/** The problems of a change from `before`. */
 export function podChangeProblems(object: ApiObject, before: ApiObject): FieldProblem[] {
   const was = childObject(before, "spec");
   const is = childObject(object, "spec");

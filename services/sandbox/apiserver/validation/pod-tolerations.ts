@@ -1,13 +1,13 @@
-/** What makes a pod's toleration unacceptable, in the real server's words. It changes nothing. */
+/** Validation of a pod's tolerations, with the real server's messages. */
 
 import { type JsonObject, textOf } from "../api-objects.ts";
 import { labelValueProblems, qualifiedNameProblems } from "./object-names.ts";
 import { type FieldProblem, unsupported, wrong } from "./problems.ts";
 
-/** The effects that a taint, and a toleration of one, can have. */
+/** The effects of taints and tolerations. */
 export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Everything that is wrong with a toleration in a field of that name. */
+/** The problems of the toleration at a field path. */
 export function tolerationProblems(toleration: JsonObject, at: string): FieldProblem[] {
   const [key, operator] = [textOf(toleration, "key"), textOf(toleration, "operator")];
   const effect = textOf(toleration, "effect");

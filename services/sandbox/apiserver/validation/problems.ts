@@ -1,6 +1,6 @@
-/** The ways in which a field can be unacceptable, in the real server's words. */
+/** The problems that a field can have, with the real server's messages. */
 
-/** Why a field of an object is not valid, as one cause of a 422. */
+/** Why a field is invalid, as one cause of a 422. */
 export interface FieldProblem {
   readonly type:
     | "FieldValueRequired"
@@ -10,7 +10,7 @@ export interface FieldProblem {
     | "FieldValueTooLong"
     | "FieldValueDuplicate";
   readonly field: string;
-  /** The sentence after the field's name. */
+  /** The message after the field's name. */
   readonly message: string;
 }
 
@@ -19,12 +19,12 @@ export function required(field: string, why = ""): FieldProblem {
   return { type: "FieldValueRequired", field, message: why === "" ? "Required value" : `Required value: ${why}` };
 }
 
-/** A field whose value is not allowed. */
+/** A field with an invalid value. */
 export function wrong(field: string, value: unknown, why: string): FieldProblem {
   return { type: "FieldValueInvalid", field, message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
 }
 
-/** A field whose value is none of a few. */
+/** A field with an unsupported value. */
 export function unsupported(field: string, value: string, supported: readonly string[]): FieldProblem {
   const list = supported.map((one) => JSON.stringify(one)).join(", ");
   return {
@@ -34,7 +34,7 @@ export function unsupported(field: string, value: string, supported: readonly st
   };
 }
 
-/** A field that may not be changed so. */
+/** A field with a forbidden change. */
 export function forbiddenChange(field: string, why: string): FieldProblem {
   return { type: "FieldValueForbidden", field, message: `Forbidden: ${why}` };
 }

@@ -1,4 +1,4 @@
-/** What makes an object unacceptable, as causes of a 422 in the real server's words. It changes nothing. */
+/** Validation of objects, as causes of a 422 with the real server's messages. */
 
 import { type ApiObject, childList, childObject, isObject, type JsonObject, textAt, textOf } from "../api-objects.ts";
 import type { StorageName } from "../resources.ts";
@@ -11,7 +11,7 @@ import { type FieldProblem, required, unsupported, wrong } from "./problems.ts";
 
 function nodeProblems(object: ApiObject): FieldProblem[] {
   const taints = childList(childObject(object, "spec"), "taints");
-  // Upstream names taints as if they were metadata.
+  // Upstream reports taints under metadata.
   return taints.flatMap((taint, index) => taintProblems(taint, `metadata.taints[${index}]`, taints.slice(0, index)));
 }
 
@@ -106,7 +106,7 @@ const OF_KIND: Readonly<Partial<Record<StorageName, (object: ApiObject) => Field
   events: eventProblems,
 };
 
-/** Everything that is wrong with an object, and with the change from `before` when there is one. */
+/** The problems of an object, and of its change from `before` if there is one. */
 export function problemsOf(storage: StorageName, object: ApiObject, before: ApiObject | null): FieldProblem[] {
   return [
     ...metadataProblems(storage, object),

@@ -1,4 +1,4 @@
-/** How long ago something was, in the short words of kubectl's columns. Pure. */
+/** Ages in the short form of kubectl's columns. Pure. */
 import { epochMsOf } from "../../../domain/api-time.ts";
 import type { Json } from "../api-objects.ts";
 
@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Up to which age two units are shown, and which; beyond it the larger one alone, up to `wholeUpTo`. */
+/** The units of an age, the age up to which both are shown, and the age up to which the step applies. */
 const STEPS = [
   { unit: MINUTE, mark: "m", rest: SECOND, restMark: "s", bothUpTo: 10 * MINUTE, wholeUpTo: 3 * HOUR },
   { unit: HOUR, mark: "h", rest: MINUTE, restMark: "m", bothUpTo: 8 * HOUR, wholeUpTo: 2 * DAY },
@@ -16,7 +16,7 @@ const STEPS = [
   { unit: YEAR, mark: "y", rest: DAY, restMark: "d", bothUpTo: 8 * YEAR, wholeUpTo: Number.POSITIVE_INFINITY },
 ] as const;
 
-/** A duration as `5s`, `3m20s`, `4h`, `2d3h` or `1y12d`; nothing finer than what matters at that age. */
+/** A duration as `5s`, `3m20s`, `4h`, `2d3h` or `1y12d`. */
 export function durationWords(durationMs: number): string {
   if (durationMs <= -2 * SECOND) return "<invalid>";
   if (durationMs < 2 * MINUTE) return `${Math.max(0, Math.trunc(durationMs / SECOND))}s`;
@@ -28,7 +28,7 @@ export function durationWords(durationMs: number): string {
     : `${whole}${step.mark}`;
 }
 
-/** The time since an API instant; `<unknown>` when there is none. */
+/** The time since an API timestamp; `<unknown>` without one. */
 export function ageOf(instant: Json | undefined, wallMs: number): string {
   const at = typeof instant === "string" ? epochMsOf(instant) : null;
   return at === null ? "<unknown>" : durationWords(wallMs - at);

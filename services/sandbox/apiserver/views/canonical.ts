@@ -1,41 +1,40 @@
 /**
- * Gives an object the form in which the real server writes it: fields in its order, empty ones left out or spelt out as
- * it does, times in its notation. Clients that scan bytes, and comparisons, rely on that. The shapes are in
- * protobuf-shapes.ts.
+ * Gives an object the form in which the real server writes it: its field order, its handling of empty fields, its time
+ * format. Clients that scan bytes, and comparisons, rely on that. object-shapes.ts has the shapes.
  */
 import { apiMicroTime, apiTime, epochMsOf } from "../../../domain/api-time.ts";
 import { isObject, type Json, type JsonObject } from "../api-objects.ts";
 import { canonicalQuantity } from "../canonical-quantity.ts";
 
 /**
- * What one object, or each item of a list, is to look like. What it does not name stays as it is, behind the rest,
- * unless it is closed.
+ * The form of an object, or of each item of a list. Fields it does not name follow unchanged, unless the shape is
+ * closed.
  */
 export interface Shape {
   /** Fields in the order they are written. */
   readonly order?: readonly string[];
-  /** Whether fields that are not in the order are dropped, as those that the real server does not know. */
+  /** Whether fields outside the order are dropped, as unknown ones are by the real server. */
   readonly closed?: true;
-  /** Fields that are left out when they are empty: "", false, 0, {} or []. */
+  /** Fields that are omitted when empty: "", false, 0, {} or []. */
   readonly omitEmpty?: readonly string[];
-  /** Fields that are always there, with the value for when they are not given. */
+  /** Fields that are always present, with their defaults. */
   readonly always?: JsonObject;
-  /** Fields that hold instants in whole seconds. */
+  /** Timestamps in whole seconds. */
   readonly times?: readonly string[];
-  /** Fields that hold instants to the microsecond. */
+  /** Timestamps in microseconds. */
   readonly microTimes?: readonly string[];
-  /** Fields that hold quantities by the names of resources. */
+  /** Fields with quantities by resource name. */
   readonly quantities?: readonly string[];
-  /** What fields must be; nothing at all is always allowed. */
+  /** Field types; an absent field has any type. */
   readonly types?: Readonly<Record<string, FieldType>>;
   /** Shapes of objects, or of the items of lists, in fields. */
   readonly fields?: Readonly<Record<string, Shape>>;
 }
 
-/** What a field must be; `texts` is an object of texts, such as labels. */
+/** The type of a field; `texts` is an object of strings, such as labels. */
 export type FieldType = "text" | "integer" | "int32" | "boolean" | "object" | "texts" | "list";
 
-/** A field that is not what its kind demands: its words go into the answer. */
+/** A field of the wrong type; the message goes into the response. */
 export class UnreadableField extends Error {}
 
 /** The object in its shape. The argument is not changed; parts without a shape are shared. */
@@ -100,7 +99,7 @@ function isEmpty(value: Json): boolean {
 
 const QUANTITY_WORDS = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-/** Upstream reads an instant in microseconds only with all six digits. */
+/** Upstream requires all six digits of a MicroTime. */
 const MICROSECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;
 
 function instantOf(value: Json, form: RegExp): number {

@@ -1,4 +1,4 @@
-/** The columns that kubectl shows of each kind, and the cells of one object. text-table.ts makes a Table of them. */
+/** The columns of kubectl's tables by kind, and the cells of one object. */
 
 import {
   type ApiObject,
@@ -14,14 +14,14 @@ import type { StorageName } from "../resources.ts";
 import { ageOf } from "./age.ts";
 import { podCells } from "./pod-columns.ts";
 
-/** One column; those of priority 1 are shown by `-o wide` alone. */
+/** One column; `-o wide` alone shows priority 1. */
 export interface Column {
   readonly name: string;
   readonly type: "string" | "integer";
   readonly priority: 0 | 1;
 }
 
-/** The columns of a kind and how an object fills them. */
+/** The columns of a kind and the cells of an object. */
 export interface Columns {
   readonly columns: readonly Column[];
   cells(object: ApiObject, wallMs: number): Json[];
@@ -31,7 +31,7 @@ const column = (name: string): Column => ({ name, type: "string", priority: 0 })
 const wide = (name: string): Column => ({ name, type: "string", priority: 1 });
 const count = (name: string): Column => ({ name, type: "integer", priority: 0 });
 
-/** What stands in a cell that would be empty. */
+/** The text of an empty cell. */
 const NONE = "<none>";
 const UNKNOWN = "<unknown>";
 
@@ -130,7 +130,7 @@ function eventTimes(event: ApiObject, wallMs: number): { first: string; last: st
   if (!isObject(event.series)) {
     return { first, last: event.lastTimestamp ? ageOf(event.lastTimestamp, wallMs) : first, times: counted };
   }
-  // A series counts what came after the first event.
+  // A series counts the repetitions after the first event.
   const { count: more, lastObservedTime } = event.series;
   return { first, last: ageOf(lastObservedTime, wallMs), times: typeof more === "number" ? more + 1 : counted };
 }

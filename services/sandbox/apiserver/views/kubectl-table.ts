@@ -1,4 +1,4 @@
-/** Objects as rows of a Table, the form in which kubectl asks for what it prints. */
+/** Objects as rows of a Table, the form that kubectl requests for printing. */
 
 import type { ApiObject, Json, JsonObject } from "../api-objects.ts";
 import type { Resource } from "../resources.ts";
@@ -6,21 +6,21 @@ import type { Stored } from "../store/stored.ts";
 import { COLUMNS, type Column } from "./columns.ts";
 import { listMeta, type Renderer } from "./render.ts";
 
-/** What each row carries of its object. */
+/** How much of its object each row carries. */
 export type RowObject = "None" | "Metadata" | "Object";
 
-/** What a Table is to look like. */
+/** The requested form of a Table. */
 export interface TableOptions {
   readonly apiVersion: "meta.k8s.io/v1" | "meta.k8s.io/v1beta1";
   readonly rowObject: RowObject;
-  /** The present, for ages. */
+  /** The current time, for ages. */
   readonly wallMs: () => number;
 }
 
-/** Rows that are joined into one piece of text. */
+/** Rows joined into one piece of text. */
 const ROWS_PER_PIECE = 256;
 
-/** Shows objects as a Table. A watch names the columns once; a list and a single object always. */
+/** Renders objects as a Table. A watch names the columns once; a list and a single object always. */
 export function tableRenderer(resource: Resource, options: TableOptions): Renderer {
   const kind = COLUMNS[resource.storage];
   const { apiVersion, rowObject, wallMs } = options;

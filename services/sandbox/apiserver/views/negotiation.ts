@@ -1,14 +1,13 @@
-/** Which form of an answer a client accepts, by its Accept header: objects as they are, or a Table. */
+/** Content negotiation by the Accept header: objects as they are, or a Table. */
 
 import { ApiFailure } from "../api-status.ts";
 import type { Call } from "../routes.ts";
 import { type RowObject, tableRenderer } from "./kubectl-table.ts";
 import { objectRenderer, type Renderer } from "./render.ts";
 
-/** The only media type that is offered. */
 const OFFERED = "application/json";
 
-/** The renderer for the first form that is both accepted and offered. Throws a 406 when there is none. */
+/** The renderer for the first acceptable form. Throws a 406 when there is none. */
 export function rendererFor(call: Call, wallMs: () => number): Renderer {
   const accept = call.headers.accept ?? "";
   if (accept === "" || accept === OFFERED) return objectRenderer(call.resource);

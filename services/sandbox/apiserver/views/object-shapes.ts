@@ -1,4 +1,4 @@
-/** The shape in which the real server writes objects of each kind. Data for canonical.ts; no behaviour. */
+/** The shapes in which the real server writes objects of each kind. Data for canonical.ts. */
 
 import type { StorageName } from "../resources.ts";
 import type { Shape } from "./canonical.ts";
@@ -30,7 +30,7 @@ const MAIN: Shape = {
   types: { metadata: "object", spec: "object", status: "object" },
 };
 
-/** A condition of a node or a pod; pods also say when they looked. */
+/** A condition of a node or a pod, which differ in their times. */
 function conditionShape(times: readonly string[]): Shape {
   return {
     closed: true,

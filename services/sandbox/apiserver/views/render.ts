@@ -1,4 +1,4 @@
-/** How objects leave the server: as stored, in another version's view, or as rows of a table. It selects nothing. */
+/** How objects are written to clients: as stored, in another version, or as rows of a table. */
 
 import type { ApiObject, JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource } from "../resources.ts";
@@ -6,25 +6,24 @@ import type { Page } from "../store/list-pages.ts";
 import type { Change, ChangeType, Stored } from "../store/stored.ts";
 import { showsAsStored, viewOf } from "./views.ts";
 
-/** Items of a list that are joined into one piece of text. */
+/** Items of a list joined into one piece of text. */
 const ITEMS_PER_PIECE = 256;
 
-/** One way of showing the objects of a resource. */
+/** One way to render the objects of a resource. */
 export interface Renderer {
   one(stored: Stored): string;
-  /** The pieces of a list's body, made as they are asked for: a list may be larger than any text. */
+  /** The pieces of a list's body, made on demand: a list may be larger than any string. */
   list(page: Page): Iterable<string>;
   /** One line of a watch. */
   line(type: ChangeType, change: Change): Uint8Array;
   bookmark(revision: number): Uint8Array;
 }
 
-/** The object as this resource's version shows it. */
 function shown(resource: Resource, stored: Stored): ApiObject {
   return viewOf(resource).show(stored.object());
 }
 
-/** Metadata of a list's page. */
+/** Metadata of a page of a list. */
 export function listMeta(page: Page): JsonObject {
   const meta: JsonObject = { resourceVersion: String(page.revision) };
   if (page.next === "") return meta;
@@ -35,7 +34,7 @@ function bookmarkLine(object: JsonObject): Uint8Array {
   return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
 }
 
-/** Shows objects as they are. Items of a list come without kind and apiVersion, as from the real server. */
+/** Renders objects as they are. List items come without kind and apiVersion, as from the real server. */
 export function objectRenderer(resource: Resource): Renderer {
   const { kind } = resource;
   const apiVersion = apiVersionOf(resource);

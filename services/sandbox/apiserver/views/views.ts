@@ -1,10 +1,10 @@
 /**
- * Resources of another API version than the stored one: how their objects are shown, and how a written one is stored.
+ * Conversion between API versions: how stored objects are shown in another version, and how written ones are stored.
  */
 import type { ApiObject, JsonObject } from "../api-objects.ts";
 import { apiVersionOf, type Resource, storedAs } from "../resources.ts";
 
-/** Two forms of the same object. */
+/** Conversion to and from the stored version. */
 export interface View {
   show(stored: ApiObject): ApiObject;
   store(shown: ApiObject): ApiObject;
@@ -12,7 +12,7 @@ export interface View {
 
 const same: View = { show: (object) => object, store: (object) => object };
 
-/** Fields of a core event under their names in events.k8s.io/v1. */
+/** Fields of a core Event and their names in events.k8s.io/v1. */
 const EVENT_FIELDS: readonly (readonly [stored: string, shown: string])[] = [
   ["involvedObject", "regarding"],
   ["message", "note"],
@@ -45,17 +45,17 @@ const events: View = {
   }),
 };
 
-/** The view of a resource on the stored objects. */
+/** The conversion for a resource. */
 export function viewOf(resource: Resource): View {
   return showsAsStored(resource) ? same : events;
 }
 
-/** Whether a resource shows objects in the version they are stored in. */
+/** Whether a resource has the version that its objects are stored in. */
 export function showsAsStored(resource: Resource): boolean {
   return apiVersionOf(storedAs(resource.storage)) === apiVersionOf(resource);
 }
 
-/** The name under which a stored object has a field that a selector names in the resource's own version. */
+/** The stored name of a field that a selector names in the resource's version. */
 export function storedField(resource: Resource, field: string): string {
   if (showsAsStored(resource)) return field;
   const [root = "", ...path] = field.split(".");

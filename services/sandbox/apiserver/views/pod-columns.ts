@@ -23,7 +23,7 @@ export function podCells(pod: ApiObject): PodCells {
   };
 }
 
-/** The first container that waits or has ended gives the status of the pod, unless others run beside a completed one. */
+/** The first container that waits or has ended gives the status, unless others run beside a completed one. */
 function statusOf(pod: ApiObject, own: string, containers: readonly JsonObject[]): string {
   if (pod.metadata.deletionTimestamp !== undefined) return own === "NodeLost" ? "Unknown" : "Terminating";
   const status = containers.map(reasonOf).find((reason) => reason !== "") ?? own;

@@ -1,4 +1,4 @@
-/** Shows that every instant can be written, and that only those are read that the API can write. */
+/** Every instant can be written; only instants that the API can write can be read. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { INSTANT_MAX, INSTANT_MIN } from "../../protocols/bounds.ts";
@@ -6,7 +6,7 @@ import { apiMicroTime, apiTime, epochMsOf } from "../../services/domain/api-time
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z$/;
 
-test("an instant is written as RFC 3339, whatever the number", () => {
+test("any number is written as an RFC 3339 instant", () => {
   const anyNumber = fc.oneof(fc.double(), fc.constantFrom(1e300, -1e300, 8.64e15, -8.64e15, Infinity, Number.NaN));
   fc.assert(
     fc.property(anyNumber, (epochMs) => RFC_3339.test(apiTime(epochMs)) && RFC_3339.test(apiMicroTime(epochMs))),

@@ -1,9 +1,9 @@
-/** Which nodes' pods are told on the bus, and which Ready condition counts. */
+/** Which nodes need their pods published, and which Ready condition counts. */
 import { describe, expect, test } from "vitest";
 import { needsPods, readyConditionOf } from "../../services/domain/node-conditions.ts";
 import { condition, nodeWith, taint } from "../node/node-fixtures.ts";
 
-describe("pods are of interest", () => {
+describe("pods are published", () => {
   test.each([
     ["not of a ready node", nodeWith("True"), false],
     ["of a node that is not ready", nodeWith("False"), true],

@@ -1,4 +1,4 @@
-/** What is written down about a taint that took its opposite's place, and which taint it tells of. */
+/** The record of a taint swap, and the taint that it belongs to. */
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import {
@@ -22,7 +22,7 @@ const SWAP = {
 const STAMP = { timeAdded: "2026-01-01T00:00:00Z" };
 const PARTS = JSON.parse(taintSwapText(SWAP)) as Record<string, unknown>;
 
-test("what is written is read again", () => {
+test("a record survives a round trip", () => {
   expect(readTaintSwap(taintSwapText(SWAP))).toEqual(SWAP);
 });
 
@@ -37,7 +37,7 @@ test.each([
   expect(readTaintSwap(text)).toBeNull();
 });
 
-test("it tells of the taint with its stamp, and of no other", () => {
+test("a record belongs to the taint with its stamp only", () => {
   const [notReady, unreachable] = [NOT_READY, UNREACHABLE].map((key) => ({ key, effect: "NoExecute" }));
   const line = { first: notReady, second: unreachable, since: SWAP.firstAt, secondSince: SWAP.secondAt };
   const lineOf = (taint: Taint, node: Pick<ObservedNode, "taintSwap" | "taintsSeenAt">) =>
@@ -51,7 +51,7 @@ test("it tells of the taint with its stamp, and of no other", () => {
   expect(lineOf(noExecute(UNREACHABLE, STAMP), {})).toBeNull();
 });
 
-test("it tells of its taint also when somebody has stamped that again, by what is written down of its start", () => {
+test("a record still belongs to its taint after a new stamp, by its recorded start", () => {
   const again = noExecute(UNREACHABLE, { timeAdded: "2026-01-01T00:05:00Z" });
   const node = { taintSwap: SWAP, taintsSeenAt: { [`${UNREACHABLE}:NoExecute`]: SWAP.at } };
   expect(lineFrom(again, taintStartAt(again, node), node)).toMatchObject({ since: SWAP.firstAt });
@@ -59,13 +59,13 @@ test("it tells of its taint also when somebody has stamped that again, by what i
   expect(lineFrom(again, taintStartAt(again, other), other)).toBeNull();
 });
 
-test("after one swap the second taint counts from its own start, whatever the writer's clock stamped", () => {
+test("after one swap the second taint counts from its start, not from its stamp", () => {
   const taintSwap = { ...SWAP, secondAt: SWAP.at };
   const taint = noExecute(UNREACHABLE, STAMP);
   expect(lineFrom(taint, SWAP.at - 300_000, { taintSwap })).toMatchObject({ secondSince: SWAP.at - 300_000 });
 });
 
-test("a swap records from when the replaced taint really counted, and an ask names that of our two taints alone", () => {
+test("a swap records when the replaced taint began; requests name only our two taints", () => {
   const startAt = SWAP.at - 300_000;
   const taintsSeenAt = { [`${NOT_READY}:NoExecute`]: startAt, "maintenance:NoExecute": 0 };
   const node = observedNode("a", { taints: [noExecute(NOT_READY, STAMP)], taintsSeenAt });

@@ -19,7 +19,7 @@ const anyToleration = fc.record(
 );
 const anyTaint = fc.record({ key: fc.constantFrom("a", "b", "d"), value, effect: fc.constant("NoExecute") });
 
-test("for any NoExecute taints, on any line of swaps, with or without comparisons", () => {
+test("for any NoExecute taints and taint swaps, with or without comparisons", () => {
   fc.assert(
     fc.property(
       fc.array(anyToleration, { maxLength: 12 }),
@@ -40,7 +40,7 @@ test("for any NoExecute taints, on any line of swaps, with or without comparison
   );
 });
 
-test("of ten thousand that repeat each other, or are about scheduling, the few that decide are left", () => {
+test("of ten thousand repeated or irrelevant ones only the deciding few remain", () => {
   const many = Array.from({ length: 10_000 }, (_, index): Toleration[] => [
     { key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: index },
     { key: `k-${index}`, operator: "Exists", effect: "NoSchedule" },

@@ -1,4 +1,4 @@
-/** Zone keys from labels, and which nodes take part in disruption checks. */
+/** Zone keys from labels, and the exclusion from disruption checks. */
 import { describe, expect, test } from "vitest";
 import { isCounted, zoneKeyOf } from "../../services/domain/zone-key.ts";
 
@@ -23,7 +23,7 @@ describe("a zone key", () => {
   });
 });
 
-test("the exclusion label counts by its presence, whatever its value (2.7)", () => {
+test("the exclusion label counts by its presence, with any value", () => {
   expect(isCounted({})).toBe(true);
   for (const value of ["", "false", "true"]) {
     expect(isCounted({ "node.kubernetes.io/exclude-disruption": value })).toBe(false);

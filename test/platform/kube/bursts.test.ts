@@ -1,4 +1,4 @@
-/** Reading in bursts, over TLS on the loopback: what rests, for how long, and how an answer ends meanwhile. */
+/** Reading in bursts, over TLS on the loopback: pauses, their length, and the end of a response during one. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -49,36 +49,36 @@ async function pass(ms: number): Promise<void> {
 interface Watched {
   readonly response: ServerResponse;
   /** All the client has heard. */
-  readonly told: () => string;
+  readonly received: () => string;
   readonly abort: () => void;
 }
 
 /** Sends a request whose answer is gathered, and waits until the server holds its answer. */
 async function watch(): Promise<Watched> {
-  let told = "";
+  let received = "";
   const held = Promise.withResolvers<ServerResponse>();
   answer = held.resolve;
   const request = { method: "GET", path: "/watch", headers: {}, body: null, gatherMs: GATHER_MS };
   const exchange = wire.send(request, {
     response: () => {},
     data: (chunk) => {
-      told += Buffer.from(chunk).toString();
+      received += Buffer.from(chunk).toString();
     },
     end: () => {
-      told += "|end";
+      received += "|end";
     },
     failed: () => {
-      told += "|failed";
+      received += "|failed";
     },
   });
-  return { response: await held.promise, told: () => told, abort: () => exchange.abort() };
+  return { response: await held.promise, received: () => received, abort: () => exchange.abort() };
 }
 
 /** The same, with a first part behind which it rests. */
 async function restingWatch(): Promise<Watched> {
   const watched = await watch();
   watched.response.write("a");
-  await heard("the first part", () => watched.told() === "a");
+  await heard("the first part", () => watched.received() === "a");
   await heard("the rest begins", () => vi.getTimerCount() === 1);
   return watched;
 }
@@ -117,7 +117,7 @@ afterEach(() => {
 });
 
 describe("an answer that is gathered", () => {
-  test("is left to the kernel while it rests, but for one part, and then comes whole and in order", async () => {
+  test("stays in the kernel during a pause, but for one part, then comes in order", async () => {
     const agent = new Agent({ ...RESTING_SOCKET, ca });
     const held = Promise.withResolvers<ServerResponse>();
     answer = held.resolve;
@@ -127,9 +127,9 @@ describe("an answer that is gathered", () => {
     const [incoming]: IncomingMessage[] = await once(client, "response");
     if (incoming === undefined) throw new Error("no answer");
     readInBursts(incoming, GATHER_MS);
-    let told = "";
+    let received = "";
     incoming.on("data", (chunk: Uint8Array) => {
-      told += Buffer.from(chunk).toString();
+      received += Buffer.from(chunk).toString();
     });
     await heard("the rest begins", () => vi.getTimerCount() === 1);
     response.write("b");
@@ -142,75 +142,75 @@ describe("an answer that is gathered", () => {
     expect(incoming.socket.readableLength).toBe(partBytes);
     await pass(GATHER_MS - 1);
     await roundTrip();
-    expect(told).toBe("a");
+    expect(received).toBe("a");
     await pass(1);
-    await heard("what was gathered", () => told === "abcdefg");
+    await heard("what was gathered", () => received === "abcdefg");
     client.destroy();
     agent.destroy();
   });
 
-  test("rests again after each burst", async () => {
-    const { response, told, abort } = await restingWatch();
+  test("pauses again after each burst", async () => {
+    const { response, received, abort } = await restingWatch();
     for (const part of ["b", "c"]) {
       response.write(part);
       await roundTrip();
-      const before = told();
+      const before = received();
       await pass(GATHER_MS);
-      await heard("the next burst", () => told() === `${before}${part}`);
+      await heard("the next burst", () => received() === `${before}${part}`);
       await heard("the rest begins", () => vi.getTimerCount() === 1);
     }
     abort();
   });
 
-  test("does not rest behind a backlog", async () => {
-    const { response, told, abort } = await restingWatch();
+  test("does not pause behind a backlog", async () => {
+    const { response, received, abort } = await restingWatch();
     const backlog = QUARTER.repeat(4);
     for (let part = 0; part < 4; part++) {
       response.write(QUARTER);
       await roundTrip();
     }
     await pass(GATHER_MS);
-    await heard("the backlog", () => told() === `a${backlog}`);
+    await heard("the backlog", () => received() === `a${backlog}`);
     response.write("b");
-    await heard("what came behind it", () => told() === `a${backlog}b`);
+    await heard("what came behind it", () => received() === `a${backlog}b`);
     abort();
   });
 
-  test("ends one rest late, and its connection serves the next request", async () => {
-    const { response, told } = await restingWatch();
+  test("ends one pause late, and its connection serves the next request", async () => {
+    const { response, received } = await restingWatch();
     response.end("b");
     await new Promise(setImmediate);
-    expect(told()).toBe("a");
+    expect(received()).toBe("a");
     await pass(GATHER_MS);
-    await heard("its end", () => told() === "ab|end");
+    await heard("its end", () => received() === "ab|end");
     await roundTrip();
     expect(connections).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that ends with its first burst takes no rest", async () => {
-    const { response, told } = await watch();
+  test("that ends with its first burst has no pause", async () => {
+    const { response, received } = await watch();
     response.end("a");
-    await heard("its end", () => told() === "a|end");
+    await heard("its end", () => received() === "a|end");
     await roundTrip();
     expect(connections).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that breaks off while it rests fails one rest late", async () => {
-    const { response, told } = await restingWatch();
+  test("that breaks off during a pause fails one pause late", async () => {
+    const { response, received } = await restingWatch();
     response.destroy();
     await roundTrip();
     await pass(GATHER_MS);
-    await heard("the failure", () => told() === "a|failed");
+    await heard("the failure", () => received() === "a|failed");
   });
 
-  test("that is given up while it rests is closed at once", async () => {
-    const { response, told, abort } = await restingWatch();
+  test("that is aborted during a pause is closed at once", async () => {
+    const { response, received, abort } = await restingWatch();
     const closed = once(response, "close");
     abort();
     await closed;
     await heard("the rest is over", () => vi.getTimerCount() === 0);
-    expect(told()).toBe("a");
+    expect(received()).toBe("a");
   });
 });

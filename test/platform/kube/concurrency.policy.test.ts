@@ -1,4 +1,4 @@
-/** How many requests may be under way: growth, restraint, halving, recovery. */
+/** The limit on requests in flight: growth, restraint, halving, recovery. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -40,12 +40,12 @@ describe("the limit", () => {
     expect(concurrencyAtStart(4).limit).toBe(4);
   });
 
-  test("stands still while it is not used up", () => {
+  test("stays while it is not used up", () => {
     const quick = times(100, () => took(2, 10, { atLimit: false }));
     expect(learned(concurrencyAtStart(LIMIT_MAX), quick).limit).toBe(16);
   });
 
-  test("grows ever less while answers come to take twice the easy time and 10 ms", () => {
+  test("grows less near the target of twice the unloaded latency plus 10 ms", () => {
     const easy = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(16, () => took(20, 100, { atLimit: false })),
@@ -61,7 +61,7 @@ describe("the limit", () => {
     expect(limitAt(60)).toBeLessThan(64);
   });
 
-  test("gives back what only waits at the server, down to where it started and no further", () => {
+  test("shrinks while requests only queue at the server, but not below its start", () => {
     const grown = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(1000, () => took(2, 100)),
@@ -80,7 +80,7 @@ describe("the limit", () => {
     expect(learned({ ...halved, limit: 8 }, long).limit).toBe(8);
   });
 
-  test("is not lowered by one slow answer among quick ones, and by half a request at most by one that hardly came", () => {
+  test("ignores one slow answer among quick ones; a very slow one costs half a request", () => {
     const aimMs = 2 * 2 + 10;
     const quick = learned(
       concurrencyAtStart(LIMIT_MAX),
@@ -90,7 +90,7 @@ describe("the limit", () => {
     expect(learned(quick, [took(50 * aimMs, 5000)]).limit).toBe(quick.limit - 0.5);
   });
 
-  test("rises by one for each slow answer to what 40 requests a second need, and falls to it", () => {
+  test("moves to what 40 requests a second need when answers are slow", () => {
     const quick = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(16, () => took(2, 100)),
@@ -105,7 +105,7 @@ describe("the limit", () => {
     expect(Math.round(slow({ ...quick, limit: LIMIT_MAX }).limit)).toBe(200);
   });
 
-  test("rises by one a round towards that rate in the minute after it has been halved", () => {
+  test("rises by one a round towards that rate in the minute after a halving", () => {
     const halved = learned(concurrencyAtStart(LIMIT_MAX), [took(2, 10), took(5, 10, { overloaded: true })]);
     const limitAt = (endedAtMs: number): number =>
       learned(
@@ -117,12 +117,12 @@ describe("the limit", () => {
     expect(limitAt(60_010)).toBe(16);
   });
 
-  test("takes no write for slow because reads are quicker", () => {
+  test("does not compare writes with quicker reads", () => {
     const mixed = times(1000, (i) => (i % 2 === 0 ? took(1, 100, { method: "GET" }) : took(30, 100)));
     expect(learned(concurrencyAtStart(LIMIT_MAX), mixed).limit).toBe(LIMIT_MAX);
   });
 
-  test("keeps what is under way as long as answers take what is aimed at", () => {
+  test("stays while answers take the target latency", () => {
     const grown = learned(
       concurrencyAtStart(LIMIT_MAX),
       times(200, () => took(2, 100)),
@@ -140,7 +140,7 @@ describe("the limit", () => {
     expect(known.limit).toBeLessThan(75);
   });
 
-  test("is halved by an overload, once for every round, and never below one", () => {
+  test("is halved by an overload, once a round, and never below one", () => {
     const start = concurrencyAtStart(LIMIT_MAX);
     const hit = learned(
       start,
@@ -167,7 +167,7 @@ describe("the limit", () => {
     expect(round.limit).toBeLessThanOrEqual(9);
   });
 
-  test("gets used to a server that has become slower for good, within minutes", () => {
+  test("accepts a server that has become slower for good within minutes", () => {
     const easy = learned(concurrencyAtStart(LIMIT_MAX), [took(5, 10)]);
     const soon = learned(
       easy,
@@ -181,7 +181,7 @@ describe("the limit", () => {
     expect(later.limit).toBeGreaterThan(soon.limit);
   });
 
-  test("stays between one and the ceiling, whatever happens", () => {
+  test("always stays between one and its maximum", () => {
     const experience = fc.record({
       method: fc.constantFrom("GET", "PATCH"),
       startedAtMs: fc.nat(1e6),

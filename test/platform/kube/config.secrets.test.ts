@@ -1,4 +1,4 @@
-/** What a kubeconfig may not do quietly: show a secret on the way to a server, or take any server for its own. */
+/** A kubeconfig must not silently send a secret in the clear or trust any server. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,11 +46,11 @@ test.each([
   expect(await loaded({ server: "https://far.example" }, user)).toBeNull();
 });
 
-test("a user without a secret goes to an http:// server", async () => {
+test("a user without a secret may use an http:// server", async () => {
   expect(await loaded({ server: "http://far.example" }, {})).toBeNull();
 });
 
-test("a server whose certificate is not checked comes with a warning", async () => {
+test("an unchecked server certificate gives a warning", async () => {
   const cluster = { server: "https://far.example", "insecure-skip-tls-verify": true };
   expect(await loaded(cluster, {})).toMatch(/^insecure-skip-tls-verify is set for https:\/\/far\.example /);
 });

@@ -1,4 +1,4 @@
-/** Kubeconfigs of every kind, up to what a server sees of them, and the one line for each that cannot be used. */
+/** Kubeconfigs of every kind: what the server receives, and the one-line error for each unusable one. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -51,21 +51,21 @@ async function ask(user: object): Promise<void> {
 }
 
 describe("a user of a kubeconfig", () => {
-  test("with an exec plugin sends the token that it gives", async () => {
+  test("with an exec plugin sends its token", async () => {
     const plugin = join(folder, "plugin.sh");
     writeFileSync(plugin, `echo '{"kind":"ExecCredential","status":{"token":"of-plugin"}}'`);
     await ask({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh", args: [plugin] } });
     expect(seen).toEqual(["Bearer of-plugin"]);
   });
 
-  test("with an exec plugin by a relative path finds it beside the kubeconfig, as kubectl does", async () => {
+  test("with a relative exec plugin finds it beside the kubeconfig, as kubectl does", async () => {
     mkdirSync(join(folder, "bin"));
     writeFileSync(join(folder, "bin", "plugin"), `#!/bin/sh\necho '{"status":{"token":"of-plugin"}}'`, { mode: 0o755 });
     await ask({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./bin/plugin" } });
     expect(seen).toEqual(["Bearer of-plugin"]);
   });
 
-  test("with a token, a password or someone to be impersonated sends them", async () => {
+  test("with a token, a password or an impersonated user sends them", async () => {
     await ask({ token: "t" });
     await ask({ username: "me", password: "secret" });
     await ask({ token: "t", as: "other" });
@@ -73,7 +73,7 @@ describe("a user of a kubeconfig", () => {
     expect(seen).toEqual(["Bearer t", `Basic ${btoa("me:secret")}`, "Bearer t as other", ""]);
   });
 
-  test("with groups and more of someone to be impersonated sends these too", async () => {
+  test("with impersonated groups and extras sends these too", async () => {
     const lines: string[] = [];
     const echo = await localServer(({ rawHeaders }, response) => {
       lines.push(
@@ -107,7 +107,7 @@ describe("a user of a kubeconfig", () => {
 });
 
 describe("a proxy", () => {
-  test("that the cluster or the environment names is asked instead of the server", async () => {
+  test("of the cluster or the environment receives the requests", async () => {
     const through = async (cluster: object, environment: NodeJS.ProcessEnv): Promise<void> => {
       const config = kubeconfig({ cluster: { server: "http://cluster.invalid", ...cluster } });
       const { wire } = await loadKubeConfig({ kubeconfig: config }, environment);
@@ -127,7 +127,7 @@ describe("a proxy", () => {
     return ending.kind === "answer" ? "by the proxy" : "directly";
   };
 
-  test("of the environment is passed by for what NO_PROXY names, as Go reads it", async () => {
+  test("of the environment is not used for NO_PROXY, as in Go", async () => {
     const way = (host: string, exceptions: string) => wayTo(host, { HTTP_PROXY: server.url, NO_PROXY: exceptions });
     expect(await way("127.7.7.7:1", "")).toBe("directly");
     expect(await way("0.0.0.0:1", "10.96.0.0/12, 0.0.0.0/8")).toBe("directly");
@@ -143,13 +143,13 @@ describe("a proxy", () => {
     expect(await way("k8s.invalid:1", "elsewhere,*")).toBe("directly");
   });
 
-  test("of the environment is found where its address has no scheme, and behind a variable that is empty", async () => {
+  test("of the environment may lack a scheme, and an empty variable is skipped", async () => {
     expect(await wayTo("k8s.invalid", { HTTP_PROXY: new URL(server.url).host })).toBe("by the proxy");
     expect(await wayTo("k8s.invalid", { HTTP_PROXY: "", http_proxy: server.url })).toBe("by the proxy");
     expect(await wayTo("k8s.invalid", { HTTP_PROXY: server.url, NO_PROXY: "", no_proxy: "*" })).toBe("directly");
   });
 
-  test("of the environment is passed by on the way to this machine", async () => {
+  test("of the environment is not used for this machine", async () => {
     const proxy = { HTTP_PROXY: "http://proxy.invalid", HTTPS_PROXY: "http://proxy.invalid" };
     const { wire } = await loadKubeConfig({ kubeconfig: kubeconfig({}) }, proxy);
     expect(await exchanged(wire, get("/api"))).toMatchObject({ text: "/api" });
@@ -158,7 +158,7 @@ describe("a proxy", () => {
 });
 
 describe("which kubeconfig", () => {
-  test("is the flag's, else those of KUBECONFIG together, else the one at home", async () => {
+  test("is the flag's, else all in KUBECONFIG, else the one in the home directory", async () => {
     const other = kubeconfig({ user: { token: "other" }, context: "other" }, "second");
     const first = kubeconfig({ user: { token: "first" } }, "first");
     const environment = { KUBECONFIG: [first, join(folder, "missing"), other].join(delimiter), HOME: folder };
@@ -174,7 +174,7 @@ describe("which kubeconfig", () => {
   });
 });
 
-describe("a kubeconfig in which somebody chooses another context while we run", () => {
+describe("a kubeconfig whose current context changes at run time", () => {
   const twoContexts = (current: string): string => {
     const file = join(folder, "config");
     const part = (name: string, content: object) => ({ name, ...content });
@@ -191,7 +191,7 @@ describe("a kubeconfig in which somebody chooses another context while we run", 
     return file;
   };
 
-  test("does not have us show the token of the other cluster to this one", async () => {
+  test("never sends the token of the other cluster to this one", async () => {
     const { wire } = await loadKubeConfig({ kubeconfig: twoContexts("one"), allowTokenOverHttp: true });
     twoContexts("two");
     const later = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 120_000);
@@ -230,7 +230,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the context and those there are", async () => {
+  test("that names the context and the existing ones", async () => {
     expect(await problemOf({ kubeconfig: kubeconfig({}), context: "x" })).toBe(
       'kubeconfig /config: there is no context "x", only c',
     );
@@ -250,7 +250,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that names the variable of a proxy of no use, and keeps its password to itself", async () => {
+  test("that names the variable of an unusable proxy, without its password", async () => {
     const config = kubeconfig({ cluster: { server: "https://k8s.invalid:6443" } });
     expect(await problemOf({ kubeconfig: config }, { https_proxy: "socks5://u:p@x:1080" })).toBe(
       'kubeconfig /config, context c: HTTPS_PROXY "socks5://***@x:1080" is not an http or https URL: ' +
@@ -274,7 +274,7 @@ describe("a kubeconfig that cannot be used is refused with one line", () => {
     );
   });
 
-  test("that tells where to put one when there is none", async () => {
+  test("that names the places of a kubeconfig when there is none", async () => {
     expect(await problemOf({}, { HOME: folder })).toBe(
       "no kubeconfig: give --kubeconfig, set KUBECONFIG, or run in a cluster",
     );

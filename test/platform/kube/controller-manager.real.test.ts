@@ -1,4 +1,4 @@
-/** The real controller manager beside a test's API server: that upstream's behaviour can be had to compare with. */
+/** The real controller manager beside a test's API server: upstream's behaviour is available for comparison. */
 import { expect, test } from "vitest";
 import { FORCED_CONDITIONS, SilentReason, TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -22,7 +22,7 @@ function taintsOf(node: ObservedNode | undefined): string[] {
 }
 
 describeWithKube("upstream's node lifecycle controller", () => {
-  test("marks a node that never posted its status Unknown and taints it (2.8, R4.19)", async () => {
+  test("marks a node that never posted its status Unknown and taints it (R4.19)", async () => {
     const server = await startKubeApiserver();
     const kube = createKube({
       wire: server.wire(),

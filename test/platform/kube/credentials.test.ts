@@ -1,4 +1,4 @@
-/** How credentials are kept fresh: files and plugins that are asked again in time, and at once after a refusal. */
+/** How credentials stay fresh: files and plugins are read again in time, and at once after a refusal. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function authorizeAs(user: Readonly<Record<string, unknown>>, cluster = {}): Aut
 }
 
 describe("a token file", () => {
-  test("is read again each minute, and at once when its token was refused", async () => {
+  test("is read again each minute, and at once after a refusal", async () => {
     const file = join(folder, "token");
     const authorize = authorizeAs({ tokenFile: file });
     const token = async (renew = false) => (await authorize(renew)).headers.authorization;
@@ -38,7 +38,7 @@ describe("a token file", () => {
     expect(await token(true)).toBe("Bearer three");
   });
 
-  test("counts before a token beside it, which it held when the kubeconfig was written", async () => {
+  test("takes precedence over the token beside it", async () => {
     const file = join(folder, "token");
     const authorize = authorizeAs({ token: "of-old", tokenFile: file });
     writeFileSync(file, "of-file");
@@ -49,7 +49,7 @@ describe("a token file", () => {
     );
   });
 
-  test("that cannot be read any more leaves its last token, until that is refused", async () => {
+  test("that becomes unreadable leaves its last token in use until a refusal", async () => {
     const file = join(folder, "token");
     const authorize = authorizeAs({ tokenFile: file });
     writeFileSync(file, "one");
@@ -62,7 +62,7 @@ describe("a token file", () => {
     expect((await authorize(false)).headers.authorization).toBe("Bearer two");
   });
 
-  test("that cannot be read now is tried again with the next request", async () => {
+  test("that is unreadable is read again with the next request", async () => {
     const file = join(folder, "token");
     const authorize = authorizeAs({ tokenFile: file });
     await expect(authorize(false)).rejects.toThrow("ENOENT");
@@ -72,7 +72,7 @@ describe("a token file", () => {
 });
 
 describe("a certificate", () => {
-  test("that was replaced on disk is taken up within a minute", async () => {
+  test("that was replaced on disk is used within a minute", async () => {
     const [cert, key] = [join(folder, "cert"), join(folder, "key")];
     writeFileSync(cert, "one");
     writeFileSync(key, "key");
@@ -85,7 +85,7 @@ describe("a certificate", () => {
 });
 
 describe("a certificate authority", () => {
-  test("counts as it stands in the kubeconfig before the file beside it, and without a user too", async () => {
+  test("in the kubeconfig takes precedence over its file, also without a user", async () => {
     const file = join(folder, "ca");
     writeFileSync(file, "of-file");
     const cluster = { "certificate-authority": file };
@@ -96,7 +96,7 @@ describe("a certificate authority", () => {
 });
 
 describe("an exec plugin", () => {
-  /** Gives a token that tells how often it has run, and keeps what it was told. */
+  /** A plugin whose token counts its runs; it stores its input. */
   function plugin(): Authorize {
     const runs = join(folder, "runs");
     const script = join(folder, "plugin.sh");
@@ -107,7 +107,7 @@ describe("an exec plugin", () => {
     return authorizeAs({ exec });
   }
 
-  test("runs once, and again when its token was refused, but not for each of many refusals", async () => {
+  test("runs again after a refusal, but not for each of many", async () => {
     const authorize = plugin();
     const token = async (renew = false) => (await authorize(renew)).headers.authorization;
     expect(await token()).toBe("Bearer 1");
@@ -127,7 +127,7 @@ describe("an exec plugin", () => {
     return authorizeAs({ exec }, cluster);
   };
 
-  test("runs once at a time, however long it takes", async () => {
+  test("runs once at a time, even when it is slow", async () => {
     const [runs, go] = [join(folder, "runs"), join(folder, "go")];
     const wait = `while [ ! -e ${go} ]; do sleep 0.01; done`;
     const authorize = running(`echo run >> ${runs}\n${wait}\necho '{"status":{"token":"t"}}'\n`);
@@ -141,24 +141,24 @@ describe("an exec plugin", () => {
     expect(readFileSync(runs, "utf8")).toBe("run\n");
   });
 
-  test("that hangs is ended, and said to be the fault", async () => {
+  test("that hangs is killed, and the error names it", async () => {
     const exec = { command: "sh", args: ["-c", "exec sleep 1000"] };
     const options = { exec, server: "https://server", cluster: {}, ca: null, wallMs: () => nowMs, timeoutMs: 100 };
     await expect(execPlugin(options)()).rejects.toThrow("exec plugin sh: no answer within 100 ms");
   });
 
-  test("that fails is quoted by the first line in which it says something", async () => {
+  test("that fails is quoted by the first line of its error output", async () => {
     const authorize = running("echo >&2\necho 'An error occurred (ExpiredToken)' >&2\necho more >&2\nexit 1\n");
     const problem = authorize(false).catch((error: Error) => error.message);
     expect(await problem).toBe("exec plugin sh: An error occurred (ExpiredToken)");
   });
 
-  test("finds nothing to read where it asks somebody at a terminal", async () => {
+  test("finds its input closed when it prompts", async () => {
     const authorize = running(`read -r answer || answer=nobody\necho '{"status":{"token":"'$answer'"}}'\n`);
     expect((await authorize(false)).headers.authorization).toBe("Bearer nobody");
   });
 
-  test("runs again when its token ends", async () => {
+  test("runs again when its token expires", async () => {
     const runs = join(folder, "runs");
     const ending = '"expirationTimestamp":"1970-01-01T00:01:00Z"';
     const count = `'"$(wc -l < ${runs} | tr -d ' ')"'`;
@@ -170,7 +170,7 @@ describe("an exec plugin", () => {
     expect((await authorize(false)).headers.authorization).toBe("Bearer 2");
   });
 
-  test("is told of the cluster when it wants to know", async () => {
+  test("receives the cluster when it asks for it", async () => {
     const info = join(folder, "info");
     const lines = `echo "$KUBERNETES_EXEC_INFO" > ${info}\necho '{"status":{"token":"t"}}'\n`;
     const extensions = [{ name: "client.authentication.k8s.io/exec", extension: { audience: "a" } }];
@@ -185,7 +185,7 @@ describe("an exec plugin", () => {
     });
   });
 
-  test("is told which kind of answer is expected of it", async () => {
+  test("receives the expected API version", async () => {
     await plugin()(false);
     expect(JSON.parse(readFileSync(join(folder, "runs"), "utf8"))).toEqual({
       apiVersion: "client.authentication.k8s.io/v1beta1",

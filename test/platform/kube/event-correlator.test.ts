@@ -1,4 +1,4 @@
-/** How repeated Events are folded (R12.2), with client-go's figures. */
+/** The correlation of repeated Events (R12.2), with client-go's limits. */
 import { describe, expect, test } from "vitest";
 import {
   EventCorrelator,
@@ -23,7 +23,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 const messageOf = (write: EventWrite | null) => write?.whole.message;
 
 describe("equal Events", () => {
-  test("are one object with a count, its first time kept and its last time moved", () => {
+  test("are one object with a count, its first time and its last time", () => {
     const correlator = new EventCorrelator();
     const first = correlator.correlate(occurrence(), START);
     const second = correlator.correlate(occurrence(), START + 5000);
@@ -43,7 +43,7 @@ describe("equal Events", () => {
     ["reason", { reason: "Other" }],
     ["message", { message: "Other" }],
     ["object", { involvedObject: { ...occurrence().involvedObject, uid: "another" } }],
-  ])("are told apart by their %s", (_what, change) => {
+  ])("differ by their %s", (_what, change) => {
     const correlator = new EventCorrelator();
     const first = correlator.correlate(occurrence(), START);
     const other = correlator.correlate(occurrence(change), START);
@@ -51,7 +51,7 @@ describe("equal Events", () => {
     expect(other?.name).not.toBe(first?.name);
   });
 
-  test("are not told apart by the version of their object", () => {
+  test("stay equal when their object's version changes", () => {
     const correlator = new EventCorrelator();
     const at = (resourceVersion: string) =>
       correlator.correlate(occurrence({ involvedObject: { ...occurrence().involvedObject, resourceVersion } }), START);
@@ -64,7 +64,7 @@ describe("similar Events", () => {
   const similar = (correlator: EventCorrelator, index: number, at: number) =>
     correlator.correlate(occurrence({ message: `message ${index}` }), at);
 
-  test("stand for themselves up to the ninth different message and are told as one from the tenth", () => {
+  test("are separate up to the ninth message and combined from the tenth", () => {
     const correlator = new EventCorrelator();
     const written = times(SIMILAR_MAX + 2, (index) => similar(correlator, index, START));
     expect(messageOf(written[SIMILAR_MAX - 2] ?? null)).toBe("message 8");
@@ -77,20 +77,20 @@ describe("similar Events", () => {
     });
   });
 
-  test("are not added up when each comes more than 600 s after the last", () => {
+  test("are not combined when each comes more than 600 s after the last", () => {
     const correlator = new EventCorrelator();
     const step = SIMILAR_WITHIN_MS + 1;
     const written = times(SIMILAR_MAX + 5, (index) => similar(correlator, index, START + index * step));
     expect(written.map(messageOf)).toEqual(times(SIMILAR_MAX + 5, (index) => `message ${index}`));
   });
 
-  test("are still added up when each comes exactly 600 s after the last", () => {
+  test("are combined when each comes exactly 600 s after the last", () => {
     const correlator = new EventCorrelator();
     const written = times(SIMILAR_MAX, (index) => similar(correlator, index, START + index * SIMILAR_WITHIN_MS));
     expect(messageOf(written.at(-1) ?? null)).toMatch(/^\(combined/);
   });
 
-  test("that repeat one message never add up", () => {
+  test("that repeat one message are never combined", () => {
     const correlator = new EventCorrelator();
     const written = times(SPAM_BURST, () => similar(correlator, 1, START));
     expect(messageOf(written.at(-1) ?? null)).toBe("message 1");
@@ -107,7 +107,7 @@ describe("too many Events of one source about one object", () => {
     expect(at(SPAM_REFILL_MS)).toBe(false);
   });
 
-  test("leave other objects and other sources alone", () => {
+  test("do not affect other objects and other sources", () => {
     const correlator = new EventCorrelator();
     times(SPAM_BURST + 1, () => correlator.correlate(occurrence(), START));
     expect(correlator.correlate(occurrence({ component: "node-controller" }), START)).not.toBeNull();
@@ -115,7 +115,7 @@ describe("too many Events of one source about one object", () => {
     expect(correlator.correlate(occurrence({ involvedObject: other }), START)).not.toBeNull();
   });
 
-  test("a wall clock that steps back takes no token away", () => {
+  test("a wall clock that steps back costs no token", () => {
     const correlator = new EventCorrelator();
     times(SPAM_BURST - 1, () => correlator.correlate(occurrence(), START));
     expect(correlator.correlate(occurrence(), START - 3_600_000)).not.toBeNull();

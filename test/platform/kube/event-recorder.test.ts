@@ -1,4 +1,4 @@
-/** How Events reach the API: beside everything else, never waited for, dropped when there are too many. */
+/** How Events reach the API: in the background, and dropped when too many wait. */
 import { describe, expect, test } from "vitest";
 import { Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import type { Occurrence } from "../../../services/platform/kube/events/event-correlator.ts";
@@ -32,7 +32,7 @@ const about = (name: string): Occurrence => ({
 });
 
 describe("an Event", () => {
-  test("is written behind everything more urgent", async () => {
+  test("is written after every more urgent request", async () => {
     const { clock, kube, recorder, results } = setup();
     recorder.record(about("n-1"));
     clock.advance(0);
@@ -42,7 +42,7 @@ describe("an Event", () => {
     expect(await results("written")).toBe(1);
   });
 
-  test("that repeats is a strategic patch of the one there, and created whole when that one is gone", () => {
+  test("that repeats patches the existing one, or is created when that is gone", () => {
     const { clock, kube, recorder } = setup();
     recorder.record(about("n-1"));
     clock.advance(0);
@@ -55,16 +55,19 @@ describe("an Event", () => {
     ]);
   });
 
-  test.each<WriteReply["outcome"]>(["denied", "conflict"])("that the API refuses is given up: %s", async (outcome) => {
-    const { clock, kube, recorder, results } = setup();
-    kube.answer = () => ({ outcome, detail: "no" }) as WriteReply;
-    recorder.record(about("n-1"));
-    clock.advance(10 * RETRY_MS);
-    expect(kube.requests).toHaveLength(1);
-    expect(await results("rejected")).toBe(1);
-  });
+  test.each<WriteReply["outcome"]>(["denied", "conflict"])(
+    "that the API refuses is not retried: %s",
+    async (outcome) => {
+      const { clock, kube, recorder, results } = setup();
+      kube.answer = () => ({ outcome, detail: "no" }) as WriteReply;
+      recorder.record(about("n-1"));
+      clock.advance(10 * RETRY_MS);
+      expect(kube.requests).toHaveLength(1);
+      expect(await results("rejected")).toBe(1);
+    },
+  );
 
-  test("R12.2: that cannot be written is tried twelve times, ten seconds apart, and then given up", async () => {
+  test("that fails is tried twelve times, ten seconds apart (R12.2)", async () => {
     const { clock, kube, recorder, results } = setup();
     kube.answer = () => ({ outcome: "failed", detail: "no route to host" });
     recorder.record(about("n-1"));
@@ -77,7 +80,7 @@ describe("an Event", () => {
     expect(await results("rejected")).toBe(1);
   });
 
-  test("whose reply was lost is written once: the second try finds it there", async () => {
+  test("whose reply was lost is written once: the second attempt finds it", async () => {
     const { clock, kube, recorder, results } = setup();
     kube.answer = () => ({ outcome: "unknown", detail: "connection reset" });
     recorder.record(about("n-1"));
@@ -109,7 +112,7 @@ describe("an Event", () => {
 });
 
 describe("many Events", () => {
-  test("are under way eight at a time, and all written in the end", async () => {
+  test("are requested eight at a time, and all written in the end", async () => {
     const { clock, kube, recorder, results } = setup();
     for (let index = 0; index < 50; index++) recorder.record(about(`n-${index}`));
     expect(kube.requests).toHaveLength(8);
@@ -117,7 +120,7 @@ describe("many Events", () => {
     expect(await results("written")).toBe(50);
   });
 
-  test("wait in a bounded queue, beyond which they are dropped and counted, whatever they wait for", async () => {
+  test("wait in a bounded queue; further ones are dropped and counted", async () => {
     const { clock, kube, recorder, results } = setup();
     kube.answer = () => ({ outcome: "failed", detail: "down" });
     for (let index = 0; index < WAITING_MAX + 5; index++) recorder.record(about(`n-${index}`));
@@ -134,7 +137,7 @@ describe("many Events", () => {
     expect(await results("suppressed")).toBe(2);
   });
 
-  test("end with the recorder: nothing is written or waited for afterwards", () => {
+  test("end with the recorder: nothing is written afterwards", () => {
     const { clock, kube, recorder } = setup();
     kube.answer = () => ({ outcome: "failed", detail: "down" });
     for (let index = 0; index < 20; index++) recorder.record(about(`n-${index}`));

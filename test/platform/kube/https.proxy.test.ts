@@ -1,4 +1,4 @@
-/** The wire through a proxy that tunnels TLS, as companies have it before their clusters. */
+/** The wire through a proxy that tunnels TLS, as in company networks. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createProxy, type Server as ProxyServer } from "node:http";
@@ -16,9 +16,9 @@ let ca: string;
 let server: Server;
 let proxy: ProxyServer;
 let sockets: Socket[];
-/** The tunnels asked for. */
+/** The requested tunnels. */
 let asked: string[];
-/** How the proxy refuses; null when it does not. */
+/** The proxy's refusal; null for none. */
 let refusal: string | null;
 let wire: SocketWire;
 
@@ -67,12 +67,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("requests one after the other share one tunnel, and the server's certificate is checked at its end", async () => {
+test("successive requests share one tunnel, and the server's certificate is checked", async () => {
   for (const path of ["/a", "/b", "/c"]) expect(await exchanged(wire, get(path))).toMatchObject({ text: path });
   expect(asked).toEqual([`127.0.0.1:${portOf(server)}`]);
 });
 
-test("a write that the proxy lets nobody carry was not sent, and the proxy's answer is told", async () => {
+test("a write that the proxy refuses was not sent, and the error has its answer", async () => {
   refusal = "407 Proxy Authentication Required";
   expect(await exchanged(wire, post("/"))).toMatchObject({
     kind: "failed",

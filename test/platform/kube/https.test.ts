@@ -1,6 +1,6 @@
 /**
- * The wire over sockets, against a server on the loopback: connections, streams, credentials and the truth about what
- * was sent.
+ * The wire over sockets, against a server on the loopback: connections, streams, credentials, and whether a failed
+ * request was sent.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -34,7 +34,7 @@ describe("a connection", () => {
     expect(server?.connections()).toBe(1);
   });
 
-  test("is asked under the path that the server's address has", async () => {
+  test("uses the path in the server's address", async () => {
     await serve((request, response) => response.end(request.url));
     const prefixed = httpsWire({ server: `${server?.url}/k8s/clusters/c-1/`, authorize: anonymous });
     expect(await exchanged(prefixed, get("/api/v1/nodes?limit=1"))).toMatchObject({
@@ -45,7 +45,7 @@ describe("a connection", () => {
 });
 
 describe("an answer", () => {
-  test("arrives while it is written, and stops arriving when the request is given up", async () => {
+  test("arrives while it is written, and stops when the request is aborted", async () => {
     const closed = Promise.withResolvers<void>();
     await serve((_request, response) => {
       response.write("first");
@@ -65,7 +65,7 @@ describe("an answer", () => {
     expect(told).toEqual(["200", "first"]);
   });
 
-  test("that breaks off is a failure after which the server has seen the request", async () => {
+  test("that breaks off is a failure of a sent request", async () => {
     await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" }).write("part");
       setImmediate(() => response.destroy());
@@ -75,7 +75,7 @@ describe("an answer", () => {
 });
 
 describe("a request that fails", () => {
-  test("was not sent when there was no connection, and says whom it meant", async () => {
+  test("was not sent without a connection, and names the server", async () => {
     await serve((_request, response) => response.end());
     const { url } = server ?? { url: "" };
     await server?.close();
@@ -87,7 +87,7 @@ describe("a request that fails", () => {
     });
   });
 
-  test("was not sent when the name of the server is not known", async () => {
+  test("was not sent when the server's name does not resolve", async () => {
     wire = httpsWire({ server: "http://no-such-host.invalid", authorize: anonymous });
     expect(await exchanged(wire, get("/"))).toMatchObject({
       sent: false,
@@ -100,7 +100,7 @@ describe("a request that fails", () => {
     expect(await exchanged(wire, post("/"))).toMatchObject({ kind: "failed", sent: true });
   });
 
-  test("on a connection that had died idle is repeated when it is a read, and reported when it is a write", async () => {
+  test("on a connection closed while idle is repeated as a read, reported as a write", async () => {
     // Answers the first request of each connection, and closes it at the second.
     const closing = createServer((socket) => {
       let requests = 0;
@@ -144,7 +144,7 @@ describe("credentials", () => {
     same.close();
   });
 
-  test("that cannot be had fail the request before it is sent", async () => {
+  test("that are unavailable fail the request before it is sent", async () => {
     await serve(guarded, () => Promise.reject(new Error("the plugin says no")));
     expect(await exchanged(wire, get("/"))).toEqual({
       kind: "failed",
@@ -153,7 +153,7 @@ describe("credentials", () => {
     });
   });
 
-  test("that no header can carry fail the request, and nothing else", async () => {
+  test("that no header can carry fail only their request", async () => {
     await serve(guarded, () => Promise.resolve(bearer("two\nlines")));
     expect(await exchanged(wire, get("/"))).toMatchObject({ kind: "failed", sent: false });
   });

@@ -1,4 +1,4 @@
-/** The fast path for lease events, against the plain one. */
+/** The fast path for lease events, compared with parsing. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { scanLease } from "../../../services/platform/kube/watch/lease-scan.ts";
@@ -32,7 +32,7 @@ function leaseEvent(
   return { type: fields.type ?? "MODIFIED", object };
 }
 
-/** Texts that look like what the scan looks for. */
+/** Strings that resemble what the scan searches for. */
 const tricky = fc.oneof(
   fc.string(),
   fc.constantFrom('"spec":{', '"renewTime":"x"', "}}}", '","resourceVersion":"7"', "\\", '"', "}}}\n", "renewTime"),
@@ -45,7 +45,7 @@ const renewTime = fc.oneof(
 const labels = fc.dictionary(fc.oneof(tricky, fc.constantFrom("resourceVersion", "renewTime", "spec", "name")), tricky);
 
 describe("the lease scan", () => {
-  test("finds what the plain path finds, or leaves the line to it", () => {
+  test("reads what parsing reads, or leaves the line to it", () => {
     const spec = fc.record(
       {
         holderIdentity: tricky,
@@ -84,7 +84,7 @@ describe("the lease scan", () => {
     expect(scans).toBeGreaterThan(0);
   });
 
-  test("takes any line that a kubelet's renewal leads to", () => {
+  test("reads every line of a kubelet's renewal", () => {
     fc.assert(
       fc.property(
         name,
@@ -109,14 +109,14 @@ describe("the lease scan", () => {
     );
   });
 
-  test("leaves deletions, bookmarks, errors and other kinds to the plain path", () => {
+  test("leaves deletions, bookmarks, errors and other kinds to parsing", () => {
     for (const type of ["DELETED", "BOOKMARK", "ERROR"]) expect(scanLease(bytesOf(leaseEvent({ type })))).toBeNull();
     expect(scanLease(bytesOf({ type: "MODIFIED", object: { kind: "Node", metadata: { name: "n" } } }))).toBeNull();
     expect(scanLease(bytesOf(leaseEvent()).subarray(0, 200))).toBeNull();
     expect(scanLease(new Uint8Array())).toBeNull();
   });
 
-  test("leaves a lease that has never been renewed to the plain path", () => {
+  test("leaves a lease without a renewal to parsing", () => {
     const event = leaseEvent({ spec: { renewTime: undefined } });
     expect(scanLease(bytesOf(event))).toBeNull();
     expect(plainly(event)).toMatchObject({ object: { node: "n-1", renewedAt: null } });

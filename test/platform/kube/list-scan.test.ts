@@ -1,4 +1,4 @@
-/** The scan of list answers, against parsing them whole. */
+/** The scan of list responses, compared with parsing them whole. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ListScanner } from "../../../services/platform/kube/watch/list-scan.ts";
@@ -23,7 +23,7 @@ const list = fc.record({
 });
 
 describe("the list scan", () => {
-  test("gives the items and the rest of any list, however its bytes are cut and set out", () => {
+  test("gives the items and the rest of any list, in any chunks and layout", () => {
     fc.assert(
       fc.property(list, fc.array(fc.nat(40)), fc.boolean(), fc.nat(2), (value, cuts, itemsFirst, indent) => {
         const { items, ...head } = value;
@@ -58,7 +58,7 @@ describe("the list scan", () => {
     }
   });
 
-  test("an array beside the items is not taken for them", () => {
+  test("an array beside the items is not mistaken for them", () => {
     const json = '{"columns":[{"name":"Name"}],"metadata":{"items":[{"x":1}]},"items":[{"y":2}]}';
     expect(scan(new TextEncoder().encode(json), []).items).toEqual([{ y: 2 }]);
   });

@@ -1,4 +1,4 @@
-/** What answers mean: every status and reason a server, a webhook or a gateway may give. */
+/** The meaning of every status and reason from a server, a webhook or a gateway. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ObjectRef } from "../../../protocols/ports.ts";
@@ -56,18 +56,18 @@ describe("a write", () => {
     expect(writeReplyOf(given, ref).outcome).toBe(outcome);
   });
 
-  test("by a JSON patch that does not apply any more has met a conflict, one with an invalid result is denied", () => {
+  test("by an inapplicable JSON patch is a conflict, one with an invalid result denied", () => {
     const invalid = failure(422, "Invalid", "why", { causes: [{ field: "spec.taints" }] });
     expect(writeReplyOf(failure(422, "Invalid"), ref, true).outcome).toBe("conflict");
     expect(writeReplyOf(invalid, ref, true).outcome).toBe("denied");
     expect(writeReplyOf(failure(422, "Invalid", denial), ref, true).outcome).toBe("denied");
   });
 
-  test("that is ok brings the object as the server has it now", () => {
+  test("that is ok returns the object as the server has it", () => {
     expect(writeReplyOf(answer(200, object), ref)).toEqual({ outcome: "ok", object });
   });
 
-  test("that deleted for good is ok with the name that was asked for", () => {
+  test("that deleted for good is ok with the requested name", () => {
     const status = answer(200, { kind: "Status", metadata: {}, status: "Success" });
     expect(writeReplyOf(status, ref)).toEqual({ outcome: "ok", object: { metadata: { name: "p", namespace: "ns" } } });
   });
@@ -103,14 +103,14 @@ describe("how long to wait", () => {
   const retryAfterMs = (header: string | undefined, details: unknown = {}) =>
     writeReplyOf(answer(429, { kind: "Status", details }, header === undefined ? {} : { "retry-after": header }), ref);
 
-  test("is what Retry-After says, else what the details say, else a second", () => {
+  test("is from Retry-After, else from the details, else a second", () => {
     expect(retryAfterMs("5", { retryAfterSeconds: 9 })).toMatchObject({ retryAfterMs: 5000 });
     expect(retryAfterMs(undefined, { retryAfterSeconds: 9 })).toMatchObject({ retryAfterMs: 9000 });
     expect(retryAfterMs(undefined)).toMatchObject({ retryAfterMs: 1000 });
     expect(retryAfterMs("0")).toMatchObject({ retryAfterMs: 0 });
   });
 
-  test("is a second for nonsense, and a minute at most", () => {
+  test("is a second for a malformed value, and a minute at most", () => {
     for (const nonsense of ["soon", "-1", "NaN", "", " ", "Wed, 21 Oct 2026 07:28:00 GMT"]) {
       expect(retryAfterMs(nonsense)).toMatchObject({ retryAfterMs: 1000 });
     }

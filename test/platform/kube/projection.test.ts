@@ -1,4 +1,4 @@
-/** What is kept of nodes, leases and pods, and what becomes of absurd ones. */
+/** The projection of nodes, leases and pods, also of malformed ones. */
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { nodeSchema, podSchema } from "../../../protocols/objects.ts";
@@ -28,7 +28,7 @@ const podOn = (fields: { spec?: object; status?: object; metadata?: object } = {
 });
 
 describe("a node", () => {
-  test("keeps identity, the labels that decide something, taints as they are and conditions as instants", () => {
+  test("keeps identity, known labels, taints unchanged and conditions with instants", () => {
     const raw = {
       metadata: {
         ...metadata,
@@ -75,7 +75,7 @@ describe("a node", () => {
     expect(problems).toEqual([]);
   });
 
-  test("that says nothing but who it is has neutral values and no problem", () => {
+  test("with its identity alone has neutral values and no problem", () => {
     expect(projectNode({ metadata }, io)).toEqual({
       node: "x",
       uid: "u",
@@ -100,7 +100,7 @@ describe("a node", () => {
     expect(problems).toEqual([field]);
   });
 
-  test("keeps what can be read of broken taints and conditions, and names what cannot", () => {
+  test("keeps the readable taints and conditions, and reports the others", () => {
     const raw = {
       metadata: { ...metadata, creationTimestamp: "long ago" },
       spec: { taints: [{ effect: "NoExecute" }, "taint", { key: "k", effect: "NoExecute", value: 1, timeAdded: 2 }] },
@@ -129,26 +129,26 @@ describe("a node", () => {
 });
 
 describe("a lease", () => {
-  test("is its node and its renewal to the microsecond; without one it says so", () => {
+  test("is its node and its renewal to the microsecond, or null without one", () => {
     const renewed = { metadata, spec: { renewTime: "2026-01-01T00:00:00.000250Z" } };
     expect(projectLease(renewed, io)).toEqual({ node: "x", renewedAt: at(CREATED) + 0.25 });
     expect(projectLease({ metadata }, io)).toEqual({ node: "x", renewedAt: null });
     expect(problems).toEqual([]);
   });
 
-  test("whose renewal cannot be read has none, and that is counted", () => {
+  test("with an unreadable renewal has none, and is counted", () => {
     expect(projectLease({ metadata, spec: { renewTime: "yesterday" } }, io)).toEqual({ node: "x", renewedAt: null });
     expect(problems).toEqual(["renewTime"]);
   });
 });
 
 describe("a pod", () => {
-  test("that is on no node is nobody's, and that is no problem", () => {
+  test("that is not bound is skipped without a problem", () => {
     expect(projectPod({ metadata, spec: {} }, io)).toBeNull();
     expect(problems).toEqual([]);
   });
 
-  test("was bound when it was scheduled, else when it started, else when it was created", () => {
+  test("was bound when scheduled, else when started, else when created", () => {
     const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: "2026-01-01T00:00:02Z" };
     const status = { conditions: [scheduled], startTime: "2026-01-01T00:00:03Z" };
     expect(projectPod(podOn({ status }), io)?.pod.boundAt).toBe(at("2026-01-01T00:00:02Z"));
@@ -167,14 +167,14 @@ describe("a pod", () => {
     expect(projectPod(podOn(), io)?.pod).toMatchObject({ ready: null, owner: null });
   });
 
-  test("that was asked to go is terminating even when the time cannot be read", () => {
+  test("with an unreadable deletion time is terminating", () => {
     const marked = podOn({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
     expect(projectPod(marked, io)?.pod.deletionAt).toBe(at("2026-01-01T00:01:00Z"));
     expect(projectPod(podOn({ metadata: { deletionTimestamp: "soon" } }), io)?.pod.deletionAt).toBe(0);
     expect(projectPod(podOn(), io)?.pod.deletionAt).toBeNull();
   });
 
-  test("with a toleration that cannot be read tolerates everything: in doubt it is not evicted", () => {
+  test("with an unreadable toleration tolerates everything and is not evicted", () => {
     const tolerations = [{ key: "k", operator: "Exists", tolerationSeconds: "300" }, { key: 5 }, "Exists"];
     expect(projectPod(podOn({ spec: { tolerations } }), io)?.pod.tolerations).toEqual([
       { key: "k", operator: "Exists" },
@@ -183,7 +183,7 @@ describe("a pod", () => {
     expect(problems.sort()).toEqual(["spec.tolerations", "spec.tolerations", "spec.tolerations.tolerationSeconds"]);
   });
 
-  test("shares its tolerations and repeated texts with every other pod that has the same", () => {
+  test("shares equal tolerations and strings with other pods", () => {
     const tolerations = [{ key: "k", operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }];
     const read = (name: string) =>
       projectPod(JSON.parse(JSON.stringify(podOn({ spec: { tolerations }, metadata: { name } }))), io);
@@ -236,7 +236,7 @@ const anyObject = someOf({
   status: someOf({ phase: fc.string(), conditions: fc.array(condition), startTime: time }),
 });
 
-test("any JSON at all is projected to what the protocol allows, or to nothing, without an exception", () => {
+test("any JSON is projected to what the protocol allows, or to null", () => {
   fc.assert(
     fc.property(anyObject, (raw) => {
       const node = projectNode(raw, io);

@@ -1,4 +1,4 @@
-/** What is read from protobuf, against what is read from the same objects as JSON. */
+/** Objects decoded from protobuf, compared with the same objects as JSON. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decode, MalformedProtobuf, type Shape } from "../../../services/platform/kube/protobuf/protobuf.ts";
@@ -93,7 +93,7 @@ describe("what is kept of an object", () => {
     );
   });
 
-  test("keeps a time beyond all calendars as one that cannot be read", () => {
+  test("has an unreadable time where protobuf is outside the calendar", () => {
     const seconds = [0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
     const spec = Buffer.from([0x12, seconds.length + 2, 0x22, seconds.length, ...seconds]);
     const bytes = Buffer.concat([encode({ metadata: { name: "n" } }, TABLES.Lease), spec]);
@@ -124,7 +124,7 @@ function piecesOf(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
 const list = fc.record({ resourceVersion: someText, next: text, items: fc.array(pod as fc.Arbitrary<object>) });
 
 describe("a list", () => {
-  test("gives its items and its metadata, however its bytes are cut", () => {
+  test("gives its items and its metadata, in any chunks", () => {
     fc.assert(
       fc.property(list, fc.array(fc.nat(40)), (value, cuts) => {
         const { items, metadata: about } = read(encodedList("Pod", value), cuts);
@@ -153,7 +153,7 @@ describe("a list", () => {
     }
   });
 
-  test("of any bytes at all is read or malformed, and nothing else", () => {
+  test("of random bytes is either decoded or malformed", () => {
     const valid = list.map((value) => encodedList("Pod", value));
     const changed = fc
       .tuple(valid, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1 }))

@@ -1,4 +1,4 @@
-/** Whether a process reaches the API server, from what became of its requests, with both sides of each boundary. */
+/** Whether a process reaches the API server, on both sides of each boundary. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -17,7 +17,7 @@ import {
 const BLIND_MS = 10_000;
 const START = reachabilityAtStart(0);
 
-/** Able or not at an instant, when nothing happened since. */
+/** Whether it is able at an instant, if nothing happened since. */
 const ableAt = (known: Reachability, nowMs: number) => reviewed(known, nowMs, BLIND_MS).able;
 
 test.each([
@@ -44,19 +44,19 @@ test("a process is able until its requests have failed for as long as watchBlind
   expect(reviewDueMs(failing, BLIND_MS)).toBe(11_000);
 });
 
-test("a failure counts from when its request was sent, in whatever order failures come in", () => {
+test("a failure counts from when its request was sent, in any order of failures", () => {
   const failing = afterFailure(afterFailure(START, 6_000), 1_000);
   expect(failing.failingSinceMs).toBe(1_000);
 });
 
-test("one answer ends the failures, and those of requests that were sent before it are no news", () => {
+test("an answer ends the failures; later ones of earlier requests are ignored", () => {
   const answered = afterAnswer(afterFailure(START, 1_000), 9_000);
   expect(ableAt(answered, 60_000)).toBe(true);
   expect(afterFailure(answered, 8_999)).toBe(answered);
   expect(afterFailure(answered, 9_000).failingSinceMs).toBe(9_000);
 });
 
-test("a process that was cut off is able again after five seconds of answers, and a failure begins them again", () => {
+test("five seconds of answers make a process able again; a failure restarts them", () => {
   const cutOff = reviewed(afterFailure(START, 1_000), 11_000, BLIND_MS);
   const recovering = afterAnswer(afterAnswer(cutOff, 20_000), 22_000);
   expect(ableAt(recovering, 20_000 + RECOVERY_MS - 1)).toBe(false);
@@ -66,13 +66,13 @@ test("a process that was cut off is able again after five seconds of answers, an
   expect(ableAt(again, 24_000 + RECOVERY_MS)).toBe(true);
 });
 
-test("requests are worth sending again from the first answer on", () => {
+test("requests are sent again from the first answer on", () => {
   const cutOff = reviewed(afterFailure(START, 1_000), 11_000, BLIND_MS);
   expect([isCutOff(START), isCutOff(afterFailure(START, 1_000)), isCutOff(cutOff)]).toEqual([false, false, true]);
   expect(isCutOff(afterAnswer(cutOff, 12_000))).toBe(false);
 });
 
-test("time in which the process stood still counts neither as failures nor as answers", () => {
+test("a standstill of the process counts neither as failure nor as answer", () => {
   const woken = afterStandstill(afterFailure(START, 1_000), 90_000);
   expect([ableAt(woken, 99_999), ableAt(woken, 100_000)]).toEqual([true, false]);
   expect(afterFailure(afterStandstill(START, 90_000), 2_000).failingSinceMs).toBeNull();
@@ -80,7 +80,7 @@ test("time in which the process stood still counts neither as failures nor as an
   expect(ableAt(afterStandstill(recovering, 90_000), 94_999)).toBe(false);
 });
 
-test("whatever becomes of requests, only long failures make a process unable and only steady answers able again", () => {
+test("only long failures make a process unable, and only steady answers able again", () => {
   const event = fc.record({ isAnswer: fc.boolean(), afterMs: fc.integer({ min: 1, max: 15_000 }) });
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {

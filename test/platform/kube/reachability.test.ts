@@ -1,4 +1,4 @@
-/** How a process measures its way to the API server, and what its requests come to while it is cut off. */
+/** How a process measures reachability, and its requests while it is cut off. */
 import { describe, expect, test } from "vitest";
 import { type ReadReply, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { createKube } from "../../../services/platform/kube/kube.ts";
@@ -41,7 +41,7 @@ test("a process that sends nothing sends a small read each three seconds", () =>
   expect(requests).toEqual(Array.from({ length: 10 }, () => "GET /api/v1/namespaces/kube-system"));
 });
 
-test("a process whose requests fail tries each second", () => {
+test("a process whose requests fail probes each second", () => {
   const { world, path, requests } = processOn();
   path.sever("refused");
   world.advance(3_000);
@@ -50,7 +50,7 @@ test("a process whose requests fail tries each second", () => {
   expect(requests.length).toBe(10);
 });
 
-test("an idle process is never without an answer for longer than three seconds, whenever the last one came", () => {
+test("an idle process gets an answer at least every three seconds", () => {
   const { world, requests, kube } = processOn();
   world.advance(2_900);
   kube.read(NODE, () => {});
@@ -58,7 +58,7 @@ test("an idle process is never without an answer for longer than three seconds, 
   expect(requests.at(-1)).toBe("GET /api/v1/namespaces/kube-system");
 });
 
-test("a process whose requests are answered sends none of its own", () => {
+test("a process whose requests are answered sends no probe", () => {
   const { world, requests, kube } = processOn();
   for (let step = 0; step < 20; step++) {
     world.advance(500);
@@ -68,7 +68,7 @@ test("a process whose requests are answered sends none of its own", () => {
 });
 
 describe.each(API_CUTS)("cut off (%s)", (cut) => {
-  test("an idle process knows within thirteen seconds and not before ten, and of the repair five seconds after it", () => {
+  test("an idle process is unable after 10 to 13 s, and able 5 s after the repair", () => {
     const process = processOn();
     const { world, path } = process;
     world.advance(5_500);
@@ -85,7 +85,7 @@ describe.each(API_CUTS)("cut off (%s)", (cut) => {
     expect(able(process)).toBe(true);
   });
 
-  test("reads and writes fail at once, but for one that tries", () => {
+  test("reads and writes fail at once, except one at a time", () => {
     const { world, path, kube } = processOn();
     path.sever(cut);
     world.advance(13_000);
@@ -101,20 +101,20 @@ describe.each(API_CUTS)("cut off (%s)", (cut) => {
   });
 });
 
-test("requests that wait for their turn fail when the process is found to be cut off", () => {
+test("waiting requests fail when the process becomes unable", () => {
   const { world, path, kube } = processOn();
   path.sever("silent");
   world.advance(5_000);
   const failedMs: number[] = [];
   for (let index = 0; index < 100; index++) kube.read(NODE, () => failedMs.push(world.clock.monotonicMs()));
   world.advance(8_000);
-  // The first sixteen are under way, and have ten seconds.
+  // The first sixteen are in flight and have ten seconds.
   expect(failedMs.length).toBe(84);
   world.advance(2_000);
   expect(failedMs.length).toBe(100);
 });
 
-test("the first answer lets requests flow again, though the process is not able yet", () => {
+test("requests are sent again after the first answer, before the process is able", () => {
   const process = processOn();
   const { world, path, kube } = process;
   const repair = path.sever("refused");
@@ -127,7 +127,7 @@ test("the first answer lets requests flow again, though the process is not able 
   expect([able(process), outcomes]).toEqual([false, ["ok", "ok", "ok", "ok", "ok"]]);
 });
 
-test("a watch that is open on a dead link is known to be lost, since the last answer, and opened again after it", () => {
+test("an open watch on a dead link counts as lost, and is reopened", () => {
   const { world, path, kube } = processOn();
   const states: { synced: boolean; lostAt?: number | undefined }[] = [];
   const watch = kube.watch("nodes", { changed: () => {}, gone: () => {}, state: (state) => states.push(state) });
@@ -158,7 +158,7 @@ test("401 and 5xx make a process unable, 403 and 429 do not", () => {
   }
 });
 
-test("a process that stood still with a request under way is not cut off for it", () => {
+test("a standstill with a request in flight does not make a process unable", () => {
   const process = processOn();
   const { world, still, path } = process;
   path.slow({ get: 900 });
@@ -172,7 +172,7 @@ test("a process that stood still with a request under way is not cut off for it"
   expect(able(process)).toBe(true);
 });
 
-test("a process that is stopped sends nothing more", () => {
+test("a stopped process sends no probe", () => {
   const { world, path, reachability, requests } = processOn();
   path.slow({ get: 900 });
   world.advance(3_500);

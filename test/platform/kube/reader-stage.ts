@@ -8,7 +8,7 @@ import { VirtualClock } from "../../support/clock.virtual.ts";
 import { type Seen, seeNodes } from "../../support/kube-probe.ts";
 import { type ScriptedRequest, ScriptedWire } from "./scripted-wire.ts";
 
-/** Where the wall clock stands at first. */
+/** The start of the wall clock. */
 export const START = Date.parse("2026-01-01T00:00:00Z");
 
 /** Close to 1, so that every jitter is nearly its ceiling. */
@@ -24,13 +24,13 @@ export function list(version: string, items: unknown[], more: Record<string, unk
   return { kind: "NodeList", apiVersion: "v1", metadata: { resourceVersion: version, ...more }, items };
 }
 
-/** What a server answers whose history does not reach back so far. */
+/** The response of a server without that history. */
 export const EXPIRED = { kind: "Status", status: "Failure", reason: "Expired", message: "too old", code: 410 };
 
-/** What a server answers that has no time for a request. */
+/** The response of an overloaded server. */
 export const TOO_MANY = { kind: "Status", status: "Failure", reason: "TooManyRequests", message: "later", code: 429 };
 
-/** A reader that has just asked for its first list. */
+/** A reader that has just requested its first list. */
 export class ReaderStage {
   readonly clock = new VirtualClock({ wallMs: START });
   readonly wire = new ScriptedWire();

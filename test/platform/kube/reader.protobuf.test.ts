@@ -1,4 +1,4 @@
-/** The reader where the server answers in protobuf, well or badly. */
+/** The reader with a server that answers in protobuf, well-formed or not. */
 import { beforeEach, expect, test } from "vitest";
 import { metricValue } from "../../support/metric-value.ts";
 import { encode, encodedList, enveloped, TABLES } from "./protobuf-encoder.ts";
@@ -15,7 +15,7 @@ beforeEach(() => {
 const unreadable = (field: string): Promise<number> =>
   metricValue(stage.metrics, "vigil_kube_unreadable_total", { resource: "nodes", field });
 
-test("a list asks for protobuf and says that JSON will do; a watch asks for JSON", () => {
+test("a list accepts protobuf and JSON; a watch accepts JSON", () => {
   stage.wire.next().answer(200, encodedList("Node", { items: [] }), PROTOBUF);
   expect(stage.wire.requests.map(({ request }) => request.headers.accept)).toEqual([
     "application/vnd.kubernetes.protobuf, application/json;q=0.9",
@@ -23,7 +23,7 @@ test("a list asks for protobuf and says that JSON will do; a watch asks for JSON
   ]);
 });
 
-test("a list in pages is told as one in JSON is", () => {
+test("a list in pages is published like one in JSON", () => {
   stage.wire.next().answer(200, encodedList("Node", { next: "more", items: [node("a", "1")] }), PROTOBUF);
   const second = stage.wire.next();
   expect(second.query.get("continue")).toBe("more");
@@ -33,11 +33,11 @@ test("a list in pages is told as one in JSON is", () => {
   expect(stage.seen.present.get("b")).toMatchObject({ node: "b", resourceVersion: "2" });
 });
 
-test("a refusal in protobuf is understood", () => {
+test("a refusal in protobuf is decoded", () => {
   const refusal = (status: object) => enveloped("Status", encode(status, TABLES.Status));
   stage.wire.next().answer(410, refusal({ message: "too old", reason: "Expired", code: 410 }), PROTOBUF);
   stage.clock.advance(200);
-  // Pages outlived the server's history: it begins again without pages.
+  // The continue token expired: the list is repeated without pages.
   const again = stage.wire.next();
   expect(again.query.get("limit")).toBeNull();
   again.answer(429, refusal({ reason: "TooManyRequests", code: 429, details: { retryAfterSeconds: 7 } }), PROTOBUF);
@@ -47,7 +47,7 @@ test("a refusal in protobuf is understood", () => {
   expect(stage.wire.waiting).toBe(1);
 });
 
-test("a refusal that cannot be read is a refusal all the same", () => {
+test("an unreadable refusal is still a refusal", () => {
   stage.wire.next().answer(403, BAD, PROTOBUF);
   stage.clock.advance(200);
   expect(stage.wire.waiting).toBe(1);

@@ -1,6 +1,4 @@
-/**
- * The reader on a scripted wire and virtual time: how it comes back after a break, and what it makes of what it missed.
- */
+/** The reader on a scripted wire and virtual time: recovery after a break, and what it missed. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { EXPIRED, list, node, ReaderStage, START, TOO_MANY } from "./reader-stage.ts";
 import type { ScriptedRequest } from "./scripted-wire.ts";
@@ -11,7 +9,7 @@ beforeEach(() => {
 });
 
 describe("after a break", () => {
-  test("the watch is resumed, and the sight goes on where it was when that was soon", () => {
+  test("the watch is resumed, and stays synced since before a short break", () => {
     const watch = stage.synced();
     stage.clock.advance(30_000);
     watch.fail();
@@ -27,7 +25,7 @@ describe("after a break", () => {
     expect(stage.seen.story).toEqual(["synced", "lost", "changed a", "synced"]);
   });
 
-  test("the sight starts anew when it was lost for longer than watch-blind (10 s)", () => {
+  test("synced time starts again after a loss longer than watch-blind (10 s)", () => {
     const watch = stage.synced();
     stage.clock.advance(30_000);
     watch.fail();
@@ -41,7 +39,7 @@ describe("after a break", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 
-  test("that nobody told of, the sight was lost with the last event", () => {
+  test("found late, the loss begins at the last event", () => {
     const watch = stage.synced();
     watch.line({ type: "ADDED", object: node("a", "11") });
     stage.clock.advance(10_000);
@@ -52,7 +50,7 @@ describe("after a break", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 
-  test("a step of the wall clock moves the start of the sight with it", () => {
+  test("a step of the wall clock moves the synced time with it", () => {
     stage.synced();
     stage.clock.advance(5000);
     stage.clock.stepWall(3_600_000);
@@ -69,7 +67,7 @@ describe("what was missed", () => {
       "a bookmark of the past",
       (watch: ScriptedRequest) => watch.line({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } }),
     ],
-  ])("is listed anew after %s", (_what, happen) => {
+  ])("is listed after %s", (_what, happen) => {
     const watch = stage.synced(node("stays", "1"), node("leaves", "2"));
     stage.clock.advance(6000);
     happen(watch);
@@ -84,7 +82,7 @@ describe("what was missed", () => {
     expect(stage.wire.next().query.get("resourceVersion")).toBe("30");
   });
 
-  test("is listed anew when the watch is refused with 410", () => {
+  test("is listed when the watch is refused with 410", () => {
     const watch = stage.synced();
     stage.clock.advance(6000);
     watch.end();
@@ -93,7 +91,7 @@ describe("what was missed", () => {
     expect(stage.wire.next().query.get("watch")).toBeNull();
   });
 
-  test("is listed anew when the caller distrusts the watch, which was then last good with its last event", () => {
+  test("is listed when the caller suspects the watch, lost since its last event", () => {
     const watch = stage.synced(node("a", "1"));
     stage.clock.advance(20_000);
     stage.seen.watch.relist("a live read was newer");
@@ -106,7 +104,7 @@ describe("what was missed", () => {
     expect(stage.wire.waiting).toBe(1);
   });
 
-  test("is asked for again after the pause that a 429 asks for, whoever distrusts the watch meanwhile (k/k#138701)", () => {
+  test("waits as long as a 429 asks, also for a suspect watch (k/k#138701)", () => {
     const watch = stage.synced(node("a", "1"));
     stage.clock.advance(6000);
     watch.line({ type: "ERROR", object: EXPIRED });
@@ -124,15 +122,15 @@ describe("what was missed", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: stage.clock.wallMs() });
   });
 
-  test("is counted as listed anew out of doubt, and no label names the object that gave rise to it", async () => {
+  test("is counted with reason suspect, and no label names an object", async () => {
     stage.synced(node("a", "1"));
-    stage.seen.watch.relist("the lease of worker-7 is newer than the watch has told");
+    stage.seen.watch.relist("the lease of worker-7 is newer than the watch has shown");
     const text = await stage.metrics.text();
     expect(text).toContain('vigil_kube_lists_total{resource="nodes",reason="suspect"} 1');
     expect(text).not.toContain("worker-7");
   });
 
-  test("and has been replaced under the same name is told as gone before its successor is told", () => {
+  test("and was replaced under its name is published as gone before its successor", () => {
     const watch = stage.synced(node("a", "1", "uid-old"));
     stage.clock.advance(6000);
     watch.line({ type: "ERROR", object: EXPIRED });

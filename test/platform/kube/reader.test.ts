@@ -1,4 +1,4 @@
-/** The reader on a scripted wire and virtual time: what it asks and what it tells. */
+/** The reader on a scripted wire and virtual time: its requests and what it publishes. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { seePods } from "../../support/kube-probe.ts";
 import { EXPIRED, list, node, ReaderStage, START } from "./reader-stage.ts";
@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 
 describe("the first list", () => {
-  test("asks for pages of 500 from the server's cache, and follows them to the end", () => {
+  test("requests pages of 500 from the server's cache, to the end", () => {
     const first = stage.wire.next();
     expect([first.path, Object.fromEntries(first.query)]).toEqual([
       "/api/v1/nodes",
@@ -24,7 +24,7 @@ describe("the first list", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
   });
 
-  test("leads to a watch with bookmarks from its resourceVersion, to be ended after 5 to 10 minutes", () => {
+  test("leads to a watch with bookmarks and a timeout of 5 to 10 minutes", () => {
     stage.wire.next().answer(200, list("10", []));
     const { path, query } = stage.wire.next();
     const { timeoutSeconds, ...rest } = Object.fromEntries(query);
@@ -35,7 +35,7 @@ describe("the first list", () => {
     expect(Number(timeoutSeconds)).toBe(599);
   });
 
-  test("of pods is of all, because choosing costs the server more; only their watch leaves out those on no node", () => {
+  test("of pods has no selector; only their watch leaves out those on no node", () => {
     seePods(stage.kube);
     stage.wire.next();
     const pods = stage.wire.next();
@@ -44,7 +44,7 @@ describe("the first list", () => {
     expect(stage.wire.next().query.get("fieldSelector")).toBe("spec.nodeName!=");
   });
 
-  test("that is refused is tried again for ever, each time a little later up to 5 s", () => {
+  test("that is refused is retried for ever, with backoff up to 5 s", () => {
     const times: number[] = [];
     for (let attempt = 0; attempt < 8; attempt++) {
       stage.wire.next().answer(403, { kind: "Status", reason: "Forbidden", message: "no", code: 403 });
@@ -56,7 +56,7 @@ describe("the first list", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: false, since: null });
   });
 
-  test("whose pages outlive the server's history begins again without pages", () => {
+  test("whose continue token expires is repeated without pages", () => {
     stage.wire.next().answer(200, list("10", [node("a", "1")], { continue: "more" }));
     stage.wire.next().answer(410, EXPIRED);
     stage.clock.advance(200);
@@ -66,7 +66,7 @@ describe("the first list", () => {
     expect(stage.seen.story).toEqual(["changed a", "changed b", "gone a", "synced"]);
   });
 
-  test("that stays silent is given up", () => {
+  test("that stays silent is aborted", () => {
     stage.clock.advance(60_000);
     expect(stage.wire.next().aborted).toBe(true);
     stage.clock.advance(200);
@@ -75,7 +75,7 @@ describe("the first list", () => {
 });
 
 describe("a watch", () => {
-  test("tells what is added, changed and deleted", () => {
+  test("publishes what is added, changed and deleted", () => {
     const watch = stage.synced();
     watch.line({ type: "ADDED", object: node("a", "11") });
     watch.line({ type: "MODIFIED", object: node("a", "12") });
@@ -84,14 +84,14 @@ describe("a watch", () => {
     expect(stage.seen.story).toEqual(["synced", "changed a", "changed a", "gone a"]);
   });
 
-  test("cut in the middle of a line goes on with it", () => {
+  test("continues a line that was cut between chunks", () => {
     const watch = stage.synced();
     const line = `${JSON.stringify({ type: "ADDED", object: node("a", "11") })}\n`;
     for (const letter of line) watch.bytes(letter);
     expect(stage.seen.present.has("a")).toBe(true);
   });
 
-  test("that ends in good order is opened again at once from where it was, and nothing is said", () => {
+  test("that ends in order is reopened at once where it was, without a log line", () => {
     const watch = stage.synced();
     watch.line({ type: "ADDED", object: node("a", "11") });
     watch.line({ type: "BOOKMARK", object: { kind: "Node", metadata: { resourceVersion: "20" } } });
@@ -105,7 +105,7 @@ describe("a watch", () => {
     expect(stage.seen.watch.state()).toEqual({ synced: true, since: START });
   });
 
-  test("that a server closes at once each time is not opened more than a few times a minute", () => {
+  test("that a server always closes at once is reopened a few times a minute only", () => {
     stage.synced().end();
     for (let elapsed = 0; elapsed < 60_000; elapsed += 10) {
       stage.clock.advance(10);
@@ -118,7 +118,7 @@ describe("a watch", () => {
     expect(stage.wire.requests.length).toBeLessThan(20);
   });
 
-  test("that brings nothing for 90 s is opened again, without a word", () => {
+  test("that is silent for 90 s is reopened, without a log line", () => {
     const watch = stage.synced();
     stage.clock.advance(89_000);
     watch.bytes("\n");
@@ -131,7 +131,7 @@ describe("a watch", () => {
     expect(stage.seen.story).toEqual(["synced"]);
   });
 
-  test("refused with 429 is asked for again when the server said, not before", () => {
+  test("refused with 429 is retried when the server asked, not before", () => {
     const watch = stage.synced();
     stage.clock.advance(6000);
     watch.end();
@@ -142,7 +142,7 @@ describe("a watch", () => {
     expect(stage.wire.waiting).toBe(1);
   });
 
-  test("that stops tells nothing more and lets its request go", () => {
+  test("that stops publishes nothing more and aborts its request", () => {
     const watch = stage.synced();
     stage.seen.watch.stop();
     expect(watch.aborted).toBe(true);
@@ -150,7 +150,7 @@ describe("a watch", () => {
     expect([stage.wire.waiting, stage.seen.story]).toEqual([0, ["synced"]]);
   });
 
-  test("goes on when its listener throws, and counts that", async () => {
+  test("continues when its sink throws, and counts that", async () => {
     let calls = 0;
     const throwing = (): never => {
       calls++;
@@ -168,7 +168,7 @@ describe("a watch", () => {
 });
 
 describe("an object that cannot be read", () => {
-  test("is dropped and counted, and the next one is told", async () => {
+  test("is dropped and counted, and the next one is published", async () => {
     const watch = stage.synced();
     watch.line({ type: "ADDED", object: { metadata: { name: "nameless" } } });
     watch.line({ type: "ADDED", object: "nonsense" });

@@ -35,7 +35,7 @@ describeWithKube("a real API server that", () => {
       profile: STANDARD_PROFILE,
     });
     nodes = seeNodes(kube);
-    await until("the nodes are in sight", () => nodes.watch.state().synced);
+    await until("the nodes are synced", () => nodes.watch.state().synced);
   });
   afterAll(async () => {
     nodes.watch.stop();
@@ -52,7 +52,7 @@ describeWithKube("a real API server that", () => {
     return problem;
   };
 
-  test("lets us in is no problem; one that does not is told in one line", async () => {
+  test("accepts us is no problem; a refusal is reported in one line", async () => {
     expect(await problemFor(server.adminToken)).toBeNull();
     expect(await problemFor("wrong")).toEqual({
       message: `the API server ${server.url} does not accept our credentials: 401: Unauthorized`,
@@ -64,7 +64,7 @@ describeWithKube("a real API server that", () => {
     });
   });
 
-  test("is killed refuses writes as failed, is told as unreachable, and is in sight again after its start", async () => {
+  test("is killed fails writes, is unreachable, and is synced again after its start", async () => {
     await server.kill();
     await until("the loss is noticed", () => !nodes.watch.state().synced);
     expect(await create("never")).toMatchObject({ outcome: "failed", detail: expect.stringContaining("ECONNREFUSED") });
@@ -75,7 +75,7 @@ describeWithKube("a real API server that", () => {
     await server.start();
     expect((await create("after-the-start")).outcome).toBe("ok");
     await until("the new node is seen", () => nodes.present.has("after-the-start"));
-    await until("the nodes are in sight", () => nodes.watch.state().synced);
+    await until("the nodes are synced", () => nodes.watch.state().synced);
   });
 
   test("freezes fails a read in time and a write as unknown, and both work when it thaws", async () => {

@@ -1,4 +1,4 @@
-/** Reviews of tokens and rights on a scripted wire: what is sent, in which turn, and what came of it. */
+/** Reviews of tokens and permissions on a scripted wire: requests, order and outcomes. */
 import { expect, test } from "vitest";
 import { type ObjectRef, type ReviewReply, Urgency } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -30,7 +30,7 @@ test("a review is created under the group and version of its kind", () => {
   });
 });
 
-test("reviews go one at a time, after all that changes the cluster and before Events", () => {
+test("reviews go one at a time, after writes to the cluster and before Events", () => {
   const { wire, kube } = stage(1);
   const write = (name: string, urgency: Urgency) =>
     kube.write({ ref: node(name), urgency, verb: "patch", patch: "merge", body: {} }, () => {});
@@ -48,7 +48,7 @@ test("reviews go one at a time, after all that changes the cluster and before Ev
   expect(order).toEqual(["first", "eviction", TOKEN_REVIEWS, ACCESS_REVIEWS, "event"]);
 });
 
-test("a second review waits for the first, however much may be under way", () => {
+test("a second review waits for the first under any limit", () => {
   const { wire, kube } = stage();
   for (let count = 0; count < 2; count++) kube.review("TokenReview", {}, () => {});
   expect(wire.requests.length).toBe(1);

@@ -1,4 +1,4 @@
-/** A wire whose answers a test writes by hand, request by request. It knows nothing of Kubernetes. */
+/** A wire whose responses a test scripts, request by request. */
 import type { HttpExchange, HttpRequest, Wire } from "../../../protocols/ports.ts";
 
 /** One request that waits for the test. */
@@ -22,7 +22,7 @@ export interface ScriptedRequest {
   fail(problem?: { readonly message?: string; readonly sent?: boolean; readonly timedOut?: boolean }): void;
 }
 
-/** The wire and what has been asked on it. */
+/** The wire and its requests. */
 export class ScriptedWire implements Wire {
   /** Every request so far. */
   readonly requests: ScriptedRequest[] = [];

@@ -1,4 +1,4 @@
-/** The clock of a process held against its API server: whose time counts, and how exactly. */
+/** The clock of a process corrected by its API server: which time counts, and how exactly. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Wire } from "../../../protocols/ports.ts";
@@ -9,7 +9,7 @@ import { recordingLog } from "../../support/recording-log.ts";
 const S = 1000;
 const START = Date.UTC(2026, 0, 1);
 
-/** A machine whose clock is so far ahead of a server that answers after `latencyMs`. */
+/** A machine whose clock is ahead of a server that answers after `latencyMs`. */
 function setUp(aheadMs: number, latencyMs = 10) {
   const machine = new VirtualClock({ wallMs: START + aheadMs });
   const server = { aheadMs: 0, date: (): string | undefined => new Date(serverMs()).toUTCString() };
@@ -44,7 +44,7 @@ describe("the wall clock of a process", () => {
     expect(errorMs()).toBe(300 * S);
   });
 
-  test("stays the machine's while the server's answers bear it out, and nobody is bothered", () => {
+  test("stays the machine's while it agrees with the server's, without a log line", () => {
     const { machine, ask, errorMs, log } = setUp(0);
     for (let run = 0; run < 20; run++) {
       ask();
@@ -64,7 +64,7 @@ describe("the wall clock of a process", () => {
     ]);
   });
 
-  test("is nearer to the server's the more answers there were", () => {
+  test("approaches the server's with every answer", () => {
     const { machine, ask, errorMs } = setUp(300 * S);
     for (let run = 0; run < 20; run++) {
       ask();
@@ -73,7 +73,7 @@ describe("the wall clock of a process", () => {
     expect(Math.abs(errorMs())).toBeLessThan(100);
   });
 
-  test("follows the server when its clock is set, and the machine's when that is right again", () => {
+  test("follows the server's when that is set, and the machine's once it is right again", () => {
     const { machine, server, ask, errorMs, log } = setUp(0);
     ask();
     server.aheadMs = 60 * S;
@@ -92,7 +92,7 @@ describe("the wall clock of a process", () => {
     expect(Math.abs(errorMs())).toBeLessThanOrEqual(S + 10);
   });
 
-  test("is never further from the server's than a second and the time an answer took", () => {
+  test("is within a second and one latency of the server's", () => {
     const step = fc.record({ pauseMs: fc.integer({ min: 0, max: 100 * S }), asks: fc.boolean() });
     fc.assert(
       fc.property(

@@ -1,4 +1,4 @@
-/** Scenarios on virtual time: a Ready condition whose status is no word of Kubernetes says nothing at all. */
+/** Scenarios on virtual time: a Ready condition with a status that Kubernetes does not define counts as missing. */
 import { expect, test } from "vitest";
 import type { ConditionStatus } from "../../../protocols/objects.ts";
 import type { Profile } from "../../../protocols/profile.ts";
@@ -8,7 +8,7 @@ import { metricValue } from "../../support/metric-value.ts";
 const MAYBE = "Maybe" as ConditionStatus;
 const LATER_THAN_ANY_DEADLINE_MS = 900_000;
 
-/** Two nodes with a pod each, under Vigil; one of them says that it is ready in a word that nobody knows. */
+/** Two nodes with a pod each, under Vigil; the Ready status of one is an unknown word. */
 function withOddNode(profile: Partial<Profile> = {}) {
   const world = new EvictionWorld(profile);
   for (const name of ["odd", "even"]) {
@@ -21,7 +21,7 @@ function withOddNode(profile: Partial<Profile> = {}) {
   return { world, process };
 }
 
-test.each(["taint", "direct"] as const)("who sends it keeps its pods and gets no taint (%s)", (evictionMode) => {
+test.each(["taint", "direct"] as const)("its node keeps its pods and gets no taint (%s)", (evictionMode) => {
   const { world } = withOddNode({ evictionMode });
   world.advance(LATER_THAN_ANY_DEADLINE_MS);
   expect(world.conditions("odd")).toContain("Ready=Maybe");
@@ -30,7 +30,7 @@ test.each(["taint", "direct"] as const)("who sends it keeps its pods and gets no
   expect(world.deleted).toEqual([]);
 });
 
-test("it is no verdict: who falls silent under it is found after the startup grace", () => {
+test("it is no verdict: a node that falls silent is found after the startup grace", () => {
   const { world } = withOddNode();
   world.advance(10_000);
   world.silence(["odd"]);
@@ -40,7 +40,7 @@ test("it is no verdict: who falls silent under it is found after the startup gra
   expect(world.conditions("odd")).toContain("Ready=Unknown");
 });
 
-test("it is told in one line that names node, field, value and what comes of it, and counted each time", async () => {
+test("one log line names node, field and value, and each one is counted", async () => {
   const { world, process } = withOddNode();
   world.advance(5000);
   world.kubelet("odd").post();

@@ -1,4 +1,4 @@
-/** How long a live read counts for the write that rests on it, and reads beside each other, on a scripted wire. */
+/** How long a live read is valid for a write, and parallel reads, on a scripted wire. */
 import { beforeEach, expect, test } from "vitest";
 import { type Kube, type ObjectRef, Urgency, type WriteReply } from "../../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
@@ -25,7 +25,7 @@ function start(profile: Partial<Profile> = {}): void {
 
 beforeEach(() => start());
 
-/** Whether a write is sent on a read that was answered so long ago; one that is not sent has failed as late. */
+/** Whether a write is sent on a read of this age; an unsent one has failed as late. */
 function isSentAfter(ageMs: number): boolean {
   const replies: WriteReply[] = [];
   const readAtMs = clock.monotonicMs() - ageMs;
@@ -48,18 +48,18 @@ test("a write is sent within a second of the read it rests on", () => {
   expect([isSentAfter(1000), isSentAfter(1001)]).toEqual([true, false]);
 });
 
-test("a write is sent within three times as long as requests take", () => {
+test("a write is sent within three request latencies of its read", () => {
   readFor(2000);
   expect([isSentAfter(6000), isSentAfter(6001)]).toEqual([true, false]);
 });
 
-test("a write is sent within a node's grace period, however long requests take", () => {
+test("slow requests never extend a read beyond a node's grace period", () => {
   start({ nodeMonitorGraceMs: 20_000 });
   readFor(9000);
   expect([isSentAfter(20_000), isSentAfter(20_001)]).toEqual([true, false]);
 });
 
-test("a read counts as old as the wall clock has it, where that moved on without the monotonic one", () => {
+test("a read ages by the wall clock if that moved on without the monotonic one", () => {
   const isSentAfterJump = (ms: number): boolean => {
     start();
     readFor(0);
@@ -69,7 +69,7 @@ test("a read counts as old as the wall clock has it, where that moved on without
   expect([isSentAfterJump(1000), isSentAfterJump(1001)]).toEqual([true, false]);
 });
 
-test("a read that follows a jump of the wall clock is as young as any", () => {
+test("a read after a jump of the wall clock is as young as any", () => {
   readFor(0);
   clock.stepWall(60_000);
   clock.advance(1);
@@ -83,7 +83,7 @@ test("a wall clock that is set back makes no read younger", () => {
   expect([isSentAfter(1000), isSentAfter(1001)]).toEqual([true, false]);
 });
 
-test("reads count no longer because Events are slow, or because a request has lost its answer", () => {
+test("slow Events and lost answers do not extend the validity of reads", () => {
   const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
   kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});
   clock.advance(9000);
@@ -94,7 +94,7 @@ test("reads count no longer because Events are slow, or because a request has lo
   expect(isSentAfter(1001)).toBe(false);
 });
 
-test("another read may follow at once when one is sent, before those that wait", () => {
+test("a second read can follow a sent one at once, before those that wait", () => {
   start({ writesInFlightMax: 1 });
   kube.write({ ref: node("first"), urgency: Urgency.status, verb: "patch", patch: "merge", body: {} }, () => {});
   const pace = { urgency: Urgency.eviction, stepsBefore: 2 } as const;

@@ -73,7 +73,7 @@ describe("a write on the wire", () => {
     });
   });
 
-  test("that deletes carries its preconditions and grace, and only those that are given", () => {
+  test("that deletes has the given preconditions and grace period, and no others", () => {
     const deletion = { ref: pod("a"), urgency, verb: "delete" } as const;
     expect(sent({ ...deletion, uid: "u", resourceVersion: "7", gracePeriodSeconds: 0 })).toMatchObject({
       method: "DELETE",
@@ -90,7 +90,7 @@ describe("a write on the wire", () => {
 });
 
 describe("of one object", () => {
-  test("only one write is under way; the others follow by urgency, then by age", () => {
+  test("only one write is in flight; the others follow by urgency, then by age", () => {
     patch(node("a"), Urgency.taint, { n: 1 });
     patch(node("a"), Urgency.taint, { n: 2 });
     patch(node("a"), Urgency.healing, { n: 3 });
@@ -120,7 +120,7 @@ describe("of one object", () => {
 });
 
 describe("under load", () => {
-  test("what is urgent goes before what came earlier", () => {
+  test("an urgent request overtakes earlier ones", () => {
     start({ writesInFlightMax: 1 });
     patch(node("first"), Urgency.event);
     const urgencies = [
@@ -142,7 +142,7 @@ describe("under load", () => {
     expect(order).toEqual(["first", "n-0", "read", "n-1", "n-2", "n-3", "n-4", `n-${Urgency.event}`]);
   });
 
-  test("events go one at a time while anything else is under way, and side by side when nothing is", () => {
+  test("Events go one at a time beside other requests, and in parallel without", () => {
     const event: ObjectRef = { kind: "Event", namespace: "default", name: "" };
     patch(node("a"));
     for (let n = 0; n < 3; n++) kube.write({ ref: event, urgency: Urgency.event, verb: "create", body: {} }, () => {});
@@ -155,7 +155,7 @@ describe("under load", () => {
     expect(methods()).toEqual(["PATCH", "POST", "POST", "POST"]);
   });
 
-  test("of one urgency a write goes before the read that leads to one, and that before the read that leads to it", () => {
+  test("of one urgency a write goes first, then reads by their steps before a write", () => {
     start({ writesInFlightMax: 1 });
     patch(node("first"), Urgency.event);
     kube.read(node("far"), () => {}, { urgency: Urgency.taint, stepsBefore: 2 });
@@ -171,7 +171,7 @@ describe("under load", () => {
     expect(order).toEqual(["first", "more-urgent", "write", "near", "far"]);
   });
 
-  test("16 requests are under way at first, more while answers stay quick, never more than the ceiling", () => {
+  test("the limit is 16 at first, and grows up to its maximum while answers are quick", () => {
     start({ writesInFlightMax: 20 });
     for (let n = 0; n < 100; n++) patch(node(`n-${n}`));
     expect(wire.waiting).toBe(16);
@@ -180,7 +180,7 @@ describe("under load", () => {
     expect(wire.waiting).toBe(20);
   });
 
-  test("a 429 halves what may be under way, once for all that were sent before it", () => {
+  test("a 429 halves the limit, once for all requests sent before it", () => {
     for (let n = 0; n < 100; n++) patch(node(`n-${n}`));
     clock.advance(5);
     for (let n = 0; n < 16; n++) wire.next().answer(429, "", { "retry-after": "1" });
@@ -189,7 +189,7 @@ describe("under load", () => {
     expect(replies[0]).toEqual({ outcome: "throttled", detail: "429: no message", retryAfterMs: 1000 });
   });
 
-  test("kube-api-qps lets the burst through and then so many a second", () => {
+  test("kube-api-qps allows the burst and then that many a second", () => {
     start({ kubeApiQps: 10, kubeApiBurst: 3 });
     for (let n = 0; n < 10; n++) patch(node(`n-${n}`));
     expect(wire.waiting).toBe(3);
@@ -215,7 +215,7 @@ describe("a reply that does not come", () => {
     expect(wire.requests.every(({ aborted }) => aborted)).toBe(true);
   });
 
-  test("is unknown when the request may have arrived, failed when it cannot have", () => {
+  test("is unknown when the request may have arrived, failed when it cannot", () => {
     patch(node("a"));
     patch(node("b"));
     wire.next().fail({ message: "read ECONNRESET", sent: true });

@@ -1,4 +1,4 @@
-/** The same requests to the embedded API and to a real kube-apiserver: every answer and every event is the same. */
+/** The same requests to the embedded API and to a real kube-apiserver give the same responses and events. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject, Wire } from "../../../protocols/ports.ts";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
@@ -9,7 +9,7 @@ import { describeWithKube } from "../../support/kube-assets.ts";
 import { until } from "../../support/until.ts";
 import { CONVERSATION, type Turn } from "./conversation.ts";
 
-/** What one server has said so far. */
+/** One server and its responses so far. */
 class Party {
   readonly #wire: Wire;
   readonly #answered = new Map<string, KubeObject>();
@@ -27,7 +27,7 @@ class Party {
     return { status, object };
   }
 
-  /** The events of a kind since a resourceVersion, as a watch of a second tells them. */
+  /** The events of a kind since a resourceVersion, from a watch of one second. */
   async events(path: string, since: string): Promise<KubeObject[]> {
     const query = `watch=true&timeoutSeconds=1&resourceVersion=${since}`;
     const { text } = await this.#send("GET", `${path}?${query}`, "json", undefined);
@@ -62,7 +62,7 @@ const INCIDENTALS: readonly (readonly [RegExp, string])[] = [
   [/"resourceVersion":"\d+"/g, '"resourceVersion":"VERSION"'],
 ];
 
-/** An answer without what differs between two servers and means nothing, its fields in one order. */
+/** A response without meaningless differences between servers, its fields in one order. */
 function normal(value: unknown, { inOwnWords = false } = {}): unknown {
   const kept = (field: string, inner: unknown): unknown => {
     if (["managedFields", "selfLink"].includes(field)) return undefined;
@@ -97,13 +97,13 @@ describeWithKube("the embedded API and the real one", () => {
   });
 
   test.each(["/api/v1/nodes", "/api/v1/pods", "/api/v1/events", "/apis/coordination.k8s.io/v1/leases"])(
-    "tell the same events of %s",
+    "send the same events of %s",
     async (path) => {
       const ours = await embedded.events(path, start.embedded);
       expect(ours.length).toBeGreaterThan(0);
       let theirs: readonly KubeObject[] = [];
-      // A second may be over before a busy server has told all; each watch tells everything again.
-      await until("the real one has told as much", async () => {
+      // A busy server may not send everything within a second; each watch starts from the beginning.
+      await until("the real one has sent as many", async () => {
         theirs = await real.events(path, start.real);
         return theirs.length >= ours.length;
       }).catch(() => undefined);

@@ -1,7 +1,7 @@
-/** Requests that touch every corner of the API, in an order in which each finds what the ones before left. */
+/** Requests that cover the whole API, each based on what the earlier ones left. */
 import type { KubeObject } from "../../../protocols/ports.ts";
 
-/** One request; a body may be made from the objects that were answered before, by their paths. */
+/** One request; a body may be built from the objects of earlier responses, by their paths. */
 export interface Turn {
   readonly method: string;
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Turn {
   readonly from?: (answered: ReadonlyMap<string, KubeObject>) => unknown;
   /** The kind of patch. */
   readonly as?: "strategic-merge-patch" | "merge-patch" | "json-patch";
-  /** Compares all but the words: the real server puts its own parser's or its own language's into them. */
+  /** Compares everything but messages: the real server's contain its parser's or Go's. */
   readonly inOwnWords?: true;
 }
 
@@ -255,5 +255,5 @@ const others: readonly Turn[] = [
   get(NODES),
 ];
 
-/** Every turn of the conversation. */
+/** Every request, in order. */
 export const CONVERSATION: readonly Turn[] = [...nodes, ...patches, ...updates, ...leases, ...pods, ...others];

@@ -1,14 +1,14 @@
-/** An embedded API on virtual time and a plain client for it, for the tests of this folder. It expects nothing. */
+/** An embedded API on virtual time and a plain client for it, for the tests of this folder. */
 import type { HttpRequest, KubeObject, Wire } from "../../../protocols/ports.ts";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer, type ApiServerOptions } from "../../../services/sandbox/apiserver/apiserver.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
 import { seededRandom } from "../../support/random.seeded.ts";
 
-/** An instant at which the virtual wall clocks of these tests begin. */
+/** The start of the virtual wall clocks. */
 export const START_MS = Date.UTC(2026, 0, 1);
 
-/** One whole answer; `object` is the body read as JSON. */
+/** One whole response; `object` is the parsed body. */
 export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface Answered {
   readonly object: KubeObject;
 }
 
-/** What became of a request that is under way. */
+/** A request in flight and its events. */
 export class Pending {
   status: number | null = null;
   headers: Readonly<Record<string, string>> = {};

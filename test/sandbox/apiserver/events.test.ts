@@ -1,4 +1,4 @@
-/** Events under their two versions: one store, two views, and what each version holds an Event to. */
+/** Events in their two versions: one store, two views, and validation. */
 import { describe, expect, test } from "vitest";
 import { Embedded, namesIn } from "./embedded.ts";
 
@@ -79,7 +79,7 @@ describe("an Event is refused", () => {
     });
   });
 
-  test("but an old one about a node is fine in default, and a new one in kube-system", () => {
+  test("but an old one about a node is valid in default, and a new one in kube-system", () => {
     const embedded = new Embedded();
     expect(embedded.ask("POST", CORE, { metadata: { name: "e" }, ...old }).status).toBe(201);
     const event = { metadata: { name: "e" }, ...fresh, regarding: { kind: "Node", name: "n" } };

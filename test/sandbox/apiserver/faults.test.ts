@@ -1,4 +1,4 @@
-/** Every fault the embedded API can show, as a client meets it. */
+/** Every fault of the embedded API, as a client meets it. */
 import { describe, expect, test } from "vitest";
 import type { Fault } from "../../../services/sandbox/apiserver/faults.ts";
 import { Embedded, node, PODS, pod } from "./embedded.ts";
@@ -18,7 +18,7 @@ describe("a refusal", () => {
     expect(embedded.ask("GET", `${NODES}/a`).status).toBe(404);
   });
 
-  test("with 429 says when to come again, in its header and in its details", () => {
+  test("with 429 names a retry time in its header and in its details", () => {
     const embedded = new Embedded();
     embedded.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 7 } });
     expect(embedded.ask("GET", NODES)).toMatchObject({
@@ -28,7 +28,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("can stand for a webhook that denies deletes, and for nothing else", () => {
+  test("can imitate a webhook that denies deletes only", () => {
     const embedded = new Embedded();
     const message = 'admission webhook "keep.example" denied the request: not today';
     const fault: Fault = { kind: "status", code: 403, message };
@@ -69,7 +69,7 @@ test("latency delays the request, or its answer after the work is done", () => {
 });
 
 describe("a connection that breaks", () => {
-  test("before the answer leaves the write done and the client in doubt", () => {
+  test("before the response leaves the write done, unknown to the client", () => {
     const embedded = new Embedded();
     embedded.api.faults.add({ fault: { kind: "lostReply" }, times: 1 });
     const create = embedded.begin("POST", NODES, node("a"));
@@ -78,7 +78,7 @@ describe("a connection that breaks", () => {
     expect(embedded.ask("GET", `${NODES}/a`).status).toBe(200);
   });
 
-  test("before the work leaves nothing done and the client in the same doubt", () => {
+  test("before the work leaves nothing done, unknown to the client", () => {
     const embedded = new Embedded();
     embedded.api.faults.add({ fault: { kind: "lostRequest" }, times: 1 });
     const create = embedded.begin("POST", NODES, node("a"));
@@ -119,7 +119,7 @@ describe("watches", () => {
     expect([pods.ended, pods.broken?.sent]).toEqual([false, true]);
   });
 
-  test("go stale: old and new ones stay open and tell nothing, and what happened meanwhile is never told", () => {
+  test("go stale: old and new ones stay open and never send what happens meanwhile", () => {
     const embedded = new Embedded();
     const before = embedded.watch(`${NODES}?watch=1`);
     const pods = embedded.watch("/api/v1/pods?watch=1");
@@ -151,7 +151,7 @@ test("a compaction expires watches from before it and unfinished lists", () => {
   });
 });
 
-test("clear takes every fault back", () => {
+test("clear ends every fault", () => {
   const embedded = new Embedded();
   embedded.api.faults.add({ fault: { kind: "status", code: 500 } });
   embedded.api.faults.silenceWatches("nodes");

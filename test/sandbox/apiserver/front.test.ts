@@ -1,4 +1,4 @@
-/** The ways in: discovery, tokens, sockets and protobuf. A real socket is at the other end, and real time passes. */
+/** Discovery, tokens, sockets and protobuf. A real socket is at the other end, and real time passes. */
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { realClock } from "../../../services/platform/process/clock.real.ts";
@@ -32,7 +32,7 @@ describe("discovery", () => {
     expect(embedded.ask("GET", "/version").object).toMatchObject({ major: "1" });
   });
 
-  test("tells kubectl which objects it may validate on the server", () => {
+  test("lists the objects that kubectl may validate on the server", () => {
     const index = embedded.ask("GET", "/openapi/v3").object.paths as Record<string, { serverRelativeURL: string }>;
     const document = embedded.ask("GET", index["api/v1"]?.serverRelativeURL ?? "").object;
     expect(document.paths).toHaveProperty(
@@ -69,7 +69,7 @@ describe("over a socket", () => {
   const as = (token: string) => ({ headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
   const body = JSON.stringify(node("n"));
 
-  test("a token opens what it is for, no token and a wrong one nothing but the probes", () =>
+  test("a token gives its rights; without a valid one only probes are served", () =>
     fronted({ token: "admin", readOnlyToken: "viewer" }, async ({ url }) => {
       const status = async (path: string, init: RequestInit) => (await fetch(url + path, init)).status;
       expect(await status("/api/v1/nodes", { ...as("admin"), method: "POST", body })).toBe(201);
@@ -97,7 +97,7 @@ describe("over a socket", () => {
       await until("nobody listens", () => api.store.collection("nodes").listeners === 0);
     }));
 
-  test("a list of any length arrives whole, no faster than it is read", () =>
+  test("a long list arrives whole, no faster than it is read", () =>
     fronted({}, async ({ url }, api) => {
       const nodes = Array.from({ length: 3_000 }, (_, index) => `n-${String(index).padStart(4, "0")}`);
       for (const name of nodes) {
@@ -126,7 +126,7 @@ describe("over a socket", () => {
     }));
 
   test("closing frees the port though clients hold connections", async () => {
-    // One that the system gives to nobody who asks for any.
+    // A port that the system does not assign by itself.
     const port = await freePort();
     await fronted({ port }, async ({ url }) => {
       await fetch(`${url}/api/v1/nodes?watch=1`);
@@ -137,7 +137,7 @@ describe("over a socket", () => {
     expect(refused).toContain("ECONNREFUSED");
   });
 
-  test("a port that is taken is said so", () =>
+  test("a port in use is an error", () =>
     fronted({}, async ({ url }, api) => {
       await expect(listen(api, { port: Number(new URL(url).port) })).rejects.toThrow("EADDRINUSE");
     }));

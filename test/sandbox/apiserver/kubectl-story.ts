@@ -1,4 +1,4 @@
-/** A story told to kubectl, command by command, as a user of a cluster would: the same on any API server. */
+/** A sequence of kubectl commands as a user runs them, the same on any API server. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -59,7 +59,7 @@ const OBJECTS = [
   },
 ];
 
-/** The story's commands, in order; `folder` takes the files that some of them read. */
+/** The commands in order; `folder` takes the files that some of them read. */
 export function kubectlStory(folder: string): readonly string[] {
   const objects = join(folder, "objects.json");
   writeFileSync(objects, JSON.stringify({ apiVersion: "v1", kind: "List", items: OBJECTS }));

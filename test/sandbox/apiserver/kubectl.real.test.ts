@@ -1,4 +1,4 @@
-/** The same kubectl story told to the embedded API and to a real kube-apiserver: every command must print the same. */
+/** The same kubectl commands against the embedded API and a real kube-apiserver print the same. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { kubectlStory } from "./kubectl-story.ts";
 const folder = mkdtempSync(join(tmpdir(), "kubectl-story-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What differs between two servers, and between two seconds, and means nothing. */
+/** Meaningless differences between two servers and between two seconds. */
 const INCIDENTALS: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID"],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME"],

@@ -1,4 +1,4 @@
-/** Lists on the embedded API: pages of one state, selectors and what they may be. */
+/** Lists on the embedded API: pages of one state, and selectors. */
 import { describe, expect, test } from "vitest";
 import { Embedded, namesIn, node, PODS, pod } from "./embedded.ts";
 
@@ -11,7 +11,7 @@ function withNodes(...names: string[]): Embedded {
 }
 
 describe("pages", () => {
-  test("show one state, whatever is written between them", () => {
+  test("show one state, with any writes between them", () => {
     const embedded = withNodes("a", "b", "c", "d", "e");
     const first = embedded.ask("GET", `${NODES}?limit=2`);
     embedded.ask("DELETE", `${NODES}/d`);
@@ -78,7 +78,7 @@ describe("selectors", () => {
     expect(found("/api/v1/pods", "spec.nodeName!=,metadata.namespace=kube-system")).toEqual(["r"]);
   });
 
-  test("find namespaces by phase, which the store does not keep beside their JSON", () => {
+  test("find namespaces by phase, which only their JSON has", () => {
     const embedded = new Embedded();
     embedded.ask("POST", "/api/v1/namespaces", { metadata: { name: "x" } });
     embedded.ask("DELETE", "/api/v1/namespaces/x");

@@ -1,10 +1,10 @@
-/** The two patches that know no kinds: JSON merge patch and JSON patch. */
+/** JSON merge patch and JSON patch. */
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { InapplicablePatch, jsonMerge, jsonPatch } from "../../../services/sandbox/apiserver/patch/json-patch.ts";
 
 describe("a JSON merge patch", () => {
-  test("merges objects, replaces lists and takes away what is null", () => {
+  test("merges objects, replaces lists and removes what is null", () => {
     const before = { a: { b: 1, c: 2 }, list: [1, 2], gone: true };
     expect(jsonMerge(before, { a: { c: 3, d: 4 }, list: [3], gone: null })).toEqual({
       a: { b: 1, c: 3, d: 4 },

@@ -1,4 +1,4 @@
-/** Strategic merge patch by itself, on the lists and maps of nodes and pods. */
+/** Strategic merge patch, on the lists and maps of nodes and pods. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
@@ -26,7 +26,7 @@ describe("conditions merge by their type", () => {
     expect(typesIn(merged)).toEqual(["A", "B", "Own"]);
   });
 
-  test("$patch delete takes one away", () => {
+  test("$patch delete removes one", () => {
     const merged = strategicMerge(ready, patched([{ type: "Ready", $patch: "delete" }]), NODE);
     expect(typesIn(merged)).toEqual(["MemoryPressure"]);
   });
@@ -61,14 +61,14 @@ describe("conditions merge by their type", () => {
     expect(() => strategicMerge(ready, patched([{ status: "True" }]), NODE)).toThrow("merge key: type");
   });
 
-  test("into no list at all, everything is taken as it is, but for directives", () => {
+  test("an absent list takes the items as they are, without directives", () => {
     const list = [condition("A"), condition("A", "False"), { type: "B", $patch: "delete" }];
     expect(strategicMerge({}, patched(list), NODE)).toEqual(withConditions(condition("A"), condition("A", "False")));
   });
 });
 
 describe("lists without a key", () => {
-  test("taints are replaced as a whole (R4.13), and null takes them away", () => {
+  test("taints are replaced as a whole (R4.13), and null removes them", () => {
     const tainted = { spec: { taints: [{ key: "a", effect: "NoSchedule" }], unschedulable: true } };
     const other = { spec: { taints: [{ key: "b", effect: "NoExecute" }] } };
     expect(strategicMerge(tainted, other, NODE)).toEqual({ spec: { ...tainted.spec, ...other.spec } });
@@ -81,7 +81,7 @@ describe("lists without a key", () => {
     expect(strategicMerge(pod, patch, POD)).toEqual(patch);
   });
 
-  test("finalizers are a set: a patch adds, and takes away by directive", () => {
+  test("finalizers are a set: a patch adds, and a directive removes", () => {
     const held = { metadata: { finalizers: ["a", "b"] } };
     expect(strategicMerge(held, { metadata: { finalizers: ["b", "c"] } }, NODE)).toEqual({
       metadata: { finalizers: ["a", "b", "c"] },
@@ -91,7 +91,7 @@ describe("lists without a key", () => {
   });
 });
 
-test("addresses merge by type, so that of two of a type the first is overwritten; $patch replace avoids it (R9.26)", () => {
+test("addresses merge by type, which overwrites the first of two (R9.26)", () => {
   const address = (ip: string): JsonObject => ({ type: "InternalIP", address: ip });
   const before = { status: { addresses: [address("10.0.0.1"), address("10.0.0.2")] } };
   const patch = [address("10.0.0.3"), address("10.0.0.4")];

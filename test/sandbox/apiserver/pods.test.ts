@@ -1,4 +1,4 @@
-/** What is particular to pods: admission, defaults, binding, eviction and what may not change. */
+/** Pods: admission, defaults, binding, eviction and immutable fields. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { defaultTolerations } from "../../../services/sandbox/apiserver/store/admission.ts";
@@ -8,7 +8,7 @@ import { Embedded, PODS, pod } from "./embedded.ts";
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-describe("default tolerations (8.10)", () => {
+describe("default tolerations", () => {
   const seconds = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 };
 
   test.each<[string, JsonObject[], string[]]>([
@@ -24,7 +24,7 @@ describe("default tolerations (8.10)", () => {
   });
 });
 
-test("a new pod gets its defaults, and starts pending whatever it says", () => {
+test("a new pod gets its defaults and starts pending, with any status", () => {
   const { object } = new Embedded().ask("POST", PODS, { ...pod("p", "n"), status: { phase: "Running" } });
   expect(object).toMatchObject({
     spec: { restartPolicy: "Always", terminationGracePeriodSeconds: 30, dnsPolicy: "ClusterFirst", nodeName: "n" },
@@ -53,7 +53,7 @@ describe("a binding", () => {
   const bind = (embedded: Embedded, name: string) =>
     embedded.ask("POST", `${PODS}/p/binding`, { metadata: { name: "p" }, target: { kind: "Node", name } });
 
-  test("names the node and tells when, once", () => {
+  test("sets the node and its time, once", () => {
     const embedded = new Embedded();
     embedded.ask("POST", PODS, pod("p"));
     expect(bind(embedded, "n-1")).toMatchObject({ status: 201, object: { status: "Success" } });
@@ -125,7 +125,7 @@ describe("of a pod that is there", () => {
   });
 });
 
-test("a pod's status may not change its owners, and one address stands for the list of them", () => {
+test("a pod's status cannot change its owners, and podIP fills podIPs", () => {
   const embedded = new Embedded();
   embedded.ask("POST", PODS, pod("p", "n"));
   const patch = { metadata: { ownerReferences: [{ uid: "u", name: "x" }] }, status: { podIP: "10.0.0.1" } };

@@ -6,7 +6,7 @@ const NODES = "/api/v1/nodes";
 const OTHER_UID = "00000000-0000-4000-8000-000000000000";
 
 describe("a create", () => {
-  test("gives an object its identity, from the injected clock and chance alone", () => {
+  test("sets an object's identity from the injected clock and randomness", () => {
     const made = [new Embedded(), new Embedded()].map((embedded) => embedded.ask("POST", NODES, node("a")));
     expect(made[0]?.text).toBe(made[1]?.text);
     expect(made[0]).toMatchObject({
@@ -30,7 +30,7 @@ describe("a create", () => {
     expect(object.metadata).not.toHaveProperty("generation");
   });
 
-  test("completes a generateName with five letters", () => {
+  test("completes a generateName with five characters", () => {
     const { object } = new Embedded().ask("POST", PODS, pod("", "", { metadata: { name: "", generateName: "web-" } }));
     expect(object.metadata.name).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
@@ -59,7 +59,7 @@ describe("a create", () => {
 });
 
 describe("an update", () => {
-  test("needs the present resourceVersion if it names one, and the object's own uid", () => {
+  test("needs the present resourceVersion and uid if it names them", () => {
     const embedded = new Embedded();
     const { object } = embedded.ask("POST", NODES, node("a"));
     const relabelled = (version: string, uid = ""): unknown => ({
@@ -74,7 +74,7 @@ describe("an update", () => {
     expect(embedded.ask("PUT", `${NODES}/a`, relabelled(object.metadata.resourceVersion ?? "")).status).toBe(409);
   });
 
-  test("by patch with another uid is refused as invalid, for it wants to change it (R8.29)", () => {
+  test("by patch with another uid is invalid (R8.29)", () => {
     const embedded = new Embedded();
     embedded.ask("POST", NODES, node("a"));
     expect(embedded.ask("PATCH", `${NODES}/a`, { metadata: { uid: OTHER_UID } }, "strategic")).toMatchObject({
@@ -83,7 +83,7 @@ describe("an update", () => {
     });
   });
 
-  test("that changes nothing keeps the resourceVersion and is told to nobody", () => {
+  test("that changes nothing keeps the resourceVersion and sends no event", () => {
     const embedded = new Embedded();
     const { object } = embedded.ask("POST", NODES, node("a"));
     const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=${object.metadata.resourceVersion}`);
@@ -100,7 +100,7 @@ describe("an update", () => {
     expect(embedded.ask("PUT", `${NODES}/n`, node("n")).status).toBe(404);
   });
 
-  test("writes the status there and all else here, metadata in both", () => {
+  test("writes status and the rest through their own paths, metadata through both", () => {
     const embedded = new Embedded();
     embedded.ask("POST", NODES, node("a"));
     const both = { metadata: { labels: { x: "1" } }, spec: { unschedulable: true }, status: { phase: "Running" } };
@@ -126,7 +126,7 @@ describe("an update", () => {
     expect(spec.object.metadata.generation).toBe(2);
   });
 
-  test("that is only tried leaves no trace", () => {
+  test("with dryRun changes nothing", () => {
     const embedded = new Embedded();
     const { object } = embedded.ask("POST", NODES, node("a"));
     const tried = embedded.ask("PATCH", `${NODES}/a?dryRun=All`, { metadata: { labels: { x: "1" } } }, "merge");
@@ -149,7 +149,7 @@ describe("a delete", () => {
     expect(embedded.ask("DELETE", `${NODES}/a`).status).toBe(404);
   });
 
-  test("of a pod on a node marks it with its grace, which may be shortened and never lengthened", () => {
+  test("of a bound pod sets its grace period, which can only be shortened", () => {
     const embedded = new Embedded();
     embedded.ask("POST", PODS, pod("p", "n", { spec: { terminationGracePeriodSeconds: 60 } }));
     const until = (gracePeriodSeconds?: number): unknown =>
@@ -169,7 +169,7 @@ describe("a delete", () => {
     ["on no node", pod("p"), "Pending"],
     ["that has finished", pod("p", "n"), "Succeeded"],
     ["that has failed", pod("p", "n"), "Failed"],
-  ])("of a pod %s is done at once, told as a mark and an end", (_which, body, phase) => {
+  ])("of a pod %s is done at once, sent as a mark and an end", (_which, body, phase) => {
     const embedded = new Embedded();
     embedded.ask("POST", PODS, body);
     embedded.ask("PATCH", `${PODS}/p/status`, { status: { phase } }, "merge");
@@ -178,7 +178,7 @@ describe("a delete", () => {
     expect(watch.events.map(({ type }) => type)).toEqual(["MODIFIED", "DELETED"]);
   });
 
-  test("meant for another object or another state of it is refused", () => {
+  test("with preconditions of another object or state is refused", () => {
     const embedded = new Embedded();
     const { object } = embedded.ask("POST", PODS, pod("p"));
     const attempt = (preconditions: object) => embedded.ask("DELETE", `${PODS}/p`, { preconditions });
@@ -209,7 +209,7 @@ describe("a delete", () => {
     expect(embedded.ask("GET", `${NODES}/a`).status).toBe(404);
   });
 
-  test("of a namespace leaves it terminating and closed to what is new; some cannot be deleted", () => {
+  test("of a namespace leaves it terminating without new content; some are refused", () => {
     const embedded = new Embedded();
     embedded.ask("POST", "/api/v1/namespaces", { metadata: { name: "x" } });
     expect(embedded.ask("DELETE", "/api/v1/namespaces/x").object).toMatchObject({ status: { phase: "Terminating" } });

@@ -1,4 +1,4 @@
-/** Selectors by themselves: what texts mean, and which values they select. */
+/** Selectors: their syntax, and which values they select. */
 import { describe, expect, test } from "vitest";
 import {
   demanded,
@@ -61,7 +61,7 @@ describe("a field selector", () => {
     expect(() => fieldSelector("spec.nodeName")).toThrow("invalid selector: 'spec.nodeName'");
   });
 
-  test("it demands a value only where it leaves no choice", () => {
+  test("it requires a value only where it leaves no choice", () => {
     expect(demanded(fieldSelector("a=1,b!=2"), "a")).toBe("1");
     expect(demanded(fieldSelector("a=1,b!=2"), "b")).toBeNull();
     expect(demanded(labelSelector("a in (1,2)"), "a")).toBeNull();

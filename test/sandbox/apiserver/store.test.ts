@@ -1,4 +1,4 @@
-/** What holds the objects: buckets, history and collections, against plain models of each. */
+/** Buckets, history and collections, compared with plain models of each. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { History } from "../../../services/sandbox/apiserver/store/change-history.ts";
@@ -12,7 +12,7 @@ function stored(name: string, revision: number, more: { namespace?: string; node
   return new Stored({ namespace, name, uid: name, revision, json, node, phase: "", terminating: false });
 }
 
-test("a bucket lists what it holds by name, whatever was set and deleted between two lists", () => {
+test("a bucket lists its objects by name after any changes", () => {
   const step = fc.record({
     name: fc.constantFrom("a", "b", "c", "a-b", "a.b", "z"),
     keep: fc.boolean(),
@@ -38,7 +38,7 @@ test("a bucket lists what it holds by name, whatever was set and deleted between
   );
 });
 
-test("a history gives every change after a revision, or says that it has forgotten some", () => {
+test("a history gives every change after a revision, or null if some were dropped", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),
@@ -71,7 +71,7 @@ describe("a collection", () => {
     expect(store.collection("pods").size).toBe(4);
   });
 
-  test("knows the pods of a node while they are there", () => {
+  test("indexes the present pods of a node", () => {
     const store = new Store({ changesMax: 10 });
     const pods = store.collection("pods");
     store.put("pods", stored("b", 2, { namespace: "x", node: "n-1" }));
@@ -84,7 +84,7 @@ describe("a collection", () => {
     expect(pods.size).toBe(1);
   });
 
-  test("tells listeners of every change with what was before, until they stop", () => {
+  test("calls listeners for every change with the state before, until they stop", () => {
     const store = new Store({ changesMax: 10 });
     const seen: string[] = [];
     const stop = store.collection("nodes").listen(({ type, now, before }) => {
@@ -100,7 +100,7 @@ describe("a collection", () => {
   });
 });
 
-test("the bytes of a change are made once for all who watch", () => {
+test("the bytes of a change are built once for all watchers", () => {
   const change = new Change("MODIFIED", stored("n", 7), null);
   expect(change.line("MODIFIED")).toBe(change.line("MODIFIED"));
   expect(Buffer.from(change.line("ADDED")).toString()).toBe(

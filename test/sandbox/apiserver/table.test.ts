@@ -1,4 +1,4 @@
-/** What kubectl is shown: columns, cells, ages, and the Table they come in. */
+/** The tables of kubectl: columns, cells and ages. */
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { ageOf, durationWords } from "../../../services/sandbox/apiserver/views/age.ts";
@@ -35,7 +35,7 @@ describe("an age", () => {
     [9 * 365 * DAY, "9y"],
   ])("of %i ms is %s", (ms, words) => expect(durationWords(ms)).toBe(words));
 
-  test("of what has no time is unknown", () => {
+  test("without a time is unknown", () => {
     expect([null, undefined, "", "now"].map((instant) => ageOf(instant, START_MS))).toEqual(Array(4).fill("<unknown>"));
     expect(ageOf("2025-12-31T23:59:00Z", START_MS)).toBe("60s");
   });
@@ -100,7 +100,7 @@ function cellsOf(kind: keyof typeof COLUMNS, object: JsonObject): Record<string,
   return Object.fromEntries(table.columns.map(({ name }, index) => [name, row[index] ?? null]));
 }
 
-test("a node's row tells its state, roles and addresses", () => {
+test("a node's row has its state, roles and addresses", () => {
   const metadata = { name: "n", labels: { "node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge" } };
   const ready = (status: string): JsonObject => ({
     conditions: [{ type: "Ready", status }],
@@ -119,7 +119,7 @@ test("a node's row tells its state, roles and addresses", () => {
   expect(cellsOf("nodes", { metadata: { name: "n" } })).toMatchObject({ Status: "Unknown", Roles: "<none>" });
 });
 
-test("an Event's row tells when it was first and last seen and how often", () => {
+test("an Event's row has its first and last time and its count", () => {
   const metadata = { name: "e" };
   const involvedObject = { kind: "Node", name: "n" };
   const old = { firstTimestamp: "2025-12-31T23:00:00Z", lastTimestamp: "2025-12-31T23:59:30Z", count: 3 };
@@ -146,7 +146,7 @@ describe("a Table", () => {
   const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
   const asTable = (embedded: Embedded, path: string) => embedded.ask("GET", path, undefined, "json", { accept });
 
-  test("names its columns, and each row carries its object's metadata or what was asked for", () => {
+  test("has columns, and rows with their object's metadata or the requested part", () => {
     const embedded = new Embedded();
     embedded.ask("POST", "/api/v1/nodes", node("n"));
     const table = asTable(embedded, "/api/v1/nodes").object;
@@ -170,7 +170,7 @@ describe("a Table", () => {
     expect(watch.events.map(({ object }) => object.columnDefinitions === null)).toEqual([false, true]);
   });
 
-  test("is not what a failure is told in, and no form at all is 406", () => {
+  test("is not used for a failure, and an unknown form is 406", () => {
     const embedded = new Embedded();
     expect(asTable(embedded, "/api/v1/nodes/none")).toMatchObject({ status: 404, object: { kind: "Status" } });
     const headers = { accept: "application/vnd.kubernetes.protobuf" };

@@ -1,4 +1,4 @@
-/** What the embedded API does not accept, and the words in which it says so. */
+/** What the embedded API refuses, and with which fields. */
 import { describe, expect, test } from "vitest";
 import {
   dnsLabelProblems,
@@ -137,7 +137,7 @@ describe("a body that is no object", () => {
     expect(status).toBe(400);
   });
 
-  test("in a form that is not known is 415", () => {
+  test("of an unknown content type is 415", () => {
     const embedded = new Embedded();
     embedded.ask("POST", "/api/v1/nodes", node("n"));
     expect(embedded.ask("POST", "/api/v1/nodes", {}, "json", { "content-type": "text/plain" }).status).toBe(415);

@@ -1,4 +1,4 @@
-/** Watches on virtual time: what they begin with, what they tell, how they end. */
+/** Watches on virtual time: their start, events and end. */
 import { describe, expect, test } from "vitest";
 import { Embedded, LEASES, lease, node, type Pending, PODS, pod } from "./embedded.ts";
 
@@ -27,7 +27,7 @@ describe("a watch begins", () => {
     expect(told(watch)).toEqual(["MODIFIED a", "DELETED a"]);
   });
 
-  test("in the future without a word until the future has come", () => {
+  test("in the future, and is silent until then", () => {
     const embedded = new Embedded();
     const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=${embedded.api.store.revision + 1}`);
     embedded.ask("POST", NODES, node("a"));
@@ -46,7 +46,7 @@ describe("a watch begins", () => {
   });
 });
 
-test("a deleted object is told as it was last, under the resourceVersion of its deletion", () => {
+test("a deleted object is sent in its last state, with its deletion's version", () => {
   const embedded = new Embedded();
   const { object } = embedded.ask("POST", NODES, node("a", { kept: "yes" }));
   const watch = embedded.watch(`${NODES}?watch=1&resourceVersion=${object.metadata.resourceVersion}`);
@@ -57,7 +57,7 @@ test("a deleted object is told as it was last, under the resourceVersion of its 
 });
 
 describe("a watch with a selector", () => {
-  test("sees a pod arrive when it is bound, and leave when it has succeeded", () => {
+  test("adds a pod when it is bound, and deletes it when it has succeeded", () => {
     const embedded = new Embedded();
     const selector = encodeURIComponent("spec.nodeName!=,status.phase!=Succeeded");
     const watch = embedded.watch(`/api/v1/pods?watch=1&fieldSelector=${selector}`);
@@ -70,7 +70,7 @@ describe("a watch with a selector", () => {
     expect(told(watch)).toEqual(["ADDED p", "MODIFIED p", "DELETED p"]);
   });
 
-  test("by labels or by namespace sees only its own", () => {
+  test("by labels or by namespace sends only its own", () => {
     const embedded = new Embedded();
     const labelled = embedded.watch(`${NODES}?watch=1&labelSelector=zone%3Da`);
     const elsewhere = embedded.watch("/api/v1/namespaces/kube-system/pods?watch=1");
@@ -92,7 +92,7 @@ describe("a watch ends", () => {
     expect(watch.ended).toBe(true);
   });
 
-  test("by itself between half an hour and an hour when it names no time", () => {
+  test("by itself after 30 to 60 minutes without a timeout", () => {
     const embedded = new Embedded();
     const watch = embedded.watch(`${NODES}?watch=1`);
     embedded.clock.advance(1_800_000 - 1);
@@ -101,7 +101,7 @@ describe("a watch ends", () => {
     expect(watch.ended).toBe(true);
   });
 
-  test("when its client has seen enough of a large beginning", () => {
+  test("when its client aborts during a large start", () => {
     const embedded = new Embedded();
     for (let index = 0; index < 1_500; index++) embedded.ask("POST", NODES, node(`n-${index}`));
     let chunks = 0;
@@ -118,7 +118,7 @@ describe("a watch ends", () => {
     expect(embedded.api.store.collection("nodes").listeners).toBe(0);
   });
 
-  test("without a timer or a listener left behind, whoever ended it", () => {
+  test("without a timer or a listener left, on either side's end", () => {
     const embedded = new Embedded();
     embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true`).abort();
     embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true`);
@@ -141,7 +141,7 @@ describe("bookmarks", () => {
     expect(watch.ended).toBe(false);
   });
 
-  test("do not come to a watch that did not ask for them", () => {
+  test("are not sent to a watch that did not ask for them", () => {
     const embedded = new Embedded({ bookmarkPeriodMs: 10_000 });
     const watch = embedded.watch(`${NODES}?watch=1&timeoutSeconds=60`);
     embedded.clock.advance(60_000);

@@ -19,7 +19,7 @@ const order = (given: HollowOrder) => JSON.parse(obey(hollow, JSON.stringify(giv
 const summary = { nodes: 4, registered: 4, stopped: 0, pods: 0, podsCreated: 0 };
 
 describe("an order on a line", () => {
-  it("reaches whom it names and tells how all stand", () => {
+  it("reaches the named nodes and reports the state of all", () => {
     expect(order({ order: "stop", selector: { zone: "z-1" } })).toEqual({
       reached: 2,
       summary: { ...summary, stopped: 2 },
@@ -40,7 +40,7 @@ describe("an order on a line", () => {
     expect(api.condition("DiskPressure", "n-2")?.status).toBe("True");
   });
 
-  it("to tell the status changes nothing", () => {
+  it("for the status changes nothing", () => {
     expect(order({ order: "status", selector: {} })).toEqual({ reached: 0, summary });
   });
 

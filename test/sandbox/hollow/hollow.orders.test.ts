@@ -1,4 +1,4 @@
-/** Orders to hollow nodes against the embedded API on virtual time, and what others show of them. */
+/** Orders to hollow nodes against the embedded API on virtual time, and conditions set by others. */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { HollowNodes } from "../../../services/sandbox/hollow/hollow.service.ts";
 import { HollowWorld, SECOND } from "./hollow-world.ts";
@@ -97,7 +97,7 @@ describe("an order to hollow nodes", () => {
     expect([hollow.summary().stopped, api.silenceMs("n-0") < 10.4 * SECOND]).toEqual([0, true]);
   });
 
-  it("to be removed is carried out once the API has room, and what it refuses is told", () => {
+  it("to be removed is executed under load, and a refusal is logged", () => {
     hollow = api.start(2);
     const fault = { kind: "status", code: 429, retryAfterSeconds: 1 } as const;
     api.server.faults.add({ fault, when: ({ verb }) => verb === "delete", times: 3 });
@@ -126,7 +126,7 @@ describe("an order to hollow nodes", () => {
   });
 });
 
-describe("a hollow node with a condition that others show", () => {
+describe("a hollow node with a condition set by others", () => {
   const foreign = (status: string, reason: string) => [{ type: "KernelDeadlock", status, reason, message: reason }];
 
   it("leaves all of it to them, when it was there before and when it changes", () => {

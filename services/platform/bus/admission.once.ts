@@ -5,7 +5,6 @@
 import type { Message, MessageType } from "../../../protocols/messages.ts";
 import { type AdmissionRefusal, type Admitted, type ArrivingMessage, admit } from "./admission.policy.ts";
 
-/** Bytes that still have readers. */
 interface Awaited {
   /** How many readers have yet to open them. */
   readers: number;

@@ -23,7 +23,6 @@ export interface ArrivingMessage {
   readonly subject: string;
   /** Name of the Kubernetes cluster in subjects. */
   readonly cluster: string;
-  /** Our wall clock. */
   readonly wallMs: number;
 }
 

@@ -9,7 +9,6 @@ import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
 import { admitOnce, awaitReader } from "./admission.once.ts";
-import { type BusCounters, busCounters } from "./counters.ts";
 import { latestOf } from "./latest.ts";
 import { Mailbox } from "./mailbox.ts";
 import { StreamTracker } from "./stream-tracker.ts";
@@ -17,7 +16,6 @@ import { StreamTracker } from "./stream-tracker.ts";
 /** How many messages are handled before sockets and timers run. */
 const MESSAGES_PER_TURN = 128;
 
-/** The shortest pause between two log lines about dropped messages, in milliseconds. */
 const WARNING_PAUSE_MS = 1000;
 
 /** The context of a typed bus. Its messages carry `service@member` as their source. */
@@ -59,7 +57,7 @@ class ServiceBus implements Bus {
   readonly #options: TypedBusOptions;
   readonly #source: string;
   readonly #epoch: number;
-  readonly #counters: BusCounters;
+  readonly #counters: ReturnType<typeof busCounters>;
   readonly #warn: LimitedWarn;
   /** The last sequence published of each stream, by `type.shard`. */
   readonly #sequences = new Map<string, number>();
@@ -202,4 +200,31 @@ class ServiceBus implements Bus {
       else failed(error);
     }
   }
+}
+
+/** Why a message was not sent (`unsent`, `oversize`) or not handled (the others; `mailbox` was full). */
+type DropReason =
+  | "unsent"
+  | "oversize"
+  | "mailbox"
+  | "malformed"
+  | "forbidden"
+  | "foreign"
+  | "duplicate"
+  | "out-of-order";
+
+function busCounters(metrics: Metrics, service: string) {
+  const counter = (name: string, help: string, ...labels: string[]) => metrics.counter({ name, help, labels });
+  const sent = counter("vigil_bus_sent_total", "Messages handed to the transport.", "service", "type");
+  const received = counter("vigil_bus_received_total", "Messages given to an actor.", "service", "type");
+  const dropped = counter("vigil_bus_dropped_total", "Messages dropped, by reason.", "service", "type", "reason");
+  const gaps = counter("vigil_bus_gaps_total", "Times that messages of a stream went missing.", "service", "type");
+  const failures = counter("vigil_actor_failures_total", "Exceptions thrown by a service's actors.", "service");
+  return {
+    sent: (type: MessageType) => sent.add(1, service, type),
+    received: (type: MessageType) => received.add(1, service, type),
+    dropped: (type: MessageType, reason: DropReason) => dropped.add(1, service, type, reason),
+    gap: (type: MessageType) => gaps.add(1, service, type),
+    failure: () => failures.add(1, service),
+  };
 }

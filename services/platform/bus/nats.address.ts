@@ -7,7 +7,6 @@ export interface NatsAddress {
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
-  /** Whether an address requires TLS. */
   readonly tls: boolean;
 }
 

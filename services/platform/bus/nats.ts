@@ -14,18 +14,15 @@ import { authenticatorOf, type NatsCredentialFiles, type NatsTlsFiles, tlsOf } f
 
 /** The client leaves a server after two unanswered pings, this many milliseconds apart. */
 const PING_INTERVAL_MS = 5000;
-/** How long a server may take to greet. */
 const GREETING_TIMEOUT_MS = 5000;
 /** Pause before the same server is dialled again, and the random part that spreads the processes. */
 const REDIAL_MS = 500;
 const REDIAL_JITTER_MS = 500;
-/** Pause between two attempts of the first connection. */
 const FIRST_REDIAL_MS = 1000;
 /** Retry interval of a forbidden subscription: permissions can be granted while the process runs. */
 const FORBIDDEN_RETRY_MS = 30_000;
 /** How long `close` waits for the last messages to leave. */
 const DRAIN_TIMEOUT_MS = 2000;
-/** The shortest pause between two log lines about errors that the server reports. */
 const WARNING_PAUSE_MS = 1000;
 /** How to reach and authenticate to NATS. */
 export interface NatsOptions extends NatsCredentialFiles {
@@ -48,7 +45,6 @@ export interface NatsOptions extends NatsCredentialFiles {
 
 /** A transport over NATS. */
 export interface NatsTransport extends Transport {
-  /** The connection beneath, for JetStream. */
   /** The underlying connection, for JetStream. */
   readonly connection: NatsConnection;
   /** Resolves when the connection has ended for good: with the reason, or without a value after `close`. */
@@ -99,7 +95,6 @@ function settingsOf(options: NatsOptions): ConnectionOptions {
   };
 }
 
-/** Whether a retry cannot help. */
 function isFinal(error: unknown): boolean {
   return error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
 }

@@ -7,7 +7,6 @@ export type ArrivalOrder =
   | "next"
   /** New, but messages before it are missing. */
   | "gap"
-  /** Received already. */
   | "duplicate"
   /** Older than one received before. */
   | "out-of-order";

@@ -8,6 +8,7 @@ import {
   HISTORY_SETTINGS,
   KUBE_SETTINGS,
   LOG_SETTINGS,
+  META_SETTINGS,
   NATS_SETTINGS,
   OWN_SETTINGS,
   PROCESS_SETTINGS,
@@ -30,25 +31,7 @@ export interface RunRequest {
   readonly remarks: readonly string[];
 }
 
-/** The settings of both the file and the command line. */
 const FILE_SETTINGS: SettingTable = { ...PROCESS_SETTINGS, ...TUNABLES };
-
-/** The settings of the command line alone. */
-const META_SETTINGS = {
-  configFile: {
-    unit: "text",
-    flag: "config",
-    standard: "",
-    meaning: "YAML file with any of these settings, named as in --print-config; flags win over it.",
-    example: "vigil.yaml",
-  } as Setting<string>,
-  printConfig: {
-    unit: "switch",
-    flag: "print-config",
-    standard: false,
-    meaning: "Print the resulting configuration as a file that --config reads, and exit.",
-  } as Setting<boolean>,
-} as const;
 
 /** Flags of kube-controller-manager that are no settings of Vigil. */
 const FOREIGN_SETTINGS: SettingTable = { featureGates: FEATURE_GATES };
@@ -71,27 +54,23 @@ export const RUN_SECTIONS: readonly { readonly title: string; readonly settings:
 ];
 
 /** Flags of kube-controller-manager that correspond to a setting of Vigil under another name. */
-export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
-  [
-    "enable-taint-manager",
-    {
+export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map(
+  Object.entries<Alias>({
+    "enable-taint-manager": {
       flag: "eviction-mode",
       meaning: "true is --eviction-mode=taint, false is --eviction-mode=direct.",
       example: "true or false",
       bare: "true",
       rewrite: (value) => ({ true: "taint", false: "direct" })[value] ?? null,
     },
-  ],
-  [
-    "controllers",
-    {
+    controllers: {
       flag: "services",
       meaning: "Which controllers to run, as --services; controllers that are not Vigil's are ignored.",
       example: "*,-taint-eviction-controller",
       rewrite: servicesOfControllers,
     },
-  ],
-]);
+  }),
+);
 
 /** Pairs where the second must be longer than the first. */
 const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES])[] = [
@@ -99,10 +78,6 @@ const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES]
   ["memberPulseMs", "memberTimeoutMs"],
 ];
 
-/** Pairs where the second must not be shorter than the first. */
-const BOUNDED: typeof ORDERED = [["askRetryMs", "askRetryMaxMs"]];
-
-/** Settings that need --nats. */
 const NATS_FILES = [
   "natsCreds",
   "natsNkey",
@@ -161,10 +136,8 @@ function checkTogether({ process, profile }: Config): void {
     if (profile[shorter] < profile[longer]) continue;
     throw new ConfigProblem(`${shown(longer)}: must be longer than ${shown(shorter)}`);
   }
-  for (const [pause, longest] of BOUNDED) {
-    if (profile[pause] <= profile[longest]) continue;
-    throw new ConfigProblem(`${shown(pause)}: must not be longer than ${shown(longest)}`);
-  }
+  if (profile.askRetryMs > profile.askRetryMaxMs)
+    throw new ConfigProblem(`${shown("askRetryMs")}: must not be longer than ${shown("askRetryMaxMs")}`);
   const alone = NATS_FILES.find((name) => process[name] !== "" && process.nats.length === 0);
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: needs --nats`);
   checkNats(process.nats);

@@ -14,7 +14,6 @@ export interface CommandLine {
 
 /** Another spelling of a flag. */
 export interface Alias {
-  /** The flag that it sets. */
   readonly flag: string;
   readonly meaning: string;
   readonly example: string;

@@ -12,9 +12,7 @@ export const FEATURE_GATES = {
 
 /** The effect of a list of feature gates. */
 export interface FeatureGates {
-  /** The settings that the gates set, by name. */
   readonly set: ReadonlyMap<string, SettingValue>;
-  /** A line for each ignored gate. */
   readonly remarks: readonly string[];
 }
 

@@ -11,8 +11,21 @@ const text = (flag: string, example: string, meaning: string, standard = ""): Se
   example,
 });
 
-/** What authenticates clients of the console besides its own token: nothing, or the Kubernetes API. */
-export const LISTEN_AUTHENTICATIONS = ["none", "kubernetes"] as const;
+const list = (flag: string, example: string, meaning: string): Setting<readonly string[]> => ({
+  unit: "list",
+  flag,
+  standard: [],
+  meaning,
+  example,
+});
+
+const off = (flag: string, meaning: string): Setting<boolean> => ({ unit: "switch", flag, standard: false, meaning });
+
+const choice = <V extends string>(
+  flag: string,
+  choices: readonly V[],
+  { standard, meaning }: Pick<Setting<V>, "standard" | "meaning">,
+): Setting<V> => ({ unit: "choice", flag, standard, choices, meaning });
 
 /** How to reach the Kubernetes API. */
 export const KUBE_SETTINGS = {
@@ -22,34 +35,25 @@ export const KUBE_SETTINGS = {
     "Kubeconfig file; without it KUBECONFIG, ~/.kube/config, or the service account of the pod.",
   ),
   context: text("context", "kind-dev", "Context of the kubeconfig; without it the current one."),
-  allowTokenOverHttp: {
-    unit: "switch",
-    flag: "allow-token-over-http",
-    standard: false,
-    meaning: "Send the token or password of the kubeconfig to an http:// server too, in plain text.",
-  } as Setting<boolean>,
+  allowTokenOverHttp: off(
+    "allow-token-over-http",
+    "Send the token or password of the kubeconfig to an http:// server too, in plain text.",
+  ),
 } as const;
 
 /** How to reach NATS. */
 export const NATS_SETTINGS = {
-  nats: {
-    unit: "list",
-    flag: "nats",
-    standard: [],
-    meaning: "NATS servers that connect the processes of a fleet; without them the process runs alone, in memory.",
-    example: "nats://127.0.0.1:4222",
-  } as Setting<readonly string[]>,
+  nats: list(
+    "nats",
+    "nats://127.0.0.1:4222",
+    "NATS servers that connect the processes of a fleet; without them the process runs alone, in memory.",
+  ),
   natsCreds: text("nats-creds", "vigil.creds", "NATS credentials file (JWT and seed)."),
   natsNkey: text("nats-nkey", "vigil.nk", "File with an NKey seed for NATS."),
   natsTlsCa: text("nats-tls-ca", "ca.pem", "Certificate authority that NATS servers are checked against."),
   natsTlsCert: text("nats-tls-cert", "vigil.pem", "Client certificate for NATS."),
   natsTlsKey: text("nats-tls-key", "vigil.key", "Key of the client certificate for NATS."),
-  cluster: text(
-    "cluster",
-    "prod-eu",
-    "Name of the Kubernetes cluster; installs that share a NATS need different ones.",
-    "default",
-  ),
+  cluster: text("cluster", "prod-eu", "Name of the Kubernetes cluster, unique among installs on one NATS.", "default"),
 } as const;
 
 /** Credentials for the ledger's history, where NATS keeps it in an account of its own, as the deployed roles do. */
@@ -68,30 +72,16 @@ export const HISTORY_SETTINGS = {
 
 /** How a process logs. */
 export const LOG_SETTINGS = {
-  logLevel: {
-    unit: "choice",
-    flag: "log-level",
-    standard: "info",
-    choices: LOG_LEVELS,
-    meaning: "The least severe lines to log.",
-  } as Setting<LogLevel>,
-  logFormat: {
-    unit: "choice",
-    flag: "log-format",
+  logLevel: choice<LogLevel>("log-level", LOG_LEVELS, { standard: "info", meaning: "The least severe lines to log." }),
+  logFormat: choice<LogFormat>("log-format", LOG_FORMATS, {
     standard: "auto",
-    choices: LOG_FORMATS,
     meaning: "How lines are logged; auto is text on a terminal and json elsewhere.",
-  } as Setting<LogFormat>,
+  }),
 } as const;
 
 /** What this process does. */
 export const OWN_SETTINGS = {
-  shadow: {
-    unit: "switch",
-    flag: "shadow",
-    standard: false,
-    meaning: "Write nothing: record what would have been written. Needs read-only access alone.",
-  } as Setting<boolean>,
+  shadow: off("shadow", "Write nothing: record what would have been written. Needs read-only access alone."),
   services: {
     unit: "list",
     flag: "services",
@@ -101,38 +91,35 @@ export const OWN_SETTINGS = {
     example: "node,zone",
   } as Setting<readonly ServiceName[]>,
   member: text("member", "vigil-0", "Name of this process in the fleet; by default the host name and process id."),
-  listen: text(
-    "listen",
-    ":8080",
-    "Address for /livez, /readyz, /metrics and the dashboard; without it nothing is served.",
-  ),
-  listenTlsCert: text(
-    "listen-tls-cert",
-    "tls.crt",
-    "Certificate with which --listen serves TLS; a renewed file is reloaded.",
-  ),
+  listen: text("listen", ":8080", "Address to serve /livez, /readyz, /metrics and the dashboard on; by default none."),
+  listenTlsCert: text("listen-tls-cert", "tls.crt", "Certificate of --listen for TLS; a renewed file is reloaded."),
   listenTlsKey: text("listen-tls-key", "tls.key", "Key of the certificate for --listen."),
   listenTokenFile: text(
     "listen-token-file",
     "console.token",
     "File with the token that requests to --listen must carry, as bearer token or password; probes need none.",
   ),
-  listenAuthentication: {
-    unit: "choice",
-    flag: "listen-authentication",
+  listenAuthentication: choice<"none" | "kubernetes">("listen-authentication", ["none", "kubernetes"], {
     standard: "none",
-    choices: LISTEN_AUTHENTICATIONS,
     meaning:
       "With kubernetes the API server decides who may use --listen: it reviews the token (TokenReview) and, by RBAC, " +
       "get of the path (SubjectAccessReview). Needs --listen-tls-cert; probes need no token.",
-  } as Setting<(typeof LISTEN_AUTHENTICATIONS)[number]>,
-  listenHosts: {
-    unit: "list",
-    flag: "listen-hosts",
-    standard: [],
-    meaning: "Public host names under which --listen answers; addresses and names of the cluster always work.",
-    example: "vigil.example.com",
-  } as Setting<readonly string[]>,
+  }),
+  listenHosts: list(
+    "listen-hosts",
+    "vigil.example.com",
+    "Public host names under which --listen answers; addresses and names of the cluster always work.",
+  ),
+} as const;
+
+/** The settings of the command line alone. */
+export const META_SETTINGS = {
+  configFile: text(
+    "config",
+    "vigil.yaml",
+    "YAML file with any of these settings, named as in --print-config; flags win over it.",
+  ),
+  printConfig: off("print-config", "Print the resulting configuration as a file that --config reads, and exit."),
 } as const;
 
 /** The settings of `vigil run` that are not tunables. */

@@ -17,7 +17,6 @@ import type { Profile } from "../../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import type { ApiReachability } from "../kube/transport/reachability.ts";
 import { pauseUntilPulseMs } from "../process/pulse.policy.ts";
-import { fleetMetrics } from "./fleet.metrics.ts";
 import type { ForeignMembers } from "./foreign-members.ts";
 import type { LiveMembers, PulseProfile } from "./live-members.ts";
 import { Offers } from "./offers.ts";
@@ -47,7 +46,6 @@ export interface BusFleetOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly member: string;
-  /** The services that this process runs. */
   readonly services: readonly ServiceName[];
   readonly profile: PulseProfile & Pick<Profile, "watchBlindMs">;
   readonly log: Log;
@@ -279,4 +277,17 @@ class PulsingFleet implements BusFleet {
       for (const shard of gained) follower.gained(shard);
     }
   }
+}
+
+function fleetMetrics(metrics: Metrics) {
+  const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
+  return {
+    members: gauge("vigil_fleet_members", "Members whose pulses are received, this one included."),
+    shards: gauge("vigil_fleet_shards", "Shards that this process owns.", "service"),
+    assignments: metrics.counter({
+      name: "vigil_fleet_assignments_total",
+      help: "Times that this process worked out which member owns which shard.",
+    }),
+    lag: gauge("vigil_event_loop_lag_seconds", "How late the last pulse left."),
+  };
 }

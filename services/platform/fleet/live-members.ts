@@ -39,7 +39,6 @@ interface ReceivedPulse {
 interface MemberEntry extends ReceivedPulse {
   /** The last pulse of another process under the same name; null when there was none. */
   readonly rival: ReceivedPulse | null;
-  /** Whether the rival's pulse is the latest. */
   readonly isRivalLatest: boolean;
   /** How many of its pulses came after one of its rival. */
   readonly clashes: number;

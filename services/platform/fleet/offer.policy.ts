@@ -49,7 +49,6 @@ export interface OfferContext {
   readonly isAble: boolean;
   /** Whether our last request to the API server failed. */
   readonly isFailing: boolean;
-  /** Whether another member offers the service. */
   readonly othersOffer: boolean;
   /** Whether one of them is able. */
   readonly othersAble: boolean;

@@ -13,7 +13,6 @@ export interface OffersOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly member: string;
-  /** The services that this process runs. */
   readonly services: readonly ServiceName[];
   readonly members: Pick<LiveMembers, "running" | "able">;
   /** Whether this process reaches the API server; null when that is not measured. */
@@ -42,12 +41,10 @@ export class Offers {
     this.#stopFollowing = reachability?.follow(due) ?? (() => {});
   }
 
-  /** Whether this process offers a service that it runs. */
   has(service: ServiceName): boolean {
     return this.#offers.get(service)?.isOffered !== false;
   }
 
-  /** The fields for the next pulse. */
   pulseFields(): OfferedServices {
     const { services, clock } = this.#options;
     const { able, failingForMs } = this.#report();

@@ -9,7 +9,6 @@ export interface LogSinkOptions {
   readonly write: (bytes: Uint8Array) => number;
   /** Blocks for `ms` milliseconds, because the reader of a pipe is behind. */
   readonly pause: (ms: number) => void;
-  /** Called for each line that was dropped. */
   readonly dropped: () => void;
 }
 

@@ -24,7 +24,6 @@ export interface LogOptions {
    * was. The default is standard error.
    */
   readonly write?: (line: string) => number | null;
-  /** Called for each line that could not be written. */
   readonly dropped?: () => void;
 }
 

@@ -12,12 +12,10 @@ export interface ProcessPort {
   warn(text: string): void;
   /** Whether standard output is a terminal that can be redrawn. */
   readonly interactive: boolean;
-  /** Width of the terminal in characters. */
   readonly columns: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Host name and process id: unique in a fleet. */
   readonly name: string;
-  /** Epoch milliseconds. */
   wallMs(): number;
   /** Reads a text file. Throws the file system's Error. */
   readFile(path: string): string;
@@ -40,10 +38,8 @@ const INTERRUPTED = 130;
 /** Exit code when the output could not be written. */
 const OUTPUT_LOST = 1;
 
-/** The mode bit that lets every other user read a file. */
 const READABLE_BY_ALL = 0o004;
 
-/** The descriptors of standard input, output and error. */
 const STREAMS = [0, 1, 2] as const;
 
 /** Width of output that is no terminal. */

@@ -30,7 +30,6 @@ export interface SupervisorOptions {
 export interface Supervisor {
   /** Stops the services that observe and judge. Writers and ledger continue, so that writes under way finish. */
   stopJudging(): void;
-  /** Stops every service that still runs. */
   stop(): void;
 }
 

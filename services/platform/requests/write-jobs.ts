@@ -28,9 +28,7 @@ export interface TryResult {
 export interface TryHistory {
   /** Failed attempts. After a failure the object must be read again. */
   readonly failures: number;
-  /** How many of the failures were conflicts. */
   readonly conflicts: number;
-  /** Attempts that came too late. */
   readonly lates: number;
   /** When the first failure was reported, on the monotonic clock; null before it. */
   readonly failingSinceMs: number | null;
@@ -49,7 +47,6 @@ export interface TryTiming {
 export interface WriteJobsOptions<A> {
   readonly clock: Clock;
   readonly random: Random;
-  /** The longest pause between two attempts, in milliseconds. */
   readonly retryMaxMs: number;
   /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;
@@ -59,7 +56,6 @@ export interface WriteJobsOptions<A> {
   readonly isSame?: (ask: A, earlier: A) => boolean;
   /** Attempts a request and reports exactly once. `newest` returns the latest request under the same key. */
   readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
-  /** Called at the end of every attempt. */
   readonly reportOutcome: (ask: A, result: TryResult, timing: TryTiming) => void;
 }
 

@@ -4,7 +4,6 @@ import type { Io, ReadReply, WriteReply } from "../../../protocols/ports.ts";
 import { limitedWarn } from "../process/log.limited.ts";
 import type { TryResult } from "./write-jobs.ts";
 
-/** The shortest pause between two log lines about forbidden requests, in milliseconds. */
 const WARNING_PAUSE_MS = 1000;
 
 interface NamedRequest {

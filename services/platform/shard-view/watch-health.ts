@@ -54,7 +54,6 @@ export class WatchHealth {
   #last: LastPulse | null = null;
   /** How long the last pulse had waited unread; 0 when that was not long enough to matter. */
   #lateMs = 0;
-  /** When the last late pulse was read. */
   #lateAt = Number.NEGATIVE_INFINITY;
   /**
    * Until when every needed watch is known to have been synced. A pulse may report a loss late, which moves it back.

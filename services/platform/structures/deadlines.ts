@@ -76,7 +76,6 @@ export class Deadlines<T> {
     this.#arm(this.#file(slot));
   }
 
-  /** Removes the deadline of a slot, if it has one. */
   clear(slot: number): void {
     if (this.#rings[2 * (BUCKETS + slot)] === NOWHERE) return;
     this.#size -= 1;
@@ -91,7 +90,6 @@ export class Deadlines<T> {
     if (this.#free.length === this.#items.length) this.stop();
   }
 
-  /** Removes everything. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;

@@ -39,7 +39,6 @@ export class MinHeap<T> {
     return least;
   }
 
-  /** Removes every item that does not pass. */
   keep(passes: (item: T) => boolean): void {
     const kept = this.#items.filter(passes);
     this.#items.length = 0;

@@ -16,7 +16,6 @@ export class Interner {
   readonly #tolerations = new Map<string, Toleration[]>();
   #listsCharacters = 0;
 
-  /** The shared copy of a text. */
   text(value: string): string {
     const known = this.#texts.get(value);
     if (known !== undefined) return known;

@@ -1,4 +1,5 @@
 /** Draws a statechart as a Mermaid state diagram, from its configuration. */
+import { recordOf } from "./json.ts";
 
 /** The part of a statechart's configuration that is drawn. */
 export interface DrawnState {
@@ -19,7 +20,7 @@ export function machineMermaid(chart: DrawnState): string {
 }
 
 function linesOf(state: DrawnState, indent: string): string[] {
-  const children = recordOf<DrawnState>(state.states);
+  const children = recordOf(state.states) as Record<string, DrawnState>;
   const inner = (name: string, child: DrawnState): string[] =>
     Object.keys(recordOf(child.states)).length === 0
       ? []
@@ -27,7 +28,7 @@ function linesOf(state: DrawnState, indent: string): string[] {
   const lines = typeof state.initial === "string" ? [`${indent}[*] --> ${state.initial}`] : [];
   for (const [name, child] of Object.entries(children)) {
     lines.push(...inner(name, child), ...activitiesOf(name, child).map((activity) => `${indent}${name}: ${activity}`));
-    for (const [event, transition] of Object.entries(recordOf<unknown>(child.on))) {
+    for (const [event, transition] of Object.entries(recordOf(child.on))) {
       // A transition of a state to itself does not leave it.
       const arrows = arrowsOf(transition).filter(({ target }) => target !== name);
       lines.push(...arrows.map(({ target, label }) => `${indent}${name} --> ${target}: ${event}${label}`));
@@ -38,8 +39,8 @@ function linesOf(state: DrawnState, indent: string): string[] {
 
 /** The entry, exit and internal actions of a state, after its name, which Mermaid makes the title. */
 function activitiesOf(name: string, { entry, exit, on }: DrawnState): string[] {
-  const inside = Object.entries(recordOf<unknown>(on)).flatMap(([event, transition]) => {
-    const { target, actions } = recordOf<unknown>(transition);
+  const inside = Object.entries(recordOf(on)).flatMap(([event, transition]) => {
+    const { target, actions } = recordOf(transition);
     return target === undefined || target === name ? [`${event}${effectsOf(actions)}`] : [];
   });
   const all = [`entry${effectsOf(entry)}`, ...inside, `exit${effectsOf(exit)}`].filter((each) => each.includes("/"));
@@ -50,7 +51,7 @@ function activitiesOf(name: string, { entry, exit, on }: DrawnState): string[] {
 function arrowsOf(transition: unknown): { readonly target: string; readonly label: string }[] {
   if (typeof transition === "string") return [{ target: transition, label: "" }];
   if (Array.isArray(transition)) return transition.flatMap(arrowsOf);
-  const { target, guard, actions } = recordOf<unknown>(transition);
+  const { target, guard, actions } = recordOf(transition);
   if (typeof target !== "string") return [];
   const condition = typeof guard === "string" ? ` [${guard}]` : "";
   return [{ target, label: `${condition}${effectsOf(actions)}` }];
@@ -59,8 +60,4 @@ function arrowsOf(transition: unknown): { readonly target: string; readonly labe
 function effectsOf(actions: unknown): string {
   const names = [actions].flat().filter((action) => typeof action === "string");
   return names.length === 0 ? "" : ` / ${names.join(", ")}`;
-}
-
-function recordOf<V>(value: unknown): Record<string, V> {
-  return typeof value === "object" && value !== null ? (value as Record<string, V>) : {};
 }

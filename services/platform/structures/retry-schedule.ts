@@ -4,9 +4,7 @@ import type { Profile } from "../../../protocols/profile.ts";
 
 /** How the pauses grow, in milliseconds. */
 export interface RetrySettings {
-  /** The first pause. */
   readonly baseMs: number;
-  /** No pause is longer. */
   readonly maxMs: number;
   /** How many pauses are as long as the first before they double; one by default. */
   readonly equalPauses?: number;

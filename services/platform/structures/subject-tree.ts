@@ -47,7 +47,6 @@ export class SubjectTree<T> {
     if (any !== undefined) this.#walk(any, tokens, depth + 1, found);
   }
 
-  /** The branches along a pattern, from the root to its end. */
   #grow(tokens: readonly string[]): Branch<T>[] {
     let branch = this.#root;
     const path = [branch];

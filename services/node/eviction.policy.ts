@@ -48,7 +48,6 @@ export function directEvictionEvent(
 /** The instants that a direct eviction counts from, on one clock. */
 export interface DownSince {
   readonly readiness: Readiness;
-  /** When the Ready condition last changed. */
   readonly transitionMs: number;
   readonly lastHeartbeatMs: number;
   /** Whether that heartbeat was seen to arrive, rather than found at a start. */
@@ -78,12 +77,8 @@ export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: numbe
   return isSame ? before : { evictionFromAt };
 }
 
-/** When a node was found, on the wall and the monotonic clock, and when the API server created it. */
-export interface FoundAt {
-  readonly wallMs: number;
-  readonly nowMs: number;
-  readonly createdAt: number;
-}
+/** When a node was found, on both clocks, and when the API server created it. */
+export type FoundAt = Readonly<Record<"wallMs" | "nowMs" | "createdAt", number>>;
 
 /**
  * The latest instant, on the monotonic clock, at which the Ready condition of a node found at a start may have changed.

@@ -42,11 +42,8 @@ export interface NodeContext {
   readonly graces: KeyedDeadlines<NodeActor>;
   /** Wakes an actor for retries of its requests and for its eviction. */
   readonly reviews: KeyedDeadlines<NodeActor>;
-  /** How much later than its grace each silent node was found, in seconds. */
   readonly lateness: ReturnType<Metrics["histogram"]>;
-  /** Verdicts that a live read refuted. */
   readonly refuted: ReturnType<Metrics["counter"]>;
-  /** Reviews that held harmful changes back. */
   readonly heldBack: ReturnType<Metrics["counter"]>;
   /** The actors to review again once the view of the shard is synced. */
   readonly waiting: Set<NodeActor>;

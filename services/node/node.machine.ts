@@ -17,12 +17,11 @@ import { or, setup, stateIn, transition } from "xstate";
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import { type ChartStep, ChartSteps } from "../platform/structures/chart-steps.ts";
 
-/** What the API shows of the Ready condition. */
+/** The events of the readiness region. */
 export const READINESS_EVENTS = ["readyMissing", "readyTrue", "readyFalse", "readyUnknown"] as const;
-/** All events of the node machine. */
+/** All events of the node machine (docs/machines.md says when each occurs). */
 export const NODE_EVENTS = [
   ...READINESS_EVENTS,
-  /** A fresh heartbeat. */
   "heartbeat",
   /** The grace has passed in a synced view. */
   "graceOver",
@@ -30,14 +29,12 @@ export const NODE_EVENTS = [
   "graceOverBlind",
   /** The grace has not passed. It may have passed before it was restarted or became longer. */
   "graceRuns",
-  /** The request to make the node Unknown was published. */
   "verdictRequested",
   /** The writer has finished with that request, with or without success. */
   "verdictSettled",
   /** The writer's live read found a heartbeat. */
   "verdictRefuted",
   "evictionDue",
-  /** The zone's rate limiter admitted the node, in direct mode. */
   "drainGranted",
   /** A NoExecute taint of ours stands on the node, no matter which process set it. */
   "evictionFound",
@@ -66,7 +63,15 @@ const nothing = (): void => {};
 
 const found = { target: "silent", actions: "countVerdict" } as const;
 const blind = { graceOverBlind: { actions: "awaitSync" } } as const;
-const refuted = { target: "fresh", actions: "restartGrace" } as const;
+const shown = { readyUnknown: "confirmed" } as const;
+/** What ends a verdict that the API does not show yet. */
+const verdict = {
+  heartbeat: "fresh",
+  /** A live read found a heartbeat that no watch showed. */
+  verdictRefuted: { target: "fresh", actions: "restartGrace" },
+  ...blind,
+  ...shown,
+} as const;
 
 /** The chart. */
 export const nodeMachine = setup({
@@ -96,37 +101,11 @@ export const nodeMachine = setup({
     heartbeat: {
       initial: "fresh",
       states: {
-        fresh: {
-          on: {
-            graceOver: found,
-            graceOverBlind: { target: "overdue", actions: "awaitSync" },
-            readyUnknown: "confirmed",
-          },
-        },
-        overdue: {
-          on: { heartbeat: "fresh", graceRuns: "fresh", graceOver: found, ...blind, readyUnknown: "confirmed" },
-        },
-        silent: {
-          on: {
-            heartbeat: "fresh",
-            verdictRefuted: refuted,
-            graceRuns: "recalled",
-            verdictSettled: "settled",
-            ...blind,
-            readyUnknown: "confirmed",
-          },
-        },
-        settled: {
-          on: {
-            heartbeat: "fresh",
-            verdictRefuted: refuted,
-            graceRuns: "fresh",
-            verdictRequested: "silent",
-            ...blind,
-            readyUnknown: "confirmed",
-          },
-        },
-        recalled: { on: { graceOver: found, verdictSettled: "fresh", ...blind, readyUnknown: "confirmed" } },
+        fresh: { on: { graceOver: found, graceOverBlind: { target: "overdue", actions: "awaitSync" }, ...shown } },
+        overdue: { on: { heartbeat: "fresh", graceRuns: "fresh", graceOver: found, ...blind, ...shown } },
+        silent: { on: { ...verdict, graceRuns: "recalled", verdictSettled: "settled" } },
+        settled: { on: { ...verdict, graceRuns: "fresh", verdictRequested: "silent" } },
+        recalled: { on: { graceOver: found, verdictSettled: "fresh", ...blind, ...shown } },
         confirmed: { on: { readyMissing: "fresh", readyTrue: "fresh", readyFalse: "fresh" } },
       },
     },

@@ -24,10 +24,27 @@ export interface RequestContext {
 
 /** Requests every change that is due and drops retries of the others. Returns whether it requested a verdict. */
 export function sendRequests(context: RequestContext, changes: DesiredChanges): boolean {
+  const { io, node: observed, schedule, nowMs, cause } = context;
+  const { taints, labels, unready, evictions } = changes;
+  const { node, uid, resourceVersion } = observed;
   const isVerdict = sendConditions(context, changes);
-  sendTaints(context, changes);
-  sendLabels(context, changes);
-  sendPods(context, changes);
+  if (schedule.isDue("taint", endStateOf(taints), nowMs) && taints !== null) {
+    const ready = readyConditionOf(observed)?.status ?? null;
+    const basis = { node, uid, resourceVersion, ...taintsSeenOn(observed), ready };
+    io.bus.publish("asked.taint", { ...basis, ...taints }, cause);
+  }
+  if (schedule.isDue("label", endStateOf(labels), nowMs) && labels !== null) {
+    io.bus.publish("asked.label", { node, uid, resourceVersion, labels: { ...labels } }, cause);
+  }
+  for (const pod of schedule.podsDue("unready", unready, nowMs)) {
+    const { namespace, name } = pod;
+    const identity = { namespace, name, uid: pod.uid, resourceVersion: pod.resourceVersion, node };
+    io.bus.publish("asked.unready", identity, cause);
+  }
+  for (const { namespace, name, uid: podUid } of schedule.podsDue("eviction", evictions, nowMs)) {
+    const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null };
+    io.bus.publish("asked.eviction", { namespace, name, uid: podUid, node, ...eviction }, cause);
+  }
   return isVerdict;
 }
 
@@ -36,36 +53,15 @@ export function sendRequests(context: RequestContext, changes: DesiredChanges): 
  * version they were observed in. A request without conditions replaces a verdict that a writer may still be trying.
  */
 function sendConditions(context: RequestContext, { conditions }: DesiredChanges): boolean {
-  const { io, node, resourceVersion, basis, isTakenBack, schedule, nowMs, cause } = context;
+  const { io, resourceVersion, basis, isTakenBack, schedule, nowMs, cause } = context;
+  const { node, uid } = context.node;
   const isDesired = conditions.length > 0 || isTakenBack;
   const endState = isDesired ? conditions.map(({ type }) => type).join(" ") : null;
   if (!schedule.isDue("condition", endState, nowMs)) return false;
-  const identity = { ...identityOf(node), resourceVersion };
-  io.bus.publish("asked.condition", { ...identity, basis, conditions: [...conditions] }, cause);
+  io.bus.publish("asked.condition", { node, uid, resourceVersion, basis, conditions: [...conditions] }, cause);
   return conditions.length > 0;
 }
 
-function sendTaints({ io, node, schedule, nowMs, cause }: RequestContext, { taints }: DesiredChanges): void {
-  if (!schedule.isDue("taint", taints === null ? null : JSON.stringify(taints), nowMs) || taints === null) return;
-  const ready = readyConditionOf(node)?.status ?? null;
-  io.bus.publish("asked.taint", { ...identityOf(node), ...taintsSeenOn(node), ready, ...taints }, cause);
-}
-
-function sendLabels({ io, node, schedule, nowMs, cause }: RequestContext, { labels }: DesiredChanges): void {
-  if (!schedule.isDue("label", labels === null ? null : JSON.stringify(labels), nowMs) || labels === null) return;
-  io.bus.publish("asked.label", { ...identityOf(node), labels: { ...labels } }, cause);
-}
-
-function sendPods({ io, node, schedule, nowMs, cause }: RequestContext, { unready, evictions }: DesiredChanges): void {
-  for (const { namespace, name, uid, resourceVersion } of schedule.podsDue("unready", unready, nowMs)) {
-    io.bus.publish("asked.unready", { namespace, name, uid, resourceVersion, node: node.node }, cause);
-  }
-  const eviction = { mode: "direct" as const, deadlineAt: io.clock.wallMs(), taint: null };
-  for (const { namespace, name, uid } of schedule.podsDue("eviction", evictions, nowMs)) {
-    io.bus.publish("asked.eviction", { namespace, name, uid, node: node.node, ...eviction }, cause);
-  }
-}
-
-function identityOf({ node, uid, resourceVersion }: ObservedNode) {
-  return { node, uid, resourceVersion };
+function endStateOf(change: object | null): string | null {
+  return change === null ? null : JSON.stringify(change);
 }

@@ -40,7 +40,7 @@ import {
   taintsPerSecondOf,
   waitsForGrant,
 } from "./zone.policy.ts";
-import { type QueuedNode, ZoneQueue } from "./zone.queue.ts";
+import { ZoneQueue } from "./zone.queue.ts";
 import { EMPTY_ZONE, type Member, type Move, type Zone } from "./zone.roster.ts";
 
 /** What an actor needs besides the ports. */
@@ -115,7 +115,10 @@ export class ZoneActor {
     const { zone, allZones, announced } = view;
     const { profile, clock } = this.#options.io;
     this.#zone = zone;
-    if (this.#state.cluster === "unsynced" && announced !== null) this.#inherit(announced.body);
+    if (this.#state.cluster === "unsynced" && announced !== null) {
+      this.#state = inheritedState(announced.body);
+      this.#since = Math.min(announced.body.since, clock.wallMs());
+    }
     const actions = this.#step(allZones, damageOf(zone.count, profile.unhealthyZoneThreshold));
     const { cluster, disruption } = this.#state;
     const perSecond = taintsPerSecondOf(disruption, zone.count.size, profile);
@@ -197,12 +200,6 @@ export class ZoneActor {
     return actions;
   }
 
-  /** Continues the state that the last owner announced. */
-  #inherit(announced: BodyOf<"judged.zone">): void {
-    this.#state = inheritedState(announced);
-    this.#since = Math.min(announced.since, this.#options.io.clock.wallMs());
-  }
-
   /** Builds the queue from judgements and grants, and the bucket from what is known to be spent. */
   #takeOver(perSecond: number, announced: Announcement | null, now: number): void {
     const { zone, grants } = this.#options;
@@ -252,19 +249,15 @@ export class ZoneActor {
       this.#queue.granted(head.node, requestId, now + this.#pauseMs(head.grants + 1));
       if (requestId !== null) {
         this.#bucket = withoutToken(this.#bucket, now);
-        this.#record(head, requestId, now);
+        const { zone, grants } = this.#options;
+        // A drain puts no taint on the node, so none is under way.
+        if (this.#mode !== "taint") grants.spend(zone, now, requestId);
+        else grants.add({ zone, node: head.node, uid: head.uid, requestId, atMs: now });
       }
     }
     const againAt = Math.max(this.#queue.headAt(), nextTokenAt(this.#bucket));
     if (againAt === Number.POSITIVE_INFINITY) return;
     this.#timer = this.#options.io.clock.after(againAt - now, this.#options.wake);
-  }
-
-  /** Records a grant for this owner and the next. A drain puts no taint on the node, so none is under way. */
-  #record({ node, uid }: QueuedNode, requestId: string, atMs: number): void {
-    const { zone, grants } = this.#options;
-    if (this.#mode === "taint") grants.add({ zone, node, uid, requestId, atMs });
-    else grants.spend(zone, atMs, requestId);
   }
 
   /** Requests what a grant allows. Returns the request's id; null if the node needs nothing any more. */

@@ -8,12 +8,6 @@ import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 
-/** The settings that decide a zone's eviction rate. Rates are rounded to float32, as upstream stores them (R7.8). */
-type RateSettings = Pick<
-  Profile,
-  "nodeEvictionsPerSecond" | "secondaryNodeEvictionsPerSecond" | "largeClusterSizeThreshold"
->;
-
 /** How many nodes of a zone count for disruption, and how many of them are not ready. */
 export interface ZoneCount {
   readonly size: number;
@@ -41,19 +35,19 @@ export function damageOf({ size, notReady }: ZoneCount, unhealthyZoneThreshold: 
 
 /** The damage that an announced state stands for; null when its owner does not know it either. */
 export function damageOfState(state: ZoneState): Damage | null {
-  if (state === "Normal") return "normal";
   if (state === "PartialDisruption") return "partial";
+  if (state === "Normal") return "normal";
   return state === "FullDisruption" ? "full" : null;
 }
 
 /**
- * Tokens per second of a zone, as float32 (R6.4, R6.5, R6.10). A large, partially disrupted zone has the secondary
- * rate, a small one none, and a halted one none. Any other has the primary rate, even a fully disrupted one.
+ * Tokens per second of a zone (R6.4, R6.5, R6.10), as float32 like upstream (R7.8). A large, partially disrupted zone
+ * has the secondary rate, a small one none, and a halted one none. Any other zone has the primary rate.
  */
-export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, settings: RateSettings): number {
+export function taintsPerSecondOf(state: ZoneState | "Halted", size: number, profile: Profile): number {
   if (state === "Halted") return 0;
-  if (state !== "PartialDisruption") return Math.fround(settings.nodeEvictionsPerSecond);
-  return size > settings.largeClusterSizeThreshold ? Math.fround(settings.secondaryNodeEvictionsPerSecond) : 0;
+  if (state !== "PartialDisruption") return Math.fround(profile.nodeEvictionsPerSecond);
+  return size > profile.largeClusterSizeThreshold ? Math.fround(profile.secondaryNodeEvictionsPerSecond) : 0;
 }
 
 /** What all zones together show: every one is down, some is not, or too little is known. */

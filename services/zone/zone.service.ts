@@ -67,7 +67,10 @@ class Zones {
     this.#coverage = new ZoneCoverage(this.#feeds, this.#roster, io);
     this.#stops = [
       io.bus.subscribe("judged.node", "all", ({ body, id }) => this.#take(this.#roster.takeJudged(body, id), id)),
-      io.bus.subscribe("judged.zone", "all", ({ body }) => this.#takeAnnouncement(body)),
+      io.bus.subscribe("judged.zone", "all", ({ body }) => {
+        this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
+        if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
+      }),
       io.bus.subscribe("asked.taint", "all", (message) => this.#takeTaintGrant(message)),
       io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => {
         if (isOtherOwner(source, io.fleet.member)) this.#spend(body.zone, id);
@@ -125,11 +128,6 @@ class Zones {
       this.#due.add(zone);
     }
     this.#wake(cause);
-  }
-
-  #takeAnnouncement(body: BodyOf<"judged.zone">): void {
-    this.#announcements.set(body.zone, { body, receivedAt: this.#now() });
-    if (!this.#shards.has(shardOf(body.zone))) this.#wake(null);
   }
 
   /** Pays for a grant of another owner when its request arrives. The taint may land much later. */
@@ -226,14 +224,13 @@ class Zones {
     this.#due.clear();
     this.#allZonesBefore = allZones;
     this.#coverageBefore = state;
-    for (const zone of zones) this.#evaluateZone(zone, allZones, cause);
-  }
-
-  #evaluateZone(zone: string, allZones: AllZonesState | null, cause: string | null): void {
-    const actor = this.#actors.get(zone);
-    const announced = this.#announcements.get(zone) ?? null;
-    if (allZones === null || !this.#coverage.covers(zone)) actor?.pause();
-    else actor?.evaluate({ zone: this.#roster.zone(zone) ?? EMPTY_ZONE, allZones, announced }, cause);
+    for (const key of zones) {
+      const actor = this.#actors.get(key);
+      const zone = this.#roster.zone(key) ?? EMPTY_ZONE;
+      const announced = this.#announcements.get(key) ?? null;
+      if (allZones === null || !this.#coverage.covers(key)) actor?.pause();
+      else actor?.evaluate({ zone, allZones, announced }, cause);
+    }
   }
 
   /**

@@ -1,17 +1,17 @@
-/** Chooses what to do with a message by its type. It knows no message in particular. */
+/** Dispatches a message to the handler of its type. */
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 
-/** What to do with messages of some types. */
+/** Handlers by message type. */
 export type ByType<A extends readonly unknown[], R> = {
   readonly [T in MessageType]?: (message: Message<T>, ...rest: A) => R;
 };
 
-/** Does it, or nothing for a type that the table leaves out. */
+/** Calls the handler of a message's type; returns undefined where there is none. */
 export function dispatch<A extends readonly unknown[], R>(
   table: ByType<A, R>,
   message: AnyMessage,
   ...rest: A
 ): R | undefined {
-  const chosen = table[message.type] as ((message: AnyMessage, ...rest: A) => R) | undefined;
-  return chosen?.(message, ...rest);
+  const handle = table[message.type] as ((message: AnyMessage, ...rest: A) => R) | undefined;
+  return handle?.(message, ...rest);
 }

@@ -1,4 +1,4 @@
-/** The present state of nodes, zones and pods as the messages so far tell it. It follows and never judges. */
+/** The present state of nodes, zones and pods as published so far. It follows messages and decides nothing. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { Readiness } from "../../protocols/judged.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
@@ -10,7 +10,7 @@ import { type ByType, dispatch } from "./by-type.ts";
 import { isNodeRequest, NodeRequests, outcomeOf } from "./node-requests.ts";
 import { PodRecords } from "./pod-records.ts";
 
-/** Asks remembered until their outcome is told. */
+/** Requests kept until their outcome is published. */
 const REQUESTS_MAX = 20_000;
 const NO_LABELS: ObservedNode["labels"] = {};
 const NO_TAINTS: Taint[] = [];
@@ -19,43 +19,38 @@ const NO_TAINTS: Taint[] = [];
 export interface NodeRecord {
   readonly name: string;
   readonly uid: string;
-  /**
-   * Null until the node itself was observed: a judgement alone does not make it known. Holds what `reducedNode` leaves.
-   */
+  /** As `reducedNode` leaves it; null until the node itself is observed, because a judgement alone may be late. */
   observed: ObservedNode | null;
   judged: Pick<
     BodyOf<"judged.node">,
     "readiness" | "ready" | "since" | "heartbeatAt" | "eviction" | "evictionFromAt" | "zone" | "counted"
   > | null;
-  /** What was last requested for it. */
   readonly requests: NodeRequests;
-  /** Whether an Event told that this node was found silent, since it was last seen ready. */
+  /** Whether an Event has reported its silence since it was last ready. */
   silenceReported: boolean;
-  /** Whether an Event told that its pods are being deleted, since it was last not to be drained (direct mode). */
+  /** Whether an Event has reported its drain since it was last `unmarked` (direct mode). */
   drainReported: boolean;
 }
 
-/** What is known of a zone, and when it was told on the teller's wall clock. */
+/** What is known of a zone, and when it was published on the sender's wall clock. */
 export interface ZoneRecord {
   readonly judged: BodyOf<"judged.zone">;
   readonly publishedAt: number;
 }
 
-/** An ask whose outcome has not been told, and the node's observed Ready status when it was sent. */
+/** A request without a final outcome, and the node's observed Ready status when it was sent. */
 export interface OpenRequest {
   readonly message: AnyMessage;
   readonly ready: ConditionStatus | null;
 }
 
-/** Everything known at present. */
+/** What is known of every node, zone and pod. */
 export class ClusterState {
   readonly nodes = new Map<string, NodeRecord>();
   readonly zones = new Map<string, ZoneRecord>();
   readonly readiness: Record<Readiness, number> = { starting: 0, ready: 0, notReady: 0, unknown: 0 };
   readonly pods = new PodRecords();
-  /**
-   * Epoch milliseconds from which this ledger reports new nodes, where others had reported those before; null alone.
-   */
+  /** Epoch milliseconds: older nodes were registered by other ledgers. Null where there are none. */
   joinedAt: number | null = null;
   readonly #requests = new BoundedMap<string, OpenRequest>(REQUESTS_MAX);
   readonly #follow: ByType<[], void> = {
@@ -66,34 +61,30 @@ export class ClusterState {
     "judged.pod": (message) => this.#judgePod(message),
     "asked.condition": (message) => {
       this.#request(message);
-      // One for no condition only takes a verdict back: what comes of it is no news about the node.
-      if (message.body.conditions.length > 0) this.#remember(message, message.body.node);
+      // A request without conditions withdraws a verdict, and its outcome changes nothing.
+      if (message.body.conditions.length > 0) this.#keep(message, message.body.node);
     },
     "asked.taint": (message) => {
       this.#request(message);
-      this.#remember(message, message.body.node);
+      this.#keep(message, message.body.node);
     },
     "asked.eviction": (message) => {
       this.pods.update(message.body.uid, { asked: message.body, askedAt: message.at, publishedAt: message.at });
-      this.#remember(message, message.body.node);
+      this.#keep(message, message.body.node);
     },
     "done.write": (message) => this.#settle(message),
   };
 
-  /** The ask that a `done.write` answers, when it is still remembered. */
+  /** The request that a `done.write` answers, if it is still kept. */
   request(id: string | null): OpenRequest | undefined {
     return id === null ? undefined : this.#requests.get(id);
   }
 
-  /** Follows one message. */
   apply(message: AnyMessage): void {
     dispatch(this.#follow, message);
   }
 
-  /**
-   * Takes a node's whole state, of which `apply` keeps little, to learn which requests about it show. Returns whether
-   * that node was judged.
-   */
+  /** Ends the requests that a node's whole state shows; `apply` takes reduced nodes. Returns whether it was judged. */
   takeWhole(node: ObservedNode): boolean {
     const known = this.nodes.get(node.node);
     if (known?.uid !== node.uid) return false;
@@ -101,23 +92,22 @@ export class ClusterState {
     return known.judged !== null;
   }
 
-  /** Notes that Events told of a node's silence or its drain. */
   noteReported(name: string, what: "silenceReported" | "drainReported"): void {
     const node = this.nodes.get(name);
     if (node !== undefined) node[what] = true;
   }
 
-  /** Forgets judgements of nodes that nobody observes; only of those of which everything observed has been told. */
+  /** Forgets judged nodes that were never observed, where it is known which nodes exist. */
   forgetUnobserved(isKnown: (node: string) => boolean): void {
     for (const [name, { observed }] of this.nodes) if (observed === null && isKnown(name)) this.nodes.delete(name);
   }
 
-  /** Forgets and returns the zones that nobody has spoken of since an instant and that no known node is in. */
+  /** Forgets and returns the zones that have no node and were last published by then, in epoch milliseconds. */
   takeVanished(publishedBefore: number): BodyOf<"judged.zone">[] {
-    const silent = [...this.zones.values()].filter(({ publishedAt }) => publishedAt <= publishedBefore);
-    if (silent.length === 0) return [];
-    const inhabited = new Set([...this.nodes.values()].map(({ judged }) => judged?.zone));
-    const vanished = silent.map(({ judged }) => judged).filter(({ zone }) => !inhabited.has(zone));
+    const stale = [...this.zones.values()].filter(({ publishedAt }) => publishedAt <= publishedBefore);
+    if (stale.length === 0) return [];
+    const withNodes = new Set([...this.nodes.values()].map(({ judged }) => judged?.zone));
+    const vanished = stale.map(({ judged }) => judged).filter(({ zone }) => !withNodes.has(zone));
     for (const { zone } of vanished) this.zones.delete(zone);
     return vanished;
   }
@@ -160,7 +150,7 @@ export class ClusterState {
     if (body.ask === "asked.eviction") this.#settlePod(body, at);
     const node = body.kind === "Node" ? this.nodes.get(body.name) : undefined;
     if (node?.uid === body.uid) node.requests.settle(message);
-    // An ask whose reply was lost is needed again when what it asked for shows.
+    // A request whose reply was lost is needed again once the watch shows its change.
     if (cause !== null && !body.retrying && body.outcome !== "unknown") this.#requests.delete(cause);
   }
 
@@ -181,9 +171,9 @@ export class ClusterState {
     if (node?.uid === message.body.uid) node.requests.request(message);
   }
 
-  #remember(message: AnyMessage, node: string): void {
-    const seen = this.nodes.get(node)?.observed;
-    this.#requests.set(message.id, { message, ready: (seen && readyConditionOf(seen)?.status) ?? null });
+  #keep(message: AnyMessage, node: string): void {
+    const observed = this.nodes.get(node)?.observed;
+    this.#requests.set(message.id, { message, ready: (observed && readyConditionOf(observed)?.status) ?? null });
   }
 
   #forget({ node: name, uid }: BodyOf<"observed.gone">): void {
@@ -193,7 +183,7 @@ export class ClusterState {
     this.nodes.delete(name);
   }
 
-  /** The node of that name; one of another uid is another node and starts afresh. */
+  /** The record of a node; a node with another uid gets a new record. */
   #node(name: string, uid: string): NodeRecord {
     const known = this.nodes.get(name);
     if (known?.uid === uid) return known;
@@ -205,14 +195,12 @@ export class ClusterState {
   }
 }
 
-/** Whether an outcome means that the API server was given the order, whatever it made of it. */
+/** Whether the write reached the API server, or may have. */
 export function wasSent(outcome: Outcome): boolean {
   return outcome === "ok" || outcome === "denied" || outcome === "failed" || outcome === "unknown";
 }
 
-/**
- * The little of an observed node that the ledger remembers: who it is, its Ready condition and its NoExecute taints.
- */
+/** The part of an observed node that the ledger keeps: its identity, its Ready condition and its NoExecute taints. */
 export function reducedNode(node: ObservedNode): ObservedNode {
   const taints = node.taints.filter(({ effect }) => effect === TaintEffect.noExecute);
   const ready = readyConditionOf(node);

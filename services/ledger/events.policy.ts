@@ -1,11 +1,10 @@
-/** Which Kubernetes Events a message is worth (section 12): decided from the message and what was known before it. */
+/** Which Kubernetes Events follow from a message and the cluster state before it (R2.9 to R8.25, docs/events.md). */
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
 import type { InvolvedObject, Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
 
-/** The reasons of all Events the ledger writes. */
 const EventReason = {
   registered: "RegisteredNode",
   removing: "RemovingNode",
@@ -15,7 +14,7 @@ const EventReason = {
   taintEviction: "TaintManagerEviction",
 } as const;
 
-/** An occurrence, and what to note as told about its node once it is written. */
+/** An occurrence, and what it marks as reported on the record of its node. */
 export interface EventToWrite extends Occurrence {
   readonly marks?: "silenceReported" | "drainReported";
 }
@@ -29,15 +28,12 @@ const EVENTS: ByType<[before: ClusterState], readonly EventToWrite[]> = {
   "done.write": (message, before) => eventsOfWrite(message, before),
 };
 
-/** The Events that a message is worth, given the facts before it. */
+/** The Events that follow from a message, given the state before it. */
 export function eventsOf(message: AnyMessage, before: ClusterState): readonly EventToWrite[] {
   return dispatch(EVENTS, message, before) ?? NONE;
 }
 
-/**
- * R2.9: a node is new to this ledger; of another uid under a known name, the old one left unnoticed. A ledger that
- * joins others finds nodes that they have reported.
- */
+/** R2.9: registers a new node and removes one of another uid. Nodes that older ledgers have registered are left out. */
 function eventsOfNode(
   { node, uid, createdAt }: BodyOf<"observed.node">,
   before: ClusterState,
@@ -49,7 +45,7 @@ function eventsOfNode(
   return [...(known?.observed ? [removing(node, known.uid)] : []), ...(isReported ? [] : [registered])];
 }
 
-/** R2.10: with the uid of the node that was known. */
+/** R2.10, with the uid of the known node. */
 function eventsOfDeparture(
   { node, uid }: BodyOf<"observed.gone">,
   before: NodeRecord | undefined,
@@ -57,7 +53,7 @@ function eventsOfDeparture(
   return before?.observed && before.uid === uid ? [removing(node, uid)] : NONE;
 }
 
-/** A countdown was running and nothing asks for the pod any more; not when its deletion is already under way (L28). */
+/** A countdown that ran is cancelled; not once the deletion has been requested (L28). */
 function eventsOfPod(body: BodyOf<"judged.pod">, before: ClusterState): readonly EventToWrite[] {
   const pod = before.pods.get(body.uid);
   if (body.eviction !== "none" || pod?.judged?.eviction !== "pending") return NONE;
@@ -80,7 +76,7 @@ function eventsOfWrite({ cause, body }: Message<"done.write">, before: ClusterSt
   }
 }
 
-/** R2.26, R2.28: only when we ourselves turned Ready from True into Unknown, once per flip. */
+/** R2.26, R2.28: only when Vigil changed Ready from True to Unknown, once per change. */
 function eventsOfSilence(
   body: BodyOf<"done.write">,
   cause: string | null,
@@ -91,7 +87,7 @@ function eventsOfSilence(
   return [{ ...nodeEvent(body.node, body.uid, EventReason.notReady, message), marks: "silenceReported" }];
 }
 
-/** R8.25 and R5.15–R5.16, reported when the API server has accepted the deletion, once per pod and drain (L31, L40). */
+/** R8.25, R5.15 and R5.16: once the API server has accepted the deletion, and once per pod and drain (L31, L40). */
 function eventsOfDeletion(
   body: BodyOf<"done.write">,
   cause: string | null,
@@ -99,8 +95,8 @@ function eventsOfDeletion(
 ): readonly EventToWrite[] {
   const pod = before.pods.get(body.uid);
   if (body.outcome !== "ok" || pod?.order === "done") return NONE;
-  const ask = before.request(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
-  if ((ask ?? pod?.asked)?.mode !== "direct") {
+  const request = before.request(cause)?.message.body as BodyOf<"asked.eviction"> | undefined;
+  if ((request ?? pod?.asked)?.mode !== "direct") {
     const message = `Marking for deletion Pod ${body.namespace}/${body.name}`;
     return [onPod(body, EventReason.taintEviction, "Normal", message, EventSource.taint)];
   }

@@ -1,24 +1,23 @@
 /**
- * How old the last heartbeats of all nodes are, as counts per second of age: a heartbeat moves one count, and quantiles
- * cost the same for ten nodes and for a hundred thousand. It knows no grace and judges nobody.
+ * The ages of all nodes' last heartbeats, as counts per second of age. A heartbeat moves one count, and quantiles cost
+ * the same for ten nodes and for a hundred thousand.
  */
 
-/** Ages are told up to here; older ones are as old as this. */
+/** The largest age that is distinguished. */
 export const AGE_MAX_SECONDS = 600;
 
-/** Counts of nodes by the second of their last heartbeat. Instants are monotonic milliseconds. */
+/** Counts of nodes by the second of their last heartbeat. Times are monotonic milliseconds. */
 export class HeartbeatAges {
   readonly #secondOf = new Map<string, number>();
   readonly #counts = new Uint32Array(AGE_MAX_SECONDS);
   #newest = 0;
   #ancient = 0;
 
-  /** How many nodes have had a heartbeat. */
   get size(): number {
     return this.#secondOf.size;
   }
 
-  /** Takes a heartbeat. False when it is none of a later second than the last: told again, or overtaken. */
+  /** Takes a heartbeat. Returns false where a heartbeat of that second or a later one is known. */
   beat(node: string, seenAtMs: number): boolean {
     const second = Math.max(0, Math.floor(seenAtMs / 1000));
     const last = this.#secondOf.get(node);
@@ -30,7 +29,6 @@ export class HeartbeatAges {
     return true;
   }
 
-  /** Forgets a node. */
   forget(node: string): void {
     const second = this.#secondOf.get(node);
     if (second === undefined) return;
@@ -38,12 +36,11 @@ export class HeartbeatAges {
     this.#secondOf.delete(node);
   }
 
-  /** Forgets every node that is not to be kept. */
   keep(isKept: (node: string) => boolean): void {
     for (const node of this.#secondOf.keys()) if (!isKept(node)) this.forget(node);
   }
 
-  /** The ages in seconds that these fractions of the nodes, in rising order, do not exceed; 0 when there are none. */
+  /** The ages in seconds that these ascending fractions of the nodes do not exceed; 0 without nodes. */
   quantiles(fractions: readonly number[], nowMs: number): number[] {
     this.#moveTo(Math.floor(nowMs / 1000));
     const ages: number[] = [];
@@ -60,7 +57,7 @@ export class HeartbeatAges {
     return ages;
   }
 
-  /** Moves the newest second on; what falls off the end is ancient. */
+  /** Advances the newest second; counts that leave the ring become ancient. */
   #moveTo(second: number): void {
     const steps = Math.min(second - this.#newest, AGE_MAX_SECONDS);
     for (let step = 1; step <= steps; step++) {

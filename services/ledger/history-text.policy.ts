@@ -1,7 +1,4 @@
-/**
- * What a message means in plain words, or that it is not worth telling: decided from the message and the facts before
- * it.
- */
+/** The timeline entry of a message, given the cluster state before it. Most repeated messages have none. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
@@ -14,7 +11,7 @@ import { type ClusterState, type NodeRecord, reducedNode } from "./cluster-state
 import { type Sentence, type TimelineSentenceName, timelineSentence } from "./explain/sentences.ts";
 
 const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
-  "observed.node": ({ body }, before) => nodeSeenText(body, before.nodes.get(body.node)),
+  "observed.node": ({ body }, before) => observedText(body, before.nodes.get(body.node)),
   "observed.gone": () => timelineSentence("left", {}),
   "judged.node": ({ body }, before) => nodeText(body, before.nodes.get(body.node)),
   "judged.zone": ({ body }, before) => zoneText(body, before.zones.get(body.zone)?.judged),
@@ -34,21 +31,19 @@ const HISTORY_TEXTS: ByType<[before: ClusterState], Sentence | null> = {
   "done.write": ({ body }) => outcomeText(body),
 };
 
-/** A message as half a sentence about its object; null for one that changes nothing anybody would ask about. */
+/** A message as half a sentence about its object; null for one that changes nothing worth reporting. */
 export function historyTextOf(message: AnyMessage, before: ClusterState): Sentence | null {
   return dispatch(HISTORY_TEXTS, message, before) ?? null;
 }
 
-/**
- * When what a message tells of happened: a judgement is told again to whoever asks, long after the node came to be so.
- */
+/** When the reported change happened: a republished judgement may report an old one. */
 export function instantOf({ type, at, body }: AnyMessage, before: ClusterState): number {
   if (type !== "judged.node") return at;
   const known = before.nodes.get(body.node);
   return known?.uid === body.uid && known.judged?.readiness === body.readiness ? at : body.since;
 }
 
-/** The object a message is about. */
+/** The object that a message is about. */
 export function subjectOf({ type, body }: AnyMessage): Subject {
   if (type === "judged.zone") return { kind: "Zone", namespace: "", name: body.zone };
   if (type === "done.write") return { kind: body.kind, namespace: body.namespace, name: body.name };
@@ -56,22 +51,22 @@ export function subjectOf({ type, body }: AnyMessage): Subject {
   return { kind: "Node", namespace: "", name: "node" in body ? body.node : "" };
 }
 
-function nodeSeenText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): Sentence | null {
+function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefined): Sentence | null {
   const isReplaced = before?.observed && before.uid !== body.uid;
   const known = isReplaced ? null : (before?.observed ?? null);
-  const had = new Set(known?.taints.map(taintName));
-  const has = new Set(reducedNode(body).taints.map(taintName));
-  const came = [...has].filter((taint) => !had.has(taint));
-  const went = [...had].filter((taint) => !has.has(taint));
+  const earlier = new Set(known?.taints.map(taintName));
+  const present = new Set(reducedNode(body).taints.map(taintName));
+  const added = [...present].filter((taint) => !earlier.has(taint));
+  const removed = [...earlier].filter((taint) => !present.has(taint));
   const parts = isReplaced ? [timelineSentence("nodeReplaced", {})] : [];
-  if (came.length > 0)
-    parts.push(timelineSentence(known === null ? "taintsSeen" : "taintsCame", { taints: listText(came) }));
-  if (went.length > 0) parts.push(timelineSentence("taintsWent", { taints: listText(went) }));
+  if (added.length > 0)
+    parts.push(timelineSentence(known === null ? "taintsSeen" : "taintsAdded", { taints: listText(added) }));
+  if (removed.length > 0) parts.push(timelineSentence("taintsRemoved", { taints: listText(removed) }));
   return joined(parts, (first, second) => timelineSentence("bothSeen", { first, second }));
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {
-  // Word of a node that another one of its name has replaced comes late, and is not about the node that is there.
+  // A late judgement of a replaced node says nothing about the present node of that name.
   if (known?.observed && known.uid !== body.uid) return null;
   const before = known?.uid === body.uid ? known.judged : null;
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";
@@ -82,19 +77,17 @@ function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): S
   return joined(parts, (readiness, eviction) => timelineSentence("bothJudged", { readiness, eviction }));
 }
 
-/** The parts as one sentence; null for none. */
 function joined(parts: readonly Sentence[], join: (first: Sentence, second: Sentence) => Sentence): Sentence | null {
   return parts.length === 0 ? null : parts.reduce(join);
 }
 
 function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">): Sentence {
   switch (readiness) {
-    case "unknown": {
-      // A process that began after the node fell silent has heard no heartbeat of it; others may have.
+    case "unknown":
+      // A judging process that started after the last heartbeat knows none.
       return heartbeatAt === null
         ? timelineSentence("judgedWithoutHeartbeat", {})
         : timelineSentence("judgedSilent", { span: spanText(since - heartbeatAt) });
-    }
     case "notReady":
       return timelineSentence("judgedNotReady", {});
     case "ready":
@@ -107,7 +100,7 @@ function readinessText({ readiness, heartbeatAt, since }: BodyOf<"judged.node">)
 function evictionText({ eviction, zone }: BodyOf<"judged.node">, isFirst: boolean): Sentence {
   if (eviction === "toBeEvicted") return timelineSentence("evictionWaits", { zone: zoneTitleOf(zone) });
   if (eviction === "unmarked") return timelineSentence("evictionEnded", {});
-  // A ledger that hears of the node for the first time does not know when its turn came.
+  // At its first message about a node a ledger does not know when the node was admitted.
   return timelineSentence(isFirst ? "evictionFound" : "evictionGranted", {});
 }
 
@@ -178,11 +171,9 @@ const BY_OUTCOME = {
 } as const satisfies Record<Exclude<Outcome, "ok">, TimelineSentenceName>;
 
 function outcomeText({ outcome, retrying, change, detail, latencyMs }: BodyOf<"done.write">): Sentence {
-  let said =
-    outcome === "ok"
-      ? timelineSentence("written", { span: spanText(latencyMs) })
-      : timelineSentence(BY_OUTCOME[outcome], {});
-  if (change !== "") said = timelineSentence("withChange", { outcome: said, change });
-  if (detail !== "") said = timelineSentence("withDetail", { outcome: said, detail });
-  return retrying ? timelineSentence("withRetry", { outcome: said }) : said;
+  const span = spanText(latencyMs);
+  let text = outcome === "ok" ? timelineSentence("written", { span }) : timelineSentence(BY_OUTCOME[outcome], {});
+  if (change !== "") text = timelineSentence("withChange", { outcome: text, change });
+  if (detail !== "") text = timelineSentence("withDetail", { outcome: text, detail });
+  return retrying ? timelineSentence("withRetry", { outcome: text }) : text;
 }

@@ -1,41 +1,30 @@
-/** What happened to which object and what led to it, for as long as there is room. It holds sentences, not messages. */
-
+/** A bounded history of what happened to each object, with causes. It keeps text, not messages. */
 import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 
-/** Entries kept over all objects, some 600 bytes each; the object longest unmentioned is forgotten first. */
+/** Entries over all objects, about 600 bytes each; the least recently mentioned object is dropped first. */
 const ENTRIES_MAX = 50_000;
-/** Entries kept of one object; the oldest goes first. */
+/** Entries per object; the oldest is dropped first. */
 export const ENTRIES_PER_OBJECT_MAX = 32;
-/** Decisions kept in the order they came, over all objects. */
+/** The latest decisions over all objects. */
 const LATEST_MAX = 500;
-/** Ids remembered of one thing that happened again and again, so that its outcome still finds it. */
+/** Ids kept of a repeated entry, so that outcomes of its messages find it. */
 const IDS_PER_ENTRY_MAX = 8;
-/** How far a chain of causes is followed. */
 const CHAIN_MAX = 16;
 
 interface HistoryEntry {
   decision: Decision;
-  /** The node it happened on; null where what it tells of was gone. */
-  node: string | null;
   ids: readonly string[];
 }
 
-/** A write to a node. */
-interface ObservedNodeWrite {
-  readonly resourceVersion: string;
-  /** Id of the message with its outcome. */
-  readonly id: string;
-}
-
-/** A bounded history by object, in which causes can be followed. */
+/** Entries by object. */
 export class History {
   readonly #entriesMax: number;
   readonly #objects: BoundedMap<string, HistoryEntry[]>;
   readonly #byId = new Map<string, HistoryEntry>();
-  /** The last write to each node, by uid: the one that made the node what it is then observed to be. */
-  readonly #writes: BoundedMap<string, ObservedNodeWrite>;
+  /** The last write to each node, by uid, with the id of its `done.write`. */
+  readonly #writes: BoundedMap<string, { readonly resourceVersion: string; readonly id: string }>;
   readonly #latest: Decision[] = [];
   #size = 0;
 
@@ -45,14 +34,13 @@ export class History {
     this.#writes = new BoundedMap(entriesMax);
   }
 
-  /** How many entries there are. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Keeps a message in its words. One without words only lends its id to the last of its kind about that object, so
-   * that causes are found through it. Returns the decision that was added, if one was.
+   * Adds a message with its text, and returns the added decision. A message without text only adds its id to the last
+   * entry of its type about that object, so that causes are found through it.
    */
   add(message: AnyMessage, subject: Subject, text: string | null): Decision | null {
     const { id, at, type } = message;
@@ -63,18 +51,18 @@ export class History {
       if (last !== undefined) this.#name(last, id);
       return null;
     }
-    const again = last !== undefined && last === entries.at(-1) && isAgain(last.decision, text, at) ? last : null;
-    const times = (again?.decision.times ?? 0) + 1;
+    // A late entry happened before the last one and is no repetition of it.
+    const isRepeated = last !== undefined && last === entries.at(-1) && last.decision.text === text;
+    const repeated = isRepeated && last.decision.at <= at ? last : null;
+    const times = (repeated?.decision.times ?? 0) + 1;
     const decision: Decision = { id, cause: this.#causeOf(message), at, type, object: subject, text, times };
-    const node = nodeOf(message);
-    const entry = again ?? { decision, node, ids: [] };
+    const entry = repeated ?? { decision, ids: [] };
     entry.decision = decision;
-    entry.node = node;
     this.#name(entry, id);
-    if (again === null) this.#place(entries, entry);
+    if (repeated === null) this.#place(entries, entry);
     this.#objects.set(keyOf(subject), entries);
     while (this.#size > this.#entriesMax) this.#objects.dropOldest();
-    insert(this.#latest, decision, (told) => told.at);
+    insert(this.#latest, decision, (other) => other.at);
     if (this.#latest.length > 2 * LATEST_MAX) this.#latest.splice(0, LATEST_MAX);
     return decision;
   }
@@ -84,12 +72,7 @@ export class History {
     return (this.#objects.get(keyOf(subject)) ?? []).map(({ decision }) => decision);
   }
 
-  /** The node on which an object was when it was last spoken of; null when it was gone or never spoken of. */
-  nodeOf(subject: Subject): string | null {
-    return this.#objects.get(keyOf(subject))?.at(-1)?.node ?? null;
-  }
-
-  /** What led to a decision, the nearest cause first. */
+  /** The causes of a decision, the nearest first. */
   causesOf(decision: Decision): readonly Decision[] {
     const chain: Decision[] = [];
     let cause = decision.cause;
@@ -114,7 +97,7 @@ export class History {
   }
 
   #name(entry: HistoryEntry, id: string): void {
-    // A pushed array would have room for sixteen more, in each of very many entries that mostly have one id.
+    // `push` would reserve room for sixteen ids, and nearly every entry has one.
     entry.ids = entry.ids.concat(id);
     this.#byId.set(id, entry);
     if (entry.ids.length <= IDS_PER_ENTRY_MAX) return;
@@ -122,10 +105,7 @@ export class History {
     entry.ids = entry.ids.slice(1);
   }
 
-  /**
-   * Through the API server a cause is lost: a node seen at the version a write of ours left it in was caused by that
-   * write.
-   */
+  /** A watch carries no causes: a node observed at the resourceVersion of a Vigil write was caused by that write. */
   #causeOf({ type, id, cause, body }: AnyMessage): string | null {
     if (type === "done.write" && body.kind === "Node" && body.resourceVersion !== null) {
       this.#writes.set(body.uid, { resourceVersion: body.resourceVersion, id });
@@ -141,16 +121,7 @@ export class History {
   }
 }
 
-function nodeOf({ type, body }: AnyMessage): string | null {
-  return !("node" in body) || (type === "done.write" && body.outcome === "gone") ? null : body.node;
-}
-
-/** Whether the same happened once more; what is told late happened before and is no repetition. */
-function isAgain(last: Decision, text: string, at: number): boolean {
-  return last.text === text && last.at <= at;
-}
-
-/** Puts an item into a row by time, behind its equals: nearly always at the end. */
+/** Inserts an item by time, behind its equals: nearly always at the end. */
 function insert<T>(row: T[], item: T, atOf: (item: T) => number): void {
   row.splice(row.findLastIndex((other) => atOf(other) <= atOf(item)) + 1, 0, item);
 }

@@ -1,13 +1,13 @@
-/** Which messages hold the last state of an object, under which key it is kept, and when it may be forgotten. */
+/** Which messages are the last state of an object, under which key it is stored, and when it is deleted. */
 import type { AnyMessage } from "../../protocols/messages.ts";
 import { token } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import type { ClusterState } from "./cluster-state.ts";
 
-/** What to do with an object's last state. */
+/** What to do with the stored last state of an object. */
 export interface LastState {
-  /** `judged.node.<node>` and the like, every part as in a subject. */
+  /** For example `judged.node.<node>`; every part is encoded as in a subject. */
   readonly key: string;
   readonly action: "keep" | "forget";
 }
@@ -36,17 +36,17 @@ const STATES: ByType<[before: ClusterState], LastState | null> = {
   "observed.gone": ({ body }) => ({ key: `judged.node.${token(body.node)}`, action: "forget" }),
 };
 
-/** What a message means for its object's last state, given the facts before it; null when nothing. */
+/** What a message does to its object's last state, given the state before it; null for nothing. */
 export function lastStateOf(message: AnyMessage, before: ClusterState): LastState | null {
   return dispatch(STATES, message, before) ?? null;
 }
 
 function agree<F extends string>(
   known: Record<F, unknown> | null | undefined,
-  news: Record<F, unknown>,
+  next: Record<F, unknown>,
   fields: readonly F[],
 ): boolean {
-  return known !== null && known !== undefined && fields.every((field) => known[field] === news[field]);
+  return known !== null && known !== undefined && fields.every((field) => known[field] === next[field]);
 }
 
 function keyOf({ type, body }: AnyMessage): string {

@@ -1,6 +1,6 @@
 /**
- * The ledger's metrics (section 13 and ours): declared here, set from messages and facts. Counters are added by one
- * ledger of the fleet only.
+ * The ledger's metrics, upstream's and Vigil's own, set from messages and the cluster state. Only the owner of a shard
+ * adds to counters; every ledger sets the gauges.
  */
 import { readinessSchema, zoneStateSchema } from "../../protocols/judged.ts";
 import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
@@ -10,107 +10,81 @@ import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { HeartbeatAges } from "./heartbeat-ages.ts";
 
-/** Bounds in seconds of an upstream histogram (13.1): one node's health update. */
+/** Upstream's bounds in seconds: one node's health update. */
 const NODE_HEALTH_SECONDS = [0.001, 0.004, 0.016, 0.064, 0.256, 1.024, 4.096, 16.384];
-/** Bounds in seconds of an upstream histogram (13.1): one pass over all nodes. */
+/** Upstream's bounds in seconds: one pass over all nodes. */
 const ALL_NODES_HEALTH_SECONDS = [0.01, 0.04, 0.16, 0.64, 2.56, 10.24, 40.96, 163.84];
-/** Bounds in seconds of an upstream histogram (13.2): from a pod's deadline to its deletion. */
+/** Upstream's bounds in seconds: from a pod's deadline to its deletion. */
 const POD_DELETION_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
-/** Bounds in seconds of how long a write takes from its ask. */
+/** Bounds in seconds: from a request to its outcome. */
 const WRITE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** Which fractions of the nodes the heartbeat age is told for. */
+/** Quantiles of the heartbeat age. */
 const AGE_FRACTIONS = [0.5, 0.9, 0.99, 1];
-/** Zones that vanished and are still told as empty; upstream tells each for ever (R13.1). */
+/** Vanished zones that are still shown as empty; upstream shows them forever (R13.1). */
 const VANISHED_ZONES_MAX = 100;
+const ZONE = ["zone"];
 
-/** Under these names upstream's dashboards find us; zones are labelled by their key, NUL included (R13.1). */
+type Labels = readonly string[];
+
+const declaring = (metrics: Metrics) => ({
+  gauge: (name: string, help: string, labels: Labels = []) => metrics.gauge({ name, help, labels }),
+  counter: (name: string, help: string, labels: Labels = []) => metrics.counter({ name, help, labels }),
+  histogram: (name: string, help: string, buckets: readonly number[], labels: Labels = []) =>
+    metrics.histogram({ name, help, buckets, labels }),
+});
+
+/** Upstream's metrics. A zone's label is its key, NUL included (R13.1). */
 function upstream(metrics: Metrics) {
-  const labels = ["zone"];
+  const { gauge, counter, histogram } = declaring(metrics);
+  const health = "Percent of the zone's counted nodes that are ready; 100 for a vanished zone.";
+  const evictions = "Nodes of the zone tainted NoExecute once admitted, or drained in direct mode.";
+  const nodeHealth = "From the request to force a silent node's conditions to its outcome.";
+  const allNodesHealth = "Always empty: there is no pass over all nodes, each has a deadline of its own.";
+  const deletionSeconds = "From a pod's deadline to its deletion at the API, in seconds.";
   return {
-    zoneHealth: metrics.gauge({
-      name: "node_collector_zone_health",
-      help: "Percent of the zone's counted nodes that are ready; 100 for a vanished zone.",
-      labels,
-    }),
-    zoneSize: metrics.gauge({ name: "node_collector_zone_size", help: "Counted nodes of the zone.", labels }),
-    unhealthy: metrics.gauge({
-      name: "node_collector_unhealthy_nodes_in_zone",
-      help: "Counted nodes of the zone that are not ready.",
-      labels,
-    }),
-    evictions: metrics.counter({
-      name: "node_collector_evictions_total",
-      help: "Nodes of the zone tainted NoExecute in their turn, or drained in direct mode.",
-      labels,
-    }),
-    nodeHealth: metrics.histogram({
-      name: "node_collector_update_node_health_duration_seconds",
-      help: "From the ask to force a silent node's conditions to its outcome.",
-      buckets: NODE_HEALTH_SECONDS,
-    }),
-    allNodesHealth: metrics.histogram({
-      name: "node_collector_update_all_nodes_health_duration_seconds",
-      help: "Always empty: there is no pass over all nodes, each has a deadline of its own.",
-      buckets: ALL_NODES_HEALTH_SECONDS,
-    }),
-    podDeletions: metrics.counter({
-      name: "taint_eviction_controller_pod_deletions_total",
-      help: "Pods deleted because of NoExecute taints.",
-    }),
-    podDeletionSeconds: metrics.histogram({
-      name: "taint_eviction_controller_pod_deletion_duration_seconds",
-      help: "From a pod's deadline to its deletion at the API, in seconds.",
-      buckets: POD_DELETION_SECONDS,
-    }),
+    zoneHealth: gauge("node_collector_zone_health", health, ZONE),
+    zoneSize: gauge("node_collector_zone_size", "Counted nodes of the zone.", ZONE),
+    unhealthy: gauge("node_collector_unhealthy_nodes_in_zone", "Counted nodes of the zone that are not ready.", ZONE),
+    evictions: counter("node_collector_evictions_total", evictions, ZONE),
+    nodeHealth: histogram("node_collector_update_node_health_duration_seconds", nodeHealth, NODE_HEALTH_SECONDS),
+    allNodesHealth: histogram(
+      "node_collector_update_all_nodes_health_duration_seconds",
+      allNodesHealth,
+      ALL_NODES_HEALTH_SECONDS,
+    ),
+    podDeletions: counter("taint_eviction_controller_pod_deletions_total", "Pods deleted because of NoExecute taints."),
+    podDeletionSeconds: histogram(
+      "taint_eviction_controller_pod_deletion_duration_seconds",
+      deletionSeconds,
+      POD_DELETION_SECONDS,
+    ),
   };
 }
 
-/** What upstream lacks. */
+/** Metrics that upstream lacks. */
 function own(metrics: Metrics) {
-  const zone = ["zone"];
-  const gauge = (name: string, help: string, labels: readonly string[] = []) => metrics.gauge({ name, help, labels });
+  const { gauge, counter, histogram } = declaring(metrics);
+  const state = "1 for the disruption state the zone is in, 0 for the others.";
+  const tokens = "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.";
+  const age = "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.";
+  const synced = "How long the watch has been synced without a break, by the pulses; 0 while it is not synced.";
   return {
-    zoneState: gauge("vigil_zone_state", "1 for the disruption state the zone is in, 0 for the others.", [
-      "zone",
-      "state",
-    ]),
-    zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", zone),
-    zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second the zone may taint NoExecute at present.", zone),
-    zoneTokens: gauge(
-      "vigil_zone_tokens",
-      "Tokens in the zone's bucket: nodes it may taint at once; below 0 it owes one.",
-      zone,
-    ),
-    zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait for their turn to be tainted.", zone),
+    zoneState: gauge("vigil_zone_state", state, ["zone", "state"]),
+    zoneHalted: gauge("vigil_zone_halted", "1 while the zone is halted because all zones are disrupted.", ZONE),
+    zoneRate: gauge("vigil_zone_taints_per_second", "Nodes per second the zone may taint NoExecute at present.", ZONE),
+    zoneTokens: gauge("vigil_zone_tokens", tokens, ZONE),
+    zoneQueue: gauge("vigil_zone_queue_length", "Nodes that wait to be admitted for eviction.", ZONE),
     nodes: gauge("vigil_nodes", "Nodes by readiness as judged.", ["readiness"]),
     pending: gauge("vigil_pending_evictions", "Pods that wait for their deletion."),
-    heartbeats: metrics.counter({
-      name: "vigil_heartbeats_total",
-      help: "Heartbeats that were observed, one per node and second.",
-    }),
-    heartbeatAge: gauge(
-      "vigil_heartbeat_age_seconds",
-      "Age of the last heartbeat that this fraction of the nodes does not exceed, at most 600.",
-      ["quantile"],
-    ),
-    watchSynced: gauge(
-      "vigil_watch_synced_seconds",
-      "How long the watch has been seen without a break, as told by pulses; 0 while it is not synced.",
-      ["watch"],
-    ),
+    heartbeats: counter("vigil_heartbeats_total", "Heartbeats that were observed, one per node and second."),
+    heartbeatAge: gauge("vigil_heartbeat_age_seconds", age, ["quantile"]),
+    watchSynced: gauge("vigil_watch_synced_seconds", synced, ["watch"]),
     pulseAge: gauge("vigil_pulse_age_seconds", "Age of the oldest shard's last pulse; -1 while a shard has had none."),
-    blindShards: gauge("vigil_blind_shards", "Shards in which nothing harmful is decided, for want of sight."),
-    writes: metrics.counter({
-      name: "vigil_writes_total",
-      help: "Outcomes of writes to the API, by ask.",
-      labels: ["ask", "outcome"],
-    }),
-    writeSeconds: metrics.histogram({
-      name: "vigil_write_duration_seconds",
-      help: "From an ask to its final outcome.",
-      labels: ["ask"],
-      buckets: WRITE_SECONDS,
-    }),
+    blindShards: gauge("vigil_blind_shards", "Shards that are blind, so that nothing harmful is decided there."),
+    writes: counter("vigil_writes_total", "Outcomes of writes to the API, by request.", ["ask", "outcome"]),
+    writeSeconds: histogram("vigil_write_duration_seconds", "From a request to its final outcome.", WRITE_SECONDS, [
+      "ask",
+    ]),
     historyEntries: gauge("vigil_ledger_history_entries", "Entries in the ledger's history."),
   };
 }
@@ -126,7 +100,7 @@ export class LedgerMetrics {
     this.#own = own(metrics);
   }
 
-  /** Follows a zone: gauges are the same in every ledger, so none goes stale when a shard moves. */
+  /** Sets a zone's gauges. Every ledger does, so that none is stale when a shard moves. */
   zone(body: BodyOf<"judged.zone">, isNew: boolean): void {
     const { zone, size, notReady } = body;
     this.#vanished.delete(zone);
@@ -141,16 +115,13 @@ export class LedgerMetrics {
     this.#own.zoneQueue.set(body.queueLength, zone);
   }
 
-  /**
-   * Shows a zone as empty that nobody minds any more: what was last told of it holds no longer (R13.1). Of very many
-   * such zones the first are shown no more.
-   */
+  /** Shows a zone that has lost its nodes and its owner as empty (R13.1). Drops the earliest beyond a limit. */
   vanished(zone: BodyOf<"judged.zone">): void {
     this.zone({ ...zone, state: "Initial", size: 0, notReady: 0, queueLength: 0, halted: false }, false);
     this.#vanished.set(zone.zone, zone.zone);
   }
 
-  /** Adds what a message counts for, given the facts before it. */
+  /** Adds a message to the counters, given the state before it. */
   count(message: AnyMessage, before: ClusterState, mode: string): void {
     if (message.type === "done.write") this.#countWrite(message, before);
     if (message.type !== "judged.node" || mode !== "direct") return;
@@ -163,7 +134,7 @@ export class LedgerMetrics {
     this.#own.heartbeats.add(count);
   }
 
-  /** Sets what changes with time alone. */
+  /** Sets the gauges that change with time alone. */
   refresh(
     state: ClusterState,
     ages: HeartbeatAges,
@@ -176,8 +147,8 @@ export class LedgerMetrics {
     const seconds = ages.quantiles(AGE_FRACTIONS, nowMs);
     for (const [index, fraction] of AGE_FRACTIONS.entries())
       this.#own.heartbeatAge.set(seconds[index] ?? 0, String(fraction));
-    for (const [watch, sightMs] of Object.entries(watchHealth.watches)) {
-      this.#own.watchSynced.set((sightMs ?? 0) / 1000, watch);
+    for (const [watch, syncedMs] of Object.entries(watchHealth.watches)) {
+      this.#own.watchSynced.set((syncedMs ?? 0) / 1000, watch);
     }
     this.#own.pulseAge.set(watchHealth.oldestPulseMs === null ? -1 : watchHealth.oldestPulseMs / 1000);
     this.#own.blindShards.set(watchHealth.blindShards);
@@ -195,18 +166,22 @@ export class LedgerMetrics {
   #countWrite({ cause, at, body }: Message<"done.write">, before: ClusterState): void {
     const { ask, outcome, retrying, latencyMs } = body;
     this.#own.writes.add(1, ask, outcome);
-    // A write whose reply was lost is over when it shows what came of it.
+    // A write whose reply was lost ends when the watch shows its change.
     const isOver = !retrying && outcome !== "unknown";
     if (isOver) this.#own.writeSeconds.observe(latencyMs / 1000, ask);
     if (ask === "asked.condition" && isOver) this.#upstream.nodeHealth.observe(latencyMs / 1000);
-    const asked = before.request(cause)?.message;
-    if (outcome !== "ok" || asked === undefined) return;
-    if (asked.type === "asked.taint" && asked.body.why === "granted" && body.change !== "") {
+    const request = before.request(cause)?.message;
+    if (outcome !== "ok" || request === undefined) return;
+    if (request.type === "asked.taint" && request.body.why === "granted" && body.change !== "") {
       this.#upstream.evictions.add(1, before.nodes.get(body.node)?.judged?.zone ?? "");
     }
-    if (asked.type !== "asked.eviction" || asked.body.mode !== "taint" || before.pods.get(body.uid)?.order === "done")
+    if (
+      request.type !== "asked.eviction" ||
+      request.body.mode !== "taint" ||
+      before.pods.get(body.uid)?.order === "done"
+    )
       return;
     this.#upstream.podDeletions.add(1);
-    this.#upstream.podDeletionSeconds.observe(Math.max(0, at - asked.body.deadlineAt) / 1000);
+    this.#upstream.podDeletionSeconds.observe(Math.max(0, at - request.body.deadlineAt) / 1000);
   }
 }

@@ -1,5 +1,4 @@
-/** The ledger's answers to those who ask in the same process: copies of the moment, ready for JSON. */
-
+/** The ledger's answers within its process: copies of the present state, ready for JSON. */
 import type { Decision, LedgerReader, NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import type { Clock, Stop } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -16,17 +15,17 @@ import type { History } from "./history.ts";
 import type { LivePods } from "./live-pods.ts";
 import type { NodeInventory } from "./node-inventory.ts";
 
-/** An empty zone that has been silent for this long is not shown any more; a zone that exists speaks every second. */
+/** An empty zone that was not published for this long has vanished; the owner of a zone publishes it every second. */
 export const VANISHED_MS = 60_000;
 
-/** What the answers are drawn from. */
+/** Sources of the answers. */
 export interface ReaderSources {
   readonly state: ClusterState;
   readonly history: History;
   readonly watchHealth: ClusterWatchHealth;
   readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
-  readonly drainPods: Pick<DrainPods, "ahead">;
+  readonly drainPods: Pick<DrainPods, "upcoming">;
   readonly clock: Clock;
   readonly profile: Profile;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
@@ -44,7 +43,7 @@ export function ledgerReader({
   profile,
   onDecision,
 }: ReaderSources): LedgerReader {
-  const grounds = (): ExplainContext => ({
+  const context = (): ExplainContext => ({
     state,
     history,
     profile,
@@ -57,20 +56,20 @@ export function ledgerReader({
       at: clock.wallMs(),
       nodes: { ...state.readiness },
       zones: zonesOf(state, clock.wallMs()),
-      pendingEvictions: state.pods.pendingCount + [...drainPods.ahead(state, clock.wallMs())].length,
+      pendingEvictions: state.pods.pendingCount + [...drainPods.upcoming(state, clock.wallMs())].length,
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
     nodes: () => nodesOf(state, clock.wallMs()),
     pendingEvictions: (limit) => soonest(pendingOf(state, drainPods, clock.wallMs()), limit),
     decisions: (limit) => history.latest(limit),
-    explainNode: (name) => explainNode(name, grounds()),
+    explainNode: (name) => explainNode(name, context()),
     explainPod: (namespace, name, done) =>
-      livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, grounds()))),
+      livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, context()))),
     onDecision,
   };
 }
 
-/** Every zone but those that are empty and that nobody has spoken of lately: they have vanished. */
+/** Every zone that has not vanished, by title. */
 function zonesOf(state: ClusterState, nowMs: number): ZoneReport[] {
   const present = [...state.zones.values()].filter(
     ({ judged, publishedAt }) => judged.size > 0 || nowMs - publishedAt < VANISHED_MS,
@@ -96,7 +95,7 @@ function nodesOf(state: ClusterState, now: number): NodeReport[] {
   return reports;
 }
 
-/** The pods due first: a heap of the latest among those kept, so that of many pods few are sorted. */
+/** The pods due first. A heap keeps the latest of them on top, so that few of many pods are sorted. */
 function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEviction[] {
   const kept = new MinHeap<PendingEviction>((left, right) => dueAt(left) > dueAt(right));
   for (const pod of pods) {
@@ -111,27 +110,22 @@ function soonest(pods: Iterable<PendingEviction>, limit: number): PendingEvictio
   return latestFirst.reverse().flatMap((pod) => (pod === undefined ? [] : [pod]));
 }
 
-/** The pods that wait for their deletion, and those ahead of a drain. */
+/** The pods whose deletion was judged or requested, and those of an upcoming drain. */
 function* pendingOf(
-  facts: ClusterState,
+  state: ClusterState,
   drainPods: ReaderSources["drainPods"],
   now: number,
 ): Generator<PendingEviction> {
-  yield* waiting(facts);
-  yield* drainPods.ahead(facts, now);
-}
-
-/** The pods whose deletion was judged or requested. */
-function* waiting(facts: ClusterState): Generator<PendingEviction> {
-  for (const { judged, asked } of facts.pods.pending()) {
-    const told = judged ?? asked;
-    if (told === null) continue;
-    const { namespace, name, uid, node, deadlineAt, taint } = told;
+  for (const { judged, asked } of state.pods.pending()) {
+    const known = judged ?? asked;
+    if (known === null) continue;
+    const { namespace, name, uid, node, deadlineAt, taint } = known;
     yield { namespace, name, uid, node, deadlineAt, taint, tolerationSeconds: judged?.tolerationSeconds ?? null };
   }
+  yield* drainPods.upcoming(state, now);
 }
 
-/** When a pod is due; one that goes at once is due before all others, one of which nothing is foretold after them. */
+/** When a pod is due: one that must go at once sorts first, one without an estimate last. */
 function dueAt({ deadlineAt, isEarliest }: PendingEviction): number {
   return deadlineAt ?? (isEarliest ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
 }

@@ -1,8 +1,7 @@
 /**
- * The ledger: hears all four kinds of message and keeps account of them. It wires policies to ports and decides
- * nothing.
+ * The ledger subscribes to all four kinds of message and keeps the record: history, explanations, Kubernetes Events and
+ * metrics. It wires policies to ports and decides nothing.
  */
-
 import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
@@ -28,17 +27,14 @@ import { MissingJudgements } from "./missing-judgements.ts";
 import { NodeInventory } from "./node-inventory.ts";
 import { RestoredPods } from "./restored-pods.ts";
 
-/** How often metrics that change with time alone are set. */
+/** How often the gauges that change with time alone are set. */
 const REFRESH_MS = 2000;
-/** Processes that started within this time of each other may all be the first to see a node. */
+/** Processes that started within this time of each other may all be the first to observe a node. */
 const STARTED_TOGETHER_MS = 30_000;
-/** How often pods that became moot, and nodes and zones that left without a word, are looked for. */
+/** How often settled pods and vanished nodes and zones are forgotten. */
 const SWEEP_MS = 60_000;
 
-/**
- * What every ledger of a fleet hears in full, so that each can explain every object; only the owner of a shard acts on
- * it.
- */
+/** Received for all shards, so that every ledger can explain every object; only the owner of a shard acts on them. */
 const RECORDED_TYPES: readonly MessageType[] = [
   "observed.node",
   "observed.gone",
@@ -54,7 +50,6 @@ const RECORDED_TYPES: readonly MessageType[] = [
   "done.write",
 ];
 
-/** The facts before anything was told. */
 const EMPTY_STATE = new ClusterState();
 
 /** A running ledger. */
@@ -73,7 +68,6 @@ class RunningLedger {
   readonly reader: LedgerReader;
   readonly #io: Io;
   readonly #store: LedgerStore | null;
-  /** Epoch milliseconds. */
   readonly #startedAt: number;
   readonly #state = new ClusterState();
   readonly #inventory: NodeInventory;
@@ -89,7 +83,7 @@ class RunningLedger {
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #leases = new Map<number, Stop>();
   readonly #resyncs: RetrySchedule<number>;
-  /** Ends the subscription to observed.pods; null while there is none. */
+  /** Ends the subscription to observed.pods. */
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
@@ -137,30 +131,31 @@ class RunningLedger {
   }
 
   #receive(message: AnyMessage): void {
-    for (const heard of this.#lostReplies.take(message)) this.#process(heard);
+    for (const received of this.#lostReplies.take(message)) this.#process(received);
   }
 
-  /** Everything is derived from the message and the facts before it; the facts follow last. */
+  /** Events, text and counts follow from the message and the state before it, so the state is updated after them. */
   #process(message: AnyMessage): void {
-    const facts = this.#state;
+    const state = this.#state;
     const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
-    const events = eventsOf(message, facts);
-    const note = this.#noteOf(message, facts);
-    if (message.type === "judged.zone") this.#metrics.zone(message.body, !facts.zones.has(message.body.zone));
+    const events = eventsOf(message, state);
+    const addToHistory = this.#historyEntryOf(message, state);
+    if (message.type === "judged.zone") this.#metrics.zone(message.body, !state.zones.has(message.body.zone));
     if (isOurs) {
-      this.#metrics.count(message, facts, this.#io.profile.evictionMode);
+      this.#metrics.count(message, state, this.#io.profile.evictionMode);
       this.#keepLastState(message);
     }
     this.#follow(message);
     for (const event of events) {
-      if (event.marks !== undefined) facts.noteReported(event.involvedObject.name, event.marks);
+      if (event.marks !== undefined) state.noteReported(event.involvedObject.name, event.marks);
       if (isOurs) this.#recorder.record(event);
     }
-    this.#notify(note());
+    const decision = addToHistory();
+    if (decision !== null) for (const listener of this.#listeners) listener(decision);
   }
 
-  /** Keeps a message in the words it has now, once the facts have followed it. A verdict told again is no other one. */
-  #noteOf(message: AnyMessage, before: ClusterState): () => Decision | null {
+  /** Adds a message to the history when called, with its text as of now. Republishing a verdict adds nothing. */
+  #historyEntryOf(message: AnyMessage, before: ClusterState): () => Decision | null {
     const { type } = message;
     const [subject, text, at] = [subjectOf(message), historyTextOf(message, before), instantOf(message, before)];
     const isSame = (kept: Decision) => kept.type === type && kept.text === text && kept.at === at;
@@ -172,7 +167,7 @@ class RunningLedger {
   #follow(message: AnyMessage): void {
     if (message.type === "observed.node") {
       this.#restored.takeNode(message.body);
-      this.#drainPods.see(message.body);
+      this.#drainPods.takeNode(message.body);
       this.#state.apply({ ...message, body: this.#inventory.take(message.body) });
       const isJudged = this.#state.takeWhole(message.body);
       this.#missingJudgements.takeNode(message.body.node, isJudged, this.#io.clock.monotonicMs());
@@ -182,7 +177,7 @@ class RunningLedger {
       this.#inventory.takeGone(message.body);
       this.#ages.forget(message.body.node);
       this.#restored.drop(message.body.node);
-      this.#drainPods.lose(message.body.node);
+      this.#drainPods.drop(message.body.node);
       this.#missingJudgements.forget(message.body.node);
     }
     if (message.type === "judged.node") this.#missingJudgements.judged(message.body.node);
@@ -190,10 +185,10 @@ class RunningLedger {
     this.#state.apply(message);
   }
 
-  /** Learns whether another ledger has long been running, and so has reported the nodes that are there. */
+  /** A ledger that started well before this one has registered the nodes that existed then. */
   #takeMember({ member, services, since }: BodyOf<"pulse.member">): void {
-    const isElder = since < this.#startedAt - STARTED_TOGETHER_MS;
-    if (member !== this.#io.fleet.member && isElder && services.includes("ledger")) {
+    const isOlder = since < this.#startedAt - STARTED_TOGETHER_MS;
+    if (member !== this.#io.fleet.member && isOlder && services.includes("ledger")) {
       this.#state.joinedAt = this.#startedAt;
     }
   }
@@ -211,8 +206,8 @@ class RunningLedger {
   }
 
   /**
-   * Forgets recalled pods whose nodes are not there. Returns why the shard has to be resynced: pods recalled after its
-   * last resync are confirmed by the next one only.
+   * Forgets restored pods whose nodes do not exist. Returns why the shard needs a resync: only the next one confirms
+   * pods that were restored after the last one.
    */
   #reviewRestored({ shard, watches }: BodyOf<"observed.pulse">, nowMs: number): string | null {
     if (this.#restored.isEmpty || !this.#inventory.isShardKnown(shard, nowMs)) return null;
@@ -222,13 +217,10 @@ class RunningLedger {
       this.#resyncs.forget(shard);
       return null;
     }
-    return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "recalled pods are not confirmed" : null;
+    return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "restored pods are not confirmed" : null;
   }
 
-  /**
-   * Hears observed.pods for as long as a recalled pod is not confirmed, and always in direct mode, where drains are
-   * foretold: otherwise the ledger has no use for them.
-   */
+  /** Subscribes to observed.pods while restored pods are unconfirmed, and in direct mode for the upcoming drains. */
   #followPods(): void {
     const isDirect = this.#io.profile.evictionMode === "direct";
     if (this.#restored.isEmpty && !isDirect) {
@@ -237,14 +229,14 @@ class RunningLedger {
     } else {
       this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => {
         this.#restored.takePods(body);
-        if (isDirect) this.#drainPods.seePods(body);
+        if (isDirect) this.#drainPods.takePods(body);
       });
     }
   }
 
-  /** What an earlier ledger kept is explained, never counted or acted on; only the pods that waited wait on. */
-  #restore(kept: AnyMessage): void {
-    for (const message of this.#lostReplies.take(kept)) this.#restoreOne(message);
+  /** Restored messages add to the history and to the pending pods; they cause no Event and no count. */
+  #restore(stored: AnyMessage): void {
+    for (const message of this.#lostReplies.take(stored)) this.#restoreOne(message);
   }
 
   #restoreOne(message: AnyMessage): void {
@@ -253,10 +245,10 @@ class RunningLedger {
       this.#followPods();
     }
     if (message.type === "done.write" && !this.#isOutdated(message)) this.#state.apply(message);
-    this.#noteOf(message, EMPTY_STATE)();
+    this.#historyEntryOf(message, EMPTY_STATE)();
   }
 
-  /** Whether a recalled try gave no order, and its pod was spoken of since: it says nothing about the next try. */
+  /** Whether a restored try never reached the API server and a later message about its pod supersedes it. */
   #isOutdated({ at, body }: Message<"done.write">): boolean {
     const pod = this.#state.pods.get(body.uid);
     return pod !== undefined && pod.publishedAt > at && !wasSent(body.outcome) && body.outcome !== "gone";
@@ -269,17 +261,13 @@ class RunningLedger {
     if (state?.action === "forget") this.#store.forget(state.key);
   }
 
-  #notify(decision: Decision | null): void {
-    if (decision !== null) for (const listener of this.#listeners) listener(decision);
-  }
-
   #gain(shard: number): void {
     const { bus, clock } = this.#io;
     this.#leases.get(shard)?.();
     const stop = bus.subscribe("observed.lease", shard, ({ at, body }) => {
       const now = clock.monotonicMs();
-      const news = body.heartbeats.filter(({ node, seenAt }) => this.#ages.beat(node, translated(seenAt, at, now)));
-      this.#metrics.heartbeats(news.length);
+      const fresh = body.heartbeats.filter(({ node, seenAt }) => this.#ages.beat(node, translated(seenAt, at, now)));
+      this.#metrics.heartbeats(fresh.length);
     });
     this.#leases.set(shard, stop);
   }

@@ -1,7 +1,4 @@
-/**
- * The stream and the bucket on JetStream that hold the ledger's history: their names, their configuration, and how they
- * come to be there. An edge: it may wait.
- */
+/** Names, configuration and creation of the JetStream stream and bucket that store the ledger's history. An edge. */
 import {
   DiscardPolicy,
   JetStreamApiError,
@@ -14,18 +11,18 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { SUBJECT_ROOT, token } from "../../protocols/subjects.ts";
 
-/** How much is kept on the server. */
+/** How much the server stores. */
 export interface StoreLimits {
   readonly ageMs: number;
   readonly historyBytes: number;
   readonly statesBytes: number;
   /** Messages of one type about one object. */
   readonly messagesPerSubject: number;
-  /** How long the mark of a deleted state stays, where the server can expire a single message (2.11 and later). */
+  /** How long the delete marker of a state stays. Servers before 2.11 cannot expire single messages. */
   readonly tombstoneMs: number;
 }
 
-/** A week, and less than half a gigabyte. */
+/** A week, and at most 384 MiB. */
 export const STANDARD_LIMITS: StoreLimits = {
   ageMs: 7 * 24 * 3600 * 1000,
   historyBytes: 256 * 1024 * 1024,
@@ -34,21 +31,19 @@ export const STANDARD_LIMITS: StoreLimits = {
   tombstoneMs: 60_000,
 };
 
-/** Which Kubernetes cluster a history is about: the name that its fleet goes by, and the uid of its kube-system. */
+/** The Kubernetes cluster of a history: the name of its fleet and the uid of its kube-system namespace. */
 export interface HistoryOf {
   readonly cluster: string;
   readonly clusterUid: string;
 }
 
-/** Names of the stream and the bucket of a cluster. A cluster made again under the same name has others. */
+/** Names of a cluster's stream and bucket. A re-created cluster of the same name has others. */
 export function storeNames({ cluster, clusterUid }: HistoryOf): { stream: string; bucket: string } {
   const name = `${nameToken(cluster)}_${nameToken(clusterUid)}`;
   return { stream: `${HISTORY}${name}`, bucket: `${STATES}${name}` };
 }
 
-/**
- * The bucket, once it and the stream are there with these limits. Rejects where JetStream does not let us have them.
- */
+/** Creates or updates the stream and the bucket, and returns the bucket. Rejects where JetStream refuses. */
 export async function openStreams(connection: NatsConnection, history: HistoryOf, limits: StoreLimits): Promise<KV> {
   const { stream, bucket } = storeNames(history);
   const { streams } = await jetstreamManager(connection);
@@ -58,9 +53,9 @@ export async function openStreams(connection: NatsConnection, history: HistoryOf
 }
 
 /**
- * Removes what another Kubernetes cluster kept under the same `--cluster`: only one stream can take in a subject, and
- * the room on the server is for one history. For a process that has joined its fleet, which is never one of another
- * cluster: the cluster that such a history is about has been made again, or has gone.
+ * Deletes the history of an earlier Kubernetes cluster of the same `--cluster`, because two streams cannot store one
+ * subject and the server has room for one history. Only for a process that has joined its fleet: every member of a
+ * fleet is of one cluster, so the earlier cluster no longer exists.
  */
 export async function removePredecessors(connection: NatsConnection, history: HistoryOf): Promise<void> {
   const { streams } = await jetstreamManager(connection);
@@ -75,17 +70,17 @@ export async function removePredecessors(connection: NatsConnection, history: Hi
   }
 }
 
-/** The stream in which a bucket keeps its keys. */
+/** The stream behind a bucket. */
 export function streamOfBucket(bucket: string): string {
   return `${KV_STREAM}${bucket}`;
 }
 
 const HISTORY = "VIGIL_HISTORY_";
 const STATES = "VIGIL_STATES_";
-/** What the names of buckets' streams begin with (ADR-8). */
+/** Prefix of the streams behind buckets (ADR-8). */
 const KV_STREAM = "KV_";
 const NANOSECONDS_PER_MS = 1_000_000;
-/** JetStream's codes for a stream of that name with another configuration, and for one that is not there. */
+/** JetStream's error codes for a stream with another configuration and for a missing stream. */
 const NAME_IN_USE = 10058;
 const STREAM_NOT_FOUND = 10059;
 
@@ -101,14 +96,14 @@ function historyConfig(name: string, { cluster }: Pick<HistoryOf, "cluster">, li
     max_msgs_per_subject: limits.messagesPerSubject,
     discard: DiscardPolicy.Old,
     storage: StorageType.File,
-    // Publishers do not ask for acknowledgements, and none may be sent in their name.
+    // Publishers request no acknowledgements, and their reply subjects must stay unused.
     no_ack: true,
   };
 }
 
 /**
- * A bucket that drops its oldest entries when it is full. One that a client library makes refuses new entries instead,
- * and marks of deleted keys take up room as well: a week with many evictions would end in writes that fail.
+ * A bucket that drops its oldest entries when it is full. A bucket created by the client library refuses new entries
+ * instead, and delete markers use up space too, so after many evictions its writes would fail.
  */
 function statesConfig(bucket: string, limits: StoreLimits): Wanted {
   return {
@@ -121,12 +116,12 @@ function statesConfig(bucket: string, limits: StoreLimits): Wanted {
     storage: StorageType.File,
     allow_rollup_hdrs: true,
     allow_direct: true,
-    // Servers before 2.11 pass over it.
+    // Servers before 2.11 ignore it.
     allow_msg_ttl: true,
   };
 }
 
-/** Adds a stream, or gives it this configuration when it is there with another. */
+/** Creates a stream, or updates its configuration. */
 async function ensure(streams: Streams, { name, ...wanted }: Wanted): Promise<void> {
   try {
     await streams.add({ name, ...wanted });
@@ -153,7 +148,7 @@ function historySubjects(cluster: string): string[] {
   return [`${head}.judged.>`, `${head}.asked.>`, `${head}.done.>`];
 }
 
-/** A token as the name of a stream may hold it. */
+/** A token in the characters that a stream name allows. */
 function nameToken(text: string): string {
   return token(text).replaceAll("=", "_");
 }

@@ -1,6 +1,6 @@
 /**
- * The ledger's memory beyond this process: a JetStream stream in which the server itself keeps what was judged, asked
- * and done, and a bucket with the last state of every object. An edge: it may wait. Without JetStream it keeps nothing.
+ * Stores the ledger's history beyond its process: a JetStream stream in which the server stores all judged, asked and
+ * done messages, and a bucket with the last state of every object. Without JetStream nothing is stored. An edge.
  */
 import { type ConsumerMessages, DeliverPolicy, type JetStreamClient, jetstream } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
@@ -19,40 +19,34 @@ import {
   streamOfBucket,
 } from "./ledger.store.streams.ts";
 
-/** Writes to the bucket under way at once. */
+/** Concurrent writes to the bucket. */
 const PUTS_UNDER_WAY_MAX = 32;
-/** Objects whose last state may wait to be written; beyond it new ones are dropped and counted. */
+/** Last states that wait to be written; beyond it new ones are dropped and counted. */
 const PUTS_WAITING_MAX = 50_000;
-/** How long the next message of a history is waited for. */
+/** How long a replay waits for its next message. */
 const REPLAY_IDLE_MS = 5_000;
-/**
- * Pauses before JetStream is tried again. The first is short: a NATS cluster that has just started refuses streams
- * until it has elected a leader and knows enough of its peers.
- */
+/** The first pause is short, because a NATS cluster that has just started refuses streams until it has a leader. */
 const RETRY: RetrySettings = { baseMs: 1_000, maxMs: 60_000 };
 
-/** What the ledger keeps beyond its process. Nothing waits for it and nothing fails with it. */
+/** The ledger's store. Nothing waits for it, and nothing fails with it. */
 export interface LedgerStore {
-  /**
-   * Tells `receive` what earlier ledgers kept, once JetStream is there: history, to be told and not to be acted on.
-   * Each new ledger on this store asks anew.
-   */
+  /** Passes the stored messages to `receive` once JetStream is available, for each ledger that calls it. */
   restore(receive: (message: AnyMessage) => void): void;
-  /** Keeps a message as the last state of its object. */
+  /** Stores a message as the last state of its object. */
   keep(key: string, message: AnyMessage): void;
-  /** Forgets an object's last state. */
+  /** Deletes an object's last state. */
   forget(key: string): void;
-  /** Whether JetStream is there. */
+  /** Whether JetStream is available. */
   ready(): boolean;
   close(): void;
 }
 
-/** What a store is made of. */
+/** What a store needs. */
 export interface StoreOptions {
-  /** The connection to the account that has JetStream; called again after it could not be had. */
+  /** Connects to the account that has JetStream; called again after a failure. */
   readonly connect: () => Promise<NatsConnection>;
   readonly cluster: string;
-  /** Tells the cluster from others of its name; null when it is not known: then nothing is kept. */
+  /** Uid of the cluster's kube-system namespace; null where it is not known, so that nothing is stored. */
   readonly clusterUid: string | null;
   readonly clock: Clock;
   readonly log: Log;
@@ -65,7 +59,6 @@ export function openLedgerStore(options: StoreOptions): LedgerStore {
   return new JetStreamStore(options);
 }
 
-/** The bucket of last states, and the connection on which it and the stream can be reached. */
 interface OpenStreams {
   readonly connection: NatsConnection;
   readonly bucket: KV;
@@ -73,27 +66,24 @@ interface OpenStreams {
 
 class JetStreamStore implements LedgerStore {
   readonly #options: StoreOptions;
-  /** Whose history this is; null when that is not known. */
   readonly #history: HistoryOf | null;
   readonly #limits: StoreLimits;
   readonly #ready: { set(value: number): void };
   readonly #count: (result: string) => void;
   readonly #unreadable: { add(count: number): void };
-  /** The newest write for each key that is still to be done; null deletes it. */
+  /** The newest pending write of each key; null deletes the key. */
   readonly #waiting = new Map<string, Uint8Array | null>();
-  /** How long the mark of a deleted state stays; servers before 2.11 pass over it. */
   readonly #tombstoneTtl: string;
   #underWay = 0;
   #open: OpenStreams | null = null;
   #receive: ((message: AnyMessage) => void) | null = null;
   #retry: Timer | null = null;
-  /** The next try to read history back, after one that failed. */
   #replayRetry: Timer | null = null;
-  /** Failures since JetStream last did what it was asked to. */
+  /** Failures since the last success. */
   #failures = 0;
-  /** Whether stream and bucket are being made again, or were within the last pause. */
-  #mending = false;
-  /** Whether there is nowhere to keep anything: not found at the last look, or closed. */
+  /** Whether stream and bucket are being re-created, or were within the last pause. */
+  #recreating = false;
+  /** Whether the last try found no JetStream, or the store is closed. */
   #absent = false;
   #closed = false;
 
@@ -109,12 +99,12 @@ class JetStreamStore implements LedgerStore {
     });
     const writes = options.metrics.counter({
       name: "vigil_ledger_store_writes_total",
-      help: "Last states of objects by what became of them: written, failed, dropped.",
+      help: "Writes of last states by result: written, failed, dropped.",
       labels: ["result"],
     });
     this.#unreadable = options.metrics.counter({
       name: "vigil_ledger_store_unreadable_total",
-      help: "Entries of the kept history that were passed over, because they are no message or make no sense.",
+      help: "Entries of the stored history that were skipped because they are no valid message.",
     });
     this.#count = (result) => writes.add(1, result);
     this.#ready.set(0);
@@ -143,7 +133,7 @@ class JetStreamStore implements LedgerStore {
     this.#closed = true;
     this.#retry?.cancel();
     this.#replayRetry?.cancel();
-    this.#giveUp();
+    this.#storeNothing();
   }
 
   async #connect(history: HistoryOf): Promise<void> {
@@ -165,42 +155,41 @@ class JetStreamStore implements LedgerStore {
     }
   }
 
-  /** Without its uid a cluster cannot be told from another of its name, whose history would explain it wrongly. */
+  /** Without its uid a cluster cannot be distinguished from another of its name, whose history would be wrong. */
   #keepNothing(): void {
-    this.#giveUp();
-    this.#options.log.info("history is kept in memory only: it is not known which Kubernetes cluster this is");
+    this.#storeNothing();
+    this.#options.log.info("history is kept in memory only: the uid of the Kubernetes cluster is not known");
   }
 
-  /** After a write that failed: a server that came back without its storage knows neither stream nor bucket. */
-  #mend(history: HistoryOf): void {
-    if (this.#mending || this.#open === null) return;
-    this.#mending = true;
+  /** Runs after a failed write, because a server that restarted without its storage has neither stream nor bucket. */
+  #recreate(history: HistoryOf): void {
+    if (this.#recreating || this.#open === null) return;
+    this.#recreating = true;
     const { connection } = this.#open;
     openStreams(connection, history, this.#limits).then(
       (bucket) => {
         if (!this.#closed) this.#open = { connection, bucket };
-        this.#afterPause(() => {
-          this.#mending = false;
+        this.#afterBackoff(() => {
+          this.#recreating = false;
         });
       },
       (error) => {
-        this.#options.log.debug("stream and bucket could not be made again", { error });
-        this.#afterPause(() => {
-          this.#mending = false;
-          this.#mend(history);
+        this.#options.log.debug("stream and bucket could not be re-created", { error });
+        this.#afterBackoff(() => {
+          this.#recreating = false;
+          this.#recreate(history);
         });
       },
     );
   }
 
-  /** Goes on after a pause that grows until JetStream does what it is asked to. */
-  #afterPause(goOn: () => void): void {
+  #afterBackoff(run: () => void): void {
     if (this.#closed) return;
     this.#failures++;
-    this.#retry = this.#options.clock.after(retryPauseMs(this.#failures, RETRY), goOn);
+    this.#retry = this.#options.clock.after(retryPauseMs(this.#failures, RETRY), run);
   }
 
-  /** Last states and history: what both tell of is taken once, by the id of its message. */
+  /** Replays the last states, then the history; the ledger drops a message that both contain by its id. */
   async #replayAll(connection: NatsConnection, history: HistoryOf, tries = 1): Promise<void> {
     const { clock, log } = this.#options;
     this.#replayRetry?.cancel();
@@ -211,13 +200,13 @@ class JetStreamStore implements LedgerStore {
     } catch (error) {
       if (this.#closed) return;
       const pauseMs = retryPauseMs(tries, RETRY);
-      log.warn("the ledger's history could not be read back, trying again", { stream, error, pauseMs });
+      log.warn("the ledger's history could not be read back, retrying", { stream, error, pauseMs });
       const again = () => void this.#replayAll(connection, history, tries + 1);
       this.#replayRetry = clock.after(pauseMs, again);
     }
   }
 
-  #giveUp(): void {
+  #storeNothing(): void {
     this.#absent = true;
     this.#open = null;
     this.#ready.set(0);
@@ -225,14 +214,14 @@ class JetStreamStore implements LedgerStore {
   }
 
   #retryMissing(error: unknown, history: HistoryOf): void {
-    this.#giveUp();
+    this.#storeNothing();
     if (this.#closed) return;
     const reason = error instanceof Error ? error.message : String(error);
-    this.#options.log.info(`history is kept in memory only, JetStream is not to be had: ${reason}`);
-    this.#afterPause(() => void this.#connect(history));
+    this.#options.log.info(`history is kept in memory only, JetStream is not available: ${reason}`);
+    this.#afterBackoff(() => void this.#connect(history));
   }
 
-  /** Passes on the last message of each subject of a stream, in the order they came, but for what cannot be read. */
+  /** Passes on the last message of each subject of a stream in order. Skips and counts unreadable ones. */
   async #replay(client: JetStreamClient, stream: string): Promise<void> {
     const consumer = await client.consumers.get(stream, { deliver_policy: DeliverPolicy.LastPerSubject });
     const { num_pending: pending } = await consumer.info();
@@ -250,13 +239,13 @@ class JetStreamStore implements LedgerStore {
     await messages.close();
     if (unreadable === 0) return;
     this.#unreadable.add(unreadable);
-    this.#options.log.warn("entries of the ledger's history were passed over: they cannot be read", {
+    this.#options.log.warn("unreadable entries of the ledger's history were skipped", {
       stream,
       unreadable,
     });
   }
 
-  /** Closes messages that have stopped coming: those that were pending still may have expired meanwhile. */
+  /** Closes a replay without new messages: the pending ones may have expired. */
   #closeWhenIdle(messages: ConsumerMessages, count: () => number): Stop {
     const next = (before: number): Timer =>
       this.#options.clock.after(REPLAY_IDLE_MS, () => {
@@ -268,8 +257,8 @@ class JetStreamStore implements LedgerStore {
   }
 
   /**
-   * Passes on what was kept, and says whether it could be read. Anybody who may publish may have put anything there,
-   * and every ledger that starts reads it.
+   * Passes on a stored message, and returns whether it is readable. Any publisher may have written anything there, and
+   * every starting ledger reads it.
    */
   #pass(data: Uint8Array): boolean {
     const message = decode(data);
@@ -308,8 +297,8 @@ class JetStreamStore implements LedgerStore {
       this.#failures = 0;
     } catch (error) {
       this.#count("failed");
-      this.#options.log.debug("a last state was not kept", { key, error });
-      if (this.#history !== null) this.#mend(this.#history);
+      this.#options.log.debug("a last state was not stored", { key, error });
+      if (this.#history !== null) this.#recreate(this.#history);
     }
     this.#underWay--;
     this.#flush();

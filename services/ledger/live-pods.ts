@@ -1,6 +1,6 @@
 /**
- * Reads a pod live for an explanation: most pods are never spoken of on the bus, and what is remembered of one is true
- * of its uid only. An explanation waits for the answer for a moment, and says so when there is none.
+ * Reads a pod live for its explanation, because most pods appear in no message and a record is true of its uid only.
+ * After three seconds without an answer the explanation goes on without one.
  */
 import type { ObservedPod } from "../../protocols/objects.ts";
 import { type Clock, type Kube, type ReadReply, Urgency } from "../../protocols/ports.ts";
@@ -11,7 +11,7 @@ import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { Interner } from "../platform/structures/interner.ts";
 import { listOf, textOf } from "../platform/structures/json.ts";
 
-/** What a live read says of a pod. */
+/** The result of a live read of a pod. */
 export type PodRead =
   | {
       readonly kind: "present";
@@ -25,16 +25,16 @@ export type PodRead =
   | { readonly kind: "absent" }
   | { readonly kind: "unread"; readonly why: string };
 
-/** How long an answer is waited for, in milliseconds. */
+/** How long a read waits for its answer, in milliseconds. */
 export const ANSWER_MS = 3000;
-/** How long a read serves those who ask for the same pod, in milliseconds. */
+/** How long one answer serves further reads of the same pod, in milliseconds. */
 const KEPT_MS = 500;
-/** Reads for explanations under way at once: people ask few, and nothing may wait for them. */
+/** Concurrent reads: explanations are few, and nothing may wait for them. */
 const READS_MAX = 4;
 
 const projection = { interner: new Interner(), problem: () => {} };
 
-/** Reads pods behind everything else that is asked of the API server. */
+/** Reads pods at the lowest urgency. */
 export class LivePods {
   readonly #clock: Clock;
   readonly #reads: SingleFlightReads;
@@ -61,7 +61,6 @@ export class LivePods {
   }
 }
 
-/** What the reply to a live read says of a pod. */
 function podReadOf(reply: ReadReply): PodRead {
   if (reply.outcome === "gone") return { kind: "absent" };
   if (reply.outcome !== "ok") return { kind: "unread", why: reply.detail };

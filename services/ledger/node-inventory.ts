@@ -1,22 +1,22 @@
-/** Which nodes there are, shard by shard, and whether word of one was missed. It asks for nothing itself. */
+/** Which nodes exist, by shard, compared with the observer's digests to find missed messages. */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { ShardView, type ShardViewProfile } from "../platform/shard-view/shard-view.ts";
 import { reducedNode } from "./cluster-state.ts";
 
-/** How long the other services' resyncs are waited for, before the ledger asks for one of its own. */
+/** How long after its start a ledger waits for the resyncs of other services before it requests one. */
 export const RESYNC_WAIT_MS = 3000;
 
-/** What a pulse brought to light. */
+/** What a pulse shows. */
 export interface PulseFindings {
-  /** Nodes that left without a word. */
+  /** Nodes whose `observed.gone` was missed. */
   readonly departed: readonly ObservedNode[];
-  /** Why the shard should be told again; null when it need not. */
+  /** Why the shard needs a resync; null where it does not. */
   readonly resync: string | null;
 }
 
-/** The nodes of all shards, compared with what the observer says it has told. */
+/** The nodes of all shards. */
 export class NodeInventory {
   readonly #views: readonly ShardView[];
   readonly #startedMs: number;
@@ -27,37 +27,35 @@ export class NodeInventory {
     this.#views = Array.from({ length: SHARD_COUNT }, newView);
   }
 
-  /** Takes a node; returns the little of it that is kept. */
+  /** Takes a node, and returns the reduced node that is kept. */
   take(node: ObservedNode): ObservedNode {
-    const essence = reducedNode(node);
-    this.#views[shardOf(node.node)]?.takeNode(essence);
-    return essence;
+    const reduced = reducedNode(node);
+    this.#views[shardOf(node.node)]?.takeNode(reduced);
+    return reduced;
   }
 
   takeGone(body: BodyOf<"observed.gone">): void {
     this.#views[shardOf(body.node)]?.takeGone(body);
   }
 
-  /** Why it cannot be known now which nodes there are in a node's shard; null when it can. */
+  /** Why it is not known which nodes exist in a node's shard; null where it is. */
   unknownReason(node: string, nowMs: number): string | null {
     return this.#views[shardOf(node)]?.blindness(nowMs) ?? null;
   }
 
-  /** Whether it is known now which nodes there are in a shard. */
   isShardKnown(shard: number, nowMs: number): boolean {
     return this.#views[shard]?.blindness(nowMs) === null;
   }
 
-  /** Whether it is known now which nodes there are at all. */
+  /** Whether it is known which nodes exist in every shard. */
   isKnown(nowMs: number): boolean {
     return this.#views.every((view) => view.blindness(nowMs) === null);
   }
 
-  /** Takes a pulse, and tells what its digest shows to have been missed. */
   takePulse(message: Message<"observed.pulse">, nowMs: number): PulseFindings {
     const view = this.#views[message.body.shard];
     const departed = view?.takePulse(message, nowMs) ?? [];
-    const patient = nowMs - this.#startedMs < RESYNC_WAIT_MS;
-    return { departed, resync: patient ? null : (view?.resyncReason(nowMs) ?? null) };
+    const isWaiting = nowMs - this.#startedMs < RESYNC_WAIT_MS;
+    return { departed, resync: isWaiting ? null : (view?.resyncReason(nowMs) ?? null) };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The last request about one object and what came of it. A request stands until its outcome shows, so that an
- * explanation rests on the last outcome and not on what is scheduled.
+ * The last requests for one node and their outcomes. A request is kept until its change shows, so that an explanation
+ * rests on the last outcome and not on a schedule.
  */
 import type { Outcome } from "../../protocols/done.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
@@ -9,56 +9,53 @@ import { listText } from "../domain/format.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
 
-/** Characters of a reason that are kept: a hundred thousand pods may be denied at once. */
+/** Characters kept of a reason, because a hundred thousand pods may be denied at once. */
 const DETAIL_CHARACTERS_MAX = 300;
 
-/** What came of the last try. Instants are on the writer's wall clock. */
+/** The outcome of the last try. Times are on the writer's wall clock. */
 export interface RequestOutcome {
   readonly outcome: Outcome;
-  /** As the API server or the live read said it; may be empty. */
+  /** The reason from the API server or the live read; may be empty. */
   readonly detail: string;
   readonly at: number;
-  /** When the writer tries again; null when it does not. */
+  /** When the writer retries; null where it does not, or where that is not known. */
   readonly retryAt: number | null;
-  /** Whether the writer tries again by itself. */
   readonly retrying: boolean;
 }
 
-/** A request about a node, and what came of it. */
+/** A request for a node, and its outcome. */
 export interface TrackedRequest {
-  /** In words: `Ready=Unknown`, `taint +node.kubernetes.io/unreachable:NoExecute`. */
+  /** As text: `Ready=Unknown`, `the change of taints +node.kubernetes.io/unreachable:NoExecute`. */
   readonly what: string;
   readonly ask: BodyOf<"asked.taint"> | null;
   readonly askedAt: number;
-  /** Null before the first. */
   readonly last: RequestOutcome | null;
 }
 
-/** The requests about one node, by the type of the ask and the service that asked. */
+/** The requests for one node, by request type and requesting service. */
 export class NodeRequests {
   readonly #requests = new Map<string, TrackedRequest>();
 
-  /** Every request that stands. */
   get all(): readonly TrackedRequest[] {
     return [...this.#requests.values()];
   }
 
-  /** The outcome that found the node gone; null where none did, or a newer state of the node came after it. */
+  /** The outcome that found the node gone; null where none did, or where the node was observed since. */
   get gone(): RequestOutcome | null {
     return this.all.find(({ last }) => last?.outcome === "gone")?.last ?? null;
   }
 
-  /** The last request for the NoExecute taint that a turn brings; null when none stands. */
+  /** The open request for the NoExecute taint of a grant. */
   get grant(): TrackedRequest | null {
     return this.all.find(({ ask }) => ask?.why === "granted") ?? null;
   }
 
-  /** The last request for Ready=Unknown; null when none stands. */
+  /** The open request for Ready=Unknown. */
   get verdict(): TrackedRequest | null {
     return this.#requests.get("asked.condition/node") ?? null;
   }
 
-  /** Takes a request. The same one, repeated, keeps its outcome. */
+  /** Takes a request. A repeated one keeps its outcome. */
   request({ type, source, at, body }: Message<"asked.condition"> | Message<"asked.taint">): void {
     const key = `${type}/${serviceOf(source)}`;
     const what = "conditions" in body ? conditionsText(body) : taintsText(body);
@@ -72,7 +69,7 @@ export class NodeRequests {
     this.#requests.set(key, { what, ask, askedAt: at, last: isSame ? known.last : null });
   }
 
-  /** Takes what came of a request; one that was not heard is named by what its writer was to change. */
+  /** Takes an outcome. The writer's change names a request that was not received. */
   settle({ at, cause, body }: Message<"done.write">): void {
     const key = `${body.ask}/${serviceOf(cause ?? "")}`;
     const known = this.#requests.get(key);
@@ -86,7 +83,7 @@ export class NodeRequests {
     });
   }
 
-  /** Forgets the requests that the node shows to be carried out. */
+  /** Forgets the requests whose change the node shows. */
   takeNode(node: ObservedNode): void {
     const isUnknown = readyConditionOf(node)?.status === "Unknown";
     const present = new Set(node.taints.map(taintName));
@@ -96,24 +93,24 @@ export class NodeRequests {
     }
   }
 
-  /** Forgets the request that a turn led to: the node does not wait any more. */
+  /** Forgets the request of a grant, because the node does not wait any more. */
   endGrant(): void {
     for (const [key, { ask }] of this.#requests) if (ask?.why === "granted") this.#requests.delete(key);
   }
 
-  /** Forgets the request for Ready=Unknown: the node is not silent any more. */
+  /** Forgets the request for Ready=Unknown, because the node is not silent any more. */
   endVerdict(): void {
     this.#requests.delete("asked.condition/node");
   }
 }
 
-/** What came of a try. */
+/** The outcome of a try. */
 export function outcomeOf(at: number, { outcome, detail, retrying, retryAt }: BodyOf<"done.write">): RequestOutcome {
   const reason = detail.length > DETAIL_CHARACTERS_MAX ? `${detail.slice(0, DETAIL_CHARACTERS_MAX)}…` : detail;
   return { outcome, detail: reason, at, retryAt: retryAt ?? null, retrying };
 }
 
-/** Whether a message is a request about a node that is remembered until its outcome shows. */
+/** Whether a message is a request that `NodeRequests` keeps. */
 export function isNodeRequest(message: AnyMessage): message is Message<"asked.condition"> | Message<"asked.taint"> {
   return message.type === "asked.condition" || message.type === "asked.taint";
 }

@@ -1,27 +1,27 @@
-/** The pods somebody has judged or asked to delete, and how many of them still wait. It follows and never judges. */
+/** The pods that were judged or requested to be deleted, and how many of them are pending. */
 import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { RequestOutcome } from "./node-requests.ts";
 
-/** Pods remembered at once; beyond it the ones longest unmentioned are forgotten. */
+/** Pods kept at once; beyond it the least recently mentioned are dropped. */
 const PODS_MAX = 100_000;
-/** A pod nobody speaks of for so long after its time is moot: the taint-manager asks at least every minute. */
+/** How long a pod is kept after its deadline without a message: the taint-manager repeats a request every minute. */
 export const SETTLED_KEPT_MS = 300_000;
 
 /** What is known of a pod. */
 export interface PodRecord {
   judged: BodyOf<"judged.pod"> | null;
   asked: BodyOf<"asked.eviction"> | null;
-  /** Whether its deletion was ordered at the API, and whether that came about. */
+  /** Whether its deletion was sent to the API server, and whether it was accepted. */
   order: "none" | "sent" | "done";
-  /** What came of the last try to delete it; null before the first. A pod that is gone stays as it went. */
+  /** Outcome of the last try to delete it; null before the first. Later tries on a deleted pod do not change it. */
   outcome: Outcome | null;
-  /** When its deletion was last requested, on the asker's wall clock; null before. */
+  /** When its deletion was last requested, on the requester's wall clock. */
   askedAt: number | null;
-  /** What came of the last try, and of which pod; null before the first. A pod that is gone keeps how it went. */
+  /** The same outcome with its reason, and the pod that the try was about. */
   last: (RequestOutcome & { readonly namespace: string; readonly name: string; readonly node: string }) | null;
-  /** When it was last mentioned, on the teller's wall clock. */
+  /** When it was last mentioned, on the sender's wall clock. */
   publishedAt: number;
 }
 
@@ -39,7 +39,6 @@ export class PodRecords {
   readonly #pods = new BoundedMap<string, PodRecord>(PODS_MAX, (pod) => this.#count(pod, -1));
   #pending = 0;
 
-  /** How many wait for their deletion. */
   get pendingCount(): number {
     return this.#pending;
   }
@@ -48,7 +47,7 @@ export class PodRecords {
     return this.#pods.get(uid);
   }
 
-  /** The pod last mentioned under that name. It looks through all, for a person's question. */
+  /** The pod last mentioned under that name. Scans all pods, for a person's question. */
   named(namespace: string, name: string): PodRecord | undefined {
     let found: PodRecord | undefined;
     for (const pod of this.#pods.values()) {
@@ -58,12 +57,10 @@ export class PodRecords {
     return found;
   }
 
-  /** Every pod that waits for its deletion. */
   *pending(): Generator<PodRecord> {
     for (const pod of this.#pods.values()) if (isPending(pod)) yield pod;
   }
 
-  /** Adds what was told of a pod to what is known. */
   update(uid: string, changes: Partial<PodRecord> & Pick<PodRecord, "publishedAt">): void {
     const known = this.#pods.get(uid);
     if (known !== undefined) this.#count(known, -1);
@@ -72,7 +69,6 @@ export class PodRecords {
     this.#count(pod, 1);
   }
 
-  /** Forgets a pod. */
   drop(uid: string): void {
     const pod = this.#pods.get(uid);
     if (pod === undefined) return;
@@ -81,8 +77,8 @@ export class PodRecords {
   }
 
   /**
-   * Forgets the pods that nobody has spoken of long after their time; `nowMs` is the wall clock's. One that was deleted
-   * stays terminating for as long as its node is silent: nobody else ends its containers.
+   * Forgets pods without a message long after their deadline; `nowMs` is wall-clock time. A deleted pod is kept while
+   * its node is silent, because it stays terminating until a kubelet ends its containers.
    */
   forgetSettled(nowMs: number, isSilent: (node: string) => boolean): void {
     for (const [uid, pod] of this.#pods.entries()) {
@@ -96,7 +92,7 @@ export class PodRecords {
   }
 }
 
-/** The pod's name and node, by whatever named it last. */
+/** The name and node of a pod. */
 export function targetOf({ judged, asked, last }: PodRecord): {
   readonly namespace: string;
   readonly name: string;
@@ -110,7 +106,7 @@ function isPending(pod: PodRecord): boolean {
   return pod.judged !== null || pod.asked !== null;
 }
 
-/** The deadline of a pod that waits, or when it was last spoken of, whichever is later. */
+/** The deadline of a pending pod or its last message, whichever is later. */
 function lastTimeOf(pod: PodRecord): number {
   const deadlineAt = isPending(pod) ? (pod.asked?.deadlineAt ?? pod.judged?.deadlineAt) : null;
   return Math.max(deadlineAt ?? pod.publishedAt, pod.publishedAt);

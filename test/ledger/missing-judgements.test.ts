@@ -28,7 +28,7 @@ function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
 
 test("a judgement that was lost is asked for, with growing pauses", () => {
   const reasons = reasonsAfter(({ receive }) => receive("judged.node", judgedNode("n-2"), null));
-  expect(reasons[0]).toBe("no judgement of a node was heard");
+  expect(reasons[0]).toBe("no judgement of a node was received");
   expect(reasons.length).toBeLessThan(4);
 });
 

@@ -157,7 +157,7 @@ describeWithEachNats("the ledger's store", () => {
     const without = await serve(false, port);
     await until("the bus is back", () => member.transport.connected());
     member.judge.publish("judged.node", unknown("n-1"), null);
-    await until("stream and bucket could not be made again", () => storeClock.pendingTimers === 1);
+    await until("stream and bucket could not be re-created", () => storeClock.pendingTimers === 1);
     await without.stop();
     await serve(true, port);
     await until("the bus is back", () => member.transport.connected());

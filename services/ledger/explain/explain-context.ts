@@ -1,9 +1,9 @@
-/** What an explanation rests on, and what several of its sentences ask of that. It decides nothing. */
+/** The context of an explanation. */
 import type { Profile } from "../../../protocols/profile.ts";
 import type { ClusterState, NodeRecord } from "../cluster-state.ts";
 import type { History } from "../history.ts";
 
-/** What an explanation rests on. */
+/** What an explanation is computed from. */
 export interface ExplainContext {
   readonly state: ClusterState;
   readonly history: History;
@@ -16,15 +16,15 @@ export interface ExplainContext {
     | "askRetryMaxMs"
     | "tolerationComparisonOperators"
   >;
-  /** Why no verdict can be passed on a node now; null when it can. */
+  /** Why the shard of a node is blind; null where it is not. */
   readonly blindness: (node: string) => string | null;
-  /** Why a node that was not observed may be there all the same; null when it cannot. */
+  /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-/** The node of that name; undefined where only a late judgement names it, and it is known not to be there. */
+/** The node of that name; undefined where only a late judgement names it and it is known not to exist. */
 export function presentNode(name: string, { state, unknownReason }: ExplainContext): NodeRecord | undefined {
   const node = state.nodes.get(name);
   return node?.observed === null && unknownReason(name) === null ? undefined : node;

@@ -1,6 +1,6 @@
 /**
- * Why a node or a pod is as it is, in sentences of sentences.ts. A sentence rests on the last known state of
- * the object and on the last outcome of what was requested for it, never on what is scheduled alone.
+ * Explains a node or a pod in the sentences of sentences.ts. A sentence rests on the last known state of the object and
+ * on the last outcome of a request for it, never on a schedule alone.
  */
 import type { Decision, Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import type { History } from "../history.ts";
@@ -10,11 +10,10 @@ import { nodeSentences } from "./node.policy.ts";
 import { podSentences } from "./pod.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-/** An explanation whose every sentence is one of the table. */
-type SaidExplanation = Explanation & { readonly sentences: readonly Sentence[] };
+type TypedExplanation = Explanation & { readonly sentences: readonly Sentence[] };
 
-/** Explains a node; null when nothing is known of it. */
-export function explainNode(name: string, context: ExplainContext): SaidExplanation | null {
+/** Explains a node; null where nothing is known of it. */
+export function explainNode(name: string, context: ExplainContext): TypedExplanation | null {
   const node = presentNode(name, context);
   const subject = { kind: "Node", namespace: "", name } as const;
   const timeline = timelineOf(subject, context.history);
@@ -26,13 +25,13 @@ export function explainNode(name: string, context: ExplainContext): SaidExplanat
   return { sentences: [absence], timeline };
 }
 
-/** Explains a pod as it was just read; null when it is not there and nothing was ever decided about it. */
+/** Explains a pod as it was just read; null where it does not exist and has no history. */
 export function explainPod(
   namespace: string,
   name: string,
   read: PodRead,
   context: ExplainContext,
-): SaidExplanation | null {
+): TypedExplanation | null {
   const subject = { kind: "Pod", namespace, name } as const;
   const timeline = timelineOf(subject, context.history);
   const named = context.state.pods.named(namespace, name);
@@ -43,7 +42,7 @@ export function explainPod(
 }
 
 function timelineOf(subject: Subject, history: History): readonly Decision[] {
-  // Causes stand before what they led to, also where both happened in the same millisecond.
+  // A cause comes before its effect, also where both happened in the same millisecond.
   const decisions = history.of(subject).flatMap((decision) => [...history.causesOf(decision).toReversed(), decision]);
   return [...new Set(decisions)].sort((left, right) => left.at - right.at);
 }

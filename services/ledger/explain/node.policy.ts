@@ -1,4 +1,4 @@
-/** Why a node is as it is: its readiness, its taints, its zone, and what came of the last requests about it. */
+/** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
 import { SilentReason } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
@@ -14,7 +14,7 @@ import { type Sentence, sentence } from "./sentences.ts";
 
 type JudgedNode = NonNullable<NodeRecord["judged"]>;
 
-/** What is said of a node that is there. */
+/** The sentences about a node that exists, as far as the watch shows. */
 export function nodeSentences(node: NodeRecord, context: ExplainContext): Sentence[] {
   const { judged, observed, name, requests } = node;
   const { gone } = requests;
@@ -28,8 +28,8 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
   const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
-  const turn = queueSentences(node, judged, context);
-  return [readinessSentence(node, judged, context), ...taints, ...turn, ...requested, ...excluded, ...blind];
+  const queue = queueSentences(node, judged, context);
+  return [readinessSentence(node, judged, context), ...taints, ...queue, ...requested, ...excluded, ...blind];
 }
 
 function readinessSentence(
@@ -38,40 +38,40 @@ function readinessSentence(
   { profile, now }: ExplainContext,
 ): Sentence {
   const { readiness, since, heartbeatAt } = judged;
-  const given = { node, since: apiTime(since), span: spanText(now - since) };
+  const values = { node, since: apiTime(since), span: spanText(now - since) };
   switch (readiness) {
     case "unknown": {
-      if (heartbeatAt === null) return unheardSentence(observed, given);
+      if (heartbeatAt === null) return noHeartbeatSentence(observed, values);
       const grace = spanText(profile.nodeMonitorGraceMs);
-      return sentence("nodeUnknown", { ...given, heartbeat: apiTime(heartbeatAt), grace });
+      return sentence("nodeUnknown", { ...values, heartbeat: apiTime(heartbeatAt), grace });
     }
     case "notReady":
-      return sentence("nodeNotReady", given);
+      return sentence("nodeNotReady", values);
     case "ready":
-      return sentence("nodeReady", given);
+      return sentence("nodeReady", values);
     case "starting":
-      return sentence("nodeStarting", { ...given, grace: spanText(profile.nodeStartupGraceMs) });
+      return sentence("nodeStarting", { ...values, grace: spanText(profile.nodeStartupGraceMs) });
   }
 }
 
-/** A judge that began after the node fell silent has heard nothing of it; the API still shows what came before. */
-function unheardSentence(
+/** A process that started after the node fell silent knows no heartbeat, but the API may show the last one. */
+function noHeartbeatSentence(
   observed: ObservedNode | null,
-  given: { readonly node: string; readonly since: string; readonly span: string },
+  values: { readonly node: string; readonly since: string; readonly span: string },
 ): Sentence {
   const ready = observed === null ? null : readyConditionOf(observed);
-  if (ready?.reason === SilentReason.never.reason) return sentence("nodeNeverPosted", given);
+  if (ready?.reason === SilentReason.never.reason) return sentence("nodeNeverPosted", values);
   if (ready?.reason !== SilentReason.stopped.reason || ready.heartbeatAt === null)
-    return sentence("nodeUnknownNoHeartbeat", given);
-  return sentence("nodeUnknownByStatus", { ...given, heartbeat: apiTime(ready.heartbeatAt) });
+    return sentence("nodeUnknownNoHeartbeat", values);
+  return sentence("nodeUnknownByStatus", { ...values, heartbeat: apiTime(ready.heartbeatAt) });
 }
 
 function taintSentence(node: ObservedNode): Sentence {
   if (node.taints.length === 0) return sentence("nodeUntainted", {});
-  const standing = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
+  const names = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
   const omitted = node.taintsOmitted ?? 0;
   const rest = omitted === 0 ? [] : [`${omitted} more taints, which Vigil ignores`];
-  return sentence("nodeTainted", { taints: listText([...standing, ...rest]) });
+  return sentence("nodeTainted", { taints: listText([...names, ...rest]) });
 }
 
 function sinceText(taint: Taint, node: ObservedNode): string {

@@ -1,6 +1,4 @@
-/**
- * Why a pod is to go or may stay: from the pod as it was just read, the record of that uid, and the state of its node.
- */
+/** Sentences about a pod: from the pod as it was just read, the record of its uid, and the state of its node. */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, TaintId } from "../../../protocols/objects.ts";
 import { apiTime } from "../../domain/api-time.ts";
@@ -22,19 +20,17 @@ import { evictingTaint } from "./queue.policy.ts";
 import { requestSentences } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-/** A pod that is there. */
 type PresentPod = Extract<PodRead, { kind: "present" }>;
 
-/** A pod that is bound to a node. */
 type BoundPod = NonNullable<PresentPod["bound"]>;
 
-/** What is said of a pod, and the node of which more is to be said; null without one. */
+/** The sentences about a pod, and its node; null without one. */
 export interface PodSentences {
   readonly sentences: readonly Sentence[];
   readonly node: string | null;
 }
 
-/** What is said of a pod; `pod` is its `namespace/name`, `named` the record that last bore that name. */
+/** The sentences about a pod; `pod` is its `namespace/name`, `named` the last record of that name. */
 export function podSentences(
   pod: string,
   read: PodRead,
@@ -69,10 +65,7 @@ function presentPodSentences(
   return { sentences: scheduled.length > 0 ? scheduled : notEvictedSentences(pod, bound, context), node };
 }
 
-/**
- * Whether the pod as it was read may stay, whatever was published of it before: it has completed, or tolerates all, or
- * the drain of its node was called off.
- */
+/** Whether the pod may stay despite its record: it has completed, tolerates all taints, or its drain is cancelled. */
 function isTolerated({ node, pod }: BoundPod, context: ExplainContext): boolean {
   const known = presentNode(node, context);
   if (context.profile.evictionMode === "direct") return known?.judged?.eviction === "unmarked";
@@ -80,13 +73,12 @@ function isTolerated({ node, pod }: BoundPod, context: ExplainContext): boolean 
   return hasCompleted(pod) || (observed !== null && evictionFrom(observed, pod, context) === null);
 }
 
-/** That it was Vigil that deleted the pod of this record. */
 function deletedByUsSentences(record: PodRecord | undefined): Sentence[] {
   const isOurs = record?.order === "done" && record.last?.outcome === "ok";
   return isOurs && record.last !== null ? [sentence("podOurs", { at: apiTime(record.last.at) })] : [];
 }
 
-/** Why a terminating pod is still there. */
+/** Why a terminating pod still exists. */
 function stayingSentences({ bound, finalizers }: PresentPod, context: ExplainContext): Sentence[] {
   const held = finalizers.length === 0 ? [] : [sentence("podFinalizers", { finalizers: listText(finalizers) })];
   if (bound === null) return held;
@@ -102,23 +94,23 @@ function absentNodeSentence(node: string, { unknownReason }: ExplainContext): Se
   return why === null ? sentence("podNodeGone", { node }) : sentence("podUnobserved", { node, why });
 }
 
-/** What is said of a pod that is to go: when, why, and what came of the last request; nothing of one that is not. */
+/** When and why a pod is deleted, and the outcome of the last request; nothing where it is not. */
 function recordSentences(pod: string, record: PodRecord, context: ExplainContext): Sentence[] {
   const { judged, asked, order, outcome, last } = record;
   if (order === "done") return deletedByUsSentences(record);
   if (judged === null && asked === null) return [];
-  // What must go at once is asked for with another deadline each time, and is due since it was judged so.
+  // A pod that must go at once is due since its judgement; each request for it has a new deadline.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
   const due = dueSentence(pod, deadlineAt, context.now);
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
-  if (!isStanding((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
-  const why = judged === null ? askedSentence(asked) : tolerationSentence(judged, node?.observed ?? null);
+  if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
+  const why = judged === null ? requestReasons(asked) : tolerationReasons(judged, node?.observed ?? null);
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
 }
 
-/** Whether the taint that decides stands; also where none decides and where the node was not observed. */
-function isStanding(decisive: TaintId | null, node: ObservedNode | null): boolean {
+/** Whether the decisive taint is present; true where none decides and where the node was not observed. */
+function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean {
   if (decisive === null || node === null) return true;
   return node.taints.some(({ key, effect }) => key === decisive.key && effect === decisive.effect);
 }
@@ -139,8 +131,8 @@ function requestedSentences(
   return requestSentences(request, context);
 }
 
-/** Why a pod must go, where only the request for it was heard. */
-function askedSentence(asked: PodRecord["asked"]): Sentence[] {
+/** Why a pod must go, where only the request for its deletion is known. */
+function requestReasons(asked: PodRecord["asked"]): Sentence[] {
   if (asked === null) return [];
   const { node, mode, taint } = asked;
   if (mode === "direct") return [sentence("podDrained", { node })];
@@ -151,30 +143,30 @@ function askedSentence(asked: PodRecord["asked"]): Sentence[] {
   ];
 }
 
-function tolerationSentence(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
+function tolerationReasons(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
   const { node, tolerationSeconds } = judged;
   if (judged.taint === null) return [sentence("podTainted", { node })];
   const taint = taintName(judged.taint);
   if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint })];
-  const given = { node, taint, seconds: String(tolerationSeconds) };
+  const values = { node, taint, seconds: String(tolerationSeconds) };
   const begunAt = begunBefore(judged, observed);
   return [
-    begunAt === null ? sentence("podTolerates", given) : sentence("podContinues", { ...given, at: apiTime(begunAt) }),
+    begunAt === null ? sentence("podTolerates", values) : sentence("podContinues", { ...values, at: apiTime(begunAt) }),
   ];
 }
 
-/** When a countdown began that has run on over a swap of taints; null when the present taint began it. */
+/** When a countdown began with the opposite taint; null where it began with the present one. */
 function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): number | null {
   const { taint: decisive, deadlineAt, tolerationSeconds } = judged;
-  const standing = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
-  if (!node || standing === undefined || deadlineAt === null || tolerationSeconds === null) return null;
-  const startAt = taintStartAt(standing, node);
-  if (startAt === null || lineageOf(standing, startAt, node) === null) return null;
+  const present = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
+  if (!node || present === undefined || deadlineAt === null || tolerationSeconds === null) return null;
+  const startAt = taintStartAt(present, node);
+  if (startAt === null || lineageOf(present, startAt, node) === null) return null;
   const begunAt = deadlineAt - tolerationSeconds * 1000;
   return begunAt < startAt ? begunAt : null;
 }
 
-/** Why nothing requests the deletion of a pod now, and what is to come for it. */
+/** Why nothing requests the deletion of a pod now, and what follows. */
 function notEvictedSentences(pod: string, { node, pod: observed }: BoundPod, context: ExplainContext): Sentence[] {
   const known = presentNode(node, context);
   if (known?.observed == null) return [absentNodeSentence(node, context)];
@@ -193,7 +185,7 @@ function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, ju
   return judged?.eviction === "evicted" ? sentence("podDrained", { node }) : sentence("podUndrained", { pod, node });
 }
 
-/** A ledger that began after a deadline was published, or lost that message, reckons it from what it sees. */
+/** Computes the deadline of a pod, because its message was lost or is older than this ledger. */
 function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, context: ExplainContext): Sentence {
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, context);
@@ -203,7 +195,7 @@ function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode,
   return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) });
 }
 
-/** What the taint that its node's turn brings means for a pod. */
+/** What the coming taint of its node means for a pod. */
 function thenSentence(observed: ObservedPod, then: TaintId, context: ExplainContext): Sentence {
   const taint = taintName(then);
   const eviction = evictionUnder([{ taint: then, since: context.now }], observed, context);
@@ -213,7 +205,7 @@ function thenSentence(observed: ObservedPod, then: TaintId, context: ExplainCont
   return sentence("podThenFor", { taint, seconds: String(tolerationSeconds) });
 }
 
-/** When a pod has to leave its node by the taints that are seen there. */
+/** When a pod has to leave its node by the observed taints. */
 function evictionFrom(node: ObservedNode, observed: ObservedPod, context: ExplainContext): Eviction | null {
   const standing = noExecuteTaints(node.taints).map((taint): StandingTaint => {
     const since = taintStartAt(taint, node) ?? context.now;

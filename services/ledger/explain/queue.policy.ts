@@ -1,4 +1,4 @@
-/** What is said of a node that waits: the state of its zone, its place in the queue, and what its turn brings. */
+/** Sentences about a node that waits: the state of its zone, its place in the eviction queue, and what follows. */
 import type { BodyOf } from "../../../protocols/messages.ts";
 import { TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { TaintId } from "../../../protocols/objects.ts";
@@ -12,13 +12,13 @@ import type { ExplainContext } from "./explain-context.ts";
 import { hasFailed } from "./request.policy.ts";
 import { type Sentence, sentence } from "./sentences.ts";
 
-/** A zone that has said nothing for so long has no owner that sees it; its owner speaks every second. */
+/** A zone not published for this long has no owner or a blind one; an owner publishes it every second. */
 const ZONE_STALE_MS = 15_000;
 const SECOND_MS = 1000;
 
 type JudgedNode = NonNullable<NodeRecord["judged"]>;
 
-/** What is said of a node's zone, and of its turn where it waits for one. */
+/** The sentences about a node's zone, and about its place in the queue where it waits. */
 export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
   const zone = context.state.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
@@ -29,12 +29,12 @@ export function queueSentences(node: NodeRecord, judged: JudgedNode, context: Ex
   return [...sentences, ...waitSentences(node, zone, context), effectSentence(judged, context)];
 }
 
-/** The taint that a node's turn brings. */
+/** The NoExecute taint that a node gets once admitted. */
 export function evictingTaint({ ready }: Pick<JudgedNode, "ready">): TaintId {
   return { key: ready === "False" ? TaintKey.notReady : TaintKey.unreachable, effect: TaintEffect.noExecute };
 }
 
-/** When the turn of a node comes at the earliest, epoch milliseconds; null when it cannot be said. */
+/** When a node is admitted at the present rate, epoch milliseconds; null where none is admitted. */
 export function grantAt(place: number, { judged, publishedAt }: ZoneRecord): number | null {
   const { tokens, taintsPerSecond, halted } = judged;
   if (halted || taintsPerSecond <= 0) return null;
@@ -42,13 +42,13 @@ export function grantAt(place: number, { judged, publishedAt }: ZoneRecord): num
   return publishedAt + (tokensMissing / taintsPerSecond) * SECOND_MS;
 }
 
-/** A node's place in the queue of its zone, from 1; null when it is not among those that its zone names. */
+/** A node's place in the queue of its zone, from 1; null where the zone does not list it. */
 export function placeOf(node: string, zone: ZoneRecord | undefined): number | null {
   const index = zone?.judged.queue?.indexOf(node) ?? -1;
   return index < 0 ? null : index + 1;
 }
 
-/** Whether the owner of a zone speaks, so that what it said last holds. */
+/** Whether the state of a zone is recent enough to hold. */
 export function isRecent({ publishedAt }: ZoneRecord, now: number): boolean {
   return now - publishedAt < ZONE_STALE_MS;
 }
@@ -62,7 +62,7 @@ function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
   return sentence("zoneQueue", { ...counted, waiting: countText(queueLength, "node") });
 }
 
-/** When a node that is not ready yet for long enough is drained at the earliest (direct mode). */
+/** The earliest drain of a node that was not ready for less than the eviction timeout (direct mode). */
 function drainSentences({ evictionFromAt }: JudgedNode, { now }: ExplainContext): Sentence[] {
   if (evictionFromAt === undefined) return [];
   const at = apiTime(evictionFromAt);
@@ -70,7 +70,7 @@ function drainSentences({ evictionFromAt }: JudgedNode, { now }: ExplainContext)
   return [sentence("drainFrom", { at, span: spanText(evictionFromAt - now) })];
 }
 
-/** Why no turn comes at all; null when turns come. */
+/** Why the zone admits no node; null where it does. */
 function stopSentence(
   { halted, taintsPerSecond, state, size }: BodyOf<"judged.zone">,
   { largeClusterSizeThreshold }: ExplainContext["profile"],
@@ -92,7 +92,7 @@ function waitSentences(
   const place = placeOf(node.name, zone);
   const counted = { length: String(length), rate: rateText(taintsPerSecond) };
   const grant = node.requests.grant;
-  // The turn was granted: what came of it is said beside this, and the next turn comes behind the others.
+  // An admitted node has left the queue, and its request is explained on its own.
   if (grant !== null && !hasFailed(grant)) return [];
   if (place !== null) {
     const at = grantAt(place, zone) ?? now;
@@ -107,7 +107,7 @@ function waitSentences(
   return [sentence("queueBehind", { ...counted, count: String(named), at: apiTime(Math.max(at, now)), span })];
 }
 
-/** Whether the API shows the node as not ready: only then does a turn bring a taint. */
+/** Whether the API shows the node as not ready: only then does it join the queue (taint mode). */
 function isShownDown({ observed }: NodeRecord): boolean {
   const status = observed === null ? undefined : readyConditionOf(observed)?.status;
   return status === "False" || status === "Unknown";

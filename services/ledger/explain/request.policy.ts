@@ -1,4 +1,4 @@
-/** What is said of the last request about a node or a pod: by its outcome, as the API server gave the reason. */
+/** Sentences about the last request for a node or a pod: its outcome with the reason, and the next retry. */
 import type { Outcome } from "../../../protocols/done.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { spanText } from "../../domain/format.ts";
@@ -6,13 +6,13 @@ import type { RequestOutcome, TrackedRequest } from "../node-requests.ts";
 import type { ExplainContext } from "./explain-context.ts";
 import { type Sentence, type SentenceName, sentence } from "./sentences.ts";
 
-/** A request, as far as a sentence needs it. */
+/** The part of a request that its sentences need. */
 export interface ExplainedRequest {
   /** `Ready=Unknown`, `its deletion`. */
   readonly what: string;
   readonly askedAt: number;
   readonly last: RequestOutcome | null;
-  /** Whether only the zone repeats it. */
+  /** Whether it follows from a grant, so that only the zone repeats it. */
   readonly isGrant: boolean;
 }
 
@@ -30,17 +30,17 @@ const BY_OUTCOME: Readonly<Record<Outcome, Exclude<OutcomeSentence, "requestOpen
   shadowed: "requestShadowed",
 };
 
-/** Outcomes after which nothing is left to try, or only what changes can make it be tried. */
+/** Outcomes after which nothing is retried. */
 const SETTLED: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "gone", "shadowed"]);
 
-/** Whether the last try of a request came to nothing. */
+/** Whether the last try of a request failed. */
 export function hasFailed({ last }: Pick<ExplainedRequest, "last">): boolean {
   return last !== null && !SETTLED.has(last.outcome);
 }
 
 /**
- * The sentences about the requests of a node that stand. One that neither its writer nor its asker has spoken of for
- * two of the longest pauses is not wanted any more.
+ * The sentences about the open requests of a node. A request that was not repeated for twice the longest retry interval
+ * is obsolete.
  */
 export function nodeRequestSentences(requests: readonly TrackedRequest[], context: ExplainContext): Sentence[] {
   const { profile, now } = context;
@@ -51,16 +51,16 @@ export function nodeRequestSentences(requests: readonly TrackedRequest[], contex
     );
 }
 
-/** The sentences about a request: its last outcome and its next try. */
+/** The sentences about a request: its last outcome and its next retry. */
 export function requestSentences(request: ExplainedRequest, context: ExplainContext): Sentence[] {
   const { what, askedAt, last } = request;
   if (last === null) return [sentence("requestOpen", { what, at: apiTime(askedAt) })];
   const detail = withoutStop(last.detail);
-  const said = sentence(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
-  return SETTLED.has(last.outcome) ? [said] : [said, nextTry(request, last, context)];
+  const outcome = sentence(BY_OUTCOME[last.outcome], { what, at: apiTime(last.at), detail });
+  return SETTLED.has(last.outcome) ? [outcome] : [outcome, retrySentence(request, last, context)];
 }
 
-function nextTry(
+function retrySentence(
   { isGrant }: ExplainedRequest,
   { retryAt, retrying }: RequestOutcome,
   { profile, now }: ExplainContext,
@@ -71,7 +71,7 @@ function nextTry(
   return isGrant ? sentence("retryGrant", {}) : sentence("retryRequested", { span: spanText(profile.askRetryMaxMs) });
 }
 
-/** A reason without its last full stop; an API server that gives none is quoted so. */
+/** A reason without its final full stop. */
 export function withoutStop(detail: string): string {
   return detail === "" ? "no reason was given" : detail.replace(/\.$/, "");
 }

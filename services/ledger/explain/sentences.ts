@@ -234,8 +234,8 @@ export const POD_SENTENCES = {
 /** Timeline entries: half a sentence each, whose subject is the object of the message. */
 export const TIMELINE_SENTENCES = {
   taintsSeen: { when: "`observed.node`, the first of the node", text: "carries {taints}" },
-  taintsCame: { when: "`observed.node` with more taints than before", text: "now carries {taints}" },
-  taintsWent: { when: "`observed.node` with fewer taints than before", text: "no longer carries {taints}" },
+  taintsAdded: { when: "`observed.node` with more taints than before", text: "now carries {taints}" },
+  taintsRemoved: { when: "`observed.node` with fewer taints than before", text: "no longer carries {taints}" },
   nodeReplaced: { when: "`observed.node` with another uid", text: "is a new node of the same name" },
   bothSeen: { when: "`observed.node` in which two of these hold", text: "{first} and {second}" },
   left: { when: "`observed.gone`", text: "left the API" },

@@ -1,4 +1,4 @@
-/** What the ledger says of nodes and zones that have left, when word of it came late or never. */
+/** Nodes and zones that are gone, where the message of it came late or never. */
 import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -11,12 +11,12 @@ const SWEEP_MS = 60_000;
 const PULSE_MS = 1000;
 const ZONE = { zone: ":\u0000:a" };
 
-/** An observer has told for two pulses that there is no node. The first one heard so late may have waited. */
+/** Two pulses of an observer without nodes, because the first late pulse may have waited. */
 function seeNone(world: LedgerWorld): void {
   pulsedTwice(world, (shard) => pulse(shard));
 }
 
-/** An observer has told for two pulses that there is this node and no other. */
+/** Two pulses of an observer with this node alone. */
 function seeOne(world: LedgerWorld, node: string): void {
   const nodes = digestWith(EMPTY_DIGEST, node, nodeVersion(`uid-${node}`, "1"));
   pulsedTwice(world, (shard) => pulse(shard, shard === shardOf(node) ? { nodes } : {}));
@@ -28,7 +28,7 @@ function pulsedTwice({ receive, clock }: LedgerWorld, pulseOf: (shard: number) =
   for (const shard of SHARDS) receive("observed.pulse", pulseOf(shard), "ask");
 }
 
-describe("a node that was judged after it had left", () => {
+describe("a node that was judged after it was deleted", () => {
   const LATE = judgedNode("n-1", { readiness: "unknown", ready: "Unknown", heartbeatAt: 0 });
 
   function departed(): LedgerWorld {
@@ -40,17 +40,17 @@ describe("a node that was judged after it had left", () => {
     return world;
   }
 
-  test("is not there any more, once every node is known", () => {
+  test("no longer exists once every node is known", () => {
     const world = departed();
     seeNone(world);
     expect(world.ledger.reader.explainNode("n-1")?.sentences).toEqual(["Node n-1 no longer exists."]);
   });
 
-  test("is explained as judged while it cannot be known whether it is there", () => {
+  test("is explained as judged while it is not known which nodes exist", () => {
     expect(departed().ledger.reader.explainNode("n-1")?.sentences[0]).toMatch(/^Node n-1 has been unknown since /);
   });
 
-  test("is not remembered: when it is told again it waits for a judgement", () => {
+  test("is forgotten: when it is observed again it has no judgement", () => {
     const world = departed();
     world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     seeNone(world);
@@ -60,7 +60,7 @@ describe("a node that was judged after it had left", () => {
   });
 });
 
-describe("a zone that lost its nodes while nobody minded it", () => {
+describe("a zone that lost its nodes while it had no owner", () => {
   const DOWN: Partial<BodyOf<"judged.zone">> = { state: "FullDisruption", notReady: 10, queueLength: 3, halted: true };
 
   function abandoned(): LedgerWorld {
@@ -71,7 +71,7 @@ describe("a zone that lost its nodes while nobody minded it", () => {
     return world;
   }
 
-  /** Time goes by, and at its end every shard is seen, whatever is held of it. */
+  /** Time passes, and then every shard is synced. */
   function sweep(world: LedgerWorld, see: (world: LedgerWorld) => void): LedgerWorld {
     world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     see(world);
@@ -79,7 +79,7 @@ describe("a zone that lost its nodes while nobody minded it", () => {
     return world;
   }
 
-  test("is not shown any more, and no gauge calls it disrupted", async () => {
+  test("is not shown any more, and no gauge shows it as disrupted", async () => {
     const world = abandoned();
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     sweep(world, seeNone);
@@ -93,21 +93,21 @@ describe("a zone that lost its nodes while nobody minded it", () => {
     expect(await value("node_collector_unhealthy_nodes_in_zone")).toBe(0);
   });
 
-  test("is shown as it was last told while not every shard can be seen", () => {
+  test("is shown as last published while a shard is blind", () => {
     const world = abandoned();
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     sweep(world, ({ receive }) => receive("observed.pulse", pulse(0), "ask"));
     expect(world.ledger.reader.overview().zones).toHaveLength(1);
   });
 
-  test("is shown as long as a node of it is there", () => {
+  test("is shown as long as it has a node", () => {
     const world = sweep(abandoned(), (world) => seeOne(world, "n-1"));
     expect(world.ledger.reader.overview().zones).toHaveLength(1);
   });
 
   const keyOf = (index: number): string => `:\u0000:zone-${index}.`;
 
-  /** A ledger that saw so many zones appear one after the other, each with a node that soon left. */
+  /** A ledger that received so many zones one after the other, each with a node that was soon deleted. */
   function afterMany(zones: number): LedgerWorld {
     const world = ledgerWorld();
     for (let index = 0; index < zones; index++) {
@@ -126,20 +126,20 @@ describe("a zone that lost its nodes while nobody minded it", () => {
     expect(page).toContain(`node_collector_evictions_total{zone="${keyOf(0)}"} 0`);
   });
 
-  test("does not stay there for ever: of a thousand that came and went the last hundred are left", async () => {
+  test("is dropped there after a hundred others", async () => {
     const page = await afterMany(1000).metrics.text();
     const isThere = [0, 899, 900, 999].map((index) => page.includes(keyOf(index)));
     expect(isThere).toEqual([false, false, true, true]);
   });
 
-  test("is there anew when it comes back, as it is then", async () => {
+  test("is shown again when it comes back", async () => {
     const world = afterMany(1000);
     world.receive("judged.zone", judgedZone({ zone: keyOf(0), size: 4, notReady: 1 }), null);
     expect(await metricValue(world.metrics, "node_collector_zone_health", { zone: keyOf(0) })).toBe(75);
     expect(await world.metrics.text()).toContain(`node_collector_evictions_total{zone="${keyOf(0)}"} 0`);
   });
 
-  test("keeps what it is from then on, however many others vanish", async () => {
+  test("is kept from then on, however many others vanish", async () => {
     const world = afterMany(100);
     world.receive("observed.node", observedNode("n-0"), null);
     world.receive("judged.node", judgedNode("n-0", { zone: keyOf(0) }), null);

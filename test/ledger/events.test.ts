@@ -1,4 +1,4 @@
-/** The Events of section 12, from the message that is heard to the object that is written. */
+/** Kubernetes Events, from the received message to the written object. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -20,7 +20,7 @@ const told = ({ kube }: LedgerWorld, reason: string): WrittenEvent[] =>
 const webObject = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "web", uid: "uid-web" };
 
 describe("Events about nodes", () => {
-  test("R2.9: a node first seen is registered, once, under its real uid", () => {
+  test("R2.9: a new node is registered once, under its real uid", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1", { resourceVersion: "2" }), null);
@@ -43,14 +43,14 @@ describe("Events about nodes", () => {
     ]);
   });
 
-  test("a judgement that comes before the node does not hide its registration", () => {
+  test("a judgement before the node does not suppress its registration", () => {
     const world = ledgerWorld();
     world.receive("judged.node", judgedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1"), null);
     expect(told(world, "RegisteredNode")).toHaveLength(1);
   });
 
-  test("R2.10: a node that leaves is removed, under the uid it had", () => {
+  test("R2.10: a deleted node is removed, under its uid", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
@@ -59,14 +59,14 @@ describe("Events about nodes", () => {
     ]);
   });
 
-  test("word that an earlier node of that name left says nothing of the present one", () => {
+  test("the departure of an earlier node of that name is ignored", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.gone", { node: "n-1", uid: "an older one" }, null);
     expect(told(world, "RemovingNode")).toEqual([]);
   });
 
-  test("a node re-created under its name is removed and registered, each under its own uid", () => {
+  test("a re-created node is removed and registered, each under its own uid", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1", { uid: "new" }), null);
@@ -88,7 +88,7 @@ describe("NodeNotReady", () => {
     return world;
   }
 
-  test("R2.26: is told when we turned Ready from True into Unknown", () => {
+  test("R2.26: is written when Vigil changed Ready from True to Unknown", () => {
     expect(told(silenced("True"), "NodeNotReady")).toMatchObject([
       {
         type: "Normal",
@@ -99,30 +99,30 @@ describe("NodeNotReady", () => {
     ]);
   });
 
-  test("R2.28: is not told of a node whose kubelet had said False", () => {
+  test("R2.28: is not written for a node whose kubelet reported False", () => {
     expect(told(silenced("False"), "NodeNotReady")).toEqual([]);
   });
 
-  test("is not told when the write was refuted by a second look, or only shadowed", () => {
+  test("is not written when the write was refused or shadowed", () => {
     expect(told(silenced("True", "refused"), "NodeNotReady")).toEqual([]);
     expect(told(silenced("True", "shadowed"), "NodeNotReady")).toEqual([]);
   });
 
-  test("is not told of an ask for no condition: that only takes a verdict back", () => {
+  test("is not written for a withdrawn verdict", () => {
     const world = silenced("True", "refused");
     const taken = world.receive("asked.condition", { ...askedCondition("n-1"), conditions: [] }, null);
     world.receive("done.write", doneNode("asked.condition", "n-1", { change: "" }), taken);
     expect(told(world, "NodeNotReady")).toEqual([]);
   });
 
-  test("is told once per flip, however often the ask was repeated before the watch showed it", () => {
+  test("is written once per change, however often the request is repeated", () => {
     const world = silenced("True");
     const again = world.receive("asked.condition", askedCondition("n-1"), null);
     world.receive("done.write", doneNode("asked.condition", "n-1"), again);
     expect(told(world, "NodeNotReady")).toHaveLength(1);
   });
 
-  test("is told again of the next flip", () => {
+  test("is written again for the next change", () => {
     const world = silenced("True");
     world.receive("observed.node", observedNode("n-1", { resourceVersion: "5" }), null);
     const next = world.receive("asked.condition", askedCondition("n-1"), null);
@@ -130,7 +130,7 @@ describe("NodeNotReady", () => {
     expect(world.kube.requests.at(-1)).toMatchObject({ verb: "patch", body: { count: 2 } });
   });
 
-  test("R3.2: a pod that was marked gets a warning with its whole reference", () => {
+  test("R3.2: a marked pod gets a warning with its whole reference", () => {
     const world = ledgerWorld();
     const ask = world.receive("asked.unready", WEB, null);
     world.receive("done.write", donePod("asked.unready", { resourceVersion: "77" }), ask);
@@ -169,7 +169,7 @@ describe("TaintManagerEviction", () => {
     ]);
   });
 
-  test("L31: is told once, though the order is denied and given again", () => {
+  test("L31: is written once, though the deletion is denied and retried", () => {
     const world = ledgerWorld();
     order(world, "denied");
     order(world, "denied");
@@ -186,13 +186,13 @@ describe("TaintManagerEviction", () => {
     },
   );
 
-  test("an ask alone is no order", () => {
+  test("is not written for a request alone", () => {
     const world = ledgerWorld();
     world.receive("asked.eviction", askedEviction(), null);
     expect(world.kube.events).toEqual([]);
   });
 
-  test("a running countdown that ends without deletion is cancelled", () => {
+  test("cancels a countdown that ends without deletion", () => {
     const world = ledgerWorld();
     world.receive("judged.pod", judgedPod(), null);
     world.receive("judged.pod", judgedPod({ eviction: "none", deadlineAt: null }), null);
@@ -201,7 +201,7 @@ describe("TaintManagerEviction", () => {
     ]);
   });
 
-  test("nothing is cancelled where no countdown ran", () => {
+  test("cancels nothing where no countdown ran", () => {
     const world = ledgerWorld();
     world.receive("judged.pod", judgedPod({ eviction: "none" }), null);
     world.receive("judged.pod", judgedPod({ eviction: "due" }), null);
@@ -209,7 +209,7 @@ describe("TaintManagerEviction", () => {
     expect(world.kube.events).toEqual([]);
   });
 
-  test("L28: nothing is cancelled once the deletion is under way", () => {
+  test("L28: cancels nothing once the deletion is under way", () => {
     const world = ledgerWorld();
     world.receive("judged.pod", judgedPod(), null);
     order(world, "ok");
@@ -225,7 +225,7 @@ describe("direct mode", () => {
     world.receive("done.write", donePod("asked.eviction", pod), ask);
   };
 
-  test("R5.15, R5.16: the node is told of once, every pod by name", () => {
+  test("R5.15, R5.16: the node gets one Event, and every pod its own", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
     world.receive("observed.node", observedNode("n-1"), null);
     drain(world, "web");
@@ -246,7 +246,7 @@ describe("direct mode", () => {
     ]);
   });
 
-  test("nothing is reported of a drain while every deletion is denied", () => {
+  test("a drain has no Event while every deletion is denied", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
     world.receive("observed.node", observedNode("n-1"), null);
     const ask = world.receive("asked.eviction", askedEviction({ mode: "direct", taint: null }), null);
@@ -254,7 +254,7 @@ describe("direct mode", () => {
     expect(world.kube.events.slice(1)).toEqual([]);
   });
 
-  test("L40: pods landing on a drained node later add no second word about the node, until it was well in between", () => {
+  test("L40: later pods on a drained node add no second Event about the node", () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
     world.receive("observed.node", observedNode("n-1"), null);
     drain(world, "web");
@@ -267,7 +267,7 @@ describe("direct mode", () => {
   });
 });
 
-test("a ledger that does not own a shard writes no Event about it, and remembers what it heard", () => {
+test("a ledger that does not own a shard writes no Event, but keeps its state", () => {
   const world = ledgerWorld({ fleet: { member: "m-0", owns: () => false, follow: () => () => {} } });
   world.receive("observed.node", observedNode("n-1"), null);
   expect(world.kube.events).toEqual([]);

@@ -1,4 +1,4 @@
-/** Our Events beside the real kube-controller-manager's, on a real API server, as kubectl shows them. */
+/** Vigil's Events beside those of the real kube-controller-manager, on a real API server, as kubectl shows them. */
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,7 +81,7 @@ const tolerationSeconds = (seconds: number) => ({
 const setStatus = (kind: string, name: string, condition: object) =>
   kubectl("patch", kind, name, "--subresource=status", "-p", JSON.stringify({ status: { conditions: [condition] } }));
 
-/** Has upstream tell all it tells about a node: its pods are marked and spared, it falls silent, it is removed. */
+/** Makes upstream write every Event about a node: its pods are marked and spared, it falls silent, it is removed. */
 async function theirStory(): Promise<void> {
   const { node, pods } = THEIRS;
   const [marked, spared] = pods;
@@ -94,14 +94,14 @@ async function theirStory(): Promise<void> {
   await untilTold(`Marking for deletion Pod default/${marked}`);
   await kubectl("taint", "node", node, `${TAINT}-`);
   await untilTold(`Cancelling deletion of Pod default/${spared}`);
-  // Alive until here, however long that took: a silent node would be tainted, and its pods not be spared.
+  // Renewed until here, however long that took: a silent node is tainted, and its pods are not spared.
   kubelet.stop();
   await untilTold(`Node ${node} status is now: NodeNotReady`, "Node is not ready");
   await kubectl("delete", "node", node);
   await untilTold(`Node ${node} event: Removing Node ${node} from Controller`);
 }
 
-/** Tells a ledger on the same API server the same story of another node. Only the API and the wall clock are real. */
+/** Publishes the same for another node to a ledger on the same API server. Only the API and the wall clock are real. */
 async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   const { node, pods } = OURS;
   const [marked, spared] = pods;
@@ -131,7 +131,7 @@ async function ourStory(uids: ReadonlyMap<string, string>): Promise<void> {
   stop();
 }
 
-/** What everyone who reads Events sees of one: whose it is, the moment and the number in its name left out. */
+/** What readers of Events see, without owner, time and the number in its name. */
 function essenceOf(event: ApiEvent, whose: "ours" | "theirs", uids: ReadonlyMap<string, string>) {
   const { involvedObject, metadata, source, type, reason, message, count } = event;
   const { kind, namespace = "", name = "", uid = "none" } = involvedObject;
@@ -150,8 +150,7 @@ function essenceOf(event: ApiEvent, whose: "ours" | "theirs", uids: ReadonlyMap<
 type Essence = ReturnType<typeof essenceOf>;
 
 /**
- * What upstream's Events about taints would be were they named after the controller of 1.36 and given the pod's real
- * uid.
+ * Upstream's Events about taints, with the controller name of 1.36 and the pod's real uid.
  */
 function bettered(event: Essence): Essence {
   if (event.reason !== "TaintManagerEviction") return event;
@@ -189,7 +188,7 @@ describeWithKube("Events beside upstream's", () => {
     await api?.stop();
   });
 
-  test("are the same objects, but for the taint controller's name and the uid that upstream leaves out", async () => {
+  test("are the same objects, but for the taint controller's name and the missing uid", async () => {
     const flags = { "node-monitor-grace-period": "8s", "node-monitor-period": "1s" };
     await create(THEIRS);
     const theirUids = await uidsByName();

@@ -1,14 +1,14 @@
-/** Ages of heartbeats as counts per second: compared with sorting them all. */
+/** Ages of heartbeats as counts per second, compared with sorting them all. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AGE_MAX_SECONDS, HeartbeatAges } from "../../services/ledger/heartbeat-ages.ts";
 
 describe("ages of heartbeats", () => {
-  test("are 0 where there is no node", () => {
+  test("are 0 without nodes", () => {
     expect(new HeartbeatAges().quantiles([0.5, 1], 5000)).toEqual([0, 0]);
   });
 
-  test("are those that half, nine tenths and all of the nodes do not exceed", () => {
+  test("are quantiles over the nodes", () => {
     const ages = new HeartbeatAges();
     for (let node = 1; node <= 10; node++) ages.beat(`n-${node}`, 100_000 - node * 1000);
     expect(ages.quantiles([0.5, 0.9, 1], 100_000)).toEqual([5, 9, 10]);
@@ -32,14 +32,14 @@ describe("ages of heartbeats", () => {
     expect(ages.quantiles([1], 3_600_000)).toEqual([0]);
   });
 
-  test("are not made older by a heartbeat that was overtaken", () => {
+  test("are not increased by a late heartbeat", () => {
     const ages = new HeartbeatAges();
     ages.beat("n-1", 10_000);
     ages.beat("n-1", 5000);
     expect(ages.quantiles([1], 10_000)).toEqual([0]);
   });
 
-  test("leave out nodes that were forgotten or are not to be kept", () => {
+  test("leave out forgotten nodes", () => {
     const ages = new HeartbeatAges();
     for (const node of ["a", "b", "c"]) ages.beat(node, 0);
     ages.forget("a");
@@ -49,7 +49,7 @@ describe("ages of heartbeats", () => {
     expect(ages.quantiles([0.5, 1], 7000)).toEqual([0, 0]);
   });
 
-  test("are what sorting all of them gives, for any run of heartbeats and departures", () => {
+  test("are what sorting gives, for any heartbeats and departures", () => {
     const step = fc.record({ node: fc.integer({ min: 0, max: 8 }), waitMs: fc.nat(90_000), leaves: fc.boolean() });
     fc.assert(
       fc.property(

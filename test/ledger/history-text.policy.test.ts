@@ -1,4 +1,4 @@
-/** What messages are in words, one after the other: only what is news is told. */
+/** Timeline entries of messages: only changes have one. */
 import { expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
 import { ClusterState } from "../../services/ledger/cluster-state.ts";
@@ -9,7 +9,7 @@ import { doneNode, judgedNode, judgedPod, judgedZone } from "./ledger-world.ts";
 const S = 1000;
 const BY_UNREACHABLE = "node.kubernetes.io/unreachable:NoExecute";
 
-/** The sentences of messages of one type, told one after the other; null for what is not worth telling. */
+/** The entries of successive messages of one type; null for a message without one. */
 function story<T extends MessageType>(
   type: T,
   bodies: readonly BodyOf<T>[],
@@ -23,7 +23,7 @@ function story<T extends MessageType>(
   });
 }
 
-test("a zone's state is told when it changes, and when all zones halt or go on", () => {
+test("a zone has an entry when its state changes, and when evictions halt or resume", () => {
   const down = { state: "FullDisruption", size: 1, notReady: 1 } as const;
   const told = story("judged.zone", [
     judgedZone({ state: "Initial" }),
@@ -47,7 +47,7 @@ test("a zone's state is told when it changes, and when all zones halt or go on",
   ]);
 });
 
-test("a pod's sentence is told when it changes, with the taint and the seconds that decide", () => {
+test("a pod has an entry when its eviction changes, with the decisive taint and seconds", () => {
   const told = story("judged.pod", [
     judgedPod({ eviction: "none" }),
     judgedPod({ deadlineAt: 300 * S }),
@@ -76,7 +76,7 @@ test("a pod's sentence is told when it changes, with the taint and the seconds t
   ]);
 });
 
-test("of a node's taints is told which came and which went", () => {
+test("a node has an entry for added and removed taints", () => {
   const [a, b] = [noExecute("a"), noExecute("b")];
   const told = story("observed.node", [
     observedNode("n", { taints: [a] }),
@@ -96,7 +96,7 @@ test("of a node's taints is told which came and which went", () => {
   ]);
 });
 
-test("what a node is judged is told when it changes for the worse or back, and how its eviction goes on", () => {
+test("a node has an entry when its readiness or its eviction changes", () => {
   const silent = { readiness: "unknown", since: 50 * S, heartbeatAt: 0 } as const;
   const told = story("judged.node", [
     judgedNode("n", { readiness: "starting" }),
@@ -120,7 +120,7 @@ test("what a node is judged is told when it changes for the worse or back, and h
   ]);
 });
 
-test("word of a node that another one of its name has replaced is not told of that one", () => {
+test("a late judgement of a replaced node has no entry", () => {
   const facts = new ClusterState();
   story("observed.node", [observedNode("n", { uid: "new" })], facts);
   const late = { readiness: "unknown", heartbeatAt: null } as const;

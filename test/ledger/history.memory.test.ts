@@ -1,4 +1,4 @@
-/** What a history weighs while the same nodes are written again and again. */
+/** The memory of a history while the same nodes are written repeatedly. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The history: bounded, in words, and with causes that can be followed, even through the API server. */
+/** The history: bounded, as text, with causes that can be followed even through the API server. */
 import { describe, expect, test } from "vitest";
 import type { Decision, Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
@@ -15,8 +15,8 @@ function message<T extends MessageType>(type: T, id: string, body: BodyOf<T>, ca
 const judged = (id: string, cause: string | null = null) => message("judged.node", id, judgedNode("n-1"), cause);
 const texts = (decisions: readonly Decision[]) => decisions.map(({ text }) => text);
 
-describe("what happened to an object", () => {
-  test("is told oldest first, and apart from other objects", () => {
+describe("the history of an object", () => {
+  test("lists its entries, oldest first", () => {
     const history = new History();
     history.add(judged("1"), NODE, "one");
     history.add(judged("2"), NODE, "two");
@@ -26,7 +26,7 @@ describe("what happened to an object", () => {
     expect(history.latest(0)).toEqual([]);
   });
 
-  test("is told once with a count when it happens again and again", () => {
+  test("counts a repeated entry", () => {
     const history = new History();
     history.add(judged("1"), NODE, "same");
     expect(history.add(judged("2"), NODE, "same")).toMatchObject({ id: "2", times: 2 });
@@ -34,14 +34,14 @@ describe("what happened to an object", () => {
     expect(history.size).toBe(1);
   });
 
-  test("is kept once however often the same message comes", () => {
+  test("keeps a message once, however often it comes", () => {
     const history = new History();
     history.add(judged("1"), NODE, "one");
     expect(history.add(judged("1"), NODE, "one")).toBeNull();
     expect(history.of(NODE)).toMatchObject([{ times: 1 }]);
   });
 
-  test("goes back only so far", () => {
+  test("is bounded", () => {
     const history = new History();
     for (let index = 0; index < ENTRIES_PER_OBJECT_MAX + 5; index++) history.add(judged(`${index}`), NODE, `${index}`);
     expect(history.of(NODE)).toHaveLength(ENTRIES_PER_OBJECT_MAX);
@@ -49,7 +49,7 @@ describe("what happened to an object", () => {
     expect(history.size).toBe(ENTRIES_PER_OBJECT_MAX);
   });
 
-  test("is forgotten first for the object longest unmentioned, when there is no more room", () => {
+  test("is dropped first where the object was not mentioned for longest", () => {
     const history = new History(4);
     const subject = (name: string): Subject => ({ ...NODE, name });
     for (const name of ["a", "b", "a", "c", "b"])
@@ -60,7 +60,7 @@ describe("what happened to an object", () => {
   });
 });
 
-describe("what is told long after it happened", () => {
+describe("a late entry", () => {
   const at = (instant: number, id: string) => ({ ...judged(id), at: instant });
   const late = () => {
     const history = new History();
@@ -68,7 +68,7 @@ describe("what is told long after it happened", () => {
     return history;
   };
 
-  test("takes its place among the latest decisions by its instant", () => {
+  test("is placed among the latest decisions by its time", () => {
     const history = late();
     history.add(at(20, "second"), POD, "second");
     history.add(at(10, "first"), POD, "first");
@@ -76,13 +76,13 @@ describe("what is told long after it happened", () => {
     expect(texts(history.latest(1))).toEqual(["written"]);
   });
 
-  test("takes its place in the story of its object", () => {
+  test("is placed in the history of its object by its time", () => {
     const history = late();
     history.add(at(10, "first"), NODE, "first");
     expect(texts(history.of(NODE))).toEqual(["first", "written"]);
   });
 
-  test("does not take the place of the same that happened since", () => {
+  test("does not replace a newer equal entry", () => {
     const history = late();
     history.add(at(10, "once"), NODE, "written");
     expect(history.of(NODE)).toMatchObject([
@@ -91,7 +91,7 @@ describe("what is told long after it happened", () => {
     ]);
   });
 
-  test("makes nothing newer be forgotten for want of room", () => {
+  test("drops nothing newer", () => {
     const history = new History();
     for (let index = 0; index < ENTRIES_PER_OBJECT_MAX; index++) history.add(judged(`${index}`), NODE, `${index}`);
     history.add(at(10, "late"), NODE, "late");
@@ -110,7 +110,7 @@ describe("causes", () => {
     expect(last && texts(history.causesOf(last))).toEqual(["asked", "fell silent"]);
   });
 
-  test("are found through a message that had nothing new to say", () => {
+  test("are found through a message without text", () => {
     const history = new History();
     history.add(judged("1"), NODE, "fell silent");
     history.add(judged("2"), NODE, null);
@@ -118,7 +118,7 @@ describe("causes", () => {
     expect(ask && texts(history.causesOf(ask))).toEqual(["fell silent"]);
   });
 
-  test("are found through the API server: a node seen at the version our write left it in came of that write", () => {
+  test("are found through the API server by the resourceVersion of a write", () => {
     const history = new History();
     history.add(message("asked.taint", "1", askedTaint("n-1")), NODE, "asked");
     history.add(
@@ -140,14 +140,14 @@ describe("causes", () => {
     expect(other && texts(history.causesOf(other))).toEqual([]);
   });
 
-  test("that go in a circle end", () => {
+  test("that form a cycle end", () => {
     const history = new History();
     history.add(judged("1", "2"), NODE, "one");
     const two = history.add(judged("2", "1"), POD, "two");
     expect(two && texts(history.causesOf(two))).toEqual(["one", "two"]);
   });
 
-  test("are still found under an earlier id of what happened again", () => {
+  test("are found under an earlier id of a repeated entry", () => {
     const history = new History();
     for (let index = 0; index < 4; index++) history.add(judged(`${index}`), NODE, "asked");
     const done = history.add(judged("done", "1"), POD, "written");

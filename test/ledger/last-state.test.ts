@@ -1,4 +1,4 @@
-/** Which messages hold an object's last state: those that change it, under a key the bucket accepts. */
+/** Which messages are stored as an object's last state: those that change it, under a key that the bucket accepts. */
 import { describe, expect, test } from "vitest";
 import type { AnyMessage, BodyOf, MessageType } from "../../protocols/messages.ts";
 import { ClusterState } from "../../services/ledger/cluster-state.ts";
@@ -15,14 +15,14 @@ const after = (...told: AnyMessage[]): ClusterState => {
 };
 
 describe("an object's last state", () => {
-  test("is kept under its type and name, written so that NATS takes it as a key", () => {
+  test("is stored under its type and name, encoded as a NATS key", () => {
     const { key } = lastStateOf(message("judged.node", judgedNode("n.1")), new ClusterState()) ?? {};
     expect(key).toBe("judged.node.n=002e1");
     const zone = lastStateOf(message("judged.zone", judgedZone({ zone: "" })), new ClusterState());
     expect(zone).toEqual({ key: "judged.zone._", action: "keep" });
   });
 
-  test("is kept again only when it is another one", () => {
+  test("is stored again only when it changes", () => {
     const known = after(message("judged.node", judgedNode("n-1")), message("judged.zone", judgedZone()));
     expect(lastStateOf(message("judged.node", judgedNode("n-1", { heartbeatAt: 99 })), known)).toBeNull();
     expect(lastStateOf(message("judged.zone", judgedZone({ tokens: 0.3 })), known)).toBeNull();
@@ -31,7 +31,7 @@ describe("an object's last state", () => {
     expect(lastStateOf(message("judged.zone", judgedZone({ halted: true })), known)?.action).toBe("keep");
   });
 
-  test("is forgotten with the object, or when nothing is held against a pod any more", () => {
+  test("is deleted with its object, or when a pod may stay", () => {
     const gone = lastStateOf(message("observed.gone", { node: "n-1", uid: "uid-n-1" }), new ClusterState());
     expect(gone).toEqual({ key: "judged.node.n-1", action: "forget" });
     expect(lastStateOf(message("judged.pod", judgedPod()), new ClusterState())?.action).toBe("keep");
@@ -42,7 +42,7 @@ describe("an object's last state", () => {
     expect(lastStateOf(message("done.write", denied), new ClusterState())).toBeNull();
   });
 
-  test("is not in messages that only pass by", () => {
+  test("is not in other messages", () => {
     expect(lastStateOf(message("observed.node", observedNode("n-1")), new ClusterState())).toBeNull();
   });
 });

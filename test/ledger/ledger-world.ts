@@ -1,4 +1,4 @@
-/** A ledger on virtual time and the memory bus, the messages it hears, and an API that takes its Events. */
+/** A ledger on virtual time and the memory bus, the messages it receives, and an API that stores its Events. */
 
 import type { Explanation } from "../../protocols/ledger-reader.ts";
 import { type AnyMessage, type BodyOf, MESSAGES, type MessageType } from "../../protocols/messages.ts";
@@ -27,10 +27,10 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { judgedNode as judgedInNoZone } from "../support/observed-objects.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 
-/** When an earlier ledger heard what it kept: as the clock of a new world begins. */
+/** When an earlier ledger received what it stored: at the start of a new world's clock. */
 const EARLIER_AT = Date.UTC(2026, 0, 1);
 
-/** An Event as the API would hold it. */
+/** An Event as the API stores it. */
 export interface WrittenEvent {
   readonly [field: string]: unknown;
   readonly involvedObject: Readonly<Record<string, unknown>>;
@@ -39,14 +39,14 @@ export interface WrittenEvent {
   readonly count: number;
 }
 
-/** An API that takes writes and reads of pods; a test may change what it answers. */
+/** An API for Events and pods; a test may change its answers. */
 export class LedgerKube implements Kube {
   readonly requests: WriteRequest[] = [];
-  /** What the next write meets; taken to have happened when null. */
+  /** The outcome of the next write; null accepts it. */
   answer: ((request: WriteRequest) => WriteReply) | null = null;
-  /** The pods that are there, by `namespace/name`. */
+  /** The pods that exist, by `namespace/name`. */
   readonly pods = new Map<string, KubeObject>([["default/web", livePod()]]);
-  /** What every read meets, or that none is answered; found out by `pods` when null. */
+  /** The answer to every read, or that there is none; null answers from `pods`. */
   readAnswer: ReadReply | "none" | null = null;
   /** Every pod that was read, in order. */
   readonly reads: string[] = [];
@@ -83,7 +83,7 @@ export class LedgerKube implements Kube {
   }
 }
 
-/** All of it, wired. */
+/** The ledger and its ports. */
 export interface LedgerWorld {
   readonly clock: VirtualClock;
   readonly kube: LedgerKube;
@@ -91,13 +91,13 @@ export interface LedgerWorld {
   readonly ledger: Ledger;
   readonly transport: Transport;
   readonly io: Io;
-  /** Publishes a message as one who may send it and lets the ledger hear it; returns its id. */
+  /** Publishes a message as its first permitted sender, delivers it, and returns its id. */
   readonly receive: Bus["publish"];
-  /** The same as one of the services that may send it. */
+  /** The same, with a chosen sender. */
   readonly receiveAs: (service: string, ...told: Parameters<Bus["publish"]>) => string | null;
 }
 
-/** What may differ from the standard world. */
+/** Differences from the standard world. */
 export interface WorldOptions {
   readonly profile?: Partial<Io["profile"]>;
   readonly fleet?: Fleet;
@@ -157,13 +157,13 @@ export function judgedZone(changes: Partial<BodyOf<"judged.zone">> = {}): BodyOf
   };
 }
 
-/** The taint that the tests' pods meet. */
+/** The taint of the tests. */
 export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
 
 /** Pod `default/web` on node `n-1`. */
 export const WEB = { namespace: "default", name: "web", uid: "uid-web", node: "n-1" };
 
-/** Pod `default/web` as the API shows it, with what is different about it. */
+/** Pod `default/web` as the API shows it, with these differences. */
 export function livePod({ metadata = {}, spec = {}, status = {} }: LivePodChanges = {}): KubeObject {
   const identity = { namespace: "default", name: "web", uid: "uid-web", resourceVersion: "1" };
   return {
@@ -173,14 +173,14 @@ export function livePod({ metadata = {}, spec = {}, status = {} }: LivePodChange
   };
 }
 
-/** What is different about a pod, by the part of the object. */
+/** Differences of a pod, by part of the object. */
 interface LivePodChanges {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** How the ledger explains a pod: it reads the pod first. */
+/** The explanation of a pod, after its live read. */
 export function explainedPod(
   { ledger, clock }: Pick<LedgerWorld, "clock"> & { readonly ledger: Pick<Ledger, "reader"> },
   name = "web",
@@ -193,25 +193,25 @@ export function explainedPod(
   return explained;
 }
 
-/** What is said of the pod. */
+/** The sentences about the pod. */
 export const podSentences = (world: LedgerWorld): readonly string[] => explainedPod(world)?.sentences ?? [];
 
-/** A sentence for the pod. */
+/** A judgement of the pod. */
 export function judgedPod(changes: Partial<BodyOf<"judged.pod">> = {}): BodyOf<"judged.pod"> {
   return { ...WEB, eviction: "pending", deadlineAt: 0, taint: UNREACHABLE, tolerationSeconds: 300, ...changes };
 }
 
-/** The order to delete the pod. */
+/** The request to delete the pod. */
 export function askedEviction(changes: Partial<BodyOf<"asked.eviction">> = {}): BodyOf<"asked.eviction"> {
   return { ...WEB, mode: "taint", deadlineAt: 0, taint: UNREACHABLE, ...changes };
 }
 
-/** What came of an ask about the pod. */
+/** The outcome of a request for the pod. */
 export function donePod(ask: string, changes: Partial<BodyOf<"done.write">> = {}): BodyOf<"done.write"> {
   return { ...doneNode(ask, WEB.node), ...WEB, kind: "Pod", change: "deleted", resourceVersion: null, ...changes };
 }
 
-/** What came of an ask about a node. */
+/** The outcome of a request for a node. */
 export function doneNode(ask: string, node: string, changes: Partial<BodyOf<"done.write">> = {}): BodyOf<"done.write"> {
   return {
     ask,
@@ -230,7 +230,7 @@ export function doneNode(ask: string, node: string, changes: Partial<BodyOf<"don
   };
 }
 
-/** The ask to force a silent node's Ready condition. */
+/** The request to force a silent node's Ready condition. */
 export function askedCondition(node: string): BodyOf<"asked.condition"> {
   const basis = { leaseRenewedAt: null, statusHeartbeatAt: null };
   const { reason, message } = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
@@ -238,13 +238,13 @@ export function askedCondition(node: string): BodyOf<"asked.condition"> {
   return { node, uid: `uid-${node}`, resourceVersion: "1", basis, conditions };
 }
 
-/** The ask for the NoExecute taint that a node's turn has come for. */
+/** The request for the NoExecute taint of a granted node. */
 export function askedTaint(node: string, changes: Partial<BodyOf<"asked.taint">> = {}): BodyOf<"asked.taint"> {
   const basis = { node, uid: `uid-${node}`, resourceVersion: "1", taints: [] };
   return { ...basis, add: [UNREACHABLE], remove: [], ready: "Unknown", why: "granted", ...changes };
 }
 
-/** A pulse of an observer that sees everything; the nodes digest is of nothing unless given. */
+/** A pulse of a synced observer; its digest is of no nodes unless given. */
 export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> = {}): BodyOf<"observed.pulse"> {
   const watch = { synced: true, since: 0 };
   const nothing = { count: 0, sum: 0 };
@@ -252,7 +252,7 @@ export function pulse(shard: number, changes: Partial<BodyOf<"observed.pulse">> 
   return { shard, watches, nodes: nothing, pods: nothing, resyncs: 1, ...changes };
 }
 
-/** Pulses of an observer that sees all shards at this moment. */
+/** Publishes a pulse of a synced observer for every shard. */
 export function seePulses({ clock, receive }: Pick<LedgerWorld, "clock" | "receive">): void {
   const watch = { synced: true, since: clock.wallMs() };
   for (const shard of SHARDS) {
@@ -263,7 +263,7 @@ export function seePulses({ clock, receive }: Pick<LedgerWorld, "clock" | "recei
 /** Every shard. */
 export const SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-/** A store whose earlier ledger heard these messages, and which may remember more of them later. */
+/** A store with these messages of an earlier ledger; more may be restored later. */
 export function remembering(...heard: [MessageType, BodyOf<MessageType>][]) {
   let receive: (message: AnyMessage) => void = () => {};
   let count = 0;

@@ -1,4 +1,4 @@
-/** Writes whose reply was lost, and what the ledger says of them once it shows whether they came true. */
+/** Writes whose reply was lost, and what the ledger reports once their outcome shows. */
 import { describe, expect, test } from "vitest";
 import type { ConditionStatus, ObservedNode } from "../../protocols/objects.ts";
 import { metricValue } from "../support/metric-value.ts";
@@ -25,7 +25,7 @@ const count = ({ metrics }: LedgerWorld, name: string) => metricValue(metrics, n
 const messages = ({ kube }: LedgerWorld, reason: string) =>
   kube.events.filter((event) => event.reason === reason).map(({ message }) => message);
 
-/** The same world, in which the API shows the pod on its way out. */
+/** The same world, in which the API shows the pod as terminating. */
 function terminating(world: LedgerWorld): LedgerWorld {
   world.kube.pods.set("default/web", livePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:30Z" } }));
   return world;
@@ -36,7 +36,7 @@ function nodeShown(ready: ConditionStatus, isTainted = false): ObservedNode {
   return observedNode("n-1", { conditions, taints: isTainted ? [UNREACHABLE] : [] });
 }
 
-describe("a taint in a node's turn whose reply was lost", () => {
+describe("a granted taint whose reply was lost", () => {
   function lostTurn(...shownBefore: ObservedNode[]): LedgerWorld {
     const world = ledgerWorld();
     world.receive("observed.node", nodeShown("Unknown"), null);
@@ -56,13 +56,13 @@ describe("a taint in a node's turn whose reply was lost", () => {
     expect(await evictions(world)).toBe(1);
   });
 
-  test("counts when the node had shown the taint before the reply was given up", async () => {
+  test("counts when the node showed the taint before the reply was lost", async () => {
     const world = lostTurn(nodeShown("Unknown", true));
     world.receive("observed.node", nodeShown("Unknown", true), null);
     expect(await evictions(world)).toBe(1);
   });
 
-  test("counts when the taint was already taken off again", async () => {
+  test("counts when the taint was already removed again", async () => {
     expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
   });
 
@@ -98,7 +98,7 @@ describe("a node's conditions whose reply was lost", () => {
     return world;
   }
 
-  test("bring NodeNotReady once the node shows them, and once only", () => {
+  test("cause one NodeNotReady when the node shows them", () => {
     const world = lostVerdict();
     expect(messages(world, "NodeNotReady")).toEqual([]);
     world.receive("observed.node", nodeShown("Unknown"), null);
@@ -106,7 +106,7 @@ describe("a node's conditions whose reply was lost", () => {
     expect(messages(world, "NodeNotReady")).toEqual(["Node n-1 status is now: NodeNotReady"]);
   });
 
-  test("bring no Event while the node is Ready", () => {
+  test("cause no Event while the node is Ready", () => {
     const world = lostVerdict();
     world.receive("observed.node", nodeShown("True"), null);
     expect(messages(world, "NodeNotReady")).toEqual([]);
@@ -123,20 +123,20 @@ describe("a pod's deletion whose reply was lost", () => {
   }
   const deletions = (world: LedgerWorld) => count(world, "taint_eviction_controller_pod_deletions_total");
 
-  test("is ours when the pod is found gone", async () => {
+  test("is Vigil's when the pod is found gone", async () => {
     const world = lostDeletion("gone");
     expect(await deletions(world)).toBe(1);
     expect(messages(world, "TaintManagerEviction")).toEqual(["Marking for deletion Pod default/web"]);
     expect(podSentences(terminating(world))).toContain("Vigil deleted it at 2026-01-01T00:00:00Z.");
   });
 
-  test("is nobody's before the pod is seen again", async () => {
+  test("is not reported before the pod is read again", async () => {
     const world = lostDeletion(null);
     expect(await deletions(world)).toBe(0);
     expect(messages(world, "TaintManagerEviction")).toEqual([]);
   });
 
-  test("did not happen when a second look found the pod staying", async () => {
+  test("did not happen when a live read found the pod", async () => {
     const world = lostDeletion("refused");
     const ask = world.receive("asked.eviction", askedEviction(), null);
     world.receive("done.write", donePod("asked.eviction", { outcome: "gone", change: "" }), ask);
@@ -144,7 +144,7 @@ describe("a pod's deletion whose reply was lost", () => {
     expect(podSentences(terminating(world)).join()).not.toContain("Vigil deleted it");
   });
 
-  test("stays ours for a ledger that began in between", () => {
+  test("is Vigil's for a ledger that started in between", () => {
     const store = remembering(["done.write", donePod("asked.eviction", { ...LOST, retrying: true })]);
     const world = ledgerWorld({ store });
     const ask = world.receive("asked.eviction", askedEviction(), null);
@@ -153,7 +153,7 @@ describe("a pod's deletion whose reply was lost", () => {
   });
 });
 
-test("a pod marked not ready by a write whose reply was lost gets its Event when that shows", () => {
+test("a pod marked NotReady by a lost reply gets its Event when the mark shows", () => {
   const world = ledgerWorld();
   const ask = world.receive("asked.unready", WEB, null);
   world.receive("done.write", donePod("asked.unready", { ...LOST, retrying: true }), ask);

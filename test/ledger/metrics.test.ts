@@ -1,4 +1,4 @@
-/** The ledger's metrics, read as a scrape reads them. */
+/** The ledger's metrics, as scraped. */
 import { describe, expect, test } from "vitest";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Fleet } from "../../protocols/ports.ts";
@@ -28,7 +28,7 @@ const refreshed = (world: LedgerWorld): LedgerWorld => {
   return world;
 };
 
-describe("zones (13.1, R13.1)", () => {
+describe("zones (R13.1)", () => {
   test("are gauges under upstream's names, labelled by their key with its NUL", async () => {
     const world = ledgerWorld();
     world.receive("judged.zone", judgedZone({ size: 8, notReady: 2 }), null);
@@ -51,7 +51,7 @@ describe("zones (13.1, R13.1)", () => {
     expect(await world.metrics.text()).toContain('node_collector_evictions_total{zone=":\u0000:a"} 0');
   });
 
-  test("show state, pace, tokens, queue and halt", async () => {
+  test("show state, eviction rate, tokens, queue and halt", async () => {
     const world = ledgerWorld();
     const zone = {
       state: "PartialDisruption",
@@ -80,7 +80,7 @@ describe("evictions of nodes (R4.40, R5.13)", () => {
     return value(world, "node_collector_evictions_total", ZONE);
   };
 
-  test("count a taint in a node's turn, and neither a swap nor one that was not written", async () => {
+  test("count a granted taint, but no swap and no failed write", async () => {
     expect(await tainted("granted", "ok")).toBe(1);
     expect(await tainted("swap", "ok")).toBe(0);
     expect(await tainted("granted", "refused")).toBe(0);
@@ -95,7 +95,7 @@ describe("evictions of nodes (R4.40, R5.13)", () => {
   });
 });
 
-describe("deletions of pods (13.2)", () => {
+describe("deletions of pods", () => {
   const deleted = (world: LedgerWorld, lateMs: number, mode: "taint" | "direct" = "taint") => {
     const ask = world.receive("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs(), mode }), null);
     world.clock.advance(lateMs);
@@ -112,14 +112,14 @@ describe("deletions of pods (13.2)", () => {
     expect(await value(world, `${histogram}_bucket`, { le: "2.5" })).toBe(1);
   });
 
-  test("are counted once per pod, though it is deleted again", async () => {
+  test("are counted once per pod", async () => {
     const world = ledgerWorld();
     deleted(world, 0);
     deleted(world, 0);
     expect(await value(world, "taint_eviction_controller_pod_deletions_total")).toBe(1);
   });
 
-  test("of direct mode are not the taint manager's", async () => {
+  test("of direct mode are not counted", async () => {
     const world = ledgerWorld({ profile: { evictionMode: "direct" } });
     deleted(world, 0, "direct");
     expect(await value(world, "taint_eviction_controller_pod_deletions_total")).toBe(0);
@@ -127,7 +127,7 @@ describe("deletions of pods (13.2)", () => {
 });
 
 describe("writes", () => {
-  test("are counted by ask and outcome, and timed when they end", async () => {
+  test("are counted by request and outcome, and timed when they end", async () => {
     const world = ledgerWorld();
     const ask = world.receive("asked.condition", askedCondition("n-1"), null);
     const throttled = { outcome: "throttled", retrying: true, latencyMs: 100 } as const;
@@ -140,8 +140,8 @@ describe("writes", () => {
   });
 });
 
-describe("the present", () => {
-  test("counts nodes by readiness, also after they change, leave or are re-created", async () => {
+describe("the present state", () => {
+  test("counts nodes by readiness, also after they change, are deleted or re-created", async () => {
     const world = ledgerWorld();
     for (const name of ["n-1", "n-2", "n-3"]) {
       world.receive("observed.node", observedNode(name), null);
@@ -158,14 +158,14 @@ describe("the present", () => {
     expect(await value(world, "vigil_nodes", { readiness: "ready" })).toBe(1);
   });
 
-  test("does not count a node that is judged but not there", async () => {
+  test("does not count a node that is judged but not observed", async () => {
     const world = ledgerWorld();
     world.receive("judged.node", judgedNode("ghost"), null);
     refreshed(world);
     expect(await value(world, "vigil_nodes")).toBe(0);
   });
 
-  test("counts pods that wait for deletion until it is ordered, cancelled or moot", async () => {
+  test("counts pods that wait for deletion until it is done, cancelled or settled", async () => {
     const world = ledgerWorld();
     const pending = () => value(refreshed(world), "vigil_pending_evictions");
     for (const name of ["a", "b", "c"]) world.receive("judged.pod", judgedPod({ name, uid: name }), null);
@@ -178,7 +178,7 @@ describe("the present", () => {
     expect(await pending()).toBe(0);
   });
 
-  test("tells ages of heartbeats in quantiles, skew-free, and how many came", async () => {
+  test("shows ages of heartbeats as quantiles without clock skew, and counts them", async () => {
     const world = ledgerWorld();
     const skewMs = 3_600_000;
     const names = Array.from({ length: 10 }, (_, index) => `n-${index}`);
@@ -187,7 +187,7 @@ describe("the present", () => {
     for (const [index, node] of names.entries()) {
       const seenAt = world.clock.wallMs() - index * 1000;
       const heartbeats = [{ node, kind: "lease" as const, renewedAt: null, seenAt }];
-      // The second time it is only told again, as after a resync.
+      // The second time it is republished, as after a resync.
       for (const _time of [1, 2]) world.receive("observed.lease", { shard: shardOf(node), heartbeats }, null);
     }
     world.clock.stepWall(-skewMs);
@@ -198,20 +198,20 @@ describe("the present", () => {
   });
 });
 
-describe("sight", () => {
+describe("watch health", () => {
   const sight = (world: LedgerWorld, watch: string) => value(world, "vigil_watch_synced_seconds", { watch });
 
-  test("is blind everywhere before the first pulse", async () => {
+  test("shows every shard as blind before the first pulse", async () => {
     const world = refreshed(ledgerWorld());
     expect(await value(world, "vigil_blind_shards")).toBe(64);
     expect(await value(world, "vigil_pulse_age_seconds")).toBe(-1);
     expect(await sight(world, "leases")).toBe(0);
   });
 
-  test("is open while every shard has a fresh pulse of synced watches", async () => {
+  test("shows synced while every shard has a fresh pulse of synced watches", async () => {
     const world = ledgerWorld();
     const watch = { synced: true, since: world.clock.wallMs() + 30_000 };
-    // The first pulse that a ledger hears so late may have waited in its socket; the second shows that it did not.
+    // The first pulse that a ledger receives so late may have waited in its socket; the second shows that it did not.
     for (const pauseMs of [59_000, 1000]) {
       world.clock.advance(pauseMs);
       for (const shard of SHARDS) {
@@ -224,7 +224,7 @@ describe("sight", () => {
     expect(await sight(world, "leases")).toBe(32);
   });
 
-  test("closes with a watch that is not synced, and with pulses that stop", async () => {
+  test("shows blind when a watch is not synced or pulses stop", async () => {
     const world = ledgerWorld();
     const open = { synced: true, since: 0 };
     for (const shard of SHARDS) {
@@ -252,7 +252,7 @@ describe("in a fleet", () => {
     },
   };
 
-  test("counters count what the ledger's own shards tell, gauges show everything", async () => {
+  test("counters count the ledger's own shards, gauges show all", async () => {
     const world = ledgerWorld({ fleet: half });
     const names = Array.from({ length: 40 }, (_, index) => `n-${index}`);
     for (const node of names) {

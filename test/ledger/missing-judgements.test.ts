@@ -1,4 +1,4 @@
-/** A ledger that missed the judgement of a node has its shard resynced, where anybody judges nodes. */
+/** A ledger that missed the judgement of a node requests a resync, where a process judges nodes. */
 import { expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { Message } from "../../protocols/messages.ts";
@@ -8,7 +8,7 @@ import { typedBus } from "../../services/platform/bus/bus.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { judgedNode, type LedgerWorld, ledgerWorld, pulse } from "./ledger-world.ts";
 
-/** The reasons of the resyncs that the ledger asks for, once a node was observed and each second brought a pulse. */
+/** The reasons of the requested resyncs, with an observed node and a pulse every second. */
 function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
   const world = ledgerWorld();
   const { io, transport } = world;
@@ -26,13 +26,13 @@ function reasonsAfter(prepare: (world: LedgerWorld) => void): string[] {
   return asked.map(({ body }) => body.reason);
 }
 
-test("a judgement that was lost is asked for, with growing pauses", () => {
+test("a lost judgement leads to resync requests with backoff", () => {
   const reasons = reasonsAfter(({ receive }) => receive("judged.node", judgedNode("n-2"), null));
   expect(reasons[0]).toBe("no judgement of a node was received");
   expect(reasons.length).toBeLessThan(4);
 });
 
-test("a node that was judged needs no resync, nor does any where nobody judges", () => {
+test("no resync is requested for a judged node, or where no process judges", () => {
   expect(reasonsAfter(({ receive }) => receive("judged.node", judgedNode("n-1"), null))).toEqual([]);
   expect(reasonsAfter(() => {})).toEqual([]);
 });

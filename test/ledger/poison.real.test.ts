@@ -1,4 +1,4 @@
-/** Shows that no message and no kept entry crashes a ledger, however absurd what it carries. */
+/** No message and no stored entry crashes a ledger, however absurd its content. */
 import { afterEach, expect, test } from "vitest";
 import { frameId } from "../../protocols/frame.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
@@ -24,7 +24,7 @@ const POISON: AnyMessage = {
 const subject = subjectFor("test", "asked.eviction", POISON.body);
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
-test("an eviction with an absurd instant is dropped and counted", async () => {
+test("an eviction with an absurd time is dropped and counted", async () => {
   const { transport, clock, ledger, metrics, receive } = ledgerWorld();
   transport.publish(subject, bytesOf({ v: 1, ...POISON }));
   clock.advance(0);
@@ -46,7 +46,7 @@ describeWithEachNats("a new ledger", () => {
     connection.publish(`$KV.${bucket}.judged.pod.default.web`, bytesOf({ v: 1, ...POISON }));
     connection.publish(`$KV.${bucket}.judged.pod.default.other`, Uint8Array.of(0xff, 0x00));
     first.judge.publish("judged.node", unknown("n-1"), null);
-    await until("the ledger heard it", () => timeline(first, "n-1").length === 1);
+    await until("the ledger received it", () => timeline(first, "n-1").length === 1);
     await first.transport.flush();
     await first.stop();
 

@@ -1,4 +1,4 @@
-/** What the ledger answers to readers in its process. */
+/** The ledger's answers within its process. */
 import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { Decision } from "../../protocols/ledger-reader.ts";
@@ -18,7 +18,7 @@ import {
 } from "./ledger-world.ts";
 
 describe("the overview", () => {
-  test("shows zones by title, nodes by readiness and what is pending", () => {
+  test("shows zones by title, nodes by readiness and pending evictions", () => {
     const { ledger, receive } = ledgerWorld();
     receive("judged.zone", judgedZone({ zone: "eu:\u0000:b" }), null);
     receive("judged.zone", judgedZone({ zone: "" }), null);
@@ -33,7 +33,7 @@ describe("the overview", () => {
     expect(watchHealth.blindShards).toBe(64);
   });
 
-  test("leaves out a zone that has vanished, and not one that is only silent because nobody can see", () => {
+  test("leaves out a vanished zone, but not one that is silent because its owner is blind", () => {
     const { ledger, receive, clock } = ledgerWorld();
     receive("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 0 }), null);
     receive("judged.zone", judgedZone(), null);
@@ -42,7 +42,7 @@ describe("the overview", () => {
     expect(ledger.reader.overview().zones.map(({ title }) => title)).toEqual(["a"]);
   });
 
-  test("is a copy: what happens later does not change it", () => {
+  test("is a copy that does not change later", () => {
     const { ledger, receive } = ledgerWorld();
     const before = ledger.reader.overview();
     receive("observed.node", observedNode("n-1"), null);
@@ -51,7 +51,7 @@ describe("the overview", () => {
   });
 });
 
-test("nodes are told with their zone and eviction status", () => {
+test("nodes have their zone and eviction status", () => {
   const { ledger, receive } = ledgerWorld();
   receive("observed.node", observedNode("n-1"), null);
   receive("judged.node", judgedNode("n-1", { eviction: "toBeEvicted", since: 5 }), null);
@@ -80,10 +80,10 @@ describe("pending evictions", () => {
   });
 });
 
-describe("a pod nobody speaks of any more", () => {
+describe("a pod without further messages", () => {
   const pending = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10).length;
 
-  test("is forgotten some minutes after its deadline, and not before", () => {
+  test("is forgotten some minutes after its deadline", () => {
     const world = ledgerWorld();
     world.receive("judged.pod", judgedPod({ deadlineAt: world.clock.wallMs() + 300_000 }), null);
     world.clock.advance(300_000 + SETTLED_KEPT_MS);
@@ -93,7 +93,7 @@ describe("a pod nobody speaks of any more", () => {
     expect(world.ledger.reader.overview().pendingEvictions).toBe(0);
   });
 
-  test("is not forgotten as long as its deletion is asked for again and again", () => {
+  test("is kept as long as its deletion is requested again", () => {
     const world = ledgerWorld();
     for (let minute = 0; minute < 30; minute++) {
       world.receive("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs() - minute * 60_000 }), null);
@@ -104,7 +104,7 @@ describe("a pod nobody speaks of any more", () => {
 });
 
 describe("decisions", () => {
-  test("are told as they happen, until the listener stops", () => {
+  test("are passed on as they happen, until the listener stops", () => {
     const { ledger, receive } = ledgerWorld();
     const heard: Decision[] = [];
     const stop = ledger.reader.onDecision((decision) => heard.push(decision));
@@ -122,7 +122,7 @@ describe("decisions", () => {
     ]);
   });
 
-  test("are not made of what changes nothing", () => {
+  test("do not include what changes nothing", () => {
     const { ledger, receive } = ledgerWorld();
     for (let beat = 0; beat < 3; beat++) {
       receive("judged.zone", judgedZone({ tokens: 1 - beat / 10 }), null);
@@ -144,7 +144,7 @@ describe("a node whose departure was missed", () => {
     return asks;
   }
 
-  test("is found by the observer's digest: the shard is asked for again, and then the node is gone", () => {
+  test("is found by the observer's digest, and after a resync the node is gone", () => {
     const world = ledgerWorld();
     const asks = asked(world);
     world.receive("observed.node", observedNode(node), null);
@@ -158,7 +158,7 @@ describe("a node whose departure was missed", () => {
     expect(world.ledger.reader.nodes()).toEqual([]);
   });
 
-  test("does not take others along", () => {
+  test("does not affect other nodes", () => {
     const world = ledgerWorld();
     const ofOther = shardOf(other);
     world.receive("observed.node", observedNode(other), null);
@@ -169,7 +169,7 @@ describe("a node whose departure was missed", () => {
   });
 });
 
-test("a stopped ledger hears nothing more and leaves no timer behind", () => {
+test("a stopped ledger receives nothing and leaves no timer", () => {
   const { ledger, clock, receive } = ledgerWorld();
   ledger.stop();
   receive("judged.zone", judgedZone(), null);

@@ -1,4 +1,4 @@
-/** The pods that waited when an earlier ledger ended: which of them a new one lets wait on, and which it forgets. */
+/** The pods that were pending when an earlier ledger ended: which stay pending in a new ledger. */
 import { describe, expect, test } from "vitest";
 import { digestWith, EMPTY_DIGEST, nodeVersion } from "../../protocols/digest.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
@@ -22,16 +22,16 @@ const DEADLINE_AT = Date.UTC(2026, 0, 1) + 300_000;
 
 const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
 
-describe("a pod that waited when an earlier ledger ended", () => {
+describe("a pod that was pending when an earlier ledger ended", () => {
   const recalled = () => ledgerWorld({ store: remembering(["judged.pod", judgedPod({ deadlineAt: DEADLINE_AT })]) });
 
-  test("waits on while its node is tainted", () => {
+  test("stays pending while its node is tainted", () => {
     const world = recalled();
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     expect(waiting(world)).toHaveLength(1);
   });
 
-  test("is asked to go by nothing when its node is well again", () => {
+  test("is not pending when its node has no taint any more", () => {
     const world = recalled();
     expect(waiting(world)).toHaveLength(1);
     world.receive("observed.node", observedNode("n-1"), null);
@@ -39,7 +39,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
-  test("and was lifted since is recalled as such, though its node is tainted", () => {
+  test("and was cancelled since is not pending, though its node is tainted", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
@@ -49,13 +49,13 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toEqual([]);
   });
 
-  test("is asked to go by nothing when its node has left", () => {
+  test("is not pending when its node was deleted", () => {
     const world = recalled();
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     expect(waiting(world)).toEqual([]);
   });
 
-  test("waits on for what was heard since, though an earlier try to delete it was only rehearsed", () => {
+  test("stays pending by a later message, though an earlier deletion was only shadowed", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.clock.advance(1000);
@@ -65,7 +65,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(podSentences(world)[0]).toMatch(/^Pod default\/web is due to be deleted at 2026-01-01T00:05:00Z, /);
   });
 
-  test("is not recalled when its node is known to be well", () => {
+  test("is not restored when its node is known to have no taint", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1"), null);
@@ -73,13 +73,13 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toEqual([]);
   });
 
-  test("waits no more where its node left while nobody listened, once it is known which nodes there are", () => {
+  test("is not pending once it is known that its node does not exist", () => {
     const world = recalled();
     for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard), "ask");
     expect(waiting(world)).toEqual([]);
   });
 
-  test("waits no more where it was deleted while nobody listened, once its node's pods are known", () => {
+  test("is not pending once its node's pods are known without it", () => {
     const world = recalled();
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.receive("observed.pods", podsOf([observedPod("other")]), null);
@@ -88,21 +88,21 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(podSentences(world)).toEqual(["Pod default/web no longer exists."]);
   });
 
-  test("waits no more when its node's pods show it on its way out", () => {
+  test("is not pending when its node's pods show it as terminating", () => {
     const world = recalled();
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.receive("observed.pods", podsOf([observedPod("web", { deletionAt: 1 })]), null);
     expect(waiting(world)).toEqual([]);
   });
 
-  test("waits on when its node's pods show it", () => {
+  test("stays pending when its node's pods include it", () => {
     const world = recalled();
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.receive("observed.pods", podsOf([observedPod("web")]), null);
     expect(waiting(world)).toHaveLength(1);
   });
 
-  test("waits on while only a part of its node's pods is known", () => {
+  test("stays pending while only a part of its node's pods is known", () => {
     const world = recalled();
     world.receive("observed.pods", { ...podsOf([observedPod("other")]), chunks: 2 }, null);
     expect(waiting(world)).toHaveLength(1);
@@ -110,7 +110,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toEqual([]);
   });
 
-  test("waits as judged since, not as recalled later", () => {
+  test("is pending as judged since, not as restored later", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     store.remember("judged.pod", judgedPod({ deadlineAt: DEADLINE_AT }));
@@ -119,7 +119,7 @@ describe("a pod that waited when an earlier ledger ended", () => {
     expect(waiting(world)).toMatchObject([{ deadlineAt: DEADLINE_AT + 1 }]);
   });
 
-  test("and was recalled after its shard was known makes the ledger ask for the shard again, until it is confirmed", () => {
+  test("and was restored after its shard was known causes resync requests until confirmed", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
@@ -145,7 +145,7 @@ function podsOf(pods: ObservedPod[]): BodyOf<"observed.pods"> {
   return { node: "n-1", version: "1", chunk: 0, chunks: 1, pods };
 }
 
-/** The resyncs of a shard that are asked for from now on. */
+/** The resync requests for a shard from now on. */
 function resyncsAsked({ transport, io }: LedgerWorld, shard: number): string[] {
   const reasons: string[] = [];
   const { clock, log, metrics } = io;

@@ -1,4 +1,4 @@
-/** Ledgers with a store on a real nats-server, each with somebody who judges. */
+/** Ledgers with a store on a real nats-server, each with a publisher of judgements. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Bus, Clock } from "../../protocols/ports.ts";
 import { type Ledger, startLedger } from "../../services/ledger/ledger.service.ts";
@@ -12,7 +12,7 @@ import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { judgedNode, ledgerWorld } from "./ledger-world.ts";
 
-/** A member with a ledger, a store and somebody who judges. */
+/** A member with a ledger, a store and a publisher of judgements. */
 export interface Member {
   readonly transport: NatsTransport;
   readonly ledger: Ledger;
@@ -24,10 +24,10 @@ export interface Member {
   stop(): Promise<void>;
 }
 
-/** The cluster that the ledgers are about. */
+/** The uid of the ledgers' cluster. */
 export const UID = "7c1f3a52-0d6e-4f0b-9a77-2f1d5b8e6c90";
 const running: { stop(): Promise<void> }[] = [];
-/** Ends whatever was started. */
+/** Stops everything that was started. */
 export async function stopAll(): Promise<void> {
   for (const each of running.splice(0).reverse()) await each.stop();
 }
@@ -39,7 +39,7 @@ export async function serve(jetstream: boolean, port?: number): Promise<NatsServ
   return server;
 }
 
-/** Starts a ledger with a store, whose first `failures` tries are in vain. */
+/** Starts a ledger with a store, whose first `failures` tries fail. */
 export async function join(
   server: NatsServer,
   limits: Partial<StoreLimits> = {},
@@ -90,14 +90,14 @@ export async function join(
 /** A node judged silent. */
 export const unknown = (node: string, since = 0): BodyOf<"judged.node"> =>
   judgedNode(node, { readiness: "unknown", ready: "Unknown", since });
-/** What a ledger tells of a node. */
+/** The timeline of a node. */
 export const timeline = ({ ledger }: Member, node: string) => ledger.reader.explainNode(node)?.timeline ?? [];
-/** What a ledger knows to have happened to a pod, oldest first. */
+/** The timeline of a pod, oldest first. */
 export const timelineOfPod = ({ ledger }: Member, name: string) =>
   ledger.reader
     .decisions(100)
     .filter(({ object }) => object.kind === "Pod" && object.name === name)
     .toReversed();
-/** Whether a store has said that it keeps nothing. */
+/** Whether a store has logged that it stores nothing. */
 export const saysNoHistory = ({ log }: Member) =>
   log.lines.some(({ message }) => message.startsWith("history is kept in memory only"));

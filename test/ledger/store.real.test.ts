@@ -1,4 +1,4 @@
-/** The ledger's store on a real nats-server: with JetStream, without, and when it comes and goes. */
+/** The ledger's store on a real nats-server: with JetStream, without it, and when it comes and goes. */
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { afterEach, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const { stream, bucket } = storeNames({ cluster: "test", clusterUid: UID });
 afterEach(stopAll);
 
 describeWithEachNats("the ledger's store", () => {
-  test("lets a new ledger explain what an earlier one heard", async () => {
+  test("lets a new ledger explain what an earlier one received", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -31,7 +31,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(await metricValue(second.metrics, "vigil_ledger_store_ready")).toBe(1);
   });
 
-  test("tells its history to a ledger that is started anew on it", async () => {
+  test("passes its history to a ledger that is restarted on it", async () => {
     const server = await serve(true);
     const member = await join(server);
     await until("the store is ready", () => member.store.ready());
@@ -40,11 +40,11 @@ describeWithEachNats("the ledger's store", () => {
     member.ledger.stop();
     const { io } = ledgerWorld();
     const anew = startLedger({ ...io, bus: member.busOf("ledger") }, member.store);
-    await until("the history is told", () => anew.reader.explainNode("n-1") !== null);
+    await until("the history is restored", () => anew.reader.explainNode("n-1") !== null);
     anew.stop();
   });
 
-  test("tells history and acts on none of it: no Event, no count, no node", async () => {
+  test("restores history without an Event, a count or a node", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -58,7 +58,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(await metricValue(second.metrics, "vigil_events_total")).toBe(0);
   });
 
-  test("keeps the last state of every object in the bucket, and forgets a pod that may stay", async () => {
+  test("stores the last state of every object, and deletes that of a pod that may stay", async () => {
     const server = await serve(true);
     const member = await join(server);
     await until("the store is ready", () => member.store.ready());
@@ -77,7 +77,7 @@ describeWithEachNats("the ledger's store", () => {
     expect((await states.get("judged.pod.default.web"))?.operation).not.toBe("PUT");
   });
 
-  test("lets a new ledger know which pods still wait", async () => {
+  test("restores which pods are pending", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -96,7 +96,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(second.ledger.reader.pendingEvictions(10)).toMatchObject([{ name: "waits", deadlineAt }]);
   });
 
-  test("keeps no more of one object than it should, and takes over changed limits", async () => {
+  test("keeps within its limits, and updates changed ones", async () => {
     const server = await serve(true);
     const member = await join(server, { messagesPerSubject: 3 });
     await until("the store is ready", () => member.store.ready());
@@ -112,7 +112,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(config.max_msgs_per_subject).toBe(2);
   });
 
-  test("without JetStream there is no history beyond the process, and everything else works", async () => {
+  test("without JetStream stores nothing, and everything else works", async () => {
     const server = await serve(false);
     const member = await join(server);
     await until("it says so", () => saysNoHistory(member));
@@ -122,7 +122,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(member.log.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("finds JetStream when it comes later", async () => {
+  test("uses JetStream when it comes later", async () => {
     const server = await serve(false);
     const storeClock = new VirtualClock();
     const member = await join(server, {}, { storeClock });
@@ -147,7 +147,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the store is ready", () => member.store.ready());
   });
 
-  test("makes stream and bucket again within a second of JetStream's return, without another failed write", async () => {
+  test("re-creates stream and bucket within a second of JetStream's return", async () => {
     const server = await serve(true);
     const { port } = server;
     const storeClock = new VirtualClock();
@@ -167,7 +167,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("both are there", async () => (await names()).join() === [`KV_${bucket}`, stream].toSorted().join());
   });
 
-  test("reads history back with backoff after a first read that failed", async () => {
+  test("retries reading history back with backoff", async () => {
     const storeClock = new VirtualClock();
     const member = await join(await serve(true), {}, { storeClock });
     await until("the store is ready", () => member.store.ready());
@@ -187,7 +187,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the history is back", () => second.reader.explainNode("n-1") !== null);
   });
 
-  test("makes anew what a NATS that came back without its storage has forgotten", async () => {
+  test("re-creates stream and bucket on a NATS server that lost its storage", async () => {
     const server = await serve(true);
     const storeClock = new VirtualClock();
     const member = await join(server, {}, { storeClock });

@@ -1,4 +1,4 @@
-/** When the ledger's store tries again: pauses that double from a second to a minute. */
+/** Backoff of the ledger's store: from a second to a minute. */
 import { describe, expect, test } from "vitest";
 import { openLedgerStore } from "../../services/ledger/ledger.store.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -6,7 +6,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { UID } from "./store-world.ts";
 
-/** When a store whose NATS never answers tries to connect, in milliseconds from its start. */
+/** When a store without an answer from NATS tries to connect, in milliseconds from its start. */
 async function triesWithin(ms: number): Promise<number[]> {
   const clock = new VirtualClock();
   const tries: number[] = [];
@@ -30,7 +30,7 @@ async function triesWithin(ms: number): Promise<number[]> {
 }
 
 describe("a store without JetStream", () => {
-  test("tries again after 1 s, and then after pauses that double up to a minute", async () => {
+  test("retries after 1 s, and then with backoff up to a minute", async () => {
     const tries = await triesWithin(200_000);
     expect(tries).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183].map((second) => second * 1000));
   });

@@ -1,4 +1,4 @@
-/** The ledger's streams on a real nats-server: whose history they hold, and what happens when they are full. */
+/** The ledger's streams on a real nats-server: whose history they store, and what happens when they are full. */
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { afterEach, expect, test } from "vitest";
@@ -16,24 +16,24 @@ const { bucket } = storeNames({ cluster: "test", clusterUid: UID });
 const EXPIRES_MESSAGES = 1;
 afterEach(stopAll);
 
-/** A message as a ledger keeps it. */
+/** A message as a ledger stores it. */
 function stated(type: MessageType, body: BodyOf<MessageType>): AnyMessage {
   return { v: 1, id: "node@m-0:1:x.0:1", type, source: "node@m-0", at: 0, cause: null, body } as AnyMessage;
 }
 
-/** The level of JetStream's API at a member's server; those before 2.11 name none. */
+/** The level of JetStream's API at a member's server; servers before 2.11 report none. */
 function apiLevel({ transport }: Member): unknown {
   const info: Record<string, unknown> = { api_lvl: 0, ...transport.connection.info };
   return info.api_lvl;
 }
 
-/** Writes to the bucket by what became of them. */
+/** Writes to the bucket by result. */
 function writes({ metrics }: Member, result: string): Promise<number> {
   return metricValue(metrics, "vigil_ledger_store_writes_total", { result });
 }
 
 describeWithEachNats("the ledger's streams", () => {
-  test("keep the history of a cluster made again under its name apart from that of the one before", async () => {
+  test("separate the history of a re-created cluster from the earlier one", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -54,7 +54,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(timeline(third, "n-1")).toEqual([]);
   });
 
-  test("make room where a cluster made again under its name takes the place of the one before", async () => {
+  test("replace the history of the earlier cluster of that name", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -66,7 +66,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect((await streams.streams.names().next()).toSorted()).toEqual([`KV_${names.bucket}`, names.stream].toSorted());
   });
 
-  test("leave another stream that takes in the same subjects alone", async () => {
+  test("leave a foreign stream of the same subjects alone", async () => {
     const server = await serve(true);
     const audit = await join(server, {}, { clusterUid: null });
     const { streams } = await jetstreamManager(audit.transport.connection);
@@ -76,7 +76,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(await streams.names().next()).toEqual(["VIGIL_HISTORY_test_audit"]);
   });
 
-  test("are not there while it is not known which cluster this is, and the store says so", async () => {
+  test("do not exist while the cluster's uid is not known, and a log line says so", async () => {
     const server = await serve(true);
     const member = await join(server, {}, { clusterUid: null });
     member.judge.publish("judged.node", unknown("n-1"), null);
@@ -87,7 +87,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(await streams.streams.names().next()).toEqual([]);
   });
 
-  test("take every write when more pods come and go than there is room for", async () => {
+  test("accept every write when more pods come and go than there is room for", async () => {
     const [pods, statesBytes] = [1000, 64 * 1024];
     const member = await join(await serve(true), { statesBytes });
     await until("the store is ready", () => member.store.ready());
@@ -105,7 +105,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect((await states.status()).streamInfo.state.bytes).toBeLessThanOrEqual(statesBytes);
   });
 
-  test("keep no mark of what was forgotten, where the server can expire a single message", async () => {
+  test("keep no delete marker where the server can expire single messages", async () => {
     const member = await join(await serve(true), { tombstoneMs: 1000 });
     await until("the store is ready", () => member.store.ready());
     member.store.forget("judged.pod.default.web");

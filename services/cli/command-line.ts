@@ -1,19 +1,18 @@
-/** The command line: finds the verb, answers --help, and turns problems into one line and an exit code. */
+/** The command line: finds the verb, prints help, and turns problems into one line and an exit code. */
 import { nearest } from "../platform/config/suggest.ts";
 import { ConfigProblem } from "../platform/config/value.ts";
 import { printable } from "../platform/process/printable.ts";
-import { ExitCode } from "./exit-code.ts";
 import { overview, verbHelp } from "./help.ts";
-import { Failure, type Host, type Verb } from "./verb.ts";
+import { ExitCode, Failure, type Host, type Verb } from "./verb.ts";
 import { VERBS } from "./verb-list.ts";
 
-/** Runs one command line to its end and gives the exit code. Problems are printed, never thrown. */
+/** Runs one command line and returns its exit code. Prints every problem and throws none. */
 export async function runCommandLine(argv: readonly string[], host: Host): Promise<number> {
   const [word, ...rest] = argv;
   if (word === undefined || word === "help" || word === "--help" || word === "-h") return help(rest, host);
   const verb = VERBS.find(({ name }) => name === word);
   if (verb === undefined) return usageProblem(unknownVerb(word), host);
-  if (asksForHelp(rest)) {
+  if (hasHelpFlag(rest)) {
     host.print(verbHelp(verb, host.columns));
     return ExitCode.ok;
   }
@@ -29,14 +28,14 @@ export async function runCommandLine(argv: readonly string[], host: Host): Promi
 
 function help(words: readonly string[], host: Host): number {
   const [word, more] = words;
-  if (more !== undefined) return usageProblem(`help ${words.join(" ")}: ${more} is too much`, host);
+  if (more !== undefined) return usageProblem(`help ${words.join(" ")}: unexpected argument: ${more}`, host);
   const verb = VERBS.find(({ name }) => name === word);
   if (word !== undefined && verb === undefined) return usageProblem(unknownVerb(word), host);
   host.print(verb === undefined ? overview(VERBS) : verbHelp(verb, host.columns));
   return ExitCode.ok;
 }
 
-function asksForHelp(argv: readonly string[]): boolean {
+function hasHelpFlag(argv: readonly string[]): boolean {
   const flags = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   return flags.includes("--help") || flags.includes("-h");
 }
@@ -44,7 +43,7 @@ function asksForHelp(argv: readonly string[]): boolean {
 function unknownVerb(word: string): string {
   const names = VERBS.map(({ name }: Verb) => name);
   const meant = nearest(word, names);
-  return `${word}: no such verb; ${meant === null ? `there are ${names.join(", ")}` : `did you mean ${meant}?`}`;
+  return `${word}: no such verb; ${meant === null ? `the verbs are ${names.join(", ")}` : `did you mean ${meant}?`}`;
 }
 
 function usageProblem(problem: string, host: Host): number {

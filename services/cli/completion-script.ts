@@ -1,18 +1,18 @@
-/** Completion scripts for bash and zsh, written from the table of verbs. */
+/** Completion scripts for bash and zsh, generated from the table of verbs. */
 import { dashed } from "../platform/config/flags.ts";
 import type { Setting } from "../platform/config/value.ts";
 import type { Verb } from "./verb.ts";
 
-/** The shells that completion is written for. */
+/** Shells with a completion script. */
 export const SHELLS = ["bash", "zsh"] as const;
 
-/** A script that completes verbs, their flags, and the values of flags that have choices. */
+/** A script that completes verbs, their flags, and the values of flags with choices. */
 export function completionScript(shell: (typeof SHELLS)[number], verbs: readonly Verb[]): string {
   const zsh = shell === "zsh" ? "#compdef vigil\nautoload -U +X bashcompinit && bashcompinit\n" : "";
   return `${zsh}_vigil() {
   local word="$2" before="$3" verb="\${COMP_WORDS[1]}" words
   [ "$COMP_CWORD" -eq 1 ] && verb=""
-  # To bash the sign between a flag and its value is a word too.
+  # Bash treats the = between a flag and its value as a word.
   [ "$before" = "=" ] && before="\${COMP_WORDS[COMP_CWORD-2]}"
   case "$verb $before" in
 ${valueCases(verbs).join("\n")}
@@ -38,7 +38,7 @@ function valueCases(verbs: readonly Verb[]): string[] {
   );
 }
 
-/** A flag of a verb in each spelling that takes the same values. */
+/** The case pattern of a flag in all its spellings. */
 function patternOf({ name, aliases }: Verb, flag: string): string {
   const letters = [...aliases].filter(([alias, { flag: meant }]) => alias.length === 1 && meant === flag);
   return [flag, ...letters.map(([letter]) => letter)].map((spelling) => `"${name} ${dashed(spelling)}"`).join(" | ");

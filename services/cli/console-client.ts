@@ -1,44 +1,36 @@
-/** Asks the console of a running process over HTTP. What it answers is decided in services/console. */
+/** HTTP client of the console of a running process; the server is in services/console. */
 import http from "node:http";
 import https from "node:https";
 import { text as textIn } from "node:stream/consumers";
-import { ConfigProblem, type Setting, type ValuesOf } from "../platform/config/value.ts";
+import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
 import { parsed } from "../platform/structures/json.ts";
 import { certificateIn, tokenIn } from "./credential-files.ts";
+import { switchSetting, textSetting } from "./setting-builders.ts";
 import { Failure, type Host } from "./verb.ts";
 
-/** Where the console is, and what it and its server are known by. */
+const SERVER = "http://127.0.0.1:8080";
+
+/** Flags of verbs that query the console. */
 export const CONSOLE_SETTINGS = {
-  server: {
-    unit: "text",
-    flag: "server",
-    standard: "http://127.0.0.1:8080",
-    meaning: "Console of a running process that has a ledger, as given to it by --listen.",
-    example: "http://127.0.0.1:8080",
-  } as Setting<string>,
-  serverCa: {
-    unit: "text",
-    flag: "server-ca",
-    standard: "",
-    meaning: "Certificate authority that a console with https:// is checked against; without it the usual ones.",
-    example: "ca.pem",
-  } as Setting<string>,
-  tokenFile: {
-    unit: "text",
-    flag: "token-file",
-    standard: "",
-    meaning: "File with the token that the console was given by --listen-token-file.",
-    example: "console.token",
-  } as Setting<string>,
-  allowTokenOverHttp: {
-    unit: "switch",
-    flag: "allow-token-over-http",
-    standard: false,
-    meaning: "Send the token to http:// too, where it can be read on the way.",
-  } as Setting<boolean>,
+  server: textSetting("server", SERVER, "Console of a running process with a ledger, as in its --listen.", SERVER),
+  serverCa: textSetting(
+    "server-ca",
+    "ca.pem",
+    "Certificate authority that signed an https:// console's certificate; without it the public ones.",
+  ),
+  tokenFile: textSetting(
+    "token-file",
+    "console.token",
+    "File with the console's token, as in its --listen-token-file.",
+  ),
+  allowTokenOverHttp: switchSetting(
+    "allow-token-over-http",
+    false,
+    "Send the token to an http:// console too, where it can be read on the way.",
+  ),
 } as const;
 
-/** A value for each of them. */
+/** The values of CONSOLE_SETTINGS. */
 export type ConsoleAddress = Readonly<ValuesOf<typeof CONSOLE_SETTINGS>>;
 type ConsoleClientHost = Pick<Host, "stopped" | "readFile">;
 
@@ -46,8 +38,8 @@ const ANSWER_MS_MAX = 10_000;
 const SCHEMES: readonly string[] = ["http:", "https:"];
 
 /**
- * The JSON under a path of the console. Throws a ConfigProblem when the flags do not say how to ask, else a Failure of
- * one line, also when the process is asked to end.
+ * The JSON under a path of the console. Throws a ConfigProblem for wrong flags, a Failure for any other problem and on
+ * a stop.
  */
 export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: ConsoleClientHost): Promise<T> {
   const { server } = at;
@@ -55,29 +47,29 @@ export async function getFromConsole<T>(at: ConsoleAddress, path: string, host: 
   const options = optionsOf(at, host);
   const { stopped } = host;
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(ANSWER_MS_MAX)]);
-  const failure = (error: Error, told: (why: string) => string) =>
-    new Failure(stopped.aborted ? "interrupted before the console answered" : told(reasonOf(error, signal)));
+  const failure = (error: Error, line: (why: string) => string) =>
+    new Failure(stopped.aborted ? "interrupted before the console answered" : line(reasonOf(error, signal)));
   const response = await responseOf(url, { ...options, signal }).catch((error: Error) => {
-    const hint = "start vigil run with --listen, or name another with --server";
+    const hint = "start vigil run with --listen, or name its address with --server";
     throw failure(error, (why) => `no console at ${server}: ${why}; ${hint}`);
   });
   const text = await textIn(response).catch((error: Error) => {
-    throw failure(error, (why) => `${url.href} broke off its answer: ${why}`);
+    throw failure(error, (why) => `${url.href}: the answer was cut off: ${why}`);
   });
   const answer = parsed(text) ?? null;
   const { statusCode = 0 } = response;
   if (statusCode === 200 && answer !== null) return answer as T;
-  throw new Failure(errorIn(answer) ?? `${url.href} answers ${statusCode}: not a console of Vigil`);
+  throw new Failure(errorIn(answer) ?? `${url.href} answers ${statusCode}: not a Vigil console; check --server`);
 }
 
 function urlOf({ server, tokenFile, allowTokenOverHttp }: ConsoleAddress, path: string): URL {
   const url = URL.parse(path, server);
   if (url === null || !SCHEMES.includes(url.protocol)) {
-    throw new ConfigProblem(`--server=${server}: not a URL; write it as ${CONSOLE_SETTINGS.server.example}`);
+    throw new ConfigProblem(`--server=${server}: not a URL; write it as ${SERVER}`);
   }
   if (url.protocol === "http:" && tokenFile !== "" && !allowTokenOverHttp) {
-    const fix = "write --server=https://…, or give --allow-token-over-http";
-    throw new ConfigProblem(`--token-file=${tokenFile}: its token could be read on the way to ${server}; ${fix}`);
+    const fix = "use --server=https://…, or add --allow-token-over-http";
+    throw new ConfigProblem(`--token-file=${tokenFile}: the token can be read on the way to ${server}; ${fix}`);
   }
   return url;
 }
@@ -90,18 +82,18 @@ function optionsOf({ serverCa, tokenFile }: ConsoleAddress, host: ConsoleClientH
   };
 }
 
-/** The head of an answer, its body yet to be read. No redirect is followed: it could lead a token elsewhere. */
+/** The response without its body. Follows no redirect, which could send the token to another server. */
 function responseOf(url: URL, options: https.RequestOptions): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const asked = (url.protocol === "https:" ? https : http).request(url, { ...options, agent: false }, resolve);
-    asked.once("error", reject).end();
+    const request = (url.protocol === "https:" ? https : http).request(url, { ...options, agent: false }, resolve);
+    request.once("error", reject).end();
   });
 }
 
 function reasonOf(error: NodeJS.ErrnoException, signal: AbortSignal): string {
   if (signal.aborted) return `no answer within ${ANSWER_MS_MAX / 1000} s`;
-  // OpenSSL tells this on two lines, and in its own source's terms.
-  if (/wrong version number/i.test(error.message)) return "no TLS is spoken there, write it with http://";
+  // OpenSSL's own message has two lines and names its source files.
+  if (/wrong version number/i.test(error.message)) return "the server does not use TLS, write it with http://";
   const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   return inner.message;
 }

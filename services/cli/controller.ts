@@ -1,5 +1,4 @@
-/** One process of the controller: the chosen services, each on a bus of its own, on whatever ports it is given. */
-
+/** One process of the controller: starts the chosen services, each with its own bus, on the given ports. */
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
 import type {
   Bus,
@@ -44,30 +43,29 @@ export interface ControllerParts {
   readonly cluster: string;
   readonly member: string;
   readonly services: readonly ServiceName[];
-  /** Whether other processes may be on the transport, so that shards are shared with them. */
+  /** Whether other processes may be on the transport and share the shards. */
   readonly isShared: boolean;
-  /** The ledger's memory beyond the process; null for none. */
+  /** Where the ledger keeps its history beyond the process; null for nowhere. */
   readonly store?: LedgerStore | null;
-  /** What tells processes of another Kubernetes cluster on the transport from ours; null when we do not know which. */
+  /** Recognizes members of another Kubernetes cluster on the transport; null where the own cluster is not known. */
   readonly foreignMembers?: ForeignMembers | null;
-  /** How this process stands to the API server; absent when it is not measured. */
+  /** Whether this process reaches the API server; null where that is not measured. */
   readonly reachability?: ApiReachability | null;
-  /** The fleet that was joined already; when there is none, and others may be on the transport, one is joined. */
+  /** The fleet that the process has joined; without it a shared controller joins one. */
   readonly fleet?: BusFleet | null;
-  /** Told of a service that fails again and again: the process should end. */
+  /** Called when a service fails too often: the process must end. */
   readonly fatal: (problem: string) => void;
 }
 
 /** A running process of the controller. */
 export interface Controller {
-  /** What the ledger knows; null when this process runs none. */
+  /** Null when this process runs no ledger. */
   readonly ledger: LedgerReader | null;
   /**
-   * Ends what judges and leaves the fleet, so that others take over at once. Calls `left` when nothing more is asked of
-   * this process; its writers and ledger go on until `stop`, so that writes under way are finished and told.
+   * Stops the judging services and leaves the fleet, so that other members take over at once. Calls `left` when no more
+   * requests arrive. Writers and ledger run until `stop`, so that writes in progress are finished and published.
    */
   leave(left: () => void): void;
-  /** Ends all that still runs. */
   stop(): void;
 }
 
@@ -80,7 +78,7 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
   ["pod-writer", podWriterService],
 ]);
 
-/** Starts the chosen services. A process that stops without having left says goodbye all the same. */
+/** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
   const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
   const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
@@ -123,7 +121,7 @@ function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
   return { clock, kube, random, log, metrics, profile, fleet, bus: busOf({ ...parts, log }, service) };
 }
 
-/** A bus of its own for a service or for who listens beside them. */
+/** A bus for one service or for another subscriber in this process. */
 export function busOf(parts: ControllerParts, service: string): Bus {
   const { foreignMembers } = parts;
   const isForeign = (source: string): boolean => foreignMembers?.sent(source) === true;

@@ -1,9 +1,8 @@
-/** The ledger that runs now, for readers that outlive it: a failed ledger is started anew and forgets who listened. */
-
+/** The reader of a process's ledger: it stays the same when a failed ledger is restarted, and keeps its listeners. */
 import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { Stop } from "../../protocols/ports.ts";
 
-/** A ledger's reader that stays the same while ledgers come and go. */
+/** A ledger's reader that forwards to the ledger that runs now. */
 export class CurrentLedger implements LedgerReader {
   #reader: LedgerReader;
   #stopListening: Stop;
@@ -14,36 +13,19 @@ export class CurrentLedger implements LedgerReader {
     this.#stopListening = this.#listen();
   }
 
-  /** Goes on with another ledger. */
+  /** Forwards to a restarted ledger from now on. */
   replace(reader: LedgerReader): void {
     this.#stopListening();
     this.#reader = reader;
     this.#stopListening = this.#listen();
   }
 
-  overview(): ReturnType<LedgerReader["overview"]> {
-    return this.#reader.overview();
-  }
-
-  nodes(): ReturnType<LedgerReader["nodes"]> {
-    return this.#reader.nodes();
-  }
-
-  pendingEvictions(limit: number): ReturnType<LedgerReader["pendingEvictions"]> {
-    return this.#reader.pendingEvictions(limit);
-  }
-
-  decisions(limit: number): ReturnType<LedgerReader["decisions"]> {
-    return this.#reader.decisions(limit);
-  }
-
-  explainNode(name: string): ReturnType<LedgerReader["explainNode"]> {
-    return this.#reader.explainNode(name);
-  }
-
-  explainPod(...asked: Parameters<LedgerReader["explainPod"]>): void {
-    this.#reader.explainPod(...asked);
-  }
+  readonly overview: LedgerReader["overview"] = () => this.#reader.overview();
+  readonly nodes: LedgerReader["nodes"] = () => this.#reader.nodes();
+  readonly pendingEvictions: LedgerReader["pendingEvictions"] = (limit) => this.#reader.pendingEvictions(limit);
+  readonly decisions: LedgerReader["decisions"] = (limit) => this.#reader.decisions(limit);
+  readonly explainNode: LedgerReader["explainNode"] = (name) => this.#reader.explainNode(name);
+  readonly explainPod: LedgerReader["explainPod"] = (...subject) => this.#reader.explainPod(...subject);
 
   onDecision(listener: (decision: Decision) => void): Stop {
     this.#listeners.add(listener);
@@ -52,7 +34,7 @@ export class CurrentLedger implements LedgerReader {
 
   #listen(): Stop {
     return this.#reader.onDecision((decision) => {
-      for (const tell of this.#listeners) tell(decision);
+      for (const listener of this.#listeners) listener(decision);
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The members of a fleet, heard on its bus, and the shards each of them minds. */
+/** The members of a fleet, known from the pulses on its bus, and the shards that each of them owns. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { type Clock, type Log, SERVICE_NAMES, type ServiceName, type Transport } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -14,79 +14,76 @@ import { silentLog } from "../platform/process/log.ts";
 import { createMetrics } from "../platform/process/metrics.ts";
 import { BoundedMap } from "../platform/structures/bounded-map.ts";
 import type { Table } from "./get-tables.ts";
-import { checkNatsFiles } from "./nats-files.ts";
-import { natsOptionsOf } from "./nats-options.ts";
+import { checkNatsFiles, natsOptionsOf } from "./nats-files.ts";
 import { Failure, type Host, pause, untilStopped } from "./verb.ts";
 
 type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
 
-/** One member as its pulses tell. */
+/** One member as its pulses report it. */
 export interface MemberReport {
   readonly member: string;
   readonly services: readonly string[];
   readonly since: number;
   readonly lagMs: number | null;
-  /** Which Kubernetes cluster it is for, by the uid of namespace kube-system there; null when it does not say. */
+  /** The uid of namespace kube-system in its Kubernetes cluster; null when its pulses do not contain it. */
   readonly clusterUid: string | null;
-  /** Since when its requests to the API server fail, on its wall clock; null while they are answered. */
+  /** Since when its requests to the API server fail, on its wall clock; null while they succeed. */
   readonly unableSince: number | null;
-  /** What it runs and leaves to others for now, because it is unable or was a short while ago. */
+  /** Services that it runs but leaves to others, because it cannot reach the API server or could not until recently. */
   readonly withheld: readonly string[];
-  /** How many shards it minds, over all its services. */
+  /** How many shards it owns, over all its services. */
   readonly shards: number;
 }
 
-/** Someone who listens to a fleet. */
+/** A subscription to the pulses of a fleet. */
 export interface FleetListener {
   /**
-   * The members that are heard at present, as soon as each of them has had the time to speak. Rejects with a Failure
-   * when NATS is lost, or does not let us listen, or the process is asked to end.
+   * The present members, after the time in which each of them sends a pulse. Rejects with a Failure when NATS is lost,
+   * when it denies the subscription, or when the process is stopped.
    */
   members(): Promise<MemberReport[]>;
   close(): Promise<void>;
 }
 
-/** Most members that are shown, far more than a fleet has: a holder of a seed may invent some without end. */
+/** Most members that are shown, far more than a fleet has: a holder of a NATS seed can invent any number. */
 const MEMBERS_MAX = 256;
 
-/** Every member is heard within two pulses. */
+const INTERRUPTED = "interrupted before the members of the fleet were known";
+
+/** Every member sends a pulse within this time. */
 export const LISTEN_MS = 2 * STANDARD_PROFILE.memberPulseMs + 200;
 
-/**
- * Begins to listen to a fleet. Throws a ConfigProblem when the flags do not say how, a Failure when NATS cannot be
- * reached or the process is asked to end.
- */
+/** Subscribes to a fleet. Throws a ConfigProblem for wrong flags, a Failure when NATS is unreachable or on a stop. */
 export async function openFleetListener(
   values: NatsValues,
-  {
-    clock,
-    host,
-  }: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile" | "readableByAll" | "warn"> },
+  io: { readonly clock: Clock; readonly host: Pick<Host, "stopped" | "readFile" | "readableByAll" | "warn"> },
 ): Promise<FleetListener> {
-  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS it talks on, with --nats");
+  const { clock, host } = io;
+  if (values.nats.length === 0) throw new ConfigProblem("get fleet: name the NATS servers of the fleet with --nats");
   checkNatsFiles(values, host);
   const refusals: string[] = [];
   const log: Log = { ...silentLog, warn: (refusal) => refusals.push(refusal) };
-  const io = { clock, log, metrics: createMetrics() };
-  const connecting = connectNats({ ...natsOptionsOf(values), ...io, name: "vigil get fleet" }).catch((error: Error) => {
+  const ports = { clock, log, metrics: createMetrics() };
+  const options = { ...natsOptionsOf(values), ...ports, name: "vigil get fleet" };
+  const connecting = connectNats(options).catch((error: Error) => {
     throw new Failure(error.message);
   });
   const transport = await Promise.race([connecting, interrupted(host)]);
-  // What was refused on a connection that is gone says nothing of the next one.
+  // NATS may allow on a new connection what it denied on the last.
   transport.onConnection(() => refusals.splice(0));
   const where = `NATS at ${readNatsAddresses(values.nats).servers.join()}`;
-  const listMembers = fleetOn(transport, { ...io, host, cluster: values.cluster, where });
+  const listMembers = fleetOn(transport, { ...ports, host, cluster: values.cluster, where });
   return {
     members: async () => {
       const members = await listMembers();
       if (members.length > 0 || refusals[0] === undefined) return members;
-      throw new Failure(`${refusals[0]}: give it the key of the inspector, with --nats-nkey`);
+      throw new Failure(`${refusals[0]}: use the inspector's key with --nats-nkey`);
     },
     close: () => transport.close(),
   };
 }
 
-/** What listening on a transport takes. */
+/** The ports of a fleet listener. */
 export interface FleetListenerIo {
   readonly clock: Clock;
   readonly log: Log;
@@ -97,7 +94,7 @@ export interface FleetListenerIo {
   readonly where: string;
 }
 
-/** Listens on a transport from now on; gives what tells the members. */
+/** Subscribes on a transport; the result gives the members, as FleetListener does. */
 export function fleetOn(transport: Transport, { host, where, ...io }: FleetListenerIo): () => Promise<MemberReport[]> {
   const { clock } = io;
   const received = new BoundedMap<string, { readonly report: Omit<MemberReport, "shards">; readonly atMs: number }>(
@@ -117,7 +114,7 @@ export function fleetOn(transport: Transport, { host, where, ...io }: FleetListe
   return async () => {
     const restMs = listensSinceMs + LISTEN_MS - clock.monotonicMs();
     if (restMs > 0 && transport.connected()) await pause(restMs, clock, host);
-    if (host.stopped.aborted) throw new Failure("interrupted before the fleet was heard");
+    if (host.stopped.aborted) throw new Failure(INTERRUPTED);
     if (!transport.connected()) throw new Failure(`${where} is lost`);
     const oldestMs = clock.monotonicMs() - STANDARD_PROFILE.memberTimeoutMs;
     for (const [member, { atMs }] of received.entries()) if (atMs < oldestMs) received.delete(member);
@@ -132,32 +129,32 @@ function reportOf(pulse: BodyOf<"pulse.member">): Omit<MemberReport, "shards"> {
 
 function interrupted(host: Pick<Host, "stopped">): Promise<never> {
   return untilStopped(host).then(() => {
-    throw new Failure("interrupted before the fleet was heard");
+    throw new Failure(INTERRUPTED);
   });
 }
 
 /**
- * The same with how many shards each minds, by the rule that the members themselves go by: one that knows its
- * Kubernetes cluster shares with those that name the same one or none (decision 13).
+ * The members with their numbers of shards, by the rule that the members follow: a member that knows its Kubernetes
+ * cluster shares with members that report the same one or none (decision 13).
  */
 export function withShards(members: readonly Omit<MemberReport, "shards">[]): MemberReport[] {
   const uids = new Set(members.map(({ clusterUid }) => clusterUid));
   const reports = [...uids].flatMap((uid) => {
-    const heard = members.filter(({ clusterUid }) => uid === null || clusterUid === null || clusterUid === uid);
-    const owners = SERVICE_NAMES.flatMap((service) => ownersOf(service, runningOf(service, heard)));
+    const sharing = members.filter(({ clusterUid }) => uid === null || clusterUid === null || clusterUid === uid);
+    const owners = SERVICE_NAMES.flatMap((service) => ownersOf(service, runningOf(service, sharing)));
     const own = members.filter(({ clusterUid }) => clusterUid === uid);
     return own.map((report) => ({ ...report, shards: owners.filter((owner) => owner === report.member).length }));
   });
   return reports.sort((left, right) => keyOf(left).localeCompare(keyOf(right), "en"));
 }
 
-/** What the members together show that no row says, in one line; null when nothing. */
+/** A remark about the fleet as a whole, in one line; null for none. */
 export function remarkOn(members: readonly MemberReport[]): string | null {
   if (members.length < MEMBERS_MAX) return clustersLine(members);
-  return `${MEMBERS_MAX} members are heard, and any others are left out: find who holds a seed and invents them`;
+  return `only ${MEMBERS_MAX} members are shown: check which holder of a NATS seed publishes under invented names`;
 }
 
-/** Which members are of which Kubernetes cluster, in one line; null where all are of one. */
+/** The members of each Kubernetes cluster, in one line; null where there is only one cluster. */
 function clustersLine(members: readonly MemberReport[]): string | null {
   const byUid = Map.groupBy(members, ({ clusterUid }) => clusterUid);
   byUid.delete(null);
@@ -166,7 +163,7 @@ function clustersLine(members: readonly MemberReport[]): string | null {
     const text = index === 0 ? `kube-system has uid ${uid}` : uid;
     return `${of.map(({ member }) => member).join(", ")} (${text})`;
   });
-  return `members of ${byUid.size} Kubernetes clusters are heard, and counted apart: ${names.join("; ")}`;
+  return `members of ${byUid.size} Kubernetes clusters share this NATS and --cluster: ${names.join("; ")}`;
 }
 
 function runningOf(service: ServiceName, members: readonly Omit<MemberReport, "shards">[]): ReadonlySet<string> {
@@ -177,7 +174,7 @@ function keyOf({ member, clusterUid }: Pick<MemberReport, "member" | "clusterUid
   return `${member} ${clusterUid ?? ""}`;
 }
 
-/** The members. */
+/** The table of members. */
 export const MEMBERS: Table<MemberReport> = {
   heading: ["MEMBER", "UP", "SHARDS", "LAG", "CLUSTER", "API", "SERVICES"],
   cells: ({ member, since, shards, lagMs, clusterUid, services, unableSince, withheld }, nowMs) => [
@@ -185,16 +182,13 @@ export const MEMBERS: Table<MemberReport> = {
     spanText(nowMs - since),
     `${shards} of ${SHARD_COUNT * services.length}`,
     lagMs === null ? "" : spanText(lagMs),
-    // The first part of a uid is enough to tell two apart.
+    // The first part of a uid distinguishes two clusters.
     clusterUid?.split("-")[0] ?? "",
     unableSince === null ? "ok" : `unreachable for ${spanText(nowMs - unableSince)}`,
-    `${servicesText(services)}${withheld.length === 0 ? "" : ` (not ${withheld.join()})`}`,
+    (services.length === SERVICE_NAMES.length ? "all" : services.join()) +
+      (withheld.length === 0 ? "" : ` (not ${withheld.join()})`),
   ],
   state: "UP",
   key: keyOf,
   ignoredChanges: ["lagMs"],
 };
-
-function servicesText(services: readonly string[]): string {
-  return services.length === SERVICE_NAMES.length ? "all" : services.join();
-}

@@ -1,5 +1,4 @@
-/** Prints what `vigil get` was answered, in the form that was asked for. It decides nothing of what is told. */
-
+/** Prints the rows of `vigil get` as a table, JSON or YAML. */
 import { printableJson } from "../platform/process/printable.ts";
 import type { Table } from "./get-tables.ts";
 import { Columns } from "./text-table.ts";
@@ -7,24 +6,24 @@ import type { Host } from "./verb.ts";
 import type { Change } from "./watch.policy.ts";
 import { yamlText } from "./yaml.ts";
 
-/** The forms there are. */
+/** The output formats. */
 export const OUTPUTS = ["table", "json", "yaml"] as const;
-/** A form. */
+/** An output format. */
 export type Output = (typeof OUTPUTS)[number];
 
 /** How rows are printed. */
 export interface Form<R> {
   readonly table: Table<R>;
   readonly output: Output;
-  /** Whether each row is told with what happened to it. */
+  /** Whether each row is printed with its event. */
   readonly events: boolean;
-  /** What the state of a row that went is shown as. */
+  /** The state that is printed for a deleted row. */
   readonly gone: string;
 }
 
 type Out = Pick<Host, "print" | "wallMs">;
 
-/** Prints all rows there are, as one table or one document. */
+/** Prints all rows as one table or one document. */
 export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { print, wallMs }: Out): void {
   const nowMs = wallMs();
   if (output === "json") print(jsonText(rows));
@@ -32,7 +31,7 @@ export function printWhole<R>(rows: readonly R[], { table, output }: Form<R>, { 
   else print(new Columns().lines([table.heading, ...rows.map((row) => table.cells(row, nowMs))]));
 }
 
-/** Gives a function that prints changes: rows under one heading, or a document for each. */
+/** A function that prints changes: rows under one heading, or a document for each. */
 export function changePrinter<R>(form: Form<R>, out: Out): (changes: readonly Change<R>[]) => void {
   return form.output === "table" ? rowPrinter(form, out) : documentPrinter(form, out);
 }
@@ -42,7 +41,7 @@ function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out)
   const columns = new Columns();
   let before: readonly (readonly string[])[] = [events ? ["EVENT", ...heading] : heading];
   return (changes: readonly Change<R>[]): void => {
-    // The heading comes with the first rows, so that it is as wide as they are.
+    // The heading is printed with the first rows, because they set its widths.
     if (changes.length === 0) return;
     const nowMs = wallMs();
     const rows = changes.map(({ event, row }) => {
@@ -57,9 +56,9 @@ function rowPrinter<R>({ table, events, gone }: Form<R>, { print, wallMs }: Out)
 function documentPrinter<R>({ output, events }: Form<R>, { print }: Out) {
   const textOf = (value: unknown) => (output === "json" ? jsonText(value) : `---\n${yamlText(value)}`);
   return (changes: readonly Change<R>[]): void => {
-    // A row that went looks like one that is there, unless it is told what happened to it.
-    const told = changes.filter(({ event }) => events || event !== "DELETED");
-    print(told.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
+    // Without its event a deleted row looks like an existing one.
+    const shown = changes.filter(({ event }) => events || event !== "DELETED");
+    print(shown.map(({ event, row }) => textOf(events ? { type: event, object: row } : row)).join(""));
   };
 }
 

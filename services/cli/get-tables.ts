@@ -1,24 +1,24 @@
-/** The tables of `vigil get`, a topic each. Pure: the answers of a console and the time come in as arguments. */
+/** The tables of `vigil get`, one for each topic. Pure: the answers of a console and the time are arguments. */
 import type { NodeReport, PendingEviction, ZoneReport } from "../../protocols/ledger-reader.ts";
 import { rateText, spanText } from "../domain/format.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 
-/** How one kind of thing is shown in rows. */
+/** How rows of one topic are shown and compared. */
 export interface Table<R> {
   readonly heading: readonly string[];
   readonly cells: (row: R, nowMs: number) => readonly string[];
-  /** The column of the heading that tells how it is with a row. */
+  /** The heading of the column with a row's state. */
   readonly state: string;
-  /** What tells a row from all others, and is the same however it changes. */
+  /** Identifies a row, whatever its content. */
   readonly key: (row: R) => string;
-  /** Fields that move while nothing happens: they alone make no change. */
+  /** Fields whose changes alone are not reported. */
   readonly ignoredChanges: readonly (keyof R & string)[];
 }
 
-/** The zones and their pace. */
+/** The zones and their eviction rates. */
 export const ZONES: Table<ZoneReport> = {
-  heading: ["ZONE", "STATE", "FOR", "NODES", "NOT READY", "EVICTS", "WAITING"],
+  heading: ["ZONE", "STATE", "FOR", "NODES", "NOT READY", "EVICTION RATE", "QUEUE"],
   cells: ({ title, state, since, size, notReady, taintsPerSecond, queueLength, halted }, nowMs) => [
     title,
     halted ? `${state} (halted)` : state,
@@ -33,14 +33,14 @@ export const ZONES: Table<ZoneReport> = {
   ignoredChanges: ["tokens"],
 };
 
-/** The nodes as judged. */
+/** The nodes and their judgements. */
 export const NODES: Table<NodeReport> = {
   heading: ["NODE", "READINESS", "FOR", "HEARTBEAT", "EVICTION", "ZONE"],
   cells: (node, nowMs) => [
     node.name,
     node.readiness,
     spanText(nowMs - node.since),
-    // Of a node that lives only the heartbeat before its last judgement is published: many have followed it.
+    // Only a silent node's last heartbeat is known: a judgement is not published again for each one.
     node.heartbeatAt === null || node.readiness !== "unknown" ? "" : `${spanText(nowMs - node.heartbeatAt)} ago`,
     evictionText(node, nowMs),
     zoneTitleOf(node.zone),
@@ -50,14 +50,14 @@ export const NODES: Table<NodeReport> = {
   ignoredChanges: ["heartbeatAt"],
 };
 
-/** How far a node's eviction has come, and what is to come: its drain, or its place in the queue. */
+/** A node's eviction state, with its place in the queue or the time until its drain. */
 function evictionText({ eviction, evictionFromAt, queuePlace }: NodeReport, nowMs: number): string {
   if (queuePlace !== undefined) return `${eviction} (number ${queuePlace})`;
   if (evictionFromAt === undefined) return eviction;
   return `${eviction} (drained in ${spanText(evictionFromAt - nowMs)})`;
 }
 
-/** The pods that wait for their deletion. */
+/** The pods that wait for eviction. */
 export const TIMERS: Table<PendingEviction> = {
   heading: ["NAMESPACE", "POD", "NODE", "DUE", "TAINT"],
   cells: (pod, nowMs) => [
@@ -72,9 +72,9 @@ export const TIMERS: Table<PendingEviction> = {
   ignoredChanges: [],
 };
 
-/** When a pod is deleted; at the earliest where its node has still to take its turn. */
+/** When a pod is deleted; `isEarliest` where the zone's rate limiter has yet to admit its node. */
 function dueText({ deadlineAt, isEarliest }: PendingEviction, nowMs: number): string {
-  if (deadlineAt === null || deadlineAt <= nowMs) return isEarliest ? "with its node's turn" : "now";
+  if (deadlineAt === null || deadlineAt <= nowMs) return isEarliest ? "once its node is admitted" : "now";
   const span = `in ${spanText(deadlineAt - nowMs)}`;
   return isEarliest ? `${span} at the earliest` : span;
 }

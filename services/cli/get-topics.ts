@@ -1,6 +1,11 @@
-/** What `vigil get` can show: where each topic is asked for, and in which rows it is told. */
-
-import type { NodeReport, Overview, PendingEviction, WatchHealthReport } from "../../protocols/ledger-reader.ts";
+/** The topics of `vigil get`: the source and the table of each. */
+import type {
+  NodeReport,
+  Overview,
+  PendingEviction,
+  WatchHealthReport,
+  ZoneReport,
+} from "../../protocols/ledger-reader.ts";
 import type { Clock } from "../../protocols/ports.ts";
 import type { NATS_SETTINGS } from "../platform/config/settings.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
@@ -12,12 +17,12 @@ import type { Host } from "./verb.ts";
 import { blindnessOf, type WatchAnswer } from "./watch.policy.ts";
 import { blindLine, watchRows } from "./watch-rows.ts";
 
-/** The readiness that stands for each of them. */
+/** The value of --readiness for all nodes. */
 export const ANY = "any";
-/** More than so many are not answered at once. */
+/** The console's largest limit. */
 export const LIMIT_MAX = 10_000;
 
-/** What was asked for. */
+/** The flags of `vigil get`. */
 export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, ConsoleAddress {
   readonly output: Output;
   readonly watch: boolean;
@@ -26,23 +31,22 @@ export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, Consol
   readonly limit: number;
 }
 
-/** Shows a topic: once, or until the process is asked to end. */
+/** Shows a topic: once, or with --watch until the process is stopped. */
 export type Show = (wanted: Wanted, host: Host, clock: Clock) => Promise<void>;
 
-/** Where a topic is asked for. */
 interface Source<R> {
   readonly ask: () => Promise<WatchAnswer<R>>;
   readonly close?: () => Promise<void>;
 }
 
 interface Topic<R> {
-  /** What the rows are, in the plural. */
+  /** The plural noun for the rows. */
   readonly name: string;
   readonly table: Table<R>;
   readonly open: (wanted: Wanted, host: Host, clock: Clock) => Source<R> | Promise<Source<R>>;
-  /** Where it was looked for, told when there is nothing. */
+  /** Appended to the note that there are no rows: where they were searched for. */
   readonly where?: (wanted: Wanted) => string;
-  /** What the rows together show that no row says, in one line; null when nothing. */
+  /** A remark about the rows as a whole, in one line; null for none. */
   readonly remark?: (rows: readonly R[]) => string | null;
 }
 
@@ -51,19 +55,7 @@ const blindIn = (watchHealth?: WatchHealthReport) => (watchHealth === undefined 
 
 /** Every topic by its name. */
 export const TOPICS: ReadonlyMap<string, Show> = new Map([
-  [
-    "zones",
-    showOf({
-      name: "zones",
-      table: ZONES,
-      open: (wanted, host) => ({
-        ask: async () => {
-          const { zones, watchHealth } = await getFromConsole<Overview>(wanted, "/api/overview", host);
-          return { rows: zones, total: zones.length, blind: blindIn(watchHealth) };
-        },
-      }),
-    }),
-  ],
+  ["zones", showOf({ name: "zones", table: ZONES, open: (wanted, host) => ({ ask: () => askZones(wanted, host) }) })],
   ["nodes", showOf({ name: "nodes", table: NODES, open: (wanted, host) => ({ ask: () => askNodes(wanted, host) }) })],
   [
     "timers",
@@ -76,22 +68,27 @@ export const TOPICS: ReadonlyMap<string, Show> = new Map([
       table: MEMBERS,
       open: async (wanted, host, clock) => {
         const listener = await openFleetListener(wanted, { clock, host });
-        return { ask: async () => whole(await listener.members()), close: () => listener.close() };
+        return { ask: async () => allOf(await listener.members()), close: () => listener.close() };
       },
-      where: ({ cluster }) => ` of --cluster=${cluster}; start vigil run with the same --nats, or name its --cluster`,
+      where: ({ cluster }) =>
+        ` of --cluster=${cluster}; start vigil run with the same --nats, or name another --cluster`,
       remark: remarkOn,
     }),
   ],
 ]);
 
-function whole<R>(rows: readonly R[]): WatchAnswer<R> {
-  return { rows, total: rows.length, blind: null };
+function allOf<R>(rows: readonly R[], watchHealth?: WatchHealthReport): WatchAnswer<R> {
+  return { rows, total: rows.length, blind: blindIn(watchHealth) };
+}
+
+async function askZones(wanted: Wanted, host: Host): Promise<WatchAnswer<ZoneReport>> {
+  const { zones, watchHealth } = await getFromConsole<Overview>(wanted, "/api/overview", host);
+  return allOf(zones, watchHealth);
 }
 
 async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeReport>> {
   const { limit, readiness } = wanted;
-  const judged = readiness === ANY ? "" : `&readiness=${readiness}`;
-  const path = `/api/nodes?limit=${limit}${judged}`;
+  const path = `/api/nodes?limit=${limit}${readiness === ANY ? "" : `&readiness=${readiness}`}`;
   type Nodes = { counts: Record<string, number>; nodes: NodeReport[]; watchHealth?: WatchHealthReport };
   const { counts, nodes, watchHealth } = await getFromConsole<Nodes>(wanted, path, host);
   const counted = Object.entries(counts).filter(([name]) => readiness === ANY || readiness === name);
@@ -100,11 +97,8 @@ async function askNodes(wanted: Wanted, host: Host): Promise<WatchAnswer<NodeRep
 
 async function askTimers(wanted: Wanted, host: Host): Promise<WatchAnswer<PendingEviction>> {
   type Timers = { count: number; next: PendingEviction[]; watchHealth?: WatchHealthReport };
-  const { count, next, watchHealth } = await getFromConsole<Timers>(
-    wanted,
-    `/api/evictions?limit=${wanted.limit}`,
-    host,
-  );
+  const path = `/api/evictions?limit=${wanted.limit}`;
+  const { count, next, watchHealth } = await getFromConsole<Timers>(wanted, path, host);
   return { rows: next, total: count, blind: blindIn(watchHealth) };
 }
 
@@ -126,7 +120,7 @@ function showOf<R>(topic: Topic<R>): Show {
       printWhole(answer.rows, form, host);
       note(answer);
     } catch (problem) {
-      // Who watches is interrupted in the end, and not kept from what was asked for.
+      // An interruption is the normal end of a watch, not a failure.
       if (!watch || !host.stopped.aborted) throw problem;
     } finally {
       await source?.close?.();
@@ -134,14 +128,14 @@ function showOf<R>(topic: Topic<R>): Show {
   };
 }
 
-/** What an answer does not say by itself: that it is empty, leaves something out, or may be old. */
+/** Notes on an answer that is empty, cut short by the limit, or possibly stale. */
 function notesOn<R>(
   { rows, total, blind }: WatchAnswer<R>,
   { name, where, remark }: Topic<R>,
   wanted: Wanted,
 ): string[] {
   const kind = wanted.readiness === ANY ? name : `${wanted.readiness} ${name}`;
-  const more = total > LIMIT_MAX ? `--limit=${LIMIT_MAX} shows the most` : `--limit=${total} shows all`;
+  const more = total > LIMIT_MAX ? `the largest limit is --limit=${LIMIT_MAX}` : `--limit=${total} shows all`;
   const shown = `${rows.length} of ${total} ${name} ${rows.length === 1 ? "is" : "are"} shown`;
   const remarked = remark?.(rows) ?? null;
   return [

@@ -1,4 +1,4 @@
-/** The help texts, written from the table of verbs. */
+/** The help texts, generated from the table of verbs. */
 import { dashed } from "../platform/config/flags.ts";
 import { exampleOf, type Setting, writeValue } from "../platform/config/value.ts";
 import { filled } from "../platform/process/fill.ts";
@@ -7,7 +7,7 @@ import type { Verb } from "./verb.ts";
 const WIDTH_MIN = 60;
 const INDENT = "      ";
 
-/** The help of the command line as a whole. */
+/** The help of the whole command line. */
 export function overview(verbs: readonly Verb[]): string {
   const longest = Math.max(...verbs.map(({ name }) => name.length));
   return [
@@ -22,15 +22,12 @@ export function overview(verbs: readonly Verb[]): string {
   ].join("\n");
 }
 
-/** The help of one verb, wrapped to a width. */
+/** The help of one verb, wrapped to the terminal's width. */
 export function verbHelp(verb: Verb, columns: number): string {
   const width = Math.max(WIDTH_MIN, columns);
   const sections = verb.sections.map(({ title, settings }) => ({
     title,
-    entries: Object.values(settings).map((setting) => ({
-      head: flagText(setting),
-      text: meaningOf(setting),
-    })),
+    entries: Object.values(settings).map((setting) => ({ head: flagText(setting), text: meaningOf(setting) })),
   }));
   const aliases = [...verb.aliases].map(([flag, { meaning, example, bare }]) => ({
     head: flag.length === 1 && bare !== undefined ? dashed(flag) : `${dashed(flag)}=${example.split(" or ").join("|")}`,
@@ -48,10 +45,10 @@ export function verbHelp(verb: Verb, columns: number): string {
 }
 
 function flagText(setting: Setting): string {
-  // A switch that is on is written to turn it off.
+  // A switch that is on by default is shown as turned off.
   if (setting.unit === "switch") return setting.standard === true ? `--${setting.flag}=false` : `--${setting.flag}`;
   const example = exampleOf(setting).split(" or ")[0] ?? "";
-  // A shell knows the tilde at the beginning of a word only.
+  // A shell expands a tilde only at the start of a word.
   return `--${setting.flag}${example.startsWith("~") ? " " : "="}${example}`;
 }
 

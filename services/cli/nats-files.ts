@@ -1,5 +1,7 @@
-/** Looks at the files that prove to NATS who we are, before anything is waited for. It connects to nothing. */
+/** The NATS flags: checks their files before the process waits for anything, and makes connection options from them. */
+
 import { authenticatorOf, type NatsCredentialFiles } from "../platform/bus/nats.credentials.ts";
+import type { NatsOptions } from "../platform/bus/nats.ts";
 import type { HISTORY_SETTINGS, NATS_SETTINGS } from "../platform/config/settings.ts";
 import { ConfigProblem, type ValuesOf } from "../platform/config/value.ts";
 import { certificateIn, checkPair, usableFile, warnIfExposed } from "./credential-files.ts";
@@ -7,19 +9,17 @@ import type { Host } from "./verb.ts";
 
 type Reader = Pick<Host, "readFile" | "readableByAll" | "warn">;
 
-/** The flags about NATS; a verb without a ledger has none about its history. */
+type NatsValues = Readonly<ValuesOf<typeof NATS_SETTINGS>>;
+/** A verb without a ledger has no history flags. */
 type NatsFileValues = Readonly<ValuesOf<typeof NATS_SETTINGS> & Partial<ValuesOf<typeof HISTORY_SETTINGS>>>;
 
-/**
- * Reads every file that the flags about NATS name. Throws a ConfigProblem when they do not go together, a Failure for a
- * file that is of no use: NATS would only be found silent, for ever.
- */
+/** Reads every file that a NATS flag names. Throws a ConfigProblem for conflicting flags, a Failure for a bad file. */
 export function checkNatsFiles(values: NatsFileValues, host: Reader): void {
   const { natsCreds, natsNkey, natsTlsCa, natsTlsCert, natsTlsKey, natsHistoryCreds, natsHistoryNkey } = values;
   if ((natsTlsCert === "") !== (natsTlsKey === "")) {
     const [given, missing] = natsTlsKey === "" ? ["cert", "key"] : ["key", "cert"];
     const where = `--nats-tls-${given}=${natsTlsCert || natsTlsKey}`;
-    throw new ConfigProblem(`${where}: is of no use alone; name the other with --nats-tls-${missing}`);
+    throw new ConfigProblem(`${where}: needs its pair; add --nats-tls-${missing}`);
   }
   checkCredentials("nats", natsCreds, natsNkey, host);
   checkCredentials("nats-history", natsHistoryCreds ?? "", natsHistoryNkey ?? "", host);
@@ -29,10 +29,9 @@ export function checkNatsFiles(values: NatsFileValues, host: Reader): void {
   checkPair(host, "nats-tls", natsTlsCert, natsTlsKey);
 }
 
-/** Reads the file of `--PREFIX-creds` or `--PREFIX-nkey`. */
 function checkCredentials(prefix: string, creds: string, nkey: string, host: Reader): void {
   if (creds !== "" && nkey !== "") {
-    throw new ConfigProblem(`--${prefix}-nkey=${nkey}: --${prefix}-creds is given too; leave one of them out`);
+    throw new ConfigProblem(`--${prefix}-nkey=${nkey}: conflicts with --${prefix}-creds; give only one of them`);
   }
   const seedIn = (flag: string, file: string, wanted: string, credentials: NatsCredentialFiles) =>
     file === "" || usableFile(host, flag, file, wanted, () => authenticatorOf(credentials));
@@ -40,4 +39,25 @@ function checkCredentials(prefix: string, creds: string, nkey: string, host: Rea
   seedIn(`${prefix}-nkey`, nkey, "an NKey seed, one line that begins with SU", { nkeyFile: nkey });
   warnIfExposed(host, `${prefix}-creds`, creds);
   warnIfExposed(host, `${prefix}-nkey`, nkey);
+}
+
+/** The options of a NATS connection; omits flags that are not set. */
+export function natsOptionsOf(values: NatsValues): Pick<NatsOptions, "servers" | "credsFile" | "nkeyFile" | "tls"> {
+  const files = { caFile: values.natsTlsCa, certFile: values.natsTlsCert, keyFile: values.natsTlsKey };
+  const tls = Object.fromEntries(Object.entries(files).filter(([, file]) => file !== ""));
+  return {
+    servers: values.nats,
+    ...(values.natsCreds === "" ? {} : { credsFile: values.natsCreds }),
+    ...(values.natsNkey === "" ? {} : { nkeyFile: values.natsNkey }),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+  };
+}
+
+/** The options for the account of the ledger's history; null where it is that of the bus. */
+export function historyOptionsOf(
+  values: NatsValues & Readonly<ValuesOf<typeof HISTORY_SETTINGS>>,
+): ReturnType<typeof natsOptionsOf> | null {
+  const { natsHistoryCreds, natsHistoryNkey } = values;
+  if (natsHistoryCreds === "" && natsHistoryNkey === "") return null;
+  return natsOptionsOf({ ...values, natsCreds: natsHistoryCreds, natsNkey: natsHistoryNkey });
 }

@@ -1,4 +1,4 @@
-/** The playground put together on any clock: an embedded API, hollow nodes on it, Vigil on it, and who listens. */
+/** The playground on any clock: an embedded API, hollow nodes, Vigil, and the narration. */
 import { type Clock, type Kube, type Log, type Random, SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { memoryTransport } from "../platform/bus/memory.ts";
@@ -10,7 +10,7 @@ import { createPods, playgroundNodes } from "../sandbox/playground/cluster.ts";
 import { Narration } from "../sandbox/playground/narration.ts";
 import { busOf, type Controller, type ControllerParts, startController } from "./controller.ts";
 
-/** What a playground needs. */
+/** The ports of a playground. */
 export interface PlaygroundIo {
   readonly clock: Clock;
   readonly random: Random;
@@ -22,16 +22,15 @@ export interface Playground {
   readonly apiserver: ApiServer;
   readonly nodes: HollowNodes;
   readonly controller: Controller;
-  /** What the controller is made of, for whoever looks at it from outside. */
   readonly parts: ControllerParts;
   readonly narration: Narration;
   readonly stop: Stop;
 }
 
-/** kubelet renews a lease of 40 s each 10 s; here everything is quicker, so that the story takes a minute. */
+/** kubelet's lease of 40 s, ten times shorter, so that the story takes a minute. */
 const TIMES = { leaseSeconds: 4, statusReportMs: 30_000 };
 
-/** Graces and paces to match: silence is noticed after 6 s, and a healthy zone gives up one node in two seconds. */
+/** Grace periods and eviction rate to match: a node is unknown after 6 s, and a healthy zone taints one in 2 s. */
 export const PLAYGROUND_PROFILE: Profile = {
   ...STANDARD_PROFILE,
   nodeMonitorGraceMs: 6_000,
@@ -62,7 +61,7 @@ export function startPlayground({ clock, random, log }: PlaygroundIo): Playgroun
     fatal: (problem) => log.error(problem),
   };
   const narration = new Narration(profile.nodeMonitorGraceMs);
-  const deafen = narration.listen(busOf(parts, "playground"));
+  const unsubscribe = narration.listen(busOf(parts, "playground"));
   const controller = startController(parts);
   const kubelets = kubeOf(createMetrics());
   const nodes = startHollowNodes({ clock, kube: kubelets, random, log, nodes: playgroundNodes(), times: TIMES });
@@ -70,7 +69,7 @@ export function startPlayground({ clock, random, log }: PlaygroundIo): Playgroun
   const stop = (): void => {
     nodes.shutdown();
     controller.stop();
-    deafen();
+    unsubscribe();
   };
   return { apiserver, nodes, controller, parts, narration, stop };
 }

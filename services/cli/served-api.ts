@@ -1,40 +1,37 @@
-/** An embedded API put on a socket without access control, with the kubeconfig that kubectl needs for it. */
+/** Serves an embedded API on a socket without access control, and writes a kubeconfig for it. */
 import { join } from "node:path";
 import { listenProblem, parseAddress } from "../platform/config/address.ts";
-import type { Setting, ValuesOf } from "../platform/config/value.ts";
+import type { ValuesOf } from "../platform/config/value.ts";
 import type { ApiServer } from "../sandbox/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../sandbox/apiserver/http/http-front.ts";
+import { textSetting } from "./setting-builders.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
 import { yamlText } from "./yaml.ts";
 
-/** Where an embedded API listens and for whom. */
+/** Where an embedded API listens, and where its kubeconfig goes. */
 export const SERVED_API_SETTINGS = {
-  listen: {
-    unit: "text",
-    flag: "listen",
-    standard: "127.0.0.1:0",
-    meaning: "Address of the embedded API, open to whoever reaches it; port 0 takes a free one.",
-    example: "127.0.0.1:8001",
-  } as Setting<string>,
-  writeKubeconfig: {
-    unit: "text",
-    flag: "write-kubeconfig",
-    standard: "",
-    meaning: "Kubeconfig file to write for kubectl; without it one in a new temporary folder of your own.",
-    example: "play.kubeconfig",
-  } as Setting<string>,
+  listen: textSetting(
+    "listen",
+    "127.0.0.1:8001",
+    "Address of the embedded API, which accepts every client; port 0 takes a free one.",
+    "127.0.0.1:0",
+  ),
+  writeKubeconfig: textSetting(
+    "write-kubeconfig",
+    "play.kubeconfig",
+    "Kubeconfig file to write for kubectl; without it one in a new private temporary folder.",
+  ),
 } as const;
 
-/** An embedded API that is served. */
+/** A served API and the path of its kubeconfig. */
 export interface ServedApi {
   readonly front: HttpFront;
-  /** The file that was written for kubectl. */
   readonly kubeconfig: string;
 }
 
 /**
- * Serves an embedded API and writes a kubeconfig for it. Without a path it lies where nobody else could have put a file
- * or a link before. Throws a Failure when either cannot be done.
+ * Serves an embedded API and writes its kubeconfig, by default to a new private folder, where no other user can have
+ * put a link. Throws a Failure.
  */
 export async function serveApi(
   apiserver: ApiServer,
@@ -50,7 +47,7 @@ export async function serveApi(
   return { front, kubeconfig };
 }
 
-/** A kubeconfig with one context, `name`. It holds no token, because kubectl sends none over plain HTTP. */
+/** A kubeconfig with one context. It holds no token, because kubectl sends none over plain HTTP. */
 export function kubeconfigOf(name: string, server: string): string {
   return yamlText({
     apiVersion: "v1",

@@ -1,4 +1,4 @@
-/** The table of verbs, from which the command line, the help and the completions are made. */
+/** The table of verbs: the source of the command line, the help and the completions. */
 import { realClock } from "../platform/process/clock.real.ts";
 import type { Verb } from "./verb.ts";
 import { agentVerb } from "./verbs/agent.ts";
@@ -12,7 +12,7 @@ import { playgroundVerb } from "./verbs/playground.ts";
 import { runVerb } from "./verbs/run.ts";
 import { versionVerb } from "./verbs/version.ts";
 
-/** Every verb, in the order in which the help lists them. */
+/** Every verb, in the order of the help. */
 export const VERBS: readonly Verb[] = [
   runVerb,
   playgroundVerb,

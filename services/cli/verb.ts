@@ -1,23 +1,23 @@
-/** What a verb of the command line is, and all that one may reach. The verbs themselves are in verbs/. */
+/** The type of a verb of the command line and its access to the process. The verbs are in verbs/. */
 import type { Clock } from "../../protocols/ports.ts";
 import { type Alias, parseFlags } from "../platform/config/flags.ts";
 import { ConfigProblem, exampleOf, type SettingTable, type ValuesOf } from "../platform/config/value.ts";
 import type { ProcessPort } from "../platform/process/process.ts";
 
-/** The world as a verb sees it: where it prints, what it may read, and when it should end. */
+/** The process as a verb uses it: output, files, and the signal to stop. */
 export type Host = ProcessPort;
 
-/** Reads the file that a flag, named without its dashes, was given. Throws a Failure of one line. */
+/** Reads the file of a flag, named without its dashes. Throws a Failure of one line. */
 export function readNamedFile(host: Pick<Host, "readFile">, flag: string, path: string): string {
   return naming(flag, path, () => host.readFile(path));
 }
 
-/** Writes the file that a flag, named without its dashes, was given. Throws a Failure of one line. */
+/** Writes the file of a flag, named without its dashes. Throws a Failure of one line. */
 export function writeNamedFile(host: Host, flag: string, path: string, text: string): void {
   naming(flag, path, () => host.writeFile(path, text));
 }
 
-/** The file system's words without its code and its call, which name nothing that the line does not. */
+/** The error code and the system call in a message of the file system; both are noise to an operator. */
 const CODE_AND_CALL = /^E[A-Z]+: |, \w+( '.*')?$/g;
 
 function naming<V>(flag: string, path: string, act: () => V): V {
@@ -29,10 +29,13 @@ function naming<V>(flag: string, path: string, act: () => V): V {
   }
 }
 
-/** What ended a verb that was asked for properly: one line for the person who asked. Exit code 1. */
+/** Exit codes of the command line: done, failed, used wrongly. */
+export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** Why a verb failed although it was used correctly: one line for the user. Exit code 1. */
 export class Failure extends Error {}
 
-/** Resolves when the process is asked to end. */
+/** Resolves when the process is stopped. */
 export function untilStopped({ stopped }: Pick<Host, "stopped">): Promise<void> {
   return new Promise((resolve) => {
     if (stopped.aborted) resolve();
@@ -40,7 +43,7 @@ export function untilStopped({ stopped }: Pick<Host, "stopped">): Promise<void> 
   });
 }
 
-/** Waits, but no longer than until the process is asked to end. */
+/** Waits for a pause or until the process is stopped. */
 export function pause(pauseMs: number, clock: Clock, { stopped }: Pick<Host, "stopped">): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -59,43 +62,43 @@ export interface Example {
   readonly does: string;
 }
 
-/** What a verb's help shows as one group of flags. */
+/** A group of flags in a verb's help. */
 export interface FlagSection {
   readonly title: string;
   readonly settings: SettingTable;
 }
 
-/** A verb as the command line starts it. */
+/** A verb of the command line. */
 export interface Verb {
   readonly name: string;
-  /** One sentence, without its full stop, that begins with what the verb does. */
+  /** A phrase that begins with a verb in lower case and has no full stop. */
   readonly summary: string;
-  /** How its words are written in the usage line, such as `<node|zone>`; empty when it takes none. */
+  /** Its arguments in the usage line, such as `<node|zone>`; empty when it takes none. */
   readonly words: string;
-  /** Words it takes in first place, for completion. */
+  /** Values of the first argument, for completion. */
   readonly firstWords: readonly string[];
   readonly sections: readonly FlagSection[];
   readonly aliases: ReadonlyMap<string, Alias>;
   readonly examples: readonly Example[];
-  /** Runs it to its end and gives the exit code. Throws a ConfigProblem or a Failure. */
+  /** Runs to the end and returns the exit code. Throws a ConfigProblem or a Failure. */
   start(argv: readonly string[], host: Host): Promise<number>;
 }
 
-/** A verb whose flags are one table: what is special about it, the rest is filled in. */
+/** What defines a verb with one table of flags. */
 export interface VerbDefinition<T extends SettingTable> {
   readonly name: string;
   readonly summary: string;
   readonly words?: string;
   readonly firstWords?: readonly string[];
-  /** How many words it takes at most; when not given, it looks at them itself. */
+  /** Most arguments; without it `run` checks them. */
   readonly wordsMax?: number;
   readonly settings: T;
   readonly examples: readonly Example[];
-  /** Runs with a value for every setting and the words that are no flags. Gives the exit code. */
+  /** Runs with a value for every setting and the arguments. Returns the exit code. */
   run(values: Readonly<ValuesOf<T>>, words: readonly string[], host: Host): Promise<number>;
 }
 
-/** Makes a verb whose flags are one table. */
+/** Makes a verb with one table of flags. */
 export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>): Verb {
   const { name, summary, words = "", firstWords = [], wordsMax, settings, examples } = definition;
   const aliases = shortSpellings(settings);
@@ -108,16 +111,22 @@ export function defineVerb<T extends SettingTable>(definition: VerbDefinition<T>
     aliases,
     examples,
     start: async (argv, host) => {
-      const { given, words: said } = parseFlags(splitLetters(argv, settings, aliases), settings, aliases);
-      if (words === "" && said[0] !== undefined) throw new ConfigProblem(`${said[0]}: vigil ${name} takes flags only`);
-      if (wordsMax !== undefined) refuseMore([name, ...said], 1 + wordsMax);
+      const { given, words: args } = parseFlags(splitLetters(argv, settings, aliases), settings, aliases);
+      if (words === "" && args[0] !== undefined) throw new ConfigProblem(`${args[0]}: vigil ${name} takes flags only`);
+      const extra = wordsMax === undefined ? undefined : args[wordsMax];
+      if (extra !== undefined) throw unexpectedArgument([name, ...args], extra);
       const values = Object.entries(settings).map(([key, { standard }]) => [key, given.get(key) ?? standard]);
-      return definition.run(Object.fromEntries(values) as ValuesOf<T>, said, host);
+      return definition.run(Object.fromEntries(values) as ValuesOf<T>, args, host);
     },
   };
 }
 
-/** Letters for flags that fingers know from kubectl. */
+/** The problem of an argument that a verb, the first of the words, does not take. */
+export function unexpectedArgument(words: readonly string[], extra: string): ConfigProblem {
+  return new ConfigProblem(`${words.join(" ")}: unexpected argument: ${extra}; see vigil ${words[0]} --help`);
+}
+
+/** The one-letter flags of kubectl. */
 const SHORT: ReadonlyMap<string, string> = new Map([
   ["output", "o"],
   ["watch", "w"],
@@ -136,12 +145,8 @@ function shortSpellings(settings: SettingTable): ReadonlyMap<string, Alias> {
   );
 }
 
-/** A letter and its value may be one word, as in `-ojson`. */
-function splitLetters(
-  argv: readonly string[],
-  settings: SettingTable,
-  aliases: ReadonlyMap<string, Alias>,
-): readonly string[] {
+/** Splits a letter from its value, as in `-ojson`. */
+function splitLetters(argv: readonly string[], settings: SettingTable, aliases: Verb["aliases"]): readonly string[] {
   const words = argv.includes("--") ? argv.indexOf("--") : argv.length;
   const flags = Object.values(settings).map(({ flag }) => flag);
   return argv.map((word, at) => {
@@ -149,9 +154,4 @@ function splitLetters(
     const known = !aliases.has(letter) || flags.includes(`${letter}${value}`.split("=")[0] ?? "");
     return at > words || known ? word : `-${letter}=${value}`;
   });
-}
-
-/** Throws a ConfigProblem when there are more words than so many. */
-function refuseMore(words: readonly string[], wordsMax: number): void {
-  if (words.length > wordsMax) throw new ConfigProblem(`${words.join(" ")}: ${words[wordsMax]} is too much`);
 }

@@ -1,18 +1,18 @@
-/** What has changed between two answers of `vigil get --watch`. Pure: it neither asks nor prints. */
+/** What has changed between two answers of `vigil get --watch`. Pure. */
 import type { WatchHealthReport } from "../../protocols/ledger-reader.ts";
 import { listText } from "../domain/format.ts";
 import type { Table } from "./get-tables.ts";
 
-/** What a topic holds at one moment. */
+/** The rows of a topic at one moment. */
 export interface WatchAnswer<R> {
   readonly rows: readonly R[];
-  /** How many there are, also of those that were left out. */
+  /** Number of rows, including those beyond the limit. */
   readonly total: number;
-  /** Why not all of the cluster can be seen; null when it is. */
+  /** Why some shards are not synced; null when all are. */
   readonly blind: string | null;
 }
 
-/** A row that came, changed or went; one that went is as it was last. */
+/** A row that was added, changed or deleted; a deleted row has its last content. */
 export interface Change<R> {
   readonly event: "ADDED" | "MODIFIED" | "DELETED";
   readonly row: R;
@@ -21,7 +21,7 @@ export interface Change<R> {
 /** Rows by their keys. */
 export type Rows<R> = ReadonlyMap<string, R>;
 
-/** How an answer differs from what was known, and what is known with it. */
+/** The changes from the known rows to an answer, and the rows known after it. */
 export function compared<R>(
   known: Rows<R>,
   { rows, total, blind }: WatchAnswer<R>,
@@ -37,19 +37,19 @@ export function compared<R>(
   }
   const answered = new Map(rows.map((row) => [key(row), row]));
   const missing = [...known].filter(([name]) => !answered.has(name));
-  // Who has just started and does not see yet knows of nothing: that is no news of anything being gone.
+  // A process that is not synced lacks rows that still exist, so a missing row is not a deleted one.
   if (blind !== null) return { changes, known: new Map([...missing, ...answered]) };
-  // Of an answer that leaves some out nobody knows which are gone and which were left out.
+  // The same holds for an answer that the limit cuts short.
   const gone = rows.length < total ? [] : missing.map(([, row]): Change<R> => ({ event: "DELETED", row }));
   return { changes: [...changes, ...gone], known: answered };
 }
 
-/** Why a ledger does not see all of the cluster; null when it does. */
+/** Why some shards of a ledger are not synced; null when all are. */
 export function blindnessOf({ blindShards, shards, oldestPulseMs, watches }: WatchHealthReport): string | null {
   if (blindShards === 0) return null;
   const broken = Object.entries(watches).flatMap(([watch, sinceMs]) => (sinceMs === null ? [watch] : []));
   const where = `blind in ${blindShards} of ${shards} shards`;
   if (oldestPulseMs === null) return `${where}: no pulse from the observer yet`;
-  if (broken.length === 0) return `${where}: the observer is not heard`;
+  if (broken.length === 0) return `${where}: no recent pulse from the observer`;
   return `${where}: the watch of ${listText(broken)} is not synced`;
 }

@@ -1,10 +1,10 @@
-/** Documents in YAML as kubectl and its kin read them. */
+/** YAML output that kubectl and other YAML 1.1 readers parse. */
 import { Document, Scalar, visit } from "yaml";
 import { isPrintable, printableJson } from "../platform/process/printable.ts";
 
 /**
- * A value as one document. Texts that older readers take for something else, such as `no` or `on`, are quoted. So are
- * texts with characters that a terminal would act upon, because only a quoted text can hold them as escapes.
+ * A value as one document. Quotes texts that YAML 1.1 reads as another type, such as `no`, and texts with control
+ * characters, which only a quoted text can hold as escapes.
  */
 export function yamlText(value: unknown): string {
   const document = new Document(value, { compat: "yaml-1.1" });
@@ -13,7 +13,7 @@ export function yamlText(value: unknown): string {
       if (typeof scalar.value === "string" && !isPrintable(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
     },
   });
-  // On one line each, so that no part of a text looks like a line of the document.
+  // One line per text, so that no part of a text looks like a line of the document.
   const lines = document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
   return printableJson(lines);
 }

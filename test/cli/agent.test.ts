@@ -54,14 +54,14 @@ describe("the agent's settings", () => {
   it.each([
     ["--node-labels=a", "--node-labels=a: write it as key=value"],
     ["--register-with-taints=a", "--register-with-taints=a: write it as key=value:NoSchedule"],
-    ["--node-labels=a=b c", "--node-labels=a=b c: not a label; write it as rack=a"],
-    ["--node-labels=a/b/c=d", "--node-labels=a/b/c=d: not a label; write it as rack=a"],
-    ["--zone=zone a", "--zone=zone a: not the value of a label; write it as zone-a"],
-    ["--region=-", "--region=-: not the value of a label; write it as eu"],
-    ["--instance-type=a,b", "--instance-type=a,b: not the value of a label; write it as large"],
-    ["--register-with-taints=a b:NoSchedule", "--register-with-taints=a b:NoSchedule: not a taint; write it as key="],
-    ["--register-with-taints=a=b c:NoSchedule", "--register-with-taints=a=b c:NoSchedule: not a taint; write it as"],
-    ["--register-with-taints=a:NoSchedule,a=b:NoSchedule", "--register-with-taints: a:NoSchedule is there twice"],
+    ["--node-labels=a=b c", "--node-labels=a=b c: not a valid label; write it as rack=a"],
+    ["--node-labels=a/b/c=d", "--node-labels=a/b/c=d: not a valid label; write it as rack=a"],
+    ["--zone=zone a", "--zone=zone a: not a valid label value; write it as zone-a"],
+    ["--region=-", "--region=-: not a valid label value; write it as eu"],
+    ["--instance-type=a,b", "--instance-type=a,b: not a valid label value; write it as large"],
+    ["--register-with-taints=a b:NoSchedule", "--register-with-taints=a b:NoSchedule: not a valid taint"],
+    ["--register-with-taints=a=b c:NoSchedule", "--register-with-taints=a=b c:NoSchedule: not a valid taint"],
+    ["--register-with-taints=a:NoSchedule,a=b:NoSchedule", "--register-with-taints: a:NoSchedule is given twice"],
     ["--register-with-taints=a:Never", "--register-with-taints=a:Never: write it as"],
     ["--system-reserved=cpu=much", "--system-reserved=cpu=much: not a quantity"],
     ["--system-reserved=cpu=-1", "--system-reserved=cpu=-1: must be at least 0"],
@@ -69,8 +69,8 @@ describe("the agent's settings", () => {
     ["--eviction-hard=memory<1", "--eviction-hard: memory: not a signal"],
     ["--node-ip=here", "--node-ip=here: not an IP address; write it as 10.0.0.7"],
     ["--node-ip=10.0.0.1,10.0.0.2", "--node-ip=10.0.0.1,10.0.0.2: must be one address, or one of each family"],
-    ["--node-name=Edge_7", "--node-name=Edge_7: not a name for a node; write it as edge-7"],
-    ["--hostname-override=Edge_7", "--hostname-override=Edge_7: not a name for a node; write it as edge-7"],
+    ["--node-name=Edge_7", "--node-name=Edge_7: not a valid node name; write it as edge-7"],
+    ["--hostname-override=Edge_7", "--hostname-override=Edge_7: not a valid node name; write it as edge-7"],
     ["--cloud-provider=aws", '--cloud-provider=aws: "aws" is none of "", external'],
     ["--node-lease-duration-seconds=0", "--node-lease-duration-seconds=0: must be at least 1"],
     [
@@ -83,13 +83,13 @@ describe("the agent's settings", () => {
   });
 });
 
-describe("a machine whose host name no node can have", () => {
-  it("is refused in one line that says how to name the node", () => {
-    const problem = "host name my_machine: not a name for a node; name it with --node-name=edge-7";
+describe("a machine whose host name is not a valid node name", () => {
+  it("is refused with one line that names the flag for it", () => {
+    const problem = "host name my_machine: not a valid node name; give one with --node-name=edge-7";
     expect(() => settingsOn("my_machine")).toThrow(problem);
   });
 
-  it("is a node under the name it is given", () => {
+  it("is registered under the name of --node-name", () => {
     expect(settingsOn("my_machine", "--node-name=edge-7")).toMatchObject({ nodeName: "edge-7" });
   });
 });
@@ -104,7 +104,7 @@ test("a dry run prints this machine as a node, without a cluster", async () => {
   });
 });
 
-test("a dry run quotes labels that kubectl would take for something else than text", async () => {
+test("a dry run quotes labels that kubectl would not read as text", async () => {
   const host = fakeHost();
   expect(await agentVerb.start(["--dry-run", "--node-labels=spot=no,slot=010"], host)).toBe(0);
   expect(parse(host.out(), { version: "1.1" })).toMatchObject({ metadata: { labels: { spot: "no", slot: "010" } } });

@@ -1,4 +1,4 @@
-/** Shows how `vigil get` and `vigil explain` ask a console: what is left out, who is silent, and an interruption. */
+/** `vigil get` and `vigil explain` against a console: notes, failures, control characters and interruptions. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
@@ -21,7 +21,7 @@ async function consoleThat(answers: RequestListener): Promise<string> {
   return `--server=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("an answer that leaves something out or is empty says so on standard error", () => {
+describe("an answer that is cut short or empty gets a note on standard error", () => {
   const counts = { starting: 0, ready: 4, notReady: 0, unknown: 2 };
   const node = { name: "n1", readiness: "unknown", since: 0, heartbeatAt: 0, eviction: "unmarked", zone: "" };
   const watchHealth = { shards: 64, blindShards: 0, oldestPulseMs: 1, watches: { nodes: 1, leases: 1, pods: 1 } };
@@ -30,7 +30,11 @@ describe("an answer that leaves something out or is empty says so on standard er
   test.each([
     [["nodes", "--limit=1"], { counts, nodes: [node] }, "1 of 6 nodes is shown; --limit=6 shows all"],
     [["nodes", "--readiness=unknown"], { counts, nodes: [node] }, "1 of 2 nodes is shown; --limit=2 shows all"],
-    [["timers"], { count: 20_000, next: [pod, pod] }, "2 of 20000 timers are shown; --limit=10000 shows the most"],
+    [
+      ["timers"],
+      { count: 20_000, next: [pod, pod] },
+      "2 of 20000 timers are shown; the largest limit is --limit=10000",
+    ],
     [["nodes", "--readiness=unknown"], { counts, nodes: [node, node] }, ""],
     [["timers", "--output=json"], { count: 1, next: [pod] }, ""],
     [["timers", "-o", "json"], { count: 1, next: [pod] }, ""],
@@ -51,7 +55,7 @@ test.each([
   ["zones", { zones: [], pendingEvictions: 0 }],
   ["nodes", { counts: { ready: 0 }, nodes: [] }],
   ["timers", { count: 0, next: [] }],
-])("get %s of a process that does not see the cluster says that it may be old, and why", async (topic, answer) => {
+])("get %s of a process without synced watches warns that it may be stale, and why", async (topic, answer) => {
   const watchHealth = {
     shards: 64,
     blindShards: 64,
@@ -63,7 +67,7 @@ test.each([
   expect(await runCommandLine(["get", topic, server], host)).toBe(0);
   expect(host.err()).toContain(
     "vigil: blind in 64 of 64 shards: the watch of nodes and pods is not synced; " +
-      "nothing harmful is decided there, and what is shown may be old\n",
+      "no evictions are decided there, and this output may be stale\n",
   );
 });
 
@@ -95,12 +99,12 @@ describe("control characters of the cluster reach no terminal", () => {
     expect(host.out().split("\n")).toEqual([expect.stringMatching(/^NODE /), expect.stringContaining(shown), ""]);
   });
 
-  // CSI as one character, and what turns the order of the text round.
+  // CSI as one character, and characters that reverse the text.
   const eight = `${evil}\u009b2J\u202e\u2028\u{e0001}`;
   test.each([
     ["json", (text: string): unknown => JSON.parse(text)],
     ["yaml", (text: string): unknown => parse(text)],
-  ])("in %s, which still holds the same text", async (output, read) => {
+  ])("in %s, which still contains the same text", async (output, read) => {
     const node = { name: eight, readiness: "ready", since: 0, heartbeatAt: 0, eviction: eight, zone: "" };
     const answer = { counts: { ready: 1 }, nodes: [node] };
     const server = await consoleThat((_, response) => response.end(JSON.stringify(answer)));
@@ -118,18 +122,20 @@ describe("control characters of the cluster reach no terminal", () => {
   });
 });
 
-test("get zones over TLS from a console that speaks none ends with one line that says so", async () => {
+test("get zones over TLS from a console without TLS fails with one line", async () => {
   const server = await consoleThat((_, response) => response.end());
   const host = fakeHost();
   expect(await runCommandLine(["get", "zones", server.replace("http:", "https:")], host)).toBe(1);
-  expect(host.err()).toMatch(/^vigil: no console at https:\S+: no TLS is spoken there, write it with http:\/\/; .*\n$/);
+  expect(host.err()).toMatch(
+    /^vigil: no console at https:\S+: the server does not use TLS, write it with http:\/\/; .*\n$/,
+  );
 });
 
 test.each([
   [["get", "node"], "get node: did you mean get nodes?"],
   [["get", "zones", "--nats=nats://u:hunter2@n"], "get zones --nats=nats://***@n: only get fleet takes it"],
   [["get"], "get: name one of zones, nodes, timers, fleet"],
-  [["get", "zones", "--output-watch-events"], "--output-watch-events: has a meaning only with --watch"],
+  [["get", "zones", "--output-watch-events"], "--output-watch-events: has no effect without --watch"],
   [["get", "zones", "-oymal"], '-o=ymal: "ymal" is none of table, json, yaml; did you mean yaml?'],
 ])("%j is refused with one line", async (words, problem) => {
   const host = fakeHost();
@@ -140,25 +146,25 @@ test.each([
 test.each([
   ["get", "zones"],
   ["explain", "node", "n1"],
-])("%s %s, interrupted while nobody answers, ends at once with one line and 1", async (...words) => {
+])("%s %s, interrupted before an answer, fails at once with one line", async (...words) => {
   const host = fakeHost();
   const server = await consoleThat(() => host.stop());
   expect(await runCommandLine([...words, server], host)).toBe(1);
   expect(host.err()).toBe("vigil: interrupted before the console answered\n");
 });
 
-test("get zones, whose answer breaks off, says so and does not call the console a stranger", async () => {
+test("get zones fails with one line when the answer is cut off", async () => {
   const host = fakeHost();
   const server = await consoleThat((_, response) => {
     response.write("[", () => response.destroy());
   });
   expect(await runCommandLine(["get", "zones", server], host)).toBe(1);
-  expect(host.err()).toMatch(/^vigil: http:\S+\/api\/overview broke off its answer: .+\n$/);
+  expect(host.err()).toMatch(/^vigil: http:\S+\/api\/overview: the answer was cut off: .+\n$/);
 });
 
-test("get fleet, interrupted while NATS does not answer, ends at once with one line and 1", async () => {
+test("get fleet, interrupted while NATS does not answer, fails at once with one line", async () => {
   const host = fakeHost();
   host.stop();
   expect(await runCommandLine(["get", "fleet", "--nats=nats://127.0.0.1:1"], host)).toBe(1);
-  expect(host.err()).toBe("vigil: interrupted before the fleet was heard\n");
+  expect(host.err()).toBe("vigil: interrupted before the members of the fleet were known\n");
 });

@@ -1,4 +1,4 @@
-/** How a process learns which Kubernetes cluster it minds, and that it starts all the same where it cannot. */
+/** How a process reads the uid of its Kubernetes cluster, and starts without it where it cannot. */
 import { describe, expect, test } from "vitest";
 import type { ReadReply } from "../../protocols/ports.ts";
 import { clusterUid, watchClusterUid } from "../../services/cli/run/cluster-uid.ts";
@@ -24,10 +24,10 @@ test("it is the uid of namespace kube-system, and nothing is logged", async () =
 
 test.each<[string, Fault, number, RegExp]>([
   ["may not read it", { kind: "status", code: 403, message: "no" }, 0, /^403: .*no/],
-  ["is asked to come later", { kind: "status", code: 429, retryAfterSeconds: 60 }, 0, /^429/],
-  ["loses the connection over it", { kind: "lostRequest" }, 0, /ECONNRESET/],
-  ["is not answered within two seconds", { kind: "stall" }, 2_000, /no answer within 2000 ms/],
-])("a process that %s starts without, and says so once with the remedy", async (_what, fault, passedMs, detail) => {
+  ["is throttled", { kind: "status", code: 429, retryAfterSeconds: 60 }, 0, /^429/],
+  ["loses the connection", { kind: "lostRequest" }, 0, /ECONNRESET/],
+  ["gets no answer within two seconds", { kind: "stall" }, 2_000, /no answer within 2000 ms/],
+])("a process that %s starts without the uid, and warns once with the fix", async (_what, fault, passedMs, detail) => {
   const world = new VirtualWorld();
   world.api.faults.add({ fault });
   const { uid, lines } = await asked(world, passedMs);
@@ -45,7 +45,7 @@ describe("a process that runs", () => {
   const DENIED: ReadReply = { outcome: "denied", detail: "403" };
   const FAILED: ReadReply = { outcome: "failed", detail: "ECONNREFUSED" };
 
-  /** Looks so often at an API server that gives these answers, the last of them for ever; what it was told. */
+  /** Watches an API server that gives these answers and repeats the last one. */
   function watching(known: string | null, answers: readonly ReadReply[], minutes = 5) {
     const clock = new VirtualClock();
     const problems: string[] = [];
@@ -61,17 +61,17 @@ describe("a process that runs", () => {
     return { clock, stop, problems, reads: () => reads };
   }
 
-  test("goes on while its cluster is the same, and looks every ten seconds", () => {
+  test("goes on while its cluster is the same, and reads the uid every ten seconds", () => {
     const { problems, reads } = watching("a", [uid("a")]);
     expect(problems).toEqual([]);
     expect(reads()).toBe(30);
   });
 
-  test("is told once, in one line, when the API server serves another cluster", () => {
+  test("gets one line, once, when the API server serves another cluster", () => {
     const { problems, reads } = watching("a", [uid("a"), uid("b")]);
     expect(problems).toEqual([
       "the API server serves another Kubernetes cluster than before (its kube-system has uid b, before it was a): " +
-        "start this process again to run there",
+        "restart this process to run there",
     ]);
     expect(reads()).toBe(2);
   });
@@ -88,21 +88,21 @@ describe("a process that runs", () => {
     expect(reads()).toBe(30);
   });
 
-  test("notices it after a time without answers too", () => {
+  test("detects it after a time without answers too", () => {
     expect(watching("a", [FAILED, FAILED, DENIED, uid("b")]).problems).toHaveLength(1);
   });
 
-  test("that did not know its cluster takes the first that it finds", () => {
+  test("that did not know its cluster takes the first uid that it reads", () => {
     expect(watching(null, [uid("a")], 0).reads()).toBe(1);
     expect(watching(null, [FAILED, uid("a"), uid("a")]).problems).toEqual([]);
     expect(watching(null, [FAILED, uid("a"), uid("b")]).problems).toHaveLength(1);
   });
 
-  test("and may not know its cluster does not ask on and on", () => {
+  test("without the right to read the uid stops reading it", () => {
     expect(watching(null, [DENIED]).reads()).toBe(1);
   });
 
-  test("that has been asked to end looks no more", () => {
+  test("that is stopped reads it no more", () => {
     const { clock, stop, reads } = watching("a", [uid("a")], 1);
     stop();
     clock.advance(60_000);

@@ -8,7 +8,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
 import { fakeHost } from "./fake-host.ts";
 
-test("of members that are invented without end some are shown, and a line says that others are left out", async () => {
+test("of endless invented members a limited number is shown, with a remark", async () => {
   const clock = new VirtualClock();
   const transport = memoryTransport(clock);
   const io = { clock, log: silentLog, metrics: createMetrics(), cluster: "c" };
@@ -23,6 +23,6 @@ test("of members that are invented without end some are shown, and a line says t
   clock.advance(0);
   const shown = await members();
   expect(shown).toHaveLength(256);
-  expect(remarkOn(shown)).toContain("any others are left out");
+  expect(remarkOn(shown)).toContain("publishes under invented names");
   expect(remarkOn(shown.slice(0, 1))).toBeNull();
 });

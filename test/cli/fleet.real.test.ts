@@ -52,13 +52,13 @@ describeWithNats("vigil run on NATS", () => {
     return JSON.parse(host.out());
   };
 
-  test("a cluster of which nobody is heard is named", async () => {
+  test("a cluster without members is named", async () => {
     const host = fakeHost();
     expect(await runCommandLine(["get", "fleet", `--nats=${nats.url}`, "--cluster=other"], host)).toBe(0);
     expect(host.err()).toMatch(/^vigil: there are no members of --cluster=other; .*\n$/);
   });
 
-  test("two processes share every shard; one that ends leaves its share to the other and exits with 0", async () => {
+  test("two processes share every shard; when one ends the other takes over", async () => {
     const [first, second] = await Promise.all([start("a"), start("b")]);
     let shares: (readonly [string, number])[] = [];
     // Who is heard late on a busy machine is not in the fleet for a moment.
@@ -78,7 +78,7 @@ describeWithNats("vigil run on NATS", () => {
     expect(await fleet()).toEqual([]);
   });
 
-  test("who says goodbye is not shown, and the others mind its shards", async () => {
+  test("a member that leaves is not shown, and the others own its shards", async () => {
     const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
     const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
     const names = { service: "fleet", cluster: "default" };
@@ -98,7 +98,7 @@ describeWithNats("vigil run on NATS", () => {
     expect(members.map(({ member, shards }) => [member, shards])).toEqual([["stays", ALL_SHARDS]]);
   });
 
-  test("members of another Kubernetes cluster are shown apart and not counted, though they have our names", async () => {
+  test("members of another Kubernetes cluster with the same names are shown and counted apart", async () => {
     const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
     const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
     const names = { service: "fleet", member: "a", cluster: "mixed" };
@@ -125,22 +125,22 @@ describeWithNats("vigil run on NATS", () => {
       ["a", "east", ALL_SHARDS],
       ["a", "west", ALL_SHARDS],
     ]);
-    expect(host.err()).toMatch(/^vigil: members of 2 Kubernetes clusters are heard, and counted apart: .*\n$/);
+    expect(host.err()).toMatch(/^vigil: members of 2 Kubernetes clusters share this NATS and --cluster: .*\n$/);
   });
 
-  test("who may not hear the members is told so, and is not shown a fleet of none", async () => {
-    const deaf = "{ user: u, password: p, permissions { subscribe { deny: '>' } } }";
-    const server = await startNatsServer({ config: `authorization { users: [${deaf}] }` });
+  test("a user that may not subscribe gets a failure, not an empty fleet", async () => {
+    const denied = "{ user: u, password: p, permissions { subscribe { deny: '>' } } }";
+    const server = await startNatsServer({ config: `authorization { users: [${denied}] }` });
     const host = fakeHost();
     const address = server.url.replace("//", "//u:p@");
     expect(await runCommandLine(["get", "fleet", `--nats=${address}`], host)).toBe(1);
     expect(host.err()).toMatch(
-      /^vigil: NATS forbids our role the subscription on \S+pulse\.member\S+: give it the key/,
+      /^vigil: NATS forbids our role the subscription on \S+pulse\.member\S+: use the inspector's key/,
     );
     await server.stop();
   });
 
-  test("a process that NATS cannot be reached for waits, and ends with 0 when it is asked to", async () => {
+  test("a process that cannot reach NATS waits, and exits with 0 when it is stopped", async () => {
     const vigil = new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--nats=127.0.0.1:1", "--log-format=json"]);
     await vigil.says("NATS at 127.0.0.1:1 cannot be reached");
     vigil.signal("SIGTERM");

@@ -24,13 +24,13 @@ test("a table is as wide as its widest cells, and shows an empty one as -", () =
   ).toBe("A     LONG\n1     -\n222   x\n");
 });
 
-test("zones tell their state and their pace", () => {
+test("zones show their state and their eviction rate", () => {
   const zone = { zone: "", title: "eu/a", since: NOW - 50_000, size: 20, notReady: 14, tokens: 0, queueLength: 13 };
   const disrupted = { ...zone, state: "PartialDisruption", taintsPerSecond: 0, halted: false } as const;
   const halted = { ...zone, title: "eu/b", state: "FullDisruption", taintsPerSecond: 0.1, halted: true } as const;
   expect(shownIn(ZONES, [disrupted, halted])).toBe(
     [
-      "ZONE   STATE                     FOR    NODES   NOT READY   EVICTS           WAITING",
+      "ZONE   STATE                     FOR    NODES   NOT READY   EVICTION RATE    QUEUE",
       "eu/a   PartialDisruption         50 s   20      14          no node at all   13",
       "eu/b   FullDisruption (halted)   50 s   20      14          no node at all   13\n",
     ].join("\n"),
@@ -42,18 +42,18 @@ test.each([
   [0.3, "one node every 3.3 s"],
   [1.1, "1.1 nodes per second"],
   [20, "20 nodes per second"],
-])("a pace of %d, a float32 as zones tell it, is shown as it was set: %s", (perSecond, pace) => {
+])("a rate of %d, published as a float32, is shown as it was set: %s", (perSecond, rate) => {
   const zone = { zone: "", title: "eu/a", since: NOW, size: 60, notReady: 0, tokens: 0, queueLength: 0 };
   const shown = { ...zone, state: "Normal", taintsPerSecond: Math.fround(perSecond), halted: false } as const;
-  expect(shownIn(ZONES, [shown])).toContain(`   ${pace}   `);
+  expect(shownIn(ZONES, [shown])).toContain(`   ${rate}   `);
 });
 
-test("nodes tell their readiness, and their last sign of life where no other followed", () => {
+test("nodes show their readiness, and a silent node its last heartbeat", () => {
   const node = { ready: "Unknown", since: NOW - 1000, heartbeatAt: NOW - 51_000, eviction: "evicted" } as const;
   const silent = { ...node, name: "n1", readiness: "unknown", zone: "eu:\u0000:a" } as const;
-  const unheard = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
-  const beating = { ...node, name: "n3", readiness: "ready", zone: "" } as const;
-  expect(shownIn(NODES, [silent, unheard, beating])).toBe(
+  const starting = { ...node, name: "n2", readiness: "starting", heartbeatAt: null, zone: "" } as const;
+  const alive = { ...node, name: "n3", readiness: "ready", zone: "" } as const;
+  expect(shownIn(NODES, [silent, starting, alive])).toBe(
     [
       "NODE   READINESS   FOR   HEARTBEAT   EVICTION   ZONE",
       "n1     unknown     1 s   51 s ago    evicted    eu/a",
@@ -63,7 +63,7 @@ test("nodes tell their readiness, and their last sign of life where no other fol
   );
 });
 
-test("timers of a drain ahead tell the earliest instant", () => {
+test("timers before their node is admitted show the earliest time", () => {
   const pod = {
     namespace: "shop",
     uid: "u",
@@ -78,11 +78,11 @@ test("timers of a drain ahead tell the earliest instant", () => {
     { ...pod, name: "cart-2", deadlineAt: NOW },
   ]);
   expect(table).toMatch(/cart-0 +n1 +in 50 s at the earliest +-\n/);
-  expect(table).toMatch(/cart-1 +n1 +with its node's turn +-\n/);
-  expect(table).toMatch(/cart-2 +n1 +with its node's turn +-\n/);
+  expect(table).toMatch(/cart-1 +n1 +once its node is admitted +-\n/);
+  expect(table).toMatch(/cart-2 +n1 +once its node is admitted +-\n/);
 });
 
-test("timers tell when, and which taint decides", () => {
+test("timers show when a pod is due, and the taint that decides", () => {
   const pod = { namespace: "shop", uid: "u", node: "n1", tolerationSeconds: 300 };
   const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
   const table = shownIn(TIMERS, [
@@ -110,7 +110,7 @@ describe("the fleet", () => {
     expect(third?.shards).toBe(64);
   });
 
-  test("of one Kubernetes cluster owns nothing for another's, and a member of neither stands beside both", () => {
+  test("of each Kubernetes cluster owns its own shards, and a member of neither shares with both", () => {
     const members = [member("west", ["node"], "uid-w"), member("b", ["node"], "uid-e"), member("a", ["node"], "uid-e")];
     const [first, second, third] = withShards(members);
     expect([first?.member, second?.member, third]).toMatchObject(["a", "b", { member: "west", shards: 64 }]);
@@ -120,29 +120,29 @@ describe("the fleet", () => {
     expect(withUnknown.find((each) => each.member === "west")?.shards).toBeLessThan(64);
   });
 
-  test("that is two is told so, with the members of each", () => {
+  test("of two Kubernetes clusters gets a remark with the members of each", () => {
     const [a, b, west] = [member("a", [], "uid-e"), member("b", [], "uid-e"), member("west", [], "uid-w")];
     expect(remarkOn(withShards([a, b, member("c", [])]))).toBeNull();
     expect(remarkOn(withShards([west, a, b]))).toBe(
-      "members of 2 Kubernetes clusters are heard, and counted apart: a, b (kube-system has uid uid-e); " +
+      "members of 2 Kubernetes clusters share this NATS and --cluster: a, b (kube-system has uid uid-e); " +
         "west (uid-w)",
     );
   });
 
-  test("is told as a table", () => {
+  test("is shown as a table", () => {
     expect(shownIn(MEMBERS, withShards([member("a", ["node", "zone"], "7c1f3a52-0d6e-4f0b")]))).toBe(
       "MEMBER   UP     SHARDS       LAG    CLUSTER    API   SERVICES\n" +
         "a        60 s   128 of 128   1 ms   7c1f3a52   ok    node,zone\n",
     );
   });
 
-  test("is told with what a member leaves to others, and since when it does not reach the API server", () => {
+  test("shows services that a member withholds, and since when it cannot reach the API server", () => {
     const cutOff = { ...member("a", ["node"]), unableSince: NOW - 90_000, withheld: ["observer", "ledger"] };
     expect(shownIn(MEMBERS, withShards([cutOff]))).toContain("unreachable for 90 s   node (not observer,ledger)\n");
   });
 });
 
-test("an explanation is its sentences and, after them, what led there and to which object it happened", () => {
+test("an explanation is its sentences, then the timeline with the object of each line", () => {
   const decision = {
     id: "1",
     cause: null,

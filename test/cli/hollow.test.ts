@@ -41,9 +41,12 @@ describe("an order", () => {
   });
 
   it.each([
-    [["stpo"], "hollow stpo: the orders are stop, resume, set, lag, flap, remove, status; did you mean stop?"],
-    [["stop", "now"], "hollow stop now: now is too much"],
-    [["lag"], "hollow lag: say how long, as in vigil hollow lag 45s"],
+    [
+      ["stpo"],
+      "hollow stpo: no such order; the orders are stop, resume, set, lag, flap, remove, status; did you mean stop?",
+    ],
+    [["stop", "now"], "hollow stop now: unexpected argument: now"],
+    [["lag"], "hollow lag: needs a duration, as in vigil hollow lag 45s"],
     [["flap", "long"], "hollow flap long: not a duration; write it as vigil hollow flap 45s"],
     [["set"], "--condition=: write it as MemoryPressure=True"],
     [["set", "--condition=Ready=Maybe"], "--condition=Ready=Maybe: write it as MemoryPressure=True"],

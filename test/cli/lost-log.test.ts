@@ -57,7 +57,7 @@ describe("vigil run goes on, counts lines and ends with 0 when asked to", () => 
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("when nobody reads its log any more", async () => {
+  test("when its log is read no more", async () => {
     const port = await freePort();
     const vigil = new VigilProcess(flags(port));
     vigil.closeErr();
@@ -93,6 +93,6 @@ describe("a hangup", () => {
     await ready(port);
     process.kill(Number(readFileSync(pidFile, "utf8")), "SIGHUP");
     expect(await ended).toEqual([0, null]);
-    expect(shown).toContain("asked to end");
+    expect(shown).toContain("stopping");
   });
 });

@@ -23,9 +23,9 @@ const get = async (flags: readonly string[], changes: Partial<Host> = {}) => {
 };
 
 test.each([
-  [[`--nats-tls-cert=${clientCert}`], `--nats-tls-cert=${clientCert}: is of no use alone`],
-  [[`--nats-tls-key=${clientKey}`], `--nats-tls-key=${clientKey}: is of no use alone`],
-  [[`--nats-nkey=${text}`, `--nats-creds=${text}`], `--nats-nkey=${text}: --nats-creds is given too`],
+  [[`--nats-tls-cert=${clientCert}`], `--nats-tls-cert=${clientCert}: needs its pair; add --nats-tls-key`],
+  [[`--nats-tls-key=${clientKey}`], `--nats-tls-key=${clientKey}: needs its pair; add --nats-tls-cert`],
+  [[`--nats-nkey=${text}`, `--nats-creds=${text}`], `--nats-nkey=${text}: conflicts with --nats-creds`],
 ])("%j is a usage problem", async (flags, problem) => {
   const { code, err } = await get(flags);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^vigil: .*\n$/) });
@@ -49,7 +49,7 @@ test.each([
   expect(await get(flags)).toEqual({ code: 1, err: `vigil: ${problem}\n` });
 });
 
-test("a seed or key that every user of the machine can read is warned of, one that its group can read is not", async () => {
+test("warns of a seed or key that every user can read, not of one that its group can read", async () => {
   const own = thisProcess();
   const tls = [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
   const warned = async (mode: number) => {
@@ -58,11 +58,11 @@ test("a seed or key that every user of the machine can read is warned of, one th
   };
   expect(await warned(0o640)).not.toContain("every user");
   expect(await warned(0o644)).toContain(
-    `vigil: --nats-tls-key=${clientKey}: every user of this machine can read it; take that right away with chmod o-r\n`,
+    `vigil: --nats-tls-key=${clientKey}: readable by every user of this machine; fix it with chmod o-r\n`,
   );
 });
 
-test("files that can be used are followed by the look for NATS", async () => {
+test("usable files are followed by the connection to NATS", async () => {
   const tls = [`--nats-tls-ca=${caFile}`, `--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
   expect((await get(tls)).err).toContain("NATS at 127.0.0.1:1 cannot be reached");
 });

@@ -31,7 +31,7 @@ describeWithNats("a process that has outlived its cluster", () => {
     const lines = vigil.err.trimEnd().split("\n");
     expect(lines.filter((line) => !line.startsWith("{"))).toEqual([
       `vigil: the API server serves another Kubernetes cluster than before (its kube-system has uid ${uidOf(after)}, ` +
-        `before it was ${uidOf(before)}): start this process again to run there`,
+        `before it was ${uidOf(before)}): restart this process to run there`,
     ]);
     await second.close();
     await nats.stop();

@@ -1,4 +1,4 @@
-/** Shows what `vigil get --watch` prints when, on virtual time: what changed, what went, and a source that is lost. */
+/** What `vigil get --watch` prints and when, on virtual time: changes, deletions, and a lost source. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
@@ -72,9 +72,9 @@ describe("get nodes --watch", () => {
     ended = getVerb(clock).start(["nodes", ...flags, `--server=http://127.0.0.1:${port}`], host);
     await answered();
   };
-  /** An answer has been worked on when the next question is set for later. */
-  const answered = () => until("the answer was heard", () => clock.pendingTimers === 1);
-  /** What is printed for the next answer. */
+  /** The pending timer of the next query shows that an answer has been processed. */
+  const answered = () => until("the answer was processed", () => clock.pendingTimers === 1);
+  /** The output for the next answer. */
   const next = async (): Promise<string> => {
     const before = host.out().length;
     clock.advance(WATCH_PERIOD_MS);
@@ -82,7 +82,7 @@ describe("get nodes --watch", () => {
     return host.out().slice(before);
   };
 
-  test("prints all rows, then each row that changed, in the same columns and under the same heading", async () => {
+  test("prints all rows, then each changed row in the same columns", async () => {
     await watch("-w");
     expect(host.out()).toBe(
       [
@@ -101,7 +101,7 @@ describe("get nodes --watch", () => {
     expect(host.err()).toBe("");
   });
 
-  test("asks every 2 s, and prints nothing while nothing changes but a sign of life", async () => {
+  test("queries every 2 s, and prints nothing for a new heartbeat alone", async () => {
     await watch("--watch");
     clock.advance(WATCH_PERIOD_MS - 1);
     await turnOfTheLoop();
@@ -113,7 +113,7 @@ describe("get nodes --watch", () => {
     expect(host.out().split("\n")).toHaveLength(4);
   });
 
-  test("of nothing says so, and prints the heading with the first row, as wide as that", async () => {
+  test("notes that there are no rows, and prints the heading with the first one", async () => {
     nodes = [];
     await watch("-w");
     expect([host.out(), host.err()]).toEqual(["", "vigil: there are no nodes\n"]);
@@ -122,21 +122,21 @@ describe("get nodes --watch", () => {
     expect(heading.indexOf("READINESS")).toBe(row.indexOf("ready"));
   });
 
-  test("prints a row that went once, as one that is gone", async () => {
+  test("prints a deleted row once, as gone", async () => {
     await watch("-w");
     nodes = [node("n2")];
     expect(await next()).toBe("n1     gone        60 s   -           unmarked   (no zone)\n");
     expect(await next()).toBe("");
   });
 
-  test("with --readiness says of a node that is judged otherwise that it is not so any more", async () => {
+  test("with --readiness=ready shows a node that left that readiness as not ready", async () => {
     await watch("-w", "--readiness=ready");
     expect(path).toBe("/api/nodes?limit=1000&readiness=ready");
     nodes = [node("n2")];
     expect(await next()).toBe("n1     not ready   60 s   -           unmarked   (no zone)\n");
   });
 
-  test("with --output-watch-events says what happened to each row", async () => {
+  test("with --output-watch-events prints the event of each row", async () => {
     await watch("-w", "--output-watch-events");
     nodes = [node("n2", { eviction: "evicted" })];
     const lines = `${host.out()}${await next()}`.split("\n").map((line) => line.split(/ {2,}/).slice(0, 3).join());
@@ -150,14 +150,14 @@ describe("get nodes --watch", () => {
     ]);
   });
 
-  test("prints a JSON document for each row that changed, and none for one that went", async () => {
+  test("prints a JSON document for each changed row, and none for a deleted one", async () => {
     await watch("-w", "-o", "json");
     expect(host.out()).toBe(nodes.map((each) => `${JSON.stringify(each, null, 2)}\n`).join(""));
     nodes = [node("n2", { readiness: "notReady" })];
     expect(JSON.parse(await next())).toEqual(node("n2", { readiness: "notReady" }));
   });
 
-  test("prints YAML documents, with --output-watch-events as the watch of an API server tells them", async () => {
+  test("with --output-watch-events prints YAML documents like an API server's watch events", async () => {
     await watch("-w", "-oyaml", "--output-watch-events");
     nodes = [node("n1")];
     await next();
@@ -168,13 +168,13 @@ describe("get nodes --watch", () => {
     ]);
   });
 
-  test("takes nothing for gone in an answer that leaves some out", async () => {
+  test("reports no row as deleted when the limit cuts the answer short", async () => {
     await watch("-w", "--limit=2");
     [nodes, total] = [[node("n0"), node("n1")], 3];
     expect(await next()).toBe("n0     ready       60 s   -           unmarked   (no zone)\n");
   });
 
-  test("takes nothing for gone that a process without synced watches does not know, and says when it sees again", async () => {
+  test("reports no row as deleted by a process that is not synced, and warns meanwhile", async () => {
     await watch("-w");
     [nodes, watchHealth] = [[], BLIND];
     expect(await next()).toBe("");
@@ -182,12 +182,12 @@ describe("get nodes --watch", () => {
     expect(await next()).toBe("");
     expect(host.err()).toBe(
       "vigil: blind in 64 of 64 shards: no pulse from the observer yet; " +
-        "nothing harmful is decided there, and what is shown may be old\n" +
-        "vigil: all of the cluster is seen again\n",
+        "no evictions are decided there, and this output may be stale\n" +
+        "vigil: all shards are synced again\n",
     );
   });
 
-  test("tells once that the console is lost, asks on, and goes on where it was", async () => {
+  test("warns once that the console is lost, retries, and goes on where it was", async () => {
     await watch("-w");
     const { port } = server.address() as AddressInfo;
     server.closeAllConnections();
@@ -197,12 +197,12 @@ describe("get nodes --watch", () => {
     nodes = [node("n1"), node("n2", { readiness: "unknown" })];
     expect(await next()).toContain("n2     unknown ");
     expect(host.err()).toMatch(
-      /^vigil: no console at \S+: connect ECONNREFUSED .*; asking on\nvigil: it answers again\n$/,
+      /^vigil: no console at \S+: connect ECONNREFUSED .*; retrying\nvigil: connected again\n$/,
     );
   });
 });
 
-test("get --watch of a console that does not answer at first fails as get does", async () => {
+test("get --watch fails like get when the console does not answer at first", async () => {
   const host = fakeHost();
   const asking = getVerb(new VirtualClock()).start(["zones", "-w", "--server=http://127.0.0.1:1"], host);
   await expect(asking).rejects.toThrow("no console at http://127.0.0.1:1");
@@ -211,7 +211,7 @@ test("get --watch of a console that does not answer at first fails as get does",
 test.each([
   ["zones", "--server=http://127.0.0.1:1"],
   ["fleet", "--nats=nats://127.0.0.1:1"],
-])("get %s --watch that is interrupted before the first answer ends with 0 and says nothing", async (topic, where) => {
+])("get %s --watch, interrupted before the first answer, exits with 0 and no output", async (topic, where) => {
   const host = fakeHost();
   host.stop();
   expect(await getVerb(new VirtualClock()).start([topic, "-w", where], host)).toBe(0);
@@ -233,7 +233,7 @@ describe("the fleet, watched", () => {
     }
     clock.after(1000, pulse);
   };
-  /** Lets so much time pass, and what waits for it happen. */
+  /** Advances the clock in steps, and lets the tasks of each step run. */
   const pass = async (ms: number): Promise<string[]> => {
     const before = host.out().length;
     for (let spent = 0; spent < ms; spent += 100) {
@@ -248,7 +248,7 @@ describe("the fleet, watched", () => {
       .map((line) => line.split(/ {2,}/).slice(0, 3).join());
   };
 
-  test("tells who joins, who fell silent, and a NATS that is lost", async () => {
+  test("reports members that join or fall silent, and a lost NATS", async () => {
     const members = fleetOn(transport, { ...io, host, where: "NATS at n:4222" });
     const ask = async () => {
       const rows: MemberReport[] = await members();
@@ -271,7 +271,7 @@ describe("the fleet, watched", () => {
     expect(await pass(6000)).toEqual([]);
     join();
     expect(await pass(6000)).toEqual([]);
-    expect(host.err()).toBe("vigil: NATS at n:4222 is lost; asking on\nvigil: it answers again\n");
+    expect(host.err()).toBe("vigil: NATS at n:4222 is lost; retrying\nvigil: connected again\n");
     host.stop();
     await watching;
   });

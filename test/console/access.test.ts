@@ -120,7 +120,7 @@ describe("a token", () => {
 
   test("that is short, or a key of another certificate, is refused with one line", () => {
     expect(() => guardedBy({ listenTokenFile: shortFile })).toThrow(
-      `--listen-token-file=${shortFile}: must hold one token of at least 16 characters`,
+      `--listen-token-file=${shortFile}: must hold one token of at least 16 printable characters`,
     );
     expect(() => guardedBy({ listenTlsCert: serverCert, listenTlsKey: clientKey })).toThrow(
       `--listen-tls-key=${clientKey}: not the key of --listen-tls-cert=${serverCert}`,
@@ -180,8 +180,8 @@ test("a token is not sent to http:// without --allow-token-over-http", async () 
   expect(await runCommandLine(["get", "zones", ...flags], host)).toBe(2);
   const refusal = host.err();
   expect(refusal).toBe(
-    `vigil: --token-file=${tokenFile}: its token could be read on the way to ${server}; ` +
-      "write --server=https://…, or give --allow-token-over-http\n",
+    `vigil: --token-file=${tokenFile}: the token can be read on the way to ${server}; ` +
+      "use --server=https://…, or add --allow-token-over-http\n",
   );
   expect(await runCommandLine(["get", "zones", ...flags, "--allow-token-over-http"], host)).toBe(1);
   expect(host.err().slice(refusal.length)).toBe("vigil: starting\n");

@@ -1,4 +1,4 @@
-/** The flags of `vigil agent`, kubelet's own where it has them, as settings of the agent. Pure. */
+/** The flags of `vigil agent`, named as kubelet's where it has them, and the agent's settings from them. Pure. */
 import { isIP, SocketAddress } from "node:net";
 import type { Taint } from "../../../protocols/objects.ts";
 import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.ts";
@@ -11,46 +11,23 @@ import {
   labelValueProblems,
   qualifiedNameProblems,
 } from "../../sandbox/apiserver/validation/object-names.ts";
+import {
+  countSetting as count,
+  durationSetting as durationMs,
+  listSetting as list,
+  switchSetting as onOff,
+  textSetting as text,
+} from "../setting-builders.ts";
 
-const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
-  unit: "text",
-  flag,
-  standard,
-  meaning,
-  example,
-});
-const list = (
-  flag: string,
-  example: string,
-  meaning: string,
-  standard: readonly string[] = [],
-): Setting<readonly string[]> => ({ unit: "list", flag, standard, meaning, example });
-const count = (flag: string, standard: number, meaning: string): Setting<number> => ({
-  unit: "count",
-  flag,
-  standard,
-  meaning,
-  least: 0,
-});
-const durationMs = (flag: string, standard: number, meaning: string, least = 0): Setting<number> => ({
-  unit: "duration",
-  flag,
-  standard,
-  meaning,
-  least,
-});
-const onOff = (flag: string, standard: boolean, meaning: string): Setting<boolean> => ({
-  unit: "switch",
-  flag,
-  standard,
-  meaning,
-});
-
-/** What the node is. */
+/** The identity of the node. */
 const NODE_SETTINGS = {
   nodeName: text("node-name", "edge-7", "Name of the node; without it the host name."),
-  hostnameOverride: text("hostname-override", "edge-7", "Host name to tell instead of the machine's own."),
-  nodeIp: list("node-ip", "10.0.0.7", "Addresses of the node, one or one of each family; without it they are found."),
+  hostnameOverride: text("hostname-override", "edge-7", "Host name to report instead of the machine's own."),
+  nodeIp: list(
+    "node-ip",
+    "10.0.0.7",
+    "Addresses of the node, at most one of each family; without it they are detected.",
+  ),
   nodeLabels: list("node-labels", "rack=a,disk=ssd", "Labels to register the node with."),
   registerWithTaints: list(
     "register-with-taints",
@@ -67,53 +44,53 @@ const NODE_SETTINGS = {
     flag: "cloud-provider",
     standard: "",
     choices: ["", "external"],
-    meaning: "external leaves addresses to a cloud controller and taints the node until that has seen it.",
+    meaning: "external leaves addresses to a cloud controller and taints the node until that has initialized it.",
   } as Setting<string>,
-  registerNode: onOff("register-node", true, "Register the node; otherwise it must be there already."),
+  registerNode: onOff("register-node", true, "Register the node; otherwise it must exist already."),
   rootDir: text("root-dir", "/var/lib/kubelet", "A path on the file system that counts as the node's storage.", "/"),
 } as const;
 
-/** What the node offers and when it complains. */
+/** The capacity of the node, and when it reports pressure. */
 const CAPACITY_SETTINGS = {
   maxPods: count("max-pods", STANDARD_AGENT.maxPods, "Pods the node offers to run."),
   podsPerCore: count("pods-per-core", STANDARD_AGENT.podsPerCore, "The same for each core; 0 for no such limit."),
-  systemReserved: list("system-reserved", "cpu=500m,memory=1Gi", "What is kept from pods."),
+  systemReserved: list("system-reserved", "cpu=500m,memory=1Gi", "Resources that are not allocatable to pods."),
   evictionHard: text(
     "eviction-hard",
     "memory.available<100Mi",
-    "When the node says it is under pressure.",
+    "Thresholds below which the node reports pressure.",
     "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,pid.available<10%",
   ),
   pressureTransition: durationMs(
     "eviction-pressure-transition-period",
     STANDARD_AGENT.pressureTransitionMs,
-    "How long the node goes on saying so.",
+    "How long the node goes on reporting pressure.",
   ),
 } as const;
 
-/** How the node is kept fresh. */
+/** The heartbeats of the node. */
 const HEARTBEAT_SETTINGS = {
   statusUpdate: durationMs(
     "node-status-update-frequency",
     STANDARD_AGENT.statusComputeMs,
-    "How often the status is computed, and posted when it changed.",
+    "How often the status is computed, and posted when it has changed.",
     1,
   ),
   statusReport: durationMs(
     "node-status-report-frequency",
     0,
-    "How often the status is posted when it did not change; 0 means 5m, or each update where its frequency was set.",
+    "How often an unchanged status is posted; 0 means 5m, or every update where --node-status-update-frequency is set.",
   ),
   leaseSeconds: count("node-lease-duration-seconds", STANDARD_AGENT.leaseSeconds, "Duration of the node's lease."),
   deleteLease: onOff("delete-lease-on-stop", false, "Delete the lease when the agent is stopped."),
 } as const;
 
-/** Every flag that settles what the agent does. */
+/** Every flag of the agent itself. */
 export const AGENT_SETTINGS = { ...NODE_SETTINGS, ...CAPACITY_SETTINGS, ...HEARTBEAT_SETTINGS } as const;
 
-/** What the API has room for in the seconds of a lease. */
+/** The API's largest leaseDurationSeconds. */
 const INT32_MAX = 2 ** 31 - 1;
-/** What kubelet's --system-reserved can name. */
+/** The resources that kubelet's --system-reserved accepts. */
 const RESERVABLE: readonly string[] = ["cpu", "memory", "ephemeral-storage", "pid"];
 
 /** The agent's settings from its flags; `hostname` is the machine's own. Throws a ConfigProblem. */
@@ -121,7 +98,7 @@ export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>,
   const { nodeName, hostnameOverride, leaseSeconds } = values;
   refuseUnfit(values);
   if (nodeName === "" && hostnameOverride === "" && dnsSubdomainProblems(hostname).length > 0) {
-    throw new ConfigProblem(`host name ${hostname}: not a name for a node; name it with --node-name=edge-7`);
+    throw new ConfigProblem(`host name ${hostname}: not a valid node name; give one with --node-name=edge-7`);
   }
   return {
     ...STANDARD_AGENT,
@@ -142,13 +119,16 @@ export function agentSettings(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>,
     thresholds: thresholdsOf(values.evictionHard),
     pressureTransitionMs: values.pressureTransition,
     statusComputeMs: values.statusUpdate,
-    statusReportMs: values.statusReport || reportMsFor(values.statusUpdate),
+    // Like kubelet: every update is posted where its frequency is set.
+    statusReportMs:
+      values.statusReport ||
+      (values.statusUpdate === STANDARD_AGENT.statusComputeMs ? STANDARD_AGENT.statusReportMs : values.statusUpdate),
     leaseSeconds,
     deleteLeaseOnStop: values.deleteLease,
   };
 }
 
-/** Refuses what the API would refuse for ever. */
+/** Throws a ConfigProblem for values that the API would always reject. */
 function refuseUnfit(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>): void {
   const { nodeName, hostnameOverride, leaseSeconds, nodeZone, region, instanceType } = values;
   const lease = `--node-lease-duration-seconds=${leaseSeconds}`;
@@ -156,17 +136,17 @@ function refuseUnfit(values: Readonly<ValuesOf<typeof AGENT_SETTINGS>>): void {
   if (leaseSeconds > INT32_MAX) throw new ConfigProblem(`${lease}: must be at most ${INT32_MAX}`);
   for (const [flag, name] of Object.entries({ "node-name": nodeName, "hostname-override": hostnameOverride })) {
     if (name === "" || dnsSubdomainProblems(name).length === 0) continue;
-    throw new ConfigProblem(`--${flag}=${name}: not a name for a node; write it as edge-7`);
+    throw new ConfigProblem(`--${flag}=${name}: not a valid node name; write it as edge-7`);
   }
-  const told = { nodeZone, region, instanceType } as const;
-  for (const [name, value] of Object.entries(told)) {
+  const labelValues = { nodeZone, region, instanceType } as const;
+  for (const [name, value] of Object.entries(labelValues)) {
     if (labelValueProblems(value).length === 0) continue;
-    const { flag, example } = NODE_SETTINGS[name as keyof typeof told];
-    throw new ConfigProblem(`--${flag}=${value}: not the value of a label; write it as ${example}`);
+    const { flag, example } = NODE_SETTINGS[name as keyof typeof labelValues];
+    throw new ConfigProblem(`--${flag}=${value}: not a valid label value; write it as ${example}`);
   }
 }
 
-/** The addresses as the operating system writes its own, so that they are found among those. */
+/** The addresses in the notation of the operating system, which they are compared with. */
 function nodeIpsOf(ips: readonly string[]): readonly string[] {
   for (const ip of ips) {
     if (isIP(ip) === 0) throw new ConfigProblem(`--node-ip=${ip}: not an IP address; write it as 10.0.0.7`);
@@ -175,11 +155,6 @@ function nodeIpsOf(ips: readonly string[]): readonly string[] {
     throw new ConfigProblem(`--node-ip=${ips.join(",")}: must be one address, or one of each family`);
   }
   return ips.map((ip) => (isIP(ip) === 6 ? new SocketAddress({ address: ip, family: "ipv6" }).address : ip));
-}
-
-/** Who asks for another pace of updates wants to see them posted. */
-function reportMsFor(statusUpdateMs: number): number {
-  return statusUpdateMs === STANDARD_AGENT.statusComputeMs ? STANDARD_AGENT.statusReportMs : statusUpdateMs;
 }
 
 function pair(flag: string, item: string): [string, string] {
@@ -191,7 +166,7 @@ function pair(flag: string, item: string): [string, string] {
 function labelOf(item: string): [string, string] {
   const [key, value] = pair("node-labels", item);
   if (isLabel(key, value)) return [key, value];
-  throw new ConfigProblem(`--node-labels=${item}: not a label; write it as rack=a`);
+  throw new ConfigProblem(`--node-labels=${item}: not a valid label; write it as rack=a`);
 }
 
 function isLabel(key: string, value: string): boolean {
@@ -203,7 +178,7 @@ function taintsOf(items: readonly string[]): readonly Taint[] {
   const names = taints.map(({ key, effect }) => `${key}:${effect}`);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice === undefined) return taints;
-  throw new ConfigProblem(`--register-with-taints: ${twice} is there twice; give each key one value for an effect`);
+  throw new ConfigProblem(`--register-with-taints: ${twice} is given twice; give each key one value per effect`);
 }
 
 function taintOf(item: string): Taint {
@@ -215,7 +190,7 @@ function taintOf(item: string): Taint {
     );
   }
   if (!isLabel(key, value)) {
-    throw new ConfigProblem(`--register-with-taints=${item}: not a taint; write it as key=value:${effect}`);
+    throw new ConfigProblem(`--register-with-taints=${item}: not a valid taint; write it as key=value:${effect}`);
   }
   return { key, effect, ...(value !== "" && { value }) };
 }

@@ -1,8 +1,8 @@
-/** A process of `vigil hollow`: starts the nodes, shows how far they are, takes orders until it is asked to end. */
+/** The process of `vigil hollow`: starts the nodes, shows their progress, and takes orders until it is stopped. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
 import type { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
-import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { drainable } from "../../platform/process/drain.ts";
@@ -13,37 +13,22 @@ import { systemRandom } from "../../platform/process/random.ts";
 import { obey } from "../../sandbox/hollow/control.ts";
 import { type HollowNodes, startHollowNodes } from "../../sandbox/hollow/hollow.service.ts";
 import type { HollowNodeSpec } from "../../sandbox/hollow/hollow-stats.ts";
-import { ExitCode } from "../exit-code.ts";
 import { openCluster } from "../run/open-cluster.ts";
-import { Failure, type Host, untilStopped } from "../verb.ts";
+import { countSetting, switchSetting, textSetting } from "../setting-builders.ts";
+import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { isComplete, progressLine, summaryLine } from "./progress.ts";
 
-const count = (flag: string, standard: number, meaning: string, least = 0): Setting<number> => ({
-  unit: "count",
-  flag,
-  standard,
-  meaning,
-  least,
-});
-
-/** Which nodes to run. */
+/** The flags that define the nodes. */
 export const HOLLOW_NODE_SETTINGS = {
-  nodes: count("nodes", 100, "How many nodes to run.", 1),
-  zones: count("zones", 3, "How many zones they are spread over; 0 gives them none."),
-  podsPerNode: count("pods-per-node", 0, "How many pods are put on each of them."),
-  namePrefix: {
-    unit: "text",
-    flag: "name-prefix",
-    standard: "hollow",
-    meaning: "What the names of the nodes begin with.",
-    example: "hollow",
-  } as Setting<string>,
-  removeOnStop: {
-    unit: "switch",
-    flag: "remove-on-stop",
-    standard: false,
-    meaning: "Delete the nodes when the process ends; without it they fall silent and stay.",
-  } as Setting<boolean>,
+  nodes: countSetting("nodes", 100, "Number of nodes.", 1),
+  zones: countSetting("zones", 3, "Number of zones that the nodes are spread over; 0 for no zones."),
+  podsPerNode: countSetting("pods-per-node", 0, "Number of pods on each node."),
+  namePrefix: textSetting("name-prefix", "hollow", "Prefix of the nodes' names.", "hollow"),
+  removeOnStop: switchSetting(
+    "remove-on-stop",
+    false,
+    "Delete the nodes when the process ends; without it they stay and fall silent.",
+  ),
 } as const;
 
 type NodeSettings = Readonly<ValuesOf<typeof HOLLOW_NODE_SETTINGS>>;
@@ -53,7 +38,7 @@ type Settings = NodeSettings &
 const PROGRESS_MS = 250;
 const REMOVE_MS_MAX = 60_000;
 
-/** The nodes that the settings ask for. */
+/** The nodes that the flags define. */
 export function hollowSpecs({ nodes, zones, podsPerNode, namePrefix }: NodeSettings): HollowNodeSpec[] {
   return Array.from({ length: nodes }, (_, index) => ({
     name: `${namePrefix}-${index}`,
@@ -62,7 +47,7 @@ export function hollowSpecs({ nodes, zones, podsPerNode, namePrefix }: NodeSetti
   }));
 }
 
-/** Runs hollow nodes until the process is asked to end. Throws a Failure. */
+/** Runs hollow nodes until the process is stopped. Throws a Failure. */
 export async function runHollow(settings: Settings, host: Host): Promise<number> {
   const clock = realClock();
   const log = createLog({ level: settings.logLevel, format: settings.logFormat });
@@ -90,15 +75,15 @@ export async function runHollow(settings: Settings, host: Host): Promise<number>
   return ExitCode.ok;
 }
 
-/** On a terminal a bar that fills, elsewhere one line at the end. */
+/** Shows a progress bar on a terminal, elsewhere one line at the end. */
 function showProgress(hollow: HollowNodes, clock: Clock, host: Host): Stop {
-  const look = (): void => {
+  const show = (): void => {
     const summary = hollow.summary();
     if (host.interactive) host.print(`\r${progressLine(summary)}`);
     if (isComplete(summary)) {
       host.print(`${host.interactive ? "\n" : ""}${summaryLine(summary)}; for orders see vigil hollow --help\n`);
-    } else timer = clock.after(PROGRESS_MS, look);
+    } else timer = clock.after(PROGRESS_MS, show);
   };
-  let timer = clock.after(PROGRESS_MS, look);
+  let timer = clock.after(PROGRESS_MS, show);
   return () => timer.cancel();
 }

@@ -1,4 +1,4 @@
-/** How far hollow nodes have come, as a line that can be drawn over itself. Pure. */
+/** The progress of hollow nodes as text. Pure. */
 import type { HollowSummary } from "../../sandbox/hollow/hollow.service.ts";
 
 const BAR_WIDTH = 30;
@@ -8,7 +8,7 @@ export function isComplete({ nodes, registered, pods, podsCreated }: HollowSumma
   return registered >= nodes && podsCreated >= pods;
 }
 
-/** A bar and the counts behind it. */
+/** A bar and its counts, in one line. */
 export function progressLine(summary: HollowSummary): string {
   const { nodes, registered, pods, podsCreated } = summary;
   const share = nodes + pods === 0 ? 1 : (registered + podsCreated) / (nodes + pods);
@@ -18,7 +18,7 @@ export function progressLine(summary: HollowSummary): string {
   return `[${bar}] ${registered} of ${nodes} nodes${ofPods}`;
 }
 
-/** How hollow nodes stand, in one line. */
+/** The counts of hollow nodes, in one line. */
 export function summaryLine({ nodes, registered, stopped, pods }: HollowSummary): string {
   return `${nodes} nodes, ${registered} registered, ${stopped} stopped, ${pods} pods`;
 }

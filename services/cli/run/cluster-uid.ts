@@ -1,19 +1,19 @@
 /**
- * Which Kubernetes cluster is behind an API server, so that a process can tell its fleet from another's, and notices
- * when its cluster has been made again. What follows from the answers is decided elsewhere.
+ * The identity of the Kubernetes cluster behind an API server: it separates fleets on one NATS, and reveals a cluster
+ * that was recreated under the same address.
  */
 import type { Clock, Kube, Log, ReadReply, Stop } from "../../../protocols/ports.ts";
 
-/** The first thing that a cluster has, and the last that anybody would delete. */
+/** Every cluster has this namespace from its start. */
 const KUBE_SYSTEM = { kind: "Namespace", namespace: "", name: "kube-system" } as const;
 
-/** A start may wait for this; an API server that has just answered takes milliseconds. */
+/** How long a start waits for the uid; an API server that has just answered takes milliseconds. */
 const WAIT_MS = 2_000;
 
-/** How often a process makes sure that its cluster is still the same: well within the grace of a node. */
+/** How often the uid is checked: well within the grace period of a node. */
 const PERIOD_MS = 10_000;
 
-/** The uid of namespace kube-system; null, with a line in the log, where it cannot be had. */
+/** The uid of namespace kube-system; null, with a warning, where it cannot be read. */
 export async function clusterUid(io: {
   readonly kube: Pick<Kube, "read">;
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export async function clusterUid(io: {
 }
 
 /**
- * Reads the uid again and again, and calls `replaced` once, with the fault in one line, when it is another than before:
- * the cluster was made again under the same address. `known` is the uid at the start; where it is null the first one
- * read takes its place. A read that fails says nothing about the cluster.
+ * Reads the uid periodically and calls `replaced` once, with the problem in one line, when it has changed: the cluster
+ * was recreated under the same address. `known` is the uid at the start; null takes the first one that is read. A failed
+ * read changes nothing.
  */
 export function watchClusterUid(
   { kube, clock }: { readonly kube: Pick<Kube, "read">; readonly clock: Clock },
@@ -52,7 +52,7 @@ export function watchClusterUid(
     const now = uidIn(reply);
     known ??= now;
     if (isStopped) return;
-    // Without the right to read it there is nothing to compare, and no use in asking every time.
+    // Without the right to read the uid there is nothing to compare.
     const isHopeless = known === null && reply.outcome === "denied";
     if (now !== null && now !== known) replaced(replacedLine(now, known));
     else if (!isHopeless) timer = clock.after(PERIOD_MS, read);
@@ -68,7 +68,7 @@ export function watchClusterUid(
 function replacedLine(now: string, before: string | null): string {
   return (
     `the API server serves another Kubernetes cluster than before (its kube-system has uid ${now}, before it was ` +
-    `${before}): start this process again to run there`
+    `${before}): restart this process to run there`
   );
 }
 

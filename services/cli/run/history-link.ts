@@ -1,25 +1,25 @@
 /**
- * The connection on which the ledger keeps its history. Where NATS has an account of its own for it, it is a second
- * one, made when it is first asked for. An edge: it may wait; the services never wait for it.
+ * The NATS connection for the ledger's history. Where the history has its own NATS account this is a second connection,
+ * opened on first use. An edge: it may await; the services never wait for it.
  */
 import type { Log } from "../../../protocols/ports.ts";
 import { connectNats, type NatsTransport } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
-import { historyOptionsOf } from "../nats-options.ts";
+import { historyOptionsOf } from "../nats-files.ts";
 import type { BusIo } from "./open-bus.ts";
 
 type NatsConnection = NatsTransport["connection"];
 
-/** Where the history is kept. */
+/** The connection for the history. */
 export interface HistoryLink {
-  /** The connection; rejects with an Error of one line when there is none, and may be called again. */
+  /** The connection; rejects with an Error of one line when it cannot be opened, and may be called again. */
   connect(): Promise<NatsConnection>;
-  /** Ends the connection, unless it is the bus's. */
+  /** Closes the connection, unless it is the bus's. */
   close(): Promise<void>;
 }
 
-/** The history's own connection, or `bus` where no credentials are given for one. */
+/** The history's own connection, or `bus` where the history has no credentials of its own. */
 export function historyLink(settings: ProcessSettings, io: BusIo, bus: NatsConnection): HistoryLink {
   const options = historyOptionsOf(settings);
   if (options === null) return { connect: async () => bus, close: async () => {} };
@@ -27,7 +27,7 @@ export function historyLink(settings: ProcessSettings, io: BusIo, bus: NatsConne
   let closed = false;
   return {
     async connect() {
-      // The metrics about NATS are the bus's: `vigil_ledger_store_ready` says how this connection is.
+      // The NATS metrics are the bus's; `vigil_ledger_store_ready` covers this connection.
       const own = { clock: io.clock, log: aboutHistory(io.log), metrics: createMetrics() };
       link ??= await connectNats({ ...options, ...own, name: `vigil ${io.member} history` });
       if (closed) await link.close();
@@ -40,7 +40,7 @@ export function historyLink(settings: ProcessSettings, io: BusIo, bus: NatsConne
   };
 }
 
-/** Says of each line that it is about the history's connection and not the bus's. */
+/** Marks the lines of this connection, which are otherwise like those of the bus. */
 function aboutHistory(log: Log): Log {
   const prefixed =
     (level: keyof Log): Log[keyof Log] =>

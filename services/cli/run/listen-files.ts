@@ -1,23 +1,23 @@
-/** The files that guard a console: its certificate and its token. They are read again, because both are renewed. */
+/** The certificate and the token of a console. Both are read again after a minute, because their files are renewed. */
 import type { Clock } from "../../../protocols/ports.ts";
 import type { ListenTls } from "../../console/console.http.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkPair, tokenIn, warnIfExposed } from "../credential-files.ts";
 import type { Host } from "../verb.ts";
 
-/** The settings that name such files. */
+/** The settings that name these files. */
 export type ListenFiles = Pick<ProcessSettings, "listenTlsCert" | "listenTlsKey" | "listenTokenFile">;
 
-/** What a console is guarded with; each gives what its files hold by now. Null where no file is named. */
+/** The current certificate and token of a console; null where no file is named. */
 export interface ListenGuard {
   readonly tls: (() => ListenTls) | null;
   readonly token: (() => string) | null;
 }
 
-/** How old what was read may be; a kubelet renews mounted secrets about as often. */
+/** Longest time between two reads; a kubelet renews mounted secrets about as often. */
 const FRESH_MS = 60_000;
 
-/** Reads the files for the first time. Throws a Failure of one line for one that is of no use. */
+/** Reads the files. Throws a Failure of one line for an unusable one. */
 export function listenGuard(
   { listenTlsCert, listenTlsKey, listenTokenFile }: ListenFiles,
   host: Pick<Host, "readFile" | "readableByAll" | "warn">,
@@ -36,7 +36,7 @@ function tlsIn(certFile: string, keyFile: string, host: Pick<Host, "readFile">):
   return { cert: host.readFile(certFile), key: host.readFile(keyFile) };
 }
 
-/** While the files cannot be read or used again, what they last held counts. */
+/** Keeps the last usable content while the files cannot be read. */
 function renewed<V>(clock: Clock, read: () => V): () => V {
   let value = read();
   let readAtMs = clock.monotonicMs();
@@ -46,7 +46,7 @@ function renewed<V>(clock: Clock, read: () => V): () => V {
     try {
       value = read();
     } catch {
-      // Half written, or gone for the moment: the next reading is a minute away.
+      // The file is half written or missing for a moment; the next read is a minute away.
     }
     return value;
   };

@@ -1,11 +1,11 @@
-/** Chooses the bus of a process: memory when it is alone, NATS when servers are named. */
+/** Opens the bus of a process: NATS when servers are given, else memory. */
 import type { Clock, Log, Metrics, Transport } from "../../../protocols/ports.ts";
 import { type LedgerStore, openLedgerStore } from "../../ledger/ledger.store.ts";
 import { memoryTransport } from "../../platform/bus/memory.ts";
 import { readNatsAddresses } from "../../platform/bus/nats.address.ts";
 import { connectNats } from "../../platform/bus/nats.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
-import { natsOptionsOf } from "../nats-options.ts";
+import { natsOptionsOf } from "../nats-files.ts";
 import { Failure } from "../verb.ts";
 import { historyLink } from "./history-link.ts";
 
@@ -15,27 +15,27 @@ export interface OpenBus {
   /** Whether other processes may be on it. */
   readonly isShared: boolean;
   /**
-   * Opens what the ledger keeps its history in beyond the process, for a process that has joined its fleet; null where
-   * there is nothing. `clusterUid` tells the cluster from others of its name; null when it is not known.
+   * Opens the store of the ledger's history, after the process has joined its fleet; null without NATS or without a
+   * ledger. `clusterUid` separates clusters of one name; null when it is not known.
    */
   openStore(clusterUid: string | null): LedgerStore | null;
-  /** Resolves with the reason when the bus has ended for good without being asked to. */
+  /** Resolves with the reason when the connection has ended for good without `close`. */
   readonly lost: Promise<string>;
-  /** Sends what waits and ends it. */
+  /** Flushes and closes the bus. */
   close(): Promise<void>;
 }
 
-/** What the bus of a process needs. */
+/** The ports of a bus. */
 export interface BusIo {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly member: string;
-  /** Told what is waited for. */
+  /** Called with what the process waits for. */
   readonly waitsFor: (what: string) => void;
 }
 
-/** Opens the bus; waits for a NATS that cannot be reached yet. Throws a Failure when NATS refuses us. */
+/** Opens the bus; waits while NATS is unreachable. Throws a Failure when NATS rejects the connection. */
 export async function openBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
   if (settings.nats.length > 0) return natsBus(settings, io);
   const lost = new Promise<string>(() => {});
@@ -53,7 +53,7 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
     metrics,
     waitOnFirstConnect: true,
   }).catch((error: unknown) => {
-    throw failureOf(error);
+    throw new Failure(error instanceof Error ? error.message : String(error));
   });
   const { cluster, services } = settings;
   const history = historyLink(settings, io, transport.connection);
@@ -73,8 +73,4 @@ async function natsBus(settings: ProcessSettings, io: BusIo): Promise<OpenBus> {
       await Promise.all([history.close(), transport.close()]);
     },
   };
-}
-
-function failureOf(error: unknown): Failure {
-  return new Failure(error instanceof Error ? error.message : String(error));
 }

@@ -1,7 +1,4 @@
-/**
- * Finds the API server and makes sure of it before anything is started: waits for one that is away, fails for good on
- * one that refuses us.
- */
+/** Connects to the API server before any service starts: waits while it is unreachable, fails when it denies access. */
 import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkServer, type FirstRead } from "../../platform/kube/auth/access-check.ts";
@@ -10,23 +7,21 @@ import { type RetrySettings, retryPauseMs } from "../../platform/structures/retr
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
 type KubeSettings = Pick<ProcessSettings, "kubeconfig" | "context" | "allowTokenOverHttp">;
-/** A process without an observer reads single objects at most. */
+/** `services` decides which first read proves the access: a process without an observer need not list nodes. */
 type ClusterSettings = KubeSettings & Partial<Pick<ProcessSettings, "services">>;
 
-/** What waiting for the API server takes. */
+/** The ports for waiting. */
 export interface ClusterIo {
   readonly clock: Clock;
   readonly log: Log;
   readonly host: Host;
-  /** Told what is waited for. */
+  /** Called with what the process waits for. */
   readonly waitsFor?: (what: string) => void;
 }
 
 const RETRIES: RetrySettings = { baseMs: 500, maxMs: 10_000 };
 
-/**
- * A way to the API server, which has answered; null when the process was asked to end before it did. Throws a Failure.
- */
+/** A connection to an API server that has answered; null when the process was stopped before. Throws a Failure. */
 export async function openCluster(
   settings: ClusterSettings,
   { clock, log, host, waitsFor }: ClusterIo,
@@ -49,7 +44,7 @@ export async function openCluster(
   return null;
 }
 
-/** A way to the API server, which need not answer yet; the log is given a line when it is unsafe. Throws a Failure. */
+/** A connection to an API server that need not answer yet; logs a warning when it is unsafe. Throws a Failure. */
 export async function findCluster(
   { kubeconfig, context, allowTokenOverHttp }: KubeSettings,
   log: Log,

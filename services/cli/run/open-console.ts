@@ -1,4 +1,4 @@
-/** Puts the console of a process on its address, when it has one. */
+/** Opens the console of a process, if it has an address. */
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Log } from "../../../protocols/ports.ts";
 import { type RunningConsole, startConsole } from "../../console/console.http.ts";
@@ -12,17 +12,14 @@ import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
 
-/** The address of a console, the flag that gave it, and what guards it. */
+/** The address of a console, its flag, and its access control. */
 interface Address extends Pick<ProcessSettings, "listen">, Partial<Pick<ProcessSettings, "listenHosts">> {
   readonly flag?: string;
   readonly guard?: ListenGuard;
   readonly access?: DelegatedAccess | null;
 }
 
-/**
- * Serves liveness and metrics on the address that a flag was given, and the rest once it is shown; null without one.
- * Throws a Failure when it cannot be had.
- */
+/** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
 export async function openConsole(
   { listen, flag = "listen", listenHosts: hosts = [], guard, access = null }: Address,
   { log, metrics }: { readonly log: Log; readonly metrics: ReadableMetrics },
@@ -40,12 +37,12 @@ export async function openConsole(
   });
   log.info("console is listening", { url: running.url });
   if (guard?.token && !guard.tls) {
-    log.warn("the console takes its token over plain HTTP, where it can be read on the way: give --listen-tls-cert");
+    log.warn("the console takes its token over plain HTTP, where it can be read on the way: add --listen-tls-cert");
   }
   return running;
 }
 
-/** Shows a controller that has started: readiness, what its ledger knows, and the dashboard. */
+/** Serves the readiness, the ledger and the dashboard of a started controller. */
 export function showOn(
   running: RunningConsole | null,
   shadow: boolean,

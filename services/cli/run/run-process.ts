@@ -1,7 +1,9 @@
-/** A process of `vigil run` from its first look at the API server to its last write. What it runs is controller.ts. */
-import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/ports.ts";
+/** The process of `vigil run`, from its flags to its last write: connects, joins the fleet, runs the controller. */
+import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
+import type { Clock, Kube, KubeReviews, Log, Metrics, Stop } from "../../../protocols/ports.ts";
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
+import { type BusFleet, busFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import { createKube, shadowKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
@@ -12,24 +14,23 @@ import { trimHeap } from "../../platform/process/heap-flags.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
-import { type Controller, type ControllerParts, startController } from "../controller.ts";
-import { ExitCode } from "../exit-code.ts";
+import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
 import { checkNatsFiles } from "../nats-files.ts";
-import { Failure, type Host, untilStopped } from "../verb.ts";
+import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { clusterUid, watchClusterUid } from "./cluster-uid.ts";
-import { joinFleet } from "./join-fleet.ts";
 import { listenGuard } from "./listen-files.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
-import { logDecisions } from "./shadow-log.ts";
 
-/** How long writes under way may take to finish once we were asked to end; all in all it stays under ten seconds. */
+/** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
 const DRAIN_MS = 6_000;
-/** By then a cluster of a few thousand nodes has been listed and told, and its first writes are done. */
+/** By then a cluster of a few thousand nodes has been listed and published, and its first writes are done. */
 const STARTED_MS = 20_000;
+/** What a shadow process logs. Requests are left out: they follow from judgements and lead to writes. */
+const SHADOW_TYPES: ReadonlySet<string> = new Set(["judged.node", "judged.pod", "done.write"]);
 
-/** Runs the controller until the process is asked to end; gives the exit code. Throws a Failure. */
+/** Runs the controller until the process is stopped; returns the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
   checkNatsFiles(settings, host);
@@ -40,7 +41,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const member = settings.member || host.name;
   const access = settings.listenAuthentication === "kubernetes" ? new DelegatedAccess({ clock, log }) : null;
   const guarded = { ...settings, guard: listenGuard(settings, host, clock), access };
-  // Now, and not when the API server has answered, which may be long from now: a process that waits is alive.
+  // Before the API server answers, because a process that waits for it must pass its liveness probe.
   const served = await openConsole(guarded, { log, metrics });
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, log, host, waitsFor });
@@ -72,7 +73,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   showOn(served, settings.shadow, { parts, controller }, host);
   announce(config, cluster.describe, parts, controller);
   const problem = await untilOver(parts, crash, [untilStopped(host).then(() => null), bus.lost]);
-  log.info(problem ?? "asked to end");
+  log.info(problem ?? "stopping");
   await finish(controller, writes, { clock, log, reachability });
   await served?.close();
   await bus.close();
@@ -81,12 +82,12 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   return ExitCode.ok;
 }
 
-/** What a promise gives; null when the process is asked to end before. */
+/** The value of a promise; null when the process is stopped before. */
 function unlessStopped<V>(host: Host, promise: Promise<V>): Promise<V | null> {
   return Promise.race([promise, untilStopped(host).then(() => null)]);
 }
 
-/** Says in the log that the process runs, and in shadow mode what it would have done. */
+/** Logs that the process runs, and in shadow mode what it would write. */
 function announce(
   { process: { shadow, services } }: Config,
   server: string,
@@ -97,7 +98,15 @@ function announce(
   if (shadow && ledger !== null) logDecisions(ledger, log);
 }
 
-/** Waits until the process is asked to end (null), or until something ends it: the problem, in one line. */
+/** Logs each decision once, however often it is repeated because a shadow process never carries it out. */
+function logDecisions(ledger: LedgerReader, log: Log): Stop {
+  return ledger.onDecision(({ type, object: { kind, namespace, name }, text, times }) => {
+    if (times > 1 || !SHADOW_TYPES.has(type)) return;
+    log.info(`${kind.toLowerCase()} ${namespace === "" ? name : `${namespace}/${name}`} ${text}`);
+  });
+}
+
+/** Waits for the end: null when the process is stopped, else the problem in one line. */
 async function untilOver(
   { kube, clock, foreignMembers }: ControllerParts,
   crash: PromiseWithResolvers<string>,
@@ -111,7 +120,7 @@ async function untilOver(
   return problem;
 }
 
-/** Starts the services of a process that has joined its fleet: one that may not join leaves JetStream untouched. */
+/** Starts the services after the process has joined its fleet: one that may not join must not touch JetStream. */
 async function startJoined(
   parts: ControllerParts,
   bus: OpenBus,
@@ -121,7 +130,21 @@ async function startJoined(
   return startController({ ...parts, fleet, store: bus.openStore(parts.foreignMembers?.clusterUid ?? null) });
 }
 
-/** The Kubernetes port on a wire, and how this process stands to the API server at its other end. */
+/**
+ * Joins the fleet, before anything is published, if the process knows its Kubernetes cluster; else null at once. Throws
+ * a Failure where there are foreign members.
+ */
+async function joinFleet(parts: ControllerParts, waitsFor: (what: string) => void): Promise<BusFleet | null> {
+  if (!parts.foreignMembers) return null;
+  waitsFor("the pulses of the fleet's members");
+  const listened = Promise.withResolvers<string | null>();
+  const fleet = busFleet({ ...parts, bus: busOf(parts, "fleet"), listened: listened.resolve });
+  const problem = await listened.promise;
+  if (problem !== null) throw new Failure(problem);
+  return fleet;
+}
+
+/** The Kubernetes port on a wire, and the measured reachability of its API server. */
 function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
   readonly kube: Kube & KubeReviews;
   readonly reachability: ApiReachability;
@@ -132,10 +155,7 @@ function measuredKube(io: ReachabilityIo & { readonly clock: ServerClock }): {
   return { kube, reachability };
 }
 
-/**
- * What tells strangers from ours, found out while NATS is being reached; null for who is alone on its bus, or cannot
- * know which cluster it minds.
- */
+/** Recognizes foreign members; null for a process without NATS, or one that cannot read its cluster's uid. */
 async function foreignMembersTo(
   { process: { nats, cluster }, profile }: Config,
   io: { readonly kube: Kube; readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
@@ -145,7 +165,7 @@ async function foreignMembersTo(
   return uid === null ? null : new ForeignMembers({ ...io, profile, cluster, clusterUid: uid });
 }
 
-/** Who waits tells nothing else, and would be missed by no alert beside others that run. */
+/** A waiting process exports no other metric of its state, so an alert needs this one. */
 function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
   const help = "1 while the process runs its services, 0 while it still waits for the API server or NATS.";
   const running = metrics.gauge({ name: "vigil_running", help });
@@ -153,7 +173,7 @@ function runningGauge(metrics: Metrics): ReturnType<Metrics["gauge"]> {
   return running;
 }
 
-/** Counts a line of a log that cannot be written, and so says nothing of itself. */
+/** Counts log lines that cannot be written. */
 function droppedLines(metrics: Metrics): () => void {
   const help = "Log lines that standard error did not take, because its disk was full or nobody read it.";
   const counter = metrics.counter({ name: "vigil_log_lines_dropped_total", help });
@@ -161,7 +181,7 @@ function droppedLines(metrics: Metrics): () => void {
   return () => counter.add(1);
 }
 
-/** Hands over to the others first, then lets writes under way finish: nobody is to wait for them. */
+/** Leaves the fleet first, so that no member waits for it, then finishes writes in progress. */
 async function finish(
   controller: Controller,
   writes: DrainableKube,
@@ -175,7 +195,7 @@ async function finish(
       resolve(true);
     });
   });
-  if (!drained) log.warn("some writes are still under way and are given up; others will repeat them");
+  if (!drained) log.warn("some writes did not finish in time; other members retry them");
   controller.stop();
   reachability.stop();
 }

@@ -1,6 +1,4 @@
-/**
- * `vigil agent`: this machine as a node of a cluster: registered, its lease renewed, its status kept. It runs no pods.
- */
+/** `vigil agent`: registers this machine as a node and keeps its lease and status. It runs no pods. */
 import { hostname } from "node:os";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { Kube } from "../../../protocols/ports.ts";
@@ -8,25 +6,20 @@ import { agentKube, reconnecting } from "../../agent/agent.kube.ts";
 import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
 import { hostStats } from "../../agent/host.stats.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
-import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { drainable } from "../../platform/process/drain.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
-import { ExitCode } from "../exit-code.ts";
 import { findCluster } from "../run/open-cluster.ts";
-import { defineVerb, type Host, untilStopped, type Verb } from "../verb.ts";
+import { switchSetting } from "../setting-builders.ts";
+import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
 import { yamlText } from "../yaml.ts";
 
 const SETTINGS = {
-  dryRun: {
-    unit: "switch",
-    flag: "dry-run",
-    standard: false,
-    meaning: "Print the node that would be registered, and touch no cluster.",
-  } as Setting<boolean>,
+  dryRun: switchSetting("dry-run", false, "Print the node that would be registered, and connect to no cluster."),
   ...AGENT_SETTINGS,
   ...KUBE_SETTINGS,
   ...LOG_SETTINGS,
@@ -34,7 +27,7 @@ const SETTINGS = {
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 type Ports = Pick<AgentIo, "clock" | "random" | "log" | "metrics">;
 
-/** How long the last status and its Event may take. */
+/** Time limit for the last status and its Event. */
 const STOP_MS_MAX = 10_000;
 
 /** The verb that makes this machine a node. */
@@ -58,16 +51,10 @@ export const agentVerb: Verb = defineVerb({
   },
 });
 
-/** A preview asks the cluster for nothing. */
-const NO_KUBE: Kube = {
-  watch: () => refuse(),
-  read: () => refuse(),
-  write: () => refuse(),
+const refuse = (): never => {
+  throw new Error("a dry run connects to no cluster");
 };
-
-function refuse(): never {
-  throw new Error("a dry run does not touch the cluster");
-}
+const NO_KUBE: Kube = { watch: refuse, read: refuse, write: refuse };
 
 function agentIo(values: Values, ports: Ports): Omit<AgentIo, "kube"> {
   const settings = agentSettings(values, hostname().trim().toLowerCase());
@@ -93,7 +80,7 @@ function preview(io: AgentIo, host: Host): Promise<number> {
 async function runAgent(values: Values, io: Omit<AgentIo, "kube">, host: Host): Promise<number> {
   const { wire, describe } = await findCluster(values, io.log);
   const writes = drainable(agentKube({ wire, ...io }, io.settings));
-  // Fresh connections for the next request, as kubelet does it: the old ones may lead to a server that is gone.
+  // Like kubelet it opens new connections after repeated failures, because the old ones may lead to a dead server.
   const agent = startAgent({ ...io, kube: writes.kube, onRepeatedFailure: reconnecting(io.clock, () => wire.close()) });
   io.log.info("agent started", { node: io.settings.nodeName, server: describe });
   await untilStopped(host);

@@ -1,5 +1,4 @@
-/** `vigil apiserver`: the embedded Kubernetes API alone, for trying things and for tests. */
-
+/** `vigil apiserver`: serves the embedded Kubernetes API alone, for experiments and tests. */
 import { realClock } from "../../platform/process/clock.real.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { ApiServer } from "../../sandbox/apiserver/apiserver.ts";
@@ -15,7 +14,7 @@ export const apiserverVerb: Verb = defineVerb({
     { command: "vigil apiserver --listen=127.0.0.1:8001", does: "serves an empty cluster until it is interrupted" },
     {
       command: "vigil apiserver --write-kubeconfig=vigil.kubeconfig",
-      does: "writes what kubectl needs to a known place",
+      does: "writes the kubeconfig to a known place",
     },
   ],
   run: async (values, _words, host) => {

@@ -1,4 +1,4 @@
-/** `vigil completion`: a shell's completion script. */
+/** `vigil completion`: prints a shell's completion script. */
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { completionScript, SHELLS } from "../completion-script.ts";
 import { defineVerb, type Verb } from "../verb.ts";
@@ -19,10 +19,10 @@ export const completionVerb = (verbs: () => readonly Verb[]): Verb =>
         does: "completes vigil in every zsh with ~/.zfunc in fpath",
       },
     ],
-    run: async (_values, [said = ""], host) => {
-      const shell = SHELLS.find((name) => name === said);
+    run: async (_values, [word = ""], host) => {
+      const shell = SHELLS.find((name) => name === word);
       if (shell === undefined)
-        throw new ConfigProblem(`${`completion ${said}`.trim()}: name a shell, ${SHELLS.join(" or ")}`);
+        throw new ConfigProblem(`${`completion ${word}`.trim()}: name a shell, ${SHELLS.join(" or ")}`);
       host.print(completionScript(shell, verbs()));
       return 0;
     },

@@ -1,4 +1,4 @@
-/** `vigil explain`: why a node or a pod is as it is, and what led there. */
+/** `vigil explain`: explains the state of a node or a pod, with the decisions that led to it. */
 import type { Explanation, Subject } from "../../../protocols/ledger-reader.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { zoneTitleOf } from "../../domain/zone-key.ts";
@@ -7,10 +7,10 @@ import { printable } from "../../platform/process/printable.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
-/** The verb that explains. */
+/** The verb that explains a node or a pod. */
 export const explainVerb: Verb = defineVerb({
   name: "explain",
-  summary: "say why a node or a pod is as it is, and what led there",
+  summary: "explain the state of a node or a pod and the decisions that led to it",
   words: "<node NAME|pod NAMESPACE/NAME>",
   firstWords: ["node", "pod"],
   settings: CONSOLE_SETTINGS,
@@ -24,13 +24,13 @@ export const explainVerb: Verb = defineVerb({
   },
 });
 
-/** An explanation as text: the sentences, then the story with its instants and whom each concerns. */
+/** An explanation as text: the sentences, then the timeline with the object of each line. */
 export function explanationText({ sentences, timeline }: Explanation): string {
-  const story = timeline.map(
+  const lines = timeline.map(
     ({ at, object, text, times }) =>
       `  ${apiTime(at)}  ${nameOf(object)} ${text}${times > 1 ? ` (${times} times)` : ""}`,
   );
-  return [...sentences, ...(story.length === 0 ? [] : ["", "What led there:", ...story]), ""].map(printable).join("\n");
+  return [...sentences, ...(lines.length === 0 ? [] : ["", "What led there:", ...lines]), ""].map(printable).join("\n");
 }
 
 function nameOf({ kind, namespace, name }: Subject): string {
@@ -40,11 +40,10 @@ function nameOf({ kind, namespace, name }: Subject): string {
 
 function pathOf([kind = "", name = "", ...more]: readonly string[]): string {
   const parts = name.split("/").map(encodeURIComponent);
-  const wanted = kind === "node" ? 1 : 2;
-  const known = kind === "node" || kind === "pod";
-  if (!known || parts.includes("") || parts.length !== wanted || more.length > 0) {
-    const asked = ["explain", kind, name, ...more].filter((word) => word !== "").join(" ");
-    throw new ConfigProblem(`${asked}: write it as explain node worker-7 or explain pod shop/cart-0`);
+  const partsOf: Readonly<Record<string, number>> = { node: 1, pod: 2 };
+  if (partsOf[kind] !== parts.length || parts.includes("") || more.length > 0) {
+    const command = ["explain", kind, name, ...more].filter((word) => word !== "").join(" ");
+    throw new ConfigProblem(`${command}: write it as explain node worker-7 or explain pod shop/cart-0`);
   }
   return `/api/explain/${kind}/${parts.join("/")}`;
 }

@@ -1,6 +1,7 @@
-/** `vigil get`: what a running fleet knows of zones, nodes, countdowns and of itself. */
+/** `vigil get`: shows the zones, nodes, pending evictions and members of a running fleet. */
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
+import { listText } from "../../domain/format.ts";
 import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
 import { formatDuration } from "../../platform/config/duration.ts";
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
@@ -9,6 +10,7 @@ import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/confi
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
 import { ANY, LIMIT_MAX, TOPICS } from "../get-topics.ts";
+import { switchSetting } from "../setting-builders.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 
@@ -18,43 +20,40 @@ const SETTINGS = {
     flag: "output",
     standard: "table",
     choices: OUTPUTS,
-    meaning: "How it is printed.",
+    meaning: "Output format.",
   } as Setting<Output>,
-  watch: {
-    unit: "switch",
-    flag: "watch",
-    standard: false,
-    meaning:
-      `Go on until interrupted: ask again every ${formatDuration(WATCH_PERIOD_MS)}, and print each row that changed; in ` +
-      "JSON and YAML as a document of its own, where only --output-watch-events tells of rows that are gone.",
-  } as Setting<boolean>,
-  outputWatchEvents: {
-    unit: "switch",
-    flag: "output-watch-events",
-    standard: false,
-    meaning: "With --watch: tell of each row whether it was ADDED, MODIFIED or DELETED.",
-  } as Setting<boolean>,
+  watch: switchSetting(
+    "watch",
+    false,
+    `Run until interrupted: query again every ${formatDuration(WATCH_PERIOD_MS)} and print each row that changed. ` +
+      "JSON and YAML print a document per row, and deleted rows only with --output-watch-events.",
+  ),
+  outputWatchEvents: switchSetting(
+    "output-watch-events",
+    false,
+    "With --watch: print with each row whether it was ADDED, MODIFIED or DELETED.",
+  ),
   readiness: {
     unit: "choice",
     flag: "readiness",
     standard: ANY,
     choices: [ANY, ...readinessSchema.options],
-    meaning: "Only nodes judged so.",
+    meaning: "Only nodes with this readiness.",
   } as Setting<string>,
   limit: {
     unit: "count",
     flag: "limit",
     standard: 1000,
-    meaning: "How many nodes or timers are shown at most.",
+    meaning: "Most nodes or timers to show.",
     example: "100",
   } as Setting<number>,
   ...CONSOLE_SETTINGS,
   ...NATS_SETTINGS,
-  nats: { ...NATS_SETTINGS.nats, meaning: "For get fleet: NATS servers, over which its processes talk." },
+  nats: { ...NATS_SETTINGS.nats, meaning: "For get fleet: NATS servers of the fleet." },
 } as const;
 type Values = Readonly<ValuesOf<typeof SETTINGS>>;
 
-/** The flags that mean nothing to some of the topics, and those that take them. */
+/** The topics that take a flag, where not all do. */
 const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   readiness: ["nodes"],
   limit: ["nodes", "timers"],
@@ -62,48 +61,46 @@ const TAKEN_BY: Readonly<Partial<Record<keyof Values, readonly string[]>>> = {
   ...Object.fromEntries(Object.keys(NATS_SETTINGS).map((name) => [name, ["fleet"]])),
 };
 
-/** Throws a ConfigProblem when a flag was given that would change nothing, or more was asked for than is answered. */
+/** Throws a ConfigProblem for a flag that would have no effect, and for a limit above the console's. */
 function refuseUnusedFlags(topic: string, values: Values): void {
   for (const [name, { flag, standard }] of Object.entries(SETTINGS)) {
     const value = values[name as keyof Values];
     const takers = TAKEN_BY[name as keyof Values];
     if (takers === undefined || takers.includes(topic) || String(value) === String(standard)) continue;
-    const whose = takers.map((taker) => `get ${taker}`);
-    const last = whose.pop();
-    const who = whose.length === 0 ? `${last} takes` : `${whose.join(", ")} and ${last} take`;
     const shown = name === "nats" ? values.nats.map(shownNatsAddress) : value;
-    throw new ConfigProblem(`get ${topic} --${flag}=${String(shown)}: only ${who} it`);
+    const commands = listText(takers.map((taker) => `get ${taker}`));
+    throw new ConfigProblem(
+      `get ${topic} --${flag}=${String(shown)}: only ${commands} take${takers.length === 1 ? "s" : ""} it`,
+    );
   }
   const { limit, watch, outputWatchEvents } = values;
   if (limit > LIMIT_MAX) throw new ConfigProblem(`get ${topic} --limit=${limit}: must be at most ${LIMIT_MAX}`);
-  if (outputWatchEvents && !watch) throw new ConfigProblem("--output-watch-events: has a meaning only with --watch");
+  if (outputWatchEvents && !watch) throw new ConfigProblem("--output-watch-events: has no effect without --watch");
 }
 
 function unknownTopic(word: string): ConfigProblem {
   const names = [...TOPICS.keys()];
   const meant = nearest(word, names);
-  const asked = `get ${word}`.trim();
-  return new ConfigProblem(
-    `${asked}: ${meant === null ? `name one of ${names.join(", ")}` : `did you mean get ${meant}?`}`,
-  );
+  const fix = meant === null ? `name one of ${names.join(", ")}` : `did you mean get ${meant}?`;
+  return new ConfigProblem(`${`get ${word}`.trim()}: ${fix}`);
 }
 
-/** The verb that shows what is known; on this clock it waits before it asks again. */
+/** The verb that shows a topic; with --watch it pauses on this clock. */
 export const getVerb = (clock: Clock): Verb =>
   defineVerb({
     name: "get",
-    summary: "show zones, nodes, running countdowns, or the members of the fleet",
+    summary: "show zones, nodes, pending evictions, or the members of the fleet",
     words: `<${[...TOPICS.keys()].join("|")}>`,
     firstWords: [...TOPICS.keys()],
     wordsMax: 1,
     settings: SETTINGS,
     examples: [
-      { command: "vigil get zones", does: "state, pace and queue of every zone" },
+      { command: "vigil get zones", does: "state, eviction rate and queue of every zone" },
       {
         command: "vigil get nodes --readiness=unknown",
-        does: "the nodes that fell silent, and when they were last heard",
+        does: "the silent nodes, with the age of their last heartbeat",
       },
-      { command: "vigil get nodes -w", does: "the nodes, and each again when it is judged otherwise" },
+      { command: "vigil get nodes -w", does: "the nodes, and each again when its readiness changes" },
       { command: "vigil get timers --limit=20 -o yaml", does: "the twenty pods to be evicted next, and when" },
       { command: "vigil get fleet --nats=nats://127.0.0.1:4222", does: "the processes on this NATS and their shards" },
     ],

@@ -1,34 +1,34 @@
-/** `vigil hollow`: nodes without machines by the thousand, and orders to those that run already. */
+/** `vigil hollow`: runs nodes without machines by the thousand, and sends orders to running ones. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
-import { ConfigProblem, type Setting } from "../../platform/config/value.ts";
+import { ConfigProblem } from "../../platform/config/value.ts";
 import { askLine } from "../../platform/process/line-socket.ts";
 import { dnsSubdomainProblems } from "../../sandbox/apiserver/validation/object-names.ts";
 import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
 import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
 import { summaryLine } from "../hollow/progress.ts";
+import { textSetting } from "../setting-builders.ts";
 import { defineVerb, Failure, type Verb } from "../verb.ts";
 
 const SETTINGS = {
   ...HOLLOW_NODE_SETTINGS,
-  socket: {
-    unit: "text",
-    flag: "socket",
-    standard: join(tmpdir(), "vigil-hollow.sock"),
-    meaning: "Socket on which running hollow nodes take orders.",
-    example: "hollow.sock",
-  } as Setting<string>,
+  socket: textSetting(
+    "socket",
+    "hollow.sock",
+    "Socket on which running hollow nodes take orders.",
+    join(tmpdir(), "vigil-hollow.sock"),
+  ),
   ...ORDER_SETTINGS,
   ...KUBE_SETTINGS,
   ...LOG_SETTINGS,
 } as const;
 
-/** The verb that runs hollow nodes or gives them orders. */
+/** The verb that runs hollow nodes or sends them orders. */
 export const hollowVerb: Verb = defineVerb({
   name: "hollow",
-  summary: "run hollow nodes that register and heartbeat like real ones, or order running ones about",
+  summary: "run hollow nodes that register and heartbeat like real ones, or send orders to running ones",
   words: `[${HOLLOW_ORDERS.join("|")}]`,
   firstWords: HOLLOW_ORDERS,
   settings: SETTINGS,
@@ -50,13 +50,11 @@ export const hollowVerb: Verb = defineVerb({
   },
 });
 
-/** The settings, when nodes can be named by them: the API server would refuse each node for ever. */
+/** The settings, if their prefix makes valid node names: the API server would reject any other. */
 function checked<V extends { readonly namePrefix: string }>(values: V): V {
   const { namePrefix } = values;
   if (dnsSubdomainProblems(`${namePrefix}-0`).length === 0) return values;
-  throw new ConfigProblem(
-    `--name-prefix=${namePrefix}: not what names of nodes can begin with; write it as hollow, in lower case`,
-  );
+  throw new ConfigProblem(`--name-prefix=${namePrefix}: not a prefix of node names; use lower case, such as hollow`);
 }
 
 async function ask(socket: string, order: HollowOrder): Promise<HollowAnswer> {

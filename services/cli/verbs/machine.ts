@@ -1,5 +1,4 @@
-/** `vigil machine`: the life of a node or a zone as a Mermaid diagram, drawn from the machine that runs. */
-
+/** `vigil machine`: prints the state machine of a node or a zone, as it runs, as a Mermaid diagram. */
 import { nodeMachine } from "../../node/node.machine.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { type DrawnState, machineMermaid } from "../../platform/structures/machine-mermaid.ts";
@@ -14,7 +13,7 @@ const MACHINES = new Map<string, DrawnState>([
 /** The verb that draws a machine. */
 export const machineVerb: Verb = defineVerb({
   name: "machine",
-  summary: "draw the life of a node or a zone as a Mermaid diagram",
+  summary: "draw the state machine of a node or a zone as a Mermaid diagram",
   words: `<${[...MACHINES.keys()].join("|")}>`,
   firstWords: [...MACHINES.keys()],
   wordsMax: 1,
@@ -23,7 +22,7 @@ export const machineVerb: Verb = defineVerb({
   run: async (_values, [name = ""], host) => {
     const chart = MACHINES.get(name);
     if (chart === undefined)
-      throw new ConfigProblem(`${`machine ${name}`.trim()}: name one, ${[...MACHINES.keys()].join(" or ")}`);
+      throw new ConfigProblem(`${`machine ${name}`.trim()}: name a machine, ${[...MACHINES.keys()].join(" or ")}`);
     host.print(machineMermaid(chart));
     return 0;
   },

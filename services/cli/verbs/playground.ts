@@ -1,7 +1,7 @@
-/** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a story told as it happens. */
+/** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a narrated story of failures. */
 import type { Clock } from "../../../protocols/ports.ts";
 import { parseAddress } from "../../platform/config/address.ts";
-import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import type { ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { createLog } from "../../platform/process/log.ts";
 import { systemRandom } from "../../platform/process/random.ts";
@@ -11,29 +11,18 @@ import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playgr
 import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground-cluster.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
+import { durationSetting, switchSetting, textSetting } from "../setting-builders.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
 
 const SETTINGS = {
-  serve: {
-    unit: "switch",
-    flag: "serve",
-    standard: false,
-    meaning: "Keep the cluster up after the story, until interrupted.",
-  } as Setting<boolean>,
-  pauseMs: {
-    unit: "duration",
-    flag: "pause",
-    standard: 3000,
-    meaning: "Pause after each scene, to read and to look with kubectl.",
-    example: "3s",
-  } as Setting<number>,
-  console: {
-    unit: "text",
-    flag: "console",
-    standard: "127.0.0.1:0",
-    meaning: "Address of the dashboard; port 0 takes a free one.",
-    example: "127.0.0.1:8080",
-  } as Setting<string>,
+  serve: switchSetting("serve", false, "Keep the cluster up after the story, until interrupted."),
+  pauseMs: durationSetting("pause", 3000, "Pause after each scene, to read and to use kubectl."),
+  console: textSetting(
+    "console",
+    "127.0.0.1:8080",
+    "Address of the dashboard; port 0 takes a free one.",
+    "127.0.0.1:0",
+  ),
   ...SERVED_API_SETTINGS,
 } as const;
 
@@ -71,17 +60,17 @@ export const playgroundVerb: Verb = defineVerb({
 
 function introduction(kubeconfig: string, dashboard: string | null): string {
   return [
-    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Look at it from outside:",
+    "An embedded Kubernetes API, 60 hollow nodes, and Vigil in one process. Watch it from outside:",
     `  kubectl --kubeconfig=${kubeconfig} get nodes -w`,
     `  kubectl --kubeconfig=${kubeconfig} get events -w`,
     ...(dashboard === null ? [] : [`  ${dashboard}  (the dashboard)`]),
-    "Graces are shortened to play in a minute: a node may be silent for 6 s here, 50 s by default.",
+    "Grace periods are shortened to fit in a minute: a node may be silent for 6 s here, 50 s by default.",
     "",
     "",
   ].join("\n");
 }
 
-/** Plays the story and prints it; gives what the story missed, or null. An interruption ends it early and well. */
+/** Plays the story and prints it. Returns what the story waited for in vain; null at its end or on an interruption. */
 async function narrate(
   { narration, nodes }: Playground,
   clock: Clock,

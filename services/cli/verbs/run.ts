@@ -1,4 +1,4 @@
-/** `vigil run`: the controller against a real cluster, every service in this process or a part of them. */
+/** `vigil run`: runs all or some services of the controller against a real cluster. */
 import { parseRun, printConfig, RUN_ALIASES, RUN_SECTIONS } from "../../platform/config/config.ts";
 import { runProcess } from "../run/run-process.ts";
 import { readNamedFile, type Verb } from "../verb.ts";
@@ -16,7 +16,7 @@ export const runVerb: Verb = {
     { command: "vigil run --listen=:8080", does: "runs every service in one process, with a dashboard on port 8080" },
     {
       command: "vigil run --nats=nats://127.0.0.1:4222",
-      does: "the same on NATS; every further process started so takes its share",
+      does: "the same on NATS; every further process takes its share of the shards",
     },
     {
       command: "vigil run --nats=nats://127.0.0.1:4222 --services=node,zone",
@@ -24,7 +24,7 @@ export const runVerb: Verb = {
     },
     {
       command: "vigil run --node-monitor-grace-period=40s --enable-taint-manager=false",
-      does: "flags of kube-controller-manager are understood as they are",
+      does: "accepts flags of kube-controller-manager as they are",
     },
   ],
   start: async (argv, host) => {

@@ -1,5 +1,4 @@
-/** `vigil version`: which release this is, and on what it runs. */
-
+/** `vigil version`: prints the release and the protocol version. */
 import packageJson from "../../../package.json" with { type: "json" };
 import { FRAME_VERSION } from "../../../protocols/frame.ts";
 import { defineVerb, type Verb } from "../verb.ts";

@@ -1,4 +1,4 @@
-/** When a node's eviction is due and which pods to delete, in both modes. The zone admits the node. Reads no clock. */
+/** When a node's eviction is due and which pods to delete, in both modes. The zone grants the drain. Reads no clock. */
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";

@@ -6,7 +6,7 @@
  *   process is blind a heartbeat may have gone unseen, so the node is only `overdue` until the view is synced. For a
  *   silent node the actor requests Ready=Unknown. The node leaves `silent` when the API shows Unknown (`confirmed`),
  *   when a heartbeat arrives or a live read finds one (`fresh`), or when its grace is extended while the writer may
- *   still be trying (`recalled`).
+ *   still be trying (`recalled`). It is `settled` when the writer has finished and the API does not show Unknown.
  * - `eviction`: whether the node's pods must go. Only a node that is down becomes `toBeEvicted`. It becomes `evicted`
  *   from there, or at once when our taint already stands on the node.
  *
@@ -30,7 +30,7 @@ export const NODE_EVENTS = [
   /** The grace has not passed. It may have passed before it was restarted or became longer. */
   "graceRuns",
   "verdictRequested",
-  /** The writer has finished with that request, with or without success. */
+  /** The writer has finished with the request for Unknown, with or without success. */
   "verdictSettled",
   /** The writer's live read found a heartbeat. */
   "verdictRefuted",
@@ -67,7 +67,6 @@ const shown = { readyUnknown: "confirmed" } as const;
 /** What ends a verdict that the API does not show yet. */
 const verdict = {
   heartbeat: "fresh",
-  /** A live read found a heartbeat that no watch showed. */
   verdictRefuted: { target: "fresh", actions: "restartGrace" },
   ...blind,
   ...shown,

@@ -1,22 +1,16 @@
-/**
- * The client of a kubelet: one that waits for no answer longer than a heartbeat can (R9.2). What is asked is decided
- * elsewhere.
- */
+/** The API client of an agent. Its requests time out within a heartbeat period (R9.2). */
 import type { Clock, Kube } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube, type KubeIo } from "../platform/kube/kube.ts";
 import type { AgentSettings } from "./agent.settings.ts";
 
-/** No server is asked to answer sooner than this, however quick the heartbeats. */
+/** The shortest request timeout, even with shorter heartbeat periods. */
 const PATIENCE_MS_MIN = 1_000;
 
-/** Who fails sooner than this after connections were closed fails for that, and has met no dead ones. */
+/** A failure sooner than this after the connections were closed was caused by that, not by a dead connection. */
 const RECONNECT_PAUSE_MS = 1_000;
 
-/**
- * Closes connections when it is called, but not twice for one cause: lease and status fail apart from each other, and
- * each would break what the other has just made anew.
- */
+/** Closes connections, but not twice for one cause: lease and status fail independently of each other. */
 export function reconnecting(clock: Clock, close: () => void): () => void {
   let closedMs = Number.NEGATIVE_INFINITY;
   return () => {
@@ -28,8 +22,8 @@ export function reconnecting(clock: Clock, close: () => void): () => void {
 }
 
 /**
- * A client of the API for one agent. Two renewals in a row that get no answer, because their connections died unseen,
- * have to leave time for a third before the node counts as silent.
+ * Creates the API client of one agent. After two renewals that time out on dead connections, a third must fit in before
+ * the node counts as silent.
  */
 export function agentKube(
   io: Pick<KubeIo, "wire" | "clock" | "random" | "log" | "metrics">,

@@ -1,7 +1,4 @@
-/**
- * One kubelet's contract with the API: registers this machine as a node and keeps its lease and status fresh. It runs
- * no pods.
- */
+/** The agent: a kubelet without pods. It registers this machine as a node and keeps lease and status up to date. */
 import { EventSource } from "../../protocols/names.ts";
 import type { Clock, Kube, Log, Metrics, Random, Timer } from "../../protocols/ports.ts";
 import type { Occurrence } from "../platform/kube/events/event-correlator.ts";
@@ -25,7 +22,7 @@ import type { Health, NodeEvent } from "./setters/setter.ts";
 import { computeStatus } from "./setters.ts";
 import { StatusSync } from "./status.sync.ts";
 
-/** All that an agent gets. */
+/** The ports and settings of an agent. */
 export interface AgentIo {
   readonly clock: Clock;
   readonly kube: Kube;
@@ -34,26 +31,25 @@ export interface AgentIo {
   readonly metrics: Metrics;
   readonly stats: MachineStatsSource;
   readonly settings: AgentSettings;
-  /** Called when heartbeats fail again and again, so that connections can be made anew. */
+  /** Called when heartbeats fail repeatedly, so that connections can be replaced. */
   readonly onRepeatedFailure?: () => void;
 }
 
 /** A running agent. */
 export interface Agent {
-  /** Whether the node is registered. */
   registered(): boolean;
-  /** Posts that the node is shutting down, deletes the lease if so set, and ends; `done` is called once. */
+  /** Posts that the node is shutting down, deletes the lease if set so, and ends; calls `done` once. */
   stop(done: () => void): void;
 }
 
 const STARTING: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
 
-/** Starts the kubelet's loops for one node (9.1). */
+/** Starts the kubelet's loops for one node. */
 export function startAgent(io: AgentIo): Agent {
   return new NodeAgent(io);
 }
 
-/** The node that would be registered now, with what went wrong in computing it; nothing is sent. */
+/** Computes the node that would be registered now, with the problems found; sends nothing. */
 export function previewNode(io: AgentIo, done: (candidate: Candidate, problems: readonly string[]) => void): void {
   io.stats.checkRuntime((report) => {
     const runtime = afterCheck(UNCHECKED_RUNTIME, report, io.clock.monotonicMs());
@@ -106,10 +102,10 @@ class NodeAgent implements Agent {
   readonly #startedMs: number;
   #runtime: RuntimeState = UNCHECKED_RUNTIME;
   #registered = false;
-  /** Whether the start was told in an Event. */
+  /** Whether the Event of the start is recorded. */
   #started = false;
   #shuttingDown = false;
-  /** Whether the node was not at the API when it was last looked for. */
+  /** Whether the node was missing at the last read. */
   #absent = false;
   #stopRegistering: (() => void) | null = null;
 
@@ -150,25 +146,25 @@ class NodeAgent implements Agent {
     this.#stopRegistering?.();
     this.#lease.stop();
     this.#status.hurry();
-    // Side by side: neither should miss its time because the API has no room for the other.
-    const last = [
+    // In parallel, so that throttling of one does not delay the other.
+    const steps = [
       ...(this.#registered ? [(over: () => void) => this.#status.sync(over)] : []),
       ...(this.#io.settings.deleteLeaseOnStop ? [(over: () => void) => this.#lease.remove(over)] : []),
     ];
-    let open = last.length;
+    let open = steps.length;
     const over = () => {
       open -= 1;
       if (open === 0) done();
     };
     if (open === 0) done();
-    for (const begin of last) begin(over);
+    for (const begin of steps) begin(over);
   }
 
   #recordEvents(node: NodeObject, events: readonly NodeEvent[]): void {
     for (const event of events) this.#events.record(occurrenceOf(node, event));
   }
 
-  /** The loops of 9.1, once the runtime has been asked for the first time. */
+  /** Starts the loops after the first check of the runtime. */
   #begin(): void {
     if (this.#shuttingDown) return;
     const { settings } = this.#io;
@@ -198,7 +194,7 @@ class NodeAgent implements Agent {
     this.#checkRuntime(() => this.#later("runtime", this.#io.settings.runtimeCheckMs, () => this.#watchRuntime()));
   }
 
-  /** Registers, then begins to post the status; the lease is renewed at once, because its owner exists only now. */
+  /** Registers, then posts the status; renews the lease at once, because its owner exists only now. */
   #register(): void {
     const { clock, kube, log, settings } = this.#io;
     let built: Built | null = null;
@@ -250,17 +246,17 @@ class NodeAgent implements Agent {
   #noteAbsence(absent: boolean): void {
     const { log, settings } = this.#io;
     if (absent && !this.#absent && !settings.registerNode) {
-      log.warn("node is not at the API and --register-node=false: it has to be created by others", {
+      log.warn("node is missing and --register-node=false: create the node or set --register-node", {
         node: settings.nodeName,
       });
     }
     this.#absent = absent;
   }
 
-  /** Better than R9.4: a node object deleted underneath does not stay away until the kubelet is restarted (L47). */
+  /** Better than R9.4: a deleted node is registered again without a restart (L47). */
   #registerAgain(): void {
     if (this.#shuttingDown) return;
-    this.#io.log.warn("node is not at the API any more, registering it again", { node: this.#io.settings.nodeName });
+    this.#io.log.warn("node was deleted, registering it again", { node: this.#io.settings.nodeName });
     this.#registered = false;
     this.#lease.forget();
     this.#register();

@@ -1,18 +1,15 @@
-/**
- * What can be set of a kubelet, with kubelet's own defaults (section 1.3 of the upstream rules). Reading flags is the
- * command line's work.
- */
+/** The agent's settings with kubelet's defaults. services/cli reads the flags. */
 import type { Taint } from "../../protocols/objects.ts";
 import type { Signal } from "./machine-stats.ts";
 import type { ResourceList } from "./node-object.ts";
 
-/** When a signal means pressure: below an amount, or below a fraction of the capacity. */
+/** A signal means pressure below an amount, or below a fraction of the capacity. */
 export type Threshold = { readonly signal: Signal } & ({ readonly below: number } | { readonly belowFraction: number });
 
-/** Everything that can be set of a kubelet. Durations in milliseconds. */
+/** All settings of an agent. Durations in milliseconds. */
 export interface AgentSettings {
   readonly nodeName: string;
-  /** Replaces the machine's own hostname. */
+  /** Overrides the machine's hostname. */
   readonly hostname: string | null;
   /** One address, or one of each family. */
   readonly nodeIps: readonly string[];
@@ -31,7 +28,7 @@ export interface AgentSettings {
   readonly maxPods: number;
   /** 0 means that only maxPods counts. */
   readonly podsPerCore: number;
-  /** Kept from pods: allocatable is the capacity less this. */
+  /** Reserved for the system: allocatable is the capacity less this. */
   readonly reserved: ResourceList;
   readonly thresholds: readonly Threshold[];
   /** How long a pressure condition stays True after the last sign of pressure. */
@@ -45,10 +42,10 @@ export interface AgentSettings {
   readonly leaseSeconds: number;
   readonly runtimeCheckMs: number;
   readonly runtimeDownMs: number;
-  /** First pause before a try to register; doubles. */
+  /** First pause between attempts to register; doubles. */
   readonly registerFirstMs: number;
   readonly registerMaxMs: number;
-  /** Pause between two quick looks while the node is not ready yet, and how long they go on. */
+  /** Period of the status checks while a new node is not ready, and how long they continue. */
   readonly fastStatusMs: number;
   readonly fastStatusLimitMs: number;
   readonly deleteLeaseOnStop: boolean;
@@ -56,7 +53,7 @@ export interface AgentSettings {
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A kubelet's defaults. Thresholds are its eviction-hard; process ids have none upstream, a tenth is ours. */
+/** kubelet's defaults. The thresholds are its eviction-hard; the one of process ids is Vigil's. */
 export const STANDARD_AGENT: Omit<AgentSettings, "nodeName"> = {
   hostname: null,
   nodeIps: [],

@@ -1,8 +1,8 @@
-/** Reads the texts in which Linux tells of itself. Pure: it opens no file. */
+/** Parses Linux's /proc, /sys and /etc texts. It opens no file. */
 import type { Headroom } from "./machine-stats.ts";
 import { bytesText } from "./resource-quantity.ts";
 
-/** How much memory there is, and how much of it could be had. */
+/** Total and available memory. */
 export interface MemoryStats {
   readonly totalBytes: number;
   readonly availableBytes: number;
@@ -11,8 +11,8 @@ export interface MemoryStats {
 const KIBIBYTE = 1024;
 
 /**
- * Memory from /proc/meminfo; null when it does not tell. Available is what is free or holds file pages not used of
- * late: the capacity less the working set, as kubelet counts memory.available.
+ * Memory from /proc/meminfo; null if missing there. Available is free memory and inactive file pages: the capacity less
+ * the working set, as kubelet computes memory.available.
  */
 export function meminfoBytes(text: string): MemoryStats | null {
   const amounts = new Map(
@@ -24,7 +24,7 @@ export function meminfoBytes(text: string): MemoryStats | null {
   return { totalBytes, availableBytes: freeBytes + (amounts.get("Inactive(file)") ?? 0) };
 }
 
-/** A folder of /sys/kernel/mm/hugepages as the page size it stands for; null for any other name. */
+/** The page size of a folder of /sys/kernel/mm/hugepages; null for another name. */
 export function hugePageSize(folder: string): { folder: string; name: string; bytes: number } | null {
   const kibibytes = /^hugepages-(\d+)kB$/.exec(folder)?.[1];
   if (kibibytes === undefined) return null;
@@ -32,7 +32,7 @@ export function hugePageSize(folder: string): { folder: string; name: string; by
   return { folder, name: bytesText(bytes), bytes };
 }
 
-/** Process ids left, from pid_max, threads-max and the tasks counted in /proc/loadavg; null when they do not tell. */
+/** Process ids left, from pid_max, threads-max and the tasks in /proc/loadavg; null if these are missing. */
 export function pidHeadroom(pidMax: string, threadsMax: string, loadavg: string): Headroom | null {
   const tasks = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(loadavg)?.[1];
   const capacity = Math.min(...[pidMax, threadsMax].map(Number).filter((limit) => limit > 0));
@@ -40,7 +40,7 @@ export function pidHeadroom(pidMax: string, threadsMax: string, loadavg: string)
   return { available: capacity - Number(tasks), capacity };
 }
 
-/** An address of an interface, as the operating system tells it. */
+/** An address of a network interface. */
 export interface InterfaceAddress {
   readonly name: string;
   readonly address: string;
@@ -48,9 +48,9 @@ export interface InterfaceAddress {
 }
 
 /**
- * The address through which the machine reaches the world, from /proc/net/route and /proc/net/ipv6_route: one of the
- * interface with the default route and of that route's family, IPv4 before IPv6; null when there is none. Where no
- * route is told any interface will do. Link-local addresses lead nowhere.
+ * The address of the default route, from /proc/net/route and /proc/net/ipv6_route: an address of its interface and
+ * family, IPv4 before IPv6, or of any interface without a default route. Link-local addresses do not count. Null if
+ * there is none.
  */
 export function defaultRouteAddress(
   addresses: readonly InterfaceAddress[],
@@ -66,7 +66,6 @@ export function defaultRouteAddress(
   return (usable.find((each) => each.family === family) ?? usable[0])?.address ?? null;
 }
 
-/** The interface with the default route in /proc/net/route; null when there is none. */
 function defaultRouteInterface(text: string): string | null {
   const routes = text.split("\n").map((line) => line.trim().split(/\s+/));
   return (
@@ -74,14 +73,14 @@ function defaultRouteInterface(text: string): string | null {
   );
 }
 
-/** The same in /proc/net/ipv6_route, where the loopback interface stands for routes that refuse. */
+/** In ipv6_route, routes of the loopback interface reject packets. */
 function defaultIpv6RouteInterface(text: string): string | null {
   const routes = text.split("\n").map((line) => line.trim().split(/\s+/));
   const isDefault = ([destination, prefix]: readonly string[]) => /^0{32}$/.test(destination ?? "") && prefix === "00";
   return routes.find((route) => isDefault(route) && route[9] !== "lo")?.[9] ?? null;
 }
 
-/** The name an operating system gives itself in /etc/os-release; null when it gives none. */
+/** PRETTY_NAME of /etc/os-release; null if missing. */
 export function osImageOf(text: string): string | null {
   return /^PRETTY_NAME=(["']?)(.*)\1$/m.exec(text)?.[2] || null;
 }

@@ -1,7 +1,4 @@
-/**
- * The figures of the machine this process runs on. An edge: it reads files and asks the operating system; it decides
- * nothing.
- */
+/** Measurements of the machine this process runs on, from files and the operating system. */
 import { lookup } from "node:dns/promises";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import {
@@ -26,24 +23,24 @@ import {
 } from "./host.parse.ts";
 import type { HostAddresses, Machine, MachineStats, MachineStatsSource, Problem, Signal } from "./machine-stats.ts";
 
-/** What must be known to read this machine. */
+/** How this machine is read. */
 export interface HostStatsOptions {
   readonly clock: Clock;
-  /** Name to be resolved for the node's address; null when addresses are given. */
+  /** Name to resolve for the node's address; null if addresses are given. */
   readonly resolve: string | null;
   /** A path on the file system that holds pods' storage. */
   readonly storagePath: string;
-  /** `type://version` of what runs pods here. */
+  /** `type://version` of the container runtime. */
   readonly runtime: string;
 }
 
-/** How long an answer of the name service is used again. */
+/** How long an answer of the name service is cached. */
 const RESOLVED_FOR_MS = 60_000;
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le" };
 const PLATFORMS: Readonly<Record<string, string>> = { win32: "windows" };
 const HUGE_PAGES = "/sys/kernel/mm/hugepages";
 
-/** The figures of this machine, fresh at each read. There is no container runtime, so none is ever unwell. */
+/** This machine, measured at each read. There is no container runtime, so its check always succeeds. */
 export function hostStats(options: HostStatsOptions): MachineStatsSource {
   const resolved = resolver(options);
   return {
@@ -101,7 +98,7 @@ async function readMachine(memory: MemoryStats, ephemeralStorageBytes: number | 
     machineId,
     systemUuid: productUuid === "" ? machineId : productUuid,
     bootId,
-    // Without /proc none are told of; a node that offered no cores would be Ready and of no use.
+    // cpus() is empty without /proc, and a node without cores could run no pods.
     cores: cpus().length || availableParallelism(),
     memoryBytes: memory.totalBytes,
     ephemeralStorageBytes,
@@ -132,7 +129,7 @@ async function storageOf(path: string): Promise<{ bytes: number; headroom: Machi
   const headroom: Partial<Record<Signal, { available: number; capacity: number }>> = {
     "nodefs.available": { available: stats.bavail * stats.bsize, capacity: bytes },
   };
-  // A file system that makes inodes as it needs them reports none.
+  // A file system that allocates inodes on demand reports none.
   if (stats.files > 0) headroom["nodefs.inodesFree"] = { available: stats.ffree, capacity: stats.files };
   return { bytes, headroom };
 }
@@ -155,7 +152,7 @@ async function readAddresses(resolved: readonly string[]): Promise<HostAddresses
   return { local: usable.map(({ address }) => address), resolved, defaultRoute };
 }
 
-/** Asks the name service, at most once a minute; a name without an answer has no addresses. */
+/** Resolves at most once a minute; a name without an answer has no addresses. */
 function resolver({ clock, resolve }: HostStatsOptions): () => Promise<readonly string[]> {
   let answer: Promise<readonly string[]> = Promise.resolve([]);
   let askedMs = Number.NEGATIVE_INFINITY;

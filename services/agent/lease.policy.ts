@@ -1,4 +1,4 @@
-/** What a node lease says, and how long one waits for it (9.12). Pure; lease.ts talks to the API. */
+/** The contents of a node lease and the periods of its renewal. lease.ts talks to the API. */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { KubeObject, ObjectRef, Random } from "../../protocols/ports.ts";
 import { apiMicroTime } from "../domain/api-time.ts";
@@ -6,12 +6,12 @@ import type { RetrySettings } from "../platform/structures/retry-schedule.ts";
 
 /** A lease is renewed after this share of its duration. */
 const RENEW_FRACTION = 0.25;
-/** Loops are lengthened at random by up to this share, so that nodes spread out (V36). */
+/** Periods are lengthened at random by up to this share, so that nodes spread out. */
 const JITTER = 0.04;
-/** The pauses between tries to have a lease (R9.30). */
+/** Pauses between attempts to read or create the lease (R9.30). */
 export const ENSURE_RETRIES: RetrySettings = { baseMs: 200, maxMs: 7_000 };
 
-/** A node lease as it is written. */
+/** A node lease. */
 export type Lease = {
   readonly apiVersion: string;
   readonly kind: string;
@@ -19,21 +19,21 @@ export type Lease = {
   readonly spec: { readonly [field: string]: unknown };
 };
 
-/** Which object the lease of a node is. */
+/** The lease of a node. */
 export function leaseRef(nodeName: string): ObjectRef {
   return { kind: "Lease", namespace: LEASE_NAMESPACE, name: nodeName };
 }
 
-/** What a renewed lease says. */
+/** The contents of a renewal. */
 export interface Renewal {
   readonly nodeName: string;
   readonly nowMs: number;
   readonly seconds: number;
-  /** The owner to name; null to keep the one that stands there. */
+  /** The uid of the owner; null to keep the present one. */
   readonly uid: string | null;
 }
 
-/** The lease renewed: as last known, but for a new time and its present version (R9.28, R9.33). */
+/** The known lease with a new renewTime and its present version (R9.28, R9.33). */
 export function renewedLease(
   latest: Lease | null,
   resourceVersion: string | null,
@@ -57,12 +57,12 @@ export function renewedLease(
   };
 }
 
-/** Whether the owner must be looked up before the lease is written. */
+/** Whether the owner must be read before the lease is written. */
 export function lacksOwner(lease: Lease | undefined): boolean {
   return (lease?.metadata.ownerReferences ?? []).length === 0;
 }
 
-/** A lease as the API returned it, without the bookkeeping that need not be sent back. */
+/** A lease as the API returned it, without managedFields. */
 export function leaseOf(object: KubeObject): Lease {
   const { managedFields: _, ...metadata } = object.metadata;
   return {
@@ -73,12 +73,12 @@ export function leaseOf(object: KubeObject): Lease {
   };
 }
 
-/** A period lengthened by [0, 4 %) (R9.1's table). */
+/** A period lengthened by [0, 4 %) (R9.1). */
 export function jittered(periodMs: number, random: Random): number {
   return periodMs * (1 + JITTER * random());
 }
 
-/** The pause from one renewal to the next, before jitter. */
+/** The period of renewals, before jitter. */
 export function renewPeriodMs(leaseSeconds: number): number {
   return leaseSeconds * 1000 * RENEW_FRACTION;
 }

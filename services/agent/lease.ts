@@ -1,4 +1,4 @@
-/** Keeps one node's lease renewed at the API (9.12). When to renew is the caller's decision. */
+/** Renews one node's lease at the API. The caller decides when. */
 import {
   type Clock,
   type Kube,
@@ -23,43 +23,41 @@ import { removeObject } from "./removal.ts";
 /** kubelet's maxUpdateRetries. */
 const UPDATE_TRIES = 5;
 
-/** What a lease keeper needs. */
+/** The ports and settings of a lease keeper. */
 export interface LeaseKeeperOptions {
   readonly clock: Clock;
   readonly kube: Kube;
   readonly log: Log;
   readonly nodeName: string;
   readonly leaseSeconds: number;
-  /** Answers with the node's uid, null when it could not be learnt. */
+  /** Reads the node's uid; null if that fails. */
   readonly owner: (done: (uid: string | null) => void) => void;
-  /** Called when heartbeats fail again and again: the connection may be dead. */
+  /** Called when renewals fail repeatedly, because the connection may be dead. */
   readonly onRepeatedFailure?: () => void;
 }
 
-/** One renewal under way; replies to one that was given up find another in its place. */
+/** One renewal. Replies to a cancelled one are recognised by its absence from `#round`. */
 interface RenewalRound {
   readonly done: (renewed: boolean) => void;
-  /** Whether the lease was read or made within this round. */
+  /** Whether the lease was read or created in this round. */
   fresh: boolean;
-  /** Tries to update the present lease. */
+  /** Attempts to update the present lease. */
   updates: number;
-  /** Tries to have a lease at all. */
+  /** Attempts to read or create the lease. */
   ensures: number;
 }
 
-/**
- * The lease as we last saw or wrote it. After a renewal only its version is new to us, so nothing else is kept anew.
- */
+/** The lease as last read or written. A renewal changes only its version. */
 interface KnownLease {
   readonly lease: Lease;
   version: string;
 }
 
-/** Keeps one node's lease renewed. */
+/** Renews one node's lease. */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   #known: KnownLease | null = null;
-  /** Whether the owner in the lease may be one that is no more. */
+  /** Whether the owner in the lease may be gone. */
   #disowned = false;
   #round: RenewalRound | null = null;
   #pause: Timer | null = null;
@@ -69,8 +67,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Renews the lease, creating it when it is missing; calls `done` once with whether it now stands renewed. A lease
-   * that cannot be read is asked for until `stop` (R9.29, R9.30). A renewal still under way is given up.
+   * Renews the lease, or creates a missing one, and calls `done` once with whether that succeeded. Retries to read the
+   * lease until `stop` (R9.29, R9.30). Cancels a renewal under way.
    */
   renew(done: (renewed: boolean) => void): void {
     this.stop();
@@ -80,21 +78,21 @@ export class LeaseKeeper {
     else this.#update(round);
   }
 
-  /** Gives up the renewal under way. */
+  /** Cancels the renewal under way. */
   stop(): void {
     this.#round = null;
     this.#pause?.cancel();
     this.#pause = null;
   }
 
-  /** Forgets the lease, because its node is another one now: the next renewal names the owner anew. */
+  /** Forgets the lease after its node was replaced; the next renewal sets the owner again. */
   forget(): void {
     this.stop();
     this.#known = null;
     this.#disowned = true;
   }
 
-  /** Deletes the lease, but none that another one made since; `done` is called once, whatever comes of it. */
+  /** Deletes the lease, unless it was replaced since; calls `done` once, also after a failure. */
   remove(done: () => void): void {
     const { log, nodeName } = this.#options;
     const uid = this.#known?.lease.metadata.uid;
@@ -105,7 +103,7 @@ export class LeaseKeeper {
     });
   }
 
-  /** GET, and CREATE when there is none, until there is a lease. */
+  /** Reads the lease or creates it, until there is one. */
   #ensure(round: RenewalRound): void {
     const { kube, nodeName } = this.#options;
     round.fresh = true;
@@ -121,20 +119,20 @@ export class LeaseKeeper {
     });
   }
 
-  /** A lease without its owner would outlive its node, so it is not created while the owner is unknown (R9.31). */
+  /** A lease without an owner would outlive its node, so it is created only once the owner is known (R9.31). */
   #create(round: RenewalRound): void {
     const { kube, nodeName, owner, log } = this.#options;
     owner((uid) => {
       if (round !== this.#round) return;
       if (uid === null) {
-        log.info("lease not created yet: its node could not be read", { node: nodeName });
+        log.info("lease not created: its node could not be read", { node: nodeName });
         this.#settle(round, false);
         return;
       }
       const ref = leaseRef(nodeName);
       kube.write({ ref, urgency: Urgency.healing, verb: "create", body: this.#body(uid) }, (reply) => {
         if (round !== this.#round) return;
-        if (reply.outcome === "ok") this.#remember(round, reply.object, uid);
+        if (reply.outcome === "ok") this.#accept(round, reply.object, uid);
         else this.#ensureLater(round, reply.detail);
       });
     });
@@ -143,13 +141,11 @@ export class LeaseKeeper {
   #ensureLater(round: RenewalRound, detail: string): void {
     const { clock, log, nodeName } = this.#options;
     const pauseMs = retryPauseMs(++round.ensures, ENSURE_RETRIES);
-    log.warn("lease could not be had, trying again", { node: nodeName, pauseMs, detail });
+    log.warn("lease neither read nor created, retrying", { node: nodeName, pauseMs, detail });
     this.#pause = clock.after(pauseMs, () => this.#ensure(round));
   }
 
-  /**
-   * The owner is added when it is missing; a failed look-up does not hold back the renewal (better than R9.31, L50).
-   */
+  /** Adds a missing owner. A failed read of the owner does not delay the renewal (better than R9.31, L50). */
   #update(round: RenewalRound): void {
     if (this.#disowned || lacksOwner(this.#known?.lease)) this.#options.owner((uid) => this.#put(round, uid));
     else this.#put(round, null);
@@ -160,14 +156,14 @@ export class LeaseKeeper {
     const ref = leaseRef(this.#options.nodeName);
     this.#options.kube.write({ ref, urgency: Urgency.healing, verb: "update", body: this.#body(uid) }, (reply) => {
       if (round !== this.#round) return;
-      if (reply.outcome === "ok") this.#remember(round, reply.object, uid);
+      if (reply.outcome === "ok") this.#accept(round, reply.object, uid);
       else this.#updateFailed(round, reply);
     });
   }
 
   /**
-   * Up to five tries, at once unless the API has no room; a conflict or a missing lease fetches a fresh one; then once
-   * more from a fresh one (R9.29, R9.32).
+   * Up to five attempts, without a pause unless throttled. A conflict or a missing lease leads to a fresh read. After
+   * the last attempt, five more follow on a fresh lease (R9.29, R9.32).
    */
   #updateFailed(round: RenewalRound, reply: Exclude<WriteReply, { outcome: "ok" }>): void {
     const { clock, leaseSeconds, log, nodeName, onRepeatedFailure } = this.#options;
@@ -178,7 +174,7 @@ export class LeaseKeeper {
     if (round.updates < UPDATE_TRIES) {
       if (stale) this.#ensure(round);
       else if (outcome === "throttled") {
-        // However long the API wants us silent, a lease that is not renewed condemns its node.
+        // A longer pause than the renewal period could make the node silent.
         const pauseMs = Math.min(reply.retryAfterMs, renewPeriodMs(leaseSeconds));
         this.#pause = clock.after(pauseMs, () => this.#update(round));
       } else this.#update(round);
@@ -200,8 +196,8 @@ export class LeaseKeeper {
     return renewedLease(lease, version, { nodeName, nowMs: clock.wallMs(), seconds, uid });
   }
 
-  /** `uid` is the owner that was written; null when the one that stood there was kept. */
-  #remember(round: RenewalRound, object: KubeObject, uid: string | null): void {
+  /** `uid` is the owner that was written; null if the present one was kept. */
+  #accept(round: RenewalRound, object: KubeObject, uid: string | null): void {
     if (this.#known === null || uid !== null) this.#known = knownFrom(object);
     else this.#known.version = object.metadata.resourceVersion ?? "";
     this.#disowned &&= uid === null;

@@ -1,26 +1,24 @@
-/**
- * The port through which a kubelet learns about its machine. The real machine and made-up ones are adapters elsewhere.
- */
+/** The port through which an agent measures its machine. host.stats.ts and the hollow nodes implement it. */
 import type { ResourceList } from "./node-object.ts";
 
-/** A figure that could not be had, and why. */
+/** A failed measurement, and why it failed. */
 export interface Problem {
   readonly problem: string;
 }
 
-/** Whether a figure could not be had. */
+/** Whether a measurement failed. */
 export function isProblem<T extends object>(value: T | Problem): value is Problem {
   return "problem" in value;
 }
 
-/** What the machine has. */
+/** Identity and hardware of the machine. */
 export interface Machine {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Size of the file system that holds pods' storage; null when it is not known. */
+  /** Size of the file system of the pods' storage; null if unknown. */
   readonly ephemeralStorageBytes: number | null;
   /** Bytes by page size: `{"2Mi": 1073741824}`. */
   readonly hugePages: Readonly<Record<string, number>>;
@@ -31,21 +29,21 @@ export interface Machine {
 export interface Devices {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources whose plugin has left. */
+  /** Resources whose plugin is gone. */
   readonly removed: readonly string[];
 }
 
-/** What runs on the machine. */
+/** Versions of the software on the machine. */
 export interface SystemVersion {
   readonly kernel: string;
   readonly osImage: string;
-  /** `type://version` of the container runtime; null when it could not be asked. */
+  /** `type://version` of the container runtime; null if it does not answer. */
   readonly runtime: string | null;
 }
 
-/** Where the machine can be reached. */
+/** Addresses of the machine. */
 export interface HostAddresses {
-  /** Addresses of all interfaces. */
+  /** Of all interfaces. */
   readonly local: readonly string[];
   /** What the node's name resolves to. */
   readonly resolved: readonly string[];
@@ -53,7 +51,7 @@ export interface HostAddresses {
   readonly defaultRoute: string | null;
 }
 
-/** A container image kept on the machine. */
+/** A container image on the machine. */
 export interface ContainerImage {
   readonly digests: readonly string[];
   readonly tags: readonly string[];
@@ -65,13 +63,13 @@ export const SIGNALS = ["memory.available", "nodefs.available", "nodefs.inodesFr
 /** A signal of kubelet's eviction thresholds. */
 export type Signal = (typeof SIGNALS)[number];
 
-/** How much is left of something, and of how much; bytes, inodes or process ids. */
+/** What is left of a capacity, in bytes, inodes or process ids. */
 export interface Headroom {
   readonly available: number;
   readonly capacity: number;
 }
 
-/** All that a kubelet knows of its machine at one moment. */
+/** All measurements of one moment. */
 export interface MachineStats {
   readonly hostname: string;
   /** `linux`, as in kubernetes.io/os. */
@@ -82,23 +80,23 @@ export interface MachineStats {
   readonly version: SystemVersion | Problem;
   readonly addresses: HostAddresses;
   readonly images: readonly ContainerImage[] | Problem;
-  /** A signal that could not be measured is missing, and shows no pressure. */
+  /** A signal without a measurement is missing and counts as no pressure. */
   readonly headroom: Readonly<Partial<Record<Signal, Headroom>>>;
-  /** Volumes attached and in use; null until that is known. */
+  /** Volumes attached and in use; null while unknown. */
   readonly volumesInUse: readonly string[] | null;
-  /** Whether the extended resources of a node met at registration are from before the machine was made anew (9.5). */
+  /** Whether the machine was recreated, so that the extended resources of an existing node are obsolete. */
   readonly resetExtendedResources: boolean;
 }
 
-/** What a check of the container runtime found; null where all is well. */
+/** The result of a check of the container runtime; null means no problem. */
 export interface RuntimeReport {
   readonly runtimeProblem: string | null;
   readonly networkProblem: string | null;
 }
 
-/** Where figures come from. Answers come later, each exactly once, never within the call. */
+/** Source of measurements. Answers come later, each exactly once, never within the call. */
 export interface MachineStatsSource {
   read(done: (stats: MachineStats) => void): void;
-  /** Asks the container runtime how it is; null when it does not answer (R9.20). */
+  /** Checks the container runtime; null if it does not answer (R9.20). */
   checkRuntime(done: (report: RuntimeReport | null) => void): void;
 }

@@ -1,7 +1,4 @@
-/**
- * The parts of a Node object that a kubelet reads and writes, as the API spells them. Other fields travel along
- * untouched.
- */
+/** The parts of a Node object that an agent reads and writes, as the API spells them. Other fields pass unchanged. */
 import type { Taint } from "../../protocols/objects.ts";
 import type { KubeObject } from "../../protocols/ports.ts";
 
@@ -32,7 +29,7 @@ export type NodeStatus = {
   readonly [field: string]: unknown;
 };
 
-/** The spec of a node, as far as a kubelet minds it. */
+/** The spec of a node, as far as a kubelet uses it. */
 export type NodeSpec = {
   readonly unschedulable?: boolean;
   readonly taints?: readonly Taint[];
@@ -41,7 +38,7 @@ export type NodeSpec = {
   readonly [field: string]: unknown;
 };
 
-/** A Node object, read or about to be written. */
+/** A Node object. */
 export type NodeObject = {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -62,12 +59,12 @@ export function asNode(object: KubeObject): NodeObject {
   return object as NodeObject;
 }
 
-/** The condition of a type, or undefined when the node has none. */
+/** The condition of a type; undefined if the node has none. */
 export function conditionOf(node: NodeObject, type: string): NodeCondition | undefined {
   return node.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** The node with this condition in the place of the one of its type, or after all others when it had none. */
+/** The node with this condition, in place of the one of its type or appended. */
 export function withCondition(node: NodeObject, condition: NodeCondition): NodeObject {
   const conditions = node.status?.conditions ?? [];
   const known = conditions.some(({ type }) => type === condition.type);
@@ -77,12 +74,12 @@ export function withCondition(node: NodeObject, condition: NodeCondition): NodeO
   return withStatus(node, { conditions: changed });
 }
 
-/** The node with these status fields; a field given as undefined is taken away. */
+/** The node with these status fields; undefined removes a field. */
 export function withStatus(node: NodeObject, fields: { readonly [field: string]: unknown }): NodeObject {
   return { ...node, status: present({ ...node.status, ...fields }) };
 }
 
-/** The node with these labels and annotations set; null takes an annotation away. */
+/** The node with these labels and annotations; null removes an annotation. */
 export function withMetadata(
   node: NodeObject,
   changes: {

@@ -1,12 +1,10 @@
-/**
- * Whether the machine is under pressure, from what is left of its resources: kubelet's hard eviction thresholds. Pure.
- */
+/** Decides whether the machine is under pressure, by kubelet's hard eviction thresholds. */
 import type { Threshold } from "./agent.settings.ts";
 import { type Headroom, type MachineStats, SIGNALS, type Signal } from "./machine-stats.ts";
 import { amountOf } from "./resource-quantity.ts";
 import type { Pressures } from "./setters/setter.ts";
 
-/** When each signal last was past its threshold, on the monotonic clock. */
+/** When each signal last crossed its threshold, on the monotonic clock. */
 export type PressureState = Readonly<Partial<Record<Signal, number>>>;
 
 const RESOURCE: Readonly<Record<Signal, keyof Pressures>> = {
@@ -16,7 +14,7 @@ const RESOURCE: Readonly<Record<Signal, keyof Pressures>> = {
   "pid.available": "pid",
 };
 
-/** The state after looking at the figures once more. */
+/** The state after a measurement. */
 export function afterMeasurement(
   state: PressureState,
   headroom: MachineStats["headroom"],
@@ -27,7 +25,7 @@ export function afterMeasurement(
   return { ...state, ...Object.fromEntries(pressed.map(({ signal }) => [signal, nowMs])) };
 }
 
-/** Which resources are under pressure: now, or not yet `transitionMs` ago. */
+/** The resources under pressure now or less than `transitionMs` ago. */
 export function pressuresAt(state: PressureState, nowMs: number, transitionMs: number): Pressures {
   const isRecent = (lastMs: number) => lastMs === nowMs || nowMs - lastMs < transitionMs;
   const pressed = (resource: keyof Pressures) =>
@@ -43,7 +41,7 @@ function isPast(threshold: Threshold, headroom: Headroom | undefined): boolean {
 
 /**
  * Thresholds as kubelet's --eviction-hard writes them: `memory.available<100Mi,nodefs.available<10%`. Throws a
- * RangeError that names the part which cannot be understood.
+ * RangeError that names the invalid part.
  */
 export function parseThresholds(text: string): readonly Threshold[] {
   return text

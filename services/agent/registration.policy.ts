@@ -1,7 +1,4 @@
-/**
- * What a node is registered as, and how one that is met already is reconciled (9.4, 9.5). Pure; registration.ts talks
- * to the API.
- */
+/** Builds the node to register, and reconciles an existing one. registration.ts talks to the API. */
 import { Label, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { Taint } from "../../protocols/objects.ts";
 import type { AgentSettings } from "./agent.settings.ts";
@@ -9,10 +6,10 @@ import type { MachineStats } from "./machine-stats.ts";
 import { type NodeObject, type ResourceList, withMetadata, withStatus } from "./node-object.ts";
 import { amountOf, isExtended, isHugePages } from "./resource-quantity.ts";
 
-/** Tells the attach-detach controller that it, not the kubelet, attaches volumes. */
+/** Leaves the attachment of volumes to the attach-detach controller. */
 const ATTACH_DETACH = "volumes.kubernetes.io/controller-managed-attach-detach";
 
-/** Labels that a kubelet brings up to date on a node it meets (updateDefaultLabels). */
+/** Labels that a kubelet updates on an existing node (updateDefaultLabels). */
 const DEFAULT_LABELS: readonly string[] = [
   Label.hostname,
   Label.zone,
@@ -28,7 +25,7 @@ const DEFAULT_LABELS: readonly string[] = [
   Label.archBeta,
 ];
 
-/** The node before its status is computed (9.4): labels, annotation, taints, provider id. */
+/** The node before its status is computed: labels, annotation, taints, provider id. */
 export function initialNode(settings: AgentSettings, stats: MachineStats): NodeObject {
   const taints = initialTaints(settings);
   const spec = {
@@ -48,7 +45,7 @@ export function initialNode(settings: AgentSettings, stats: MachineStats): NodeO
   };
 }
 
-/** Default labels, over them what zone, region and instance type were given, over all the configured ones. */
+/** Default labels, overridden by zone, region and instance type, overridden by the configured labels. */
 function initialLabels(settings: AgentSettings, stats: MachineStats): Record<string, string> {
   const { zone, region, instanceType } = settings;
   return {
@@ -67,7 +64,7 @@ function initialLabels(settings: AgentSettings, stats: MachineStats): Record<str
 function initialTaints(settings: AgentSettings): readonly Taint[] {
   const effect = TaintEffect.noSchedule;
   const taints = [...settings.taints];
-  // The API takes one taint of a key and an effect.
+  // The API allows one taint per key and effect.
   const has = (key: string) => taints.some((taint) => taint.key === key && taint.effect === effect);
   const { unschedulable, cloudUninitialized } = TaintKey;
   if (!settings.registerSchedulable && !has(unschedulable)) taints.push({ key: unschedulable, effect });
@@ -77,15 +74,13 @@ function initialTaints(settings: AgentSettings): readonly Taint[] {
   return taints;
 }
 
-/** An existing node after a reconciler, and whether the API must be told. */
+/** An existing node after a reconciler, and whether it must be patched. */
 export interface Reconciled {
   readonly node: NodeObject;
   readonly changed: boolean;
 }
 
-/**
- * All reconcilers in kubelet's order; each runs whatever the others found (R9.5). The spec is never reconciled (R9.6).
- */
+/** Runs all reconcilers in kubelet's order (R9.5). The spec is never reconciled (R9.6). */
 export function reconcile(desired: NodeObject, existing: NodeObject, resetExtended: boolean): Reconciled {
   const steps = [
     reconcileAttachDetach,
@@ -102,16 +97,14 @@ export function reconcile(desired: NodeObject, existing: NodeObject, resetExtend
   );
 }
 
-/** The attach-detach annotation becomes what the desired node has, none included. */
+/** Sets the attach-detach annotation as on the desired node, or removes it. */
 export function reconcileAttachDetach(desired: NodeObject, existing: NodeObject): Reconciled {
   const wanted = desired.metadata.annotations?.[ATTACH_DETACH];
   if ((wanted ?? "") === (existing.metadata.annotations?.[ATTACH_DETACH] ?? "")) return same(existing);
   return { node: withMetadata(existing, { annotations: { [ATTACH_DETACH]: wanted ?? null } }), changed: true };
 }
 
-/**
- * Default labels that the desired node has are copied; one whose value is empty is dropped, which alone is no change.
- */
+/** Copies the default labels of the desired node and removes those that are empty there; removal alone is no change. */
 export function reconcileLabels(desired: NodeObject, existing: NodeObject): Reconciled {
   const labels: Record<string, string> = { ...existing.metadata.labels };
   let changed = false;
@@ -125,10 +118,7 @@ export function reconcileLabels(desired: NodeObject, existing: NodeObject): Reco
   return { node: { ...existing, metadata: { ...existing.metadata, labels } }, changed };
 }
 
-/**
- * On a machine made anew, extended resources go to 0 until their device plugins speak up; always told, even if they
- * were 0.
- */
+/** On a recreated machine extended resources are 0 until their device plugins register; patched even if 0 before. */
 export function reconcileExtendedResources(desired: NodeObject, existing: NodeObject, reset: boolean): Reconciled {
   const defaulted = defaultResources(desired, existing);
   const extended = reset ? Object.keys(capacityOf(defaulted.node)).filter(isExtended) : [];
@@ -143,7 +133,7 @@ export function reconcileExtendedResources(desired: NodeObject, existing: NodeOb
   };
 }
 
-/** Sizes of huge pages are added, brought up to date and dropped as on the desired node. */
+/** Adds, updates and removes huge pages as on the desired node. */
 export function reconcileHugePages(desired: NodeObject, existing: NodeObject): Reconciled {
   const defaulted = defaultResources(desired, existing);
   const capacity = { ...capacityOf(defaulted.node) };
@@ -169,7 +159,7 @@ export function reconcileHugePages(desired: NodeObject, existing: NodeObject): R
   return { node: withStatus(defaulted.node, { capacity, allocatable }), changed };
 }
 
-/** Missing capacity or allocatable is taken from the desired node; without one there it becomes empty, unsaid. */
+/** Takes missing capacity or allocatable from the desired node; empty if missing there, which is no change. */
 function defaultResources(desired: NodeObject, existing: NodeObject): Reconciled {
   const { capacity, allocatable } = existing.status ?? {};
   const changed =

@@ -1,7 +1,4 @@
-/**
- * Registers a node with the API, or reconciles the one that is there (9.3, 9.5). What the node looks like is decided
- * elsewhere.
- */
+/** Registers a node with the API, or reconciles the existing one. */
 import {
   type Clock,
   type Kube,
@@ -15,21 +12,21 @@ import { asNode, type NodeObject } from "./node-object.ts";
 import { reconcile } from "./registration.policy.ts";
 import { statusPatch } from "./status.patch.ts";
 
-/** Which object a node is. */
+/** The Node object of a name. */
 export function nodeRef(name: string): ObjectRef {
   return { kind: "Node", namespace: "", name };
 }
 
-/** A node to be registered. */
+/** A node to register. */
 export interface Candidate {
   readonly node: NodeObject;
   readonly resetExtendedResources: boolean;
 }
 
-/** What came of one try: the node as the API has it now, or why there is none. */
+/** The result of one attempt: the node as the API has it now, or why there is none. */
 type Registration = { readonly node: NodeObject; readonly created: boolean } | { readonly problem: string };
 
-/** One try: create; a node of that name, or one that may not be created, is read and reconciled. */
+/** Creates the node. If it exists or may not be created, the existing node is read and reconciled. */
 function tryRegister(kube: Kube, candidate: Candidate, done: (result: Registration) => void): void {
   const ref = nodeRef(candidate.node.metadata.name);
   kube.write({ ref, urgency: Urgency.healing, verb: "create", body: candidate.node }, (reply) => {
@@ -61,18 +58,18 @@ function adopt(kube: Kube, candidate: Candidate, refusal: string, done: (result:
   });
 }
 
-/** What a registration that does not give up needs. */
+/** The ports and settings of a registration. */
 export interface RegisterOptions {
   readonly clock: Clock;
   readonly kube: Kube;
   readonly log: Log;
-  /** The pause before try `attempt` + 1, counted from 0. */
+  /** The pause before an attempt, counted from 0. */
   readonly pauseMs: (attempt: number) => number;
-  /** Builds the node afresh for each try. */
+  /** Builds the node for each attempt. */
   readonly candidate: (done: (candidate: Candidate) => void) => void;
 }
 
-/** Tries until the node is registered, pausing before each try (R9.3, R9.4). */
+/** Retries until the node is registered, with a pause before each attempt (R9.3, R9.4). */
 export function register(options: RegisterOptions, done: (node: NodeObject, created: boolean) => void): Stop {
   const { clock, kube, log, pauseMs, candidate } = options;
   let stopped = false;
@@ -90,7 +87,7 @@ export function register(options: RegisterOptions, done: (node: NodeObject, crea
       done(result.node, result.created);
       return;
     }
-    log.warn("node not registered, trying again", { problem: result.problem });
+    log.warn("node not registered, retrying", { problem: result.problem });
     attempt(count + 1);
   };
   attempt(0);

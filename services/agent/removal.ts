@@ -1,13 +1,13 @@
-/** Deletes one object of the API for whoever leaves. Whether it should go is the caller's decision. */
+/** Deletes one object when an agent or a hollow node ends. */
 import { type Clock, type Kube, type ObjectRef, Urgency } from "../../protocols/ports.ts";
 
 const TRIES = 5;
-/** Whoever leaves waits no longer than this for room at the API. */
+/** The longest pause after throttling. */
 const PAUSE_MS_MAX = 2_000;
 
 /**
- * Deletes an object, if it is the one of this uid where one is named; asks again while the API has no room. `done` is
- * called once, with the refusal, or null when the object is gone.
+ * Deletes an object, with this uid if given, and retries up to TRIES times while throttled. Calls `done` once: with the
+ * error, or null if the object is gone.
  */
 export function removeObject(
   io: { readonly clock: Clock; readonly kube: Kube },

@@ -1,8 +1,4 @@
-/**
- * Kubernetes quantities as numbers and as text, and what the name of a resource says about its quantity. It knows no
- * resource of any node.
- */
-
+/** Kubernetes quantities as numbers and text, and the kinds of resource names. */
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
 const DECIMAL_POWERS: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -18,7 +14,7 @@ const DECIMAL_POWERS: Readonly<Record<string, number>> = {
 };
 const FORM = /^([+-]?\d+(?:\.\d*)?|[+-]?\.\d+)(?:([KMGTPE]i)|([numkMGTPE]?)|[eE]([+-]?\d+))$/;
 
-/** The amount a quantity names, in its base unit; null when the text is not a quantity. */
+/** The amount of a quantity in its base unit; null if the text is not a quantity. */
 export function amountOf(text: string): number | null {
   const match = FORM.exec(text.trim());
   if (match === null) return null;
@@ -40,13 +36,13 @@ export function bytesText(bytes: number): string {
   return `${amount}${BINARY[step]}`;
 }
 
-/** A countable amount, such as cores, as the API writes it: whole, or in thousandths. */
+/** A count, such as cores, as the API writes it: whole, or in thousandths. */
 export function countText(amount: number): string {
   const thousandths = Math.round(amount * 1000);
   return thousandths % 1000 === 0 ? String(thousandths / 1000) : `${thousandths}m`;
 }
 
-/** The amount of a resource in its usual notation: bytes for memory, storage and huge pages, a count for all else. */
+/** The amount of a resource as the API writes it: bytes for memory, storage and huge pages, else a count. */
 export function quantityText(resource: string, amount: number): string {
   const inBytes = resource === "memory" || resource === "ephemeral-storage" || isHugePages(resource);
   return inBytes ? bytesText(amount) : countText(amount);
@@ -57,10 +53,7 @@ export function isHugePages(resource: string): boolean {
   return resource.startsWith("hugepages-");
 }
 
-/**
- * Whether a resource name is an extended resource's (R9.7): a domain of its own, and fit to be quota'd under
- * `requests.`.
- */
+/** Whether a resource is extended (R9.7): outside kubernetes.io, and valid with the prefix `requests.` of quotas. */
 export function isExtended(resource: string): boolean {
   const slash = resource.indexOf("/");
   if (slash < 1 || resource.startsWith("requests.")) return false;

@@ -1,9 +1,9 @@
-/** What checks of the container runtime say about the node's health (R9.20). Pure. */
+/** Derives the node's health from checks of the container runtime (R9.20). */
 import type { RuntimeReport } from "./machine-stats.ts";
 
-/** What is remembered of the checks. Instants on the monotonic clock. */
+/** The results of the checks. Instants on the monotonic clock. */
 export interface RuntimeState {
-  /** When the runtime last was ready; null before the first time. */
+  /** When the runtime was last ready; null before the first time. */
   readonly readyAtMs: number | null;
   readonly runtimeProblem: string | null;
   readonly networkProblem: string | null;
@@ -16,7 +16,7 @@ export const UNCHECKED_RUNTIME: RuntimeState = {
   networkProblem: "network state unknown",
 };
 
-/** The state after a check; one without an answer changes nothing, so that the last good one ages. */
+/** The state after a check. A check without an answer changes nothing, so that the last success ages. */
 export function afterCheck(state: RuntimeState, report: RuntimeReport | null, nowMs: number): RuntimeState {
   if (report === null) return state;
   const networkProblem =
@@ -27,14 +27,14 @@ export function afterCheck(state: RuntimeState, report: RuntimeReport | null, no
   return { readyAtMs: nowMs, runtimeProblem: null, networkProblem };
 }
 
-/** What stands against the runtime now. */
+/** Problems of the runtime now. */
 export function runtimeProblems(state: RuntimeState, nowMs: number, downMs: number): readonly string[] {
   const problems = state.runtimeProblem === null ? [] : [state.runtimeProblem];
   if (state.readyAtMs === null) return ["container runtime status check may not have completed yet", ...problems];
   return nowMs - state.readyAtMs >= downMs ? ["container runtime is down", ...problems] : problems;
 }
 
-/** What stands against the network now. */
+/** Problems of the network now. */
 export function networkProblems(state: RuntimeState): readonly string[] {
   return state.networkProblem === null ? [] : [state.networkProblem];
 }

@@ -1,6 +1,4 @@
-/**
- * The setters in their order (9.8), and the run over all of them. Pure: the same node and figures give the same status.
- */
+/** Runs the setters that compute a node's status, in kubelet's order. */
 import type { NodeObject } from "./node-object.ts";
 import { setAddresses } from "./setters/addresses.ts";
 import { setMachine } from "./setters/capacity.ts";
@@ -16,7 +14,6 @@ import { setDiskPressure, setMemoryPressure, setPidPressure } from "./setters/pr
 import { setReady } from "./setters/ready.ts";
 import type { NodeEvent, Setter, SetterInput } from "./setters/setter.ts";
 
-/** Every setter in the order of 9.8, whose numbers the setters' files give; 7 has nothing to set here. */
 const SETTERS: readonly Setter[] = [
   setAddresses,
   setMachine,
@@ -32,14 +29,14 @@ const SETTERS: readonly Setter[] = [
   reportSchedulable,
 ];
 
-/** A node with its status computed, the Events to emit once that status stands at the API, and what went wrong. */
+/** A node with its computed status, the Events to emit once that status is posted, and the problems. */
 export interface ComputedStatus {
   readonly node: NodeObject;
   readonly events: readonly NodeEvent[];
   readonly problems: readonly string[];
 }
 
-/** Runs all setters; one that fails does not keep the others from running (R9.18). */
+/** Runs all setters; one that fails does not stop the others (R9.18). */
 export function computeStatus(node: NodeObject, input: SetterInput): ComputedStatus {
   const events: NodeEvent[] = [];
   const problems: string[] = [];

@@ -1,17 +1,17 @@
-/** The strategic merge patch that turns one Node into another (R9.25, R9.26). It sends nothing. */
+/** Builds the strategic merge patch from one Node to another (R9.25, R9.26). */
 import { isDeepStrictEqual } from "node:util";
 import type { NodeObject } from "./node-object.ts";
 
 type Fields = { readonly [field: string]: unknown };
 type Entry = { readonly type: string } & Fields;
 
-/** Lists of a Node that the API merges by their entries' `type`; every other list is replaced as a whole. */
+/** Lists of a Node that the API merges by `type`; it replaces all others as a whole. */
 const MERGED_LISTS: readonly string[] = ["status.conditions", "status.addresses"];
 
 /**
- * The patch for nodes/{name}/status from `before` to `after`; null when there is nothing to change. The spec is left
- * out, no resourceVersion is demanded. Addresses that change are sent as a whole with `$patch: replace`, because the
- * API merges them by type and so mixes up several of one type.
+ * The patch for nodes/{name}/status from `before` to `after`, without spec and resourceVersion; null if nothing
+ * changes. Changed addresses are sent as a whole with `$patch: replace`, because a merge by type confuses several of
+ * one type.
  */
 export function statusPatch(before: NodeObject, after: NodeObject): Fields | null {
   const addressesBefore = before.status?.addresses ?? [];
@@ -45,7 +45,7 @@ function differenceOf(before: Fields, after: Fields, path: string): Fields {
   return difference;
 }
 
-/** Only the changed fields of changed entries, deletions of missing ones, and the order all shall have. */
+/** The changed fields of changed entries, deletions of missing ones, and the order of all. */
 function listDifference(field: string, before: readonly Entry[], after: readonly Entry[]): Fields {
   const known = new Map(before.map((entry) => [entry.type, entry]));
   const kept = new Set(after.map(({ type }) => type));

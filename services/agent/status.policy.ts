@@ -1,7 +1,4 @@
-/**
- * Whether a computed status is worth posting, and how a node is brought up to date (9.6, 9.7). Pure; status.sync.ts
- * talks to the API.
- */
+/** Computes a node's status and decides whether to post it. status.sync.ts talks to the API. */
 import { isDeepStrictEqual } from "node:util";
 import { Label } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
@@ -17,12 +14,12 @@ import { amountOf } from "./resource-quantity.ts";
 import type { SetterInput } from "./setters/setter.ts";
 import { type ComputedStatus, computeStatus } from "./setters.ts";
 
-/** A node brought up to date, and whether that made a difference that cannot wait for the next report. */
+/** A node with its new status; `changed` means that it must be posted now. */
 export interface UpdatedNode extends ComputedStatus {
   readonly changed: boolean;
 }
 
-/** Runs the setters and mends the labels of the platform (R9.16, R9.17); `podCidrs` are those last seen (R9.15). */
+/** Runs the setters and corrects the platform labels (R9.16, R9.17); `podCidrs` are the last posted ones (R9.15). */
 export function updateNode(original: NodeObject, input: SetterInput, podCidrs: string): UpdatedNode {
   const cidrs = podCidrsOf(original);
   const cidrsChanged = cidrs !== "" && cidrs !== podCidrs;
@@ -32,19 +29,19 @@ export function updateNode(original: NodeObject, input: SetterInput, podCidrs: s
   return { ...computed, changed };
 }
 
-/** The pod address ranges of a node in one text. */
+/** The pod address ranges of a node, joined. */
 export function podCidrsOf(node: NodeObject): string {
   return (node.spec?.podCIDRs ?? []).join(",");
 }
 
-/** The same node when its labels of operating system and architecture are right. */
+/** The node with its labels of operating system and architecture; the same object if they are right. */
 export function withPlatformLabels(node: NodeObject, stats: MachineStats): NodeObject {
   const wanted = { [Label.os]: stats.operatingSystem, [Label.arch]: stats.architecture };
   const right = Object.entries(wanted).every(([label, value]) => node.metadata.labels?.[label] === value);
   return right ? node : withMetadata(node, { labels: wanted });
 }
 
-/** Whether two statuses differ in more than heartbeat times, the order of conditions and how quantities are written. */
+/** Whether two statuses differ in more than heartbeat times, order of conditions and notation of quantities. */
 export function nodeStatusHasChanged(before: NodeStatus | undefined, after: NodeStatus | undefined): boolean {
   if (before === undefined || after === undefined) return before !== after;
   const { conditions: conditionsBefore = [], ...restBefore } = before;
@@ -55,7 +52,7 @@ export function nodeStatusHasChanged(before: NodeStatus | undefined, after: Node
   );
 }
 
-/** The status with its resources as amounts: the API writes quantities in a form of its own, `1k` for `1000`. */
+/** The status with quantities as numbers, because the API rewrites them: `1k` for `1000`. */
 function measured({ capacity, allocatable, ...rest }: NodeStatus): unknown {
   return { ...rest, capacity: amountsOf(capacity), allocatable: amountsOf(allocatable) };
 }
@@ -72,23 +69,22 @@ function timeless(conditions: readonly NodeCondition[]): readonly NodeCondition[
     .sort((left, right) => Number(left.type > right.type) - Number(left.type < right.type));
 }
 
-/** When a status was last posted, and by how much the pause after it is longer than usual. */
+/** When a status was last posted, and by how much the next report is delayed. */
 export interface LastReport {
   readonly atMs: number | null;
   readonly extraDelayMs: number;
 }
 
-/** Before anything was posted. */
+/** Before the first post. */
 export const NOTHING_REPORTED: LastReport = { atMs: null, extraDelayMs: 0 };
 
-/** Whether a status must be posted now: it changed, or the report is due (R9.12, 1.36). */
+/** Whether a status must be posted now: it changed, or the report is due (R9.12). */
 export function isReportDue(last: LastReport, changed: boolean, nowMs: number, reportMs: number): boolean {
   return changed || last.atMs === null || nowMs - last.atMs >= reportMs + last.extraDelayMs;
 }
 
 /**
- * The extra delay to follow a report: after a change or the first one it spreads nodes over half a period either way
- * (R9.12).
+ * The delay after a report: after a change or the first report up to half a period either way, to spread nodes (R9.12).
  */
 export function extraDelayMs(last: LastReport, changed: boolean, reportMs: number, random: Random): number {
   return changed || last.atMs === null ? (random() - 0.5) * reportMs : 0;

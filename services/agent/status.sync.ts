@@ -1,4 +1,4 @@
-/** Computes a node's status and posts it when it is worth it (9.6, 9.11). When to do so is the agent's decision. */
+/** Reads the node, computes its status and posts it if it is due. The agent decides when. */
 import { ConditionType } from "../../protocols/names.ts";
 import {
   type Clock,
@@ -28,10 +28,10 @@ import {
 
 /** kubelet's nodeStatusUpdateRetry. */
 const TRIES = 5;
-/** Whoever is asked to end waits no longer than this for room at the API. */
+/** The longest pause after throttling once the agent ends. */
 const LAST_PAUSE_MS_MAX = 2_000;
 
-/** What a status sync needs. */
+/** The ports and settings of a status sync. */
 export interface StatusSyncOptions {
   readonly clock: Clock;
   readonly kube: Kube;
@@ -40,32 +40,31 @@ export interface StatusSyncOptions {
   readonly settings: AgentSettings;
   readonly stats: MachineStatsSource;
   readonly health: () => Health;
-  /** Called once, when the API first shows the node to one who does not register it. */
+  /** Called once, with the first node read if the agent did not register it. */
   readonly found: (node: NodeObject) => void;
-  /** Emits Events about the node; called only once what they tell stands at the API (better than L46). */
+  /** Emits Events about the node, after the status they report is posted (better than L46). */
   readonly emit: (node: NodeObject, events: readonly NodeEvent[]) => void;
-  /** Called when heartbeats fail again and again: the connection may be dead. */
+  /** Called when posts fail repeatedly, because the connection may be dead. */
   readonly onRepeatedFailure: () => void;
 }
 
-/** What came of a sync: the status is as it should be, the node is not at the API, or it could not be posted. */
+/** The outcome of a sync: `gone` means that the node is missing, `failed` that the status could not be posted. */
 export type SyncOutcome = "posted" | "unchanged" | "gone" | "failed";
 
-/** What the API answers instead of the node. */
 type Refusal = Exclude<ReadReply | WriteReply, { outcome: "ok" }>;
 
-/** Computes and posts a node's status; one at a time, a second request waits for the first. */
+/** Computes and posts a node's status; calls run one after the other. */
 export class StatusSync {
   readonly #options: StatusSyncOptions;
   #last: LastReport = NOTHING_REPORTED;
   #reported: ReportedState = { unschedulable: false, reboot: false };
   #podCidrs = "";
   #pressure: PressureState = {};
-  /** The node as the API last showed it. */
+  /** The node as last read or posted. */
   #known: NodeObject | null = null;
   #busy = false;
   #hurried = false;
-  /** Ends the round that waits for room at the API. */
+  /** Ends the sync that waits after throttling. */
   #giveUp: (() => void) | null = null;
   readonly #waiting: (() => void)[] = [];
 
@@ -73,27 +72,24 @@ export class StatusSync {
     this.#options = options;
   }
 
-  /** From now on waits for nothing long: a round that is waiting ends at once and makes room for the last one. */
+  /** Shortens all waits from now on; a sync that waits after throttling ends at once. */
   hurry(): void {
     this.#hurried = true;
     this.#giveUp?.();
   }
 
-  /** All a setter may look at, from fresh figures. */
+  /** Measures the machine and builds the setters' input. */
   measure(use: (input: SetterInput) => void): void {
-    this.#options.stats.read((figures) => use(this.#inputOf(figures)));
+    this.#options.stats.read((stats) => use(this.#inputOf(stats)));
   }
 
-  /** Takes over a node that was just registered, and tells the Events of its first status when it was created. */
+  /** Takes the node that was just registered and emits the Events of its first status. */
   registered(node: NodeObject, events: readonly NodeEvent[]): void {
     this.#known = node;
     this.#reportEvents(node, events);
   }
 
-  /**
-   * Reads the node, computes its status, posts it when it changed or the report is due; up to five tries at once
-   * (R9.9).
-   */
+  /** Reads the node, computes its status and posts it if it changed or is due, with up to five attempts (R9.9). */
   sync(done: (outcome: SyncOutcome) => void): void {
     this.#exclusively((release) =>
       this.#try(0, (outcome) => {
@@ -103,10 +99,7 @@ export class StatusSync {
     );
   }
 
-  /**
-   * Posts a status as soon as the node can become ready; calls `done` with whether there is nothing more to wait for
-   * (9.11).
-   */
+  /** Posts the status as soon as a new node becomes ready; calls `done` with whether that is completed. */
   fast(done: (completed: boolean) => void): void {
     const known = this.#known;
     const ready = known === null ? undefined : conditionOf(known, ConditionType.ready);
@@ -148,7 +141,7 @@ export class StatusSync {
       if (tried > 0) onRepeatedFailure();
       log.warn("node status not posted", { node: settings.nodeName, attempt: tried + 1, detail: refusal.detail });
       if (tried + 1 === TRIES) {
-        log.error("node status not posted in this round", { node: settings.nodeName, tries: TRIES });
+        log.error("node status not posted, waiting for the next period", { node: settings.nodeName, tries: TRIES });
         done("failed");
       } else if (refusal.outcome === "throttled") this.#tryLater(refusal.retryAfterMs, tried, done);
       else this.#try(tried + 1, done);

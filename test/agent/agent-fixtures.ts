@@ -1,4 +1,4 @@
-/** Nodes, figures and settings for the agent's tests: one machine that is well, to be varied. */
+/** Nodes, measurements and settings for the agent's tests: one healthy machine, to be varied. */
 import { type AgentSettings, STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
 import type { Machine, MachineStats, MachineStatsSource } from "../../services/agent/machine-stats.ts";
 import type { NodeCondition, NodeObject } from "../../services/agent/node-object.ts";
@@ -37,7 +37,7 @@ export function settingsOf(changes: Partial<AgentSettings> = {}): AgentSettings 
   return { ...STANDARD_AGENT, nodeName: "node-1", ...changes };
 }
 
-/** A setter's input for a machine that is well. */
+/** A setter's input for a healthy machine. */
 export function inputOf(changes: Partial<SetterInput> = {}): SetterInput {
   return {
     stats: STATS,
@@ -66,7 +66,7 @@ export function conditionWith(type: string, status: string, changes: Partial<Nod
   };
 }
 
-/** Figures that a test changes while an agent reads them. */
+/** Measurements that a test changes while an agent reads them. */
 export class FakeStats implements MachineStatsSource {
   current: MachineStats;
   runtimeProblem: string | null = null;
@@ -75,12 +75,12 @@ export class FakeStats implements MachineStatsSource {
   answers = true;
   readonly #soon: (run: () => void) => void;
 
-  constructor(soon: (run: () => void) => void, figures: MachineStats = STATS) {
+  constructor(soon: (run: () => void) => void, stats: MachineStats = STATS) {
     this.#soon = soon;
-    this.current = figures;
+    this.current = stats;
   }
 
-  read(done: (figures: MachineStats) => void): void {
+  read(done: (stats: MachineStats) => void): void {
     this.#soon(() => done(this.current));
   }
 

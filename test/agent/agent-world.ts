@@ -1,17 +1,17 @@
-/** An agent against the embedded API on virtual time, with figures that a test changes. */
+/** An agent against the embedded API on virtual time, with measurements that a test changes. */
 import { agentKube } from "../../services/agent/agent.kube.ts";
 import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
-/** The API, the figures, and how often the agent gave up its connection. */
+/** The API, the measurements, and how often the agent replaced its connections. */
 export class AgentWorld extends VirtualApi {
-  readonly figures = new FakeStats((run) => this.clock.soon(run));
+  readonly stats = new FakeStats((run) => this.clock.soon(run));
   reconnects = 0;
 
   start(changes: Partial<AgentSettings> = {}): Agent {
-    const { wire, clock, log, metrics, figures: stats } = this;
+    const { wire, clock, log, metrics, stats } = this;
     const settings = settingsOf(changes);
     const io = { clock, log, metrics, random: () => 0.5 };
     const onRepeatedFailure = () => {

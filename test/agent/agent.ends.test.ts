@@ -1,4 +1,4 @@
-/** How an agent starts with an unwell runtime, how it ends, and what it would register (9.11). */
+/** How an agent starts while its runtime is not ready, how it ends, and what it would register. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { previewNode } from "../../services/agent/agent.service.ts";
 import { settingsOf } from "./agent-fixtures.ts";
@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 
 describe("a start with a runtime that is not ready", () => {
-  it("registers the node not ready, and posts Ready within 0.1 s of the runtime's first success (9.11)", () => {
-    api.figures.runtimeProblem = "RuntimeReady=false";
+  it("registers the node not ready, and posts Ready within 0.1 s of the runtime's first success", () => {
+    api.stats.runtimeProblem = "RuntimeReady=false";
     api.start();
     api.clock.advance(3_000);
     expect(api.condition("Ready")).toMatchObject({
@@ -20,40 +20,40 @@ describe("a start with a runtime that is not ready", () => {
       message:
         "[container runtime status check may not have completed yet, container runtime not ready: RuntimeReady=false]",
     });
-    api.figures.runtimeProblem = null;
+    api.stats.runtimeProblem = null;
     api.clock.advance(100);
     expect(api.condition("Ready")?.status).toBe("True");
     expect(api.events().at(-1)).toBe("NodeReady");
   });
 
-  it("leaves it to the ordinary rounds after 120 s (9.11, R9.27)", () => {
-    api.figures.runtimeProblem = "RuntimeReady=false";
+  it("leaves it to the ordinary period after 120 s (R9.27)", () => {
+    api.stats.runtimeProblem = "RuntimeReady=false";
     api.start();
     api.clock.advance(121_000);
     expect(api.log.lines.map(({ message }) => message)).toContain("node was not ready in time after the start");
-    api.figures.runtimeProblem = null;
+    api.stats.runtimeProblem = null;
     api.clock.advance(100);
     expect(api.condition("Ready")?.status).toBe("False");
     api.clock.advance(16_000);
     expect(api.condition("Ready")?.status).toBe("True");
   });
 
-  it("turns to the ordinary sync when the quick post fails (9.11)", () => {
-    api.figures.runtimeProblem = "RuntimeReady=false";
+  it("falls back to an ordinary sync when the quick post fails", () => {
+    api.stats.runtimeProblem = "RuntimeReady=false";
     api.start();
     api.clock.advance(3_000);
     api.refuse("patch", 1);
     api.forget();
-    api.figures.runtimeProblem = null;
+    api.stats.runtimeProblem = null;
     api.clock.advance(100);
     expect(api.sent(NODE)).toEqual([`PATCH ${STATUS}`, `GET ${NODE}`, `PATCH ${STATUS}`]);
     expect(api.condition("Ready")?.status).toBe("True");
   });
 
-  it("calls the runtime down when it has not answered for 30 s (R9.20)", () => {
+  it("reports the runtime down after 30 s without an answer (R9.20)", () => {
     api.start();
     api.clock.advance(1_000);
-    api.figures.answers = false;
+    api.stats.answers = false;
     api.clock.advance(45_000);
     expect(api.condition("Ready")).toMatchObject({ status: "False", message: "container runtime is down" });
   });
@@ -64,7 +64,7 @@ describe("a graceful stop", () => {
     [false, true],
     [true, false],
   ])(
-    "tells that the node is shutting down; with the lease to be deleted (%s) it stays: %s",
+    "posts that the node is shutting down; with deleteLeaseOnStop %s the lease stays: %s",
     (deleteLeaseOnStop, kept) => {
       const agent = api.start({ deleteLeaseOnStop });
       api.clock.advance(5_000);
@@ -85,7 +85,7 @@ describe("a graceful stop", () => {
     return api.server.faults.add({ fault, when: () => true, times: Number.POSITIVE_INFINITY });
   };
 
-  it("that meets a round waiting for room at the API ends 2 s after there is room, status and lease told", () => {
+  it("during a throttled sync ends within 2 s of room at the API, with status and lease written", () => {
     const agent = api.start({ deleteLeaseOnStop: true });
     api.clock.advance(5_000);
     const room = noRoom(60);
@@ -99,7 +99,7 @@ describe("a graceful stop", () => {
     expect([stopped, api.lease()]).toEqual([1, undefined]);
   });
 
-  it("for which the API never has room gives up after 8 s, and says what it could not do", () => {
+  it("that the API throttles for ever ends after 8 s and logs what it could not write", () => {
     const agent = api.start({ deleteLeaseOnStop: true });
     api.clock.advance(5_000);
     noRoom(60);
@@ -108,12 +108,12 @@ describe("a graceful stop", () => {
     agent.stop(() => stopped++);
     api.clock.advance(8_000);
     expect(stopped).toBe(1);
-    const said = api.log.lines.map(({ message }) => message);
-    expect(said).toContain("lease not deleted");
-    expect(said).toContain("node status not posted in this round");
+    const messages = api.log.lines.map(({ message }) => message);
+    expect(messages).toContain("lease not deleted");
+    expect(messages).toContain("node status not posted, waiting for the next period");
   });
 
-  it("leaves a lease alone that somebody made in the meantime", () => {
+  it("does not delete a lease that was replaced meanwhile", () => {
     const agent = api.start({ deleteLeaseOnStop: true });
     api.clock.advance(5_000);
     const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -134,8 +134,8 @@ describe("a graceful stop", () => {
 });
 
 describe("a preview", () => {
-  it("shows the node that would be registered, and sends nothing", () => {
-    const { clock, kube, log, metrics, random, figures: stats } = api;
+  it("returns the node that would be registered and sends nothing", () => {
+    const { clock, kube, log, metrics, random, stats } = api;
     const shown: unknown[] = [];
     previewNode(
       { clock, kube, log, metrics, random, stats, settings: settingsOf({ zone: "z" }) },

@@ -1,4 +1,4 @@
-/** The agent's client where connections have died unseen: lease and status find the way back side by side. */
+/** The agent's client on connections that died unnoticed: lease and status recover independently. */
 import { expect, it } from "vitest";
 import type { Wire } from "../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../services/agent/agent.kube.ts";
@@ -6,7 +6,7 @@ import { startAgent } from "../../services/agent/agent.service.ts";
 import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 import { VirtualApi } from "./virtual-api.ts";
 
-/** A wire on which closing fails all that is under way, as it does on sockets. */
+/** A wire on which closing fails all requests under way, as on sockets. */
 function closable({ wire, clock }: VirtualApi): Wire & { close(): void } {
   const hangUps = new Set<() => void>();
   return {
@@ -45,7 +45,7 @@ function closable({ wire, clock }: VirtualApi): Wire & { close(): void } {
   };
 }
 
-it("renews the lease and posts the status on new connections, neither breaking those of the other", () => {
+it("lease and status do not close each other's new connections", () => {
   const api = new VirtualApi();
   const { clock, log, metrics } = api;
   const settings = settingsOf();
@@ -61,9 +61,9 @@ it("renews the lease and posts the status on new connections, neither breaking t
   api.forget();
   clock.advance(31_000);
   quick();
-  const said = log.lines.map(({ message }) => message);
-  expect(said.filter((message) => message === "node status not posted").length).toBeGreaterThan(0);
-  expect(said).not.toContain("lease not renewed");
-  expect(said).not.toContain("node status not posted in this round");
+  const messages = log.lines.map(({ message }) => message);
+  expect(messages.filter((message) => message === "node status not posted").length).toBeGreaterThan(0);
+  expect(messages).not.toContain("lease not renewed");
+  expect(messages).not.toContain("node status not posted, waiting for the next period");
   expect(Date.parse(String(api.lease()?.spec?.renewTime))).toBeGreaterThan(clock.wallMs() - 11_000);
 });

@@ -1,4 +1,4 @@
-/** The agent at the API: registration, status, lease and Events on virtual time (9.1 to 9.10). */
+/** The agent at the API: registration, status, lease and Events on virtual time. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { STATS } from "./agent-fixtures.ts";
 import { AgentWorld, NODE, STATUS } from "./agent-world.ts";
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 describe("registration", () => {
-  it("creates the node with its whole status after 0.1 s, and the lease and Events with it (R9.4, 9.4, L46)", () => {
+  it("creates the node with its status after 0.1 s, with lease and Events (R9.4, L46)", () => {
     const agent = api.start();
     api.clock.advance(99);
     expect([agent.registered(), api.node()]).toEqual([false, undefined]);
@@ -27,7 +27,7 @@ describe("registration", () => {
     ]);
   });
 
-  it("pauses 0.1, 0.2, 0.4, … up to 7 s before each try (R9.4)", () => {
+  it("pauses 0.1, 0.2, 0.4, … up to 7 s before each attempt (R9.4)", () => {
     api.refuse("create", 9);
     api.start();
     api.clock.advance(60_000);
@@ -36,7 +36,7 @@ describe("registration", () => {
     expect(api.node()).toBeDefined();
   });
 
-  it("reconciles a node that is there already, and leaves its spec alone (R9.5, R9.6)", () => {
+  it("reconciles an existing node and leaves its spec alone (R9.5, R9.6)", () => {
     api.send("POST", "/api/v1/nodes", {
       metadata: { name: "node-1", labels: { mine: "1" } },
       spec: { unschedulable: true },
@@ -50,7 +50,7 @@ describe("registration", () => {
     expect(api.events()).toContain("NodeNotSchedulable");
   });
 
-  it("reconciles even when it may not create (9.5, 1.36)", () => {
+  it("reconciles even when it may not create (R9.5)", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
     api.refuse("create", 1, 403);
     const agent = api.start();
@@ -58,7 +58,7 @@ describe("registration", () => {
     expect([agent.registered(), api.condition("Ready")?.status]).toEqual([true, "True"]);
   });
 
-  it("goes on trying while it may not create a node that is not there", () => {
+  it("retries while it may not create a missing node", () => {
     const permit = api.refuse("create", undefined, 403);
     const agent = api.start();
     api.clock.advance(30_000);
@@ -68,7 +68,7 @@ describe("registration", () => {
     expect(agent.registered()).toBe(true);
   });
 
-  it("is not done when so set, but an existing node is kept fresh (1.3)", () => {
+  it("is left out if set so, but an existing node is updated", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
     api.start({ registerNode: false });
     api.clock.advance(0);
@@ -77,28 +77,28 @@ describe("registration", () => {
     expect(api.events()[0]).toBe("Starting");
   });
 
-  it("is waited for when so set, and the start is told once, when the node is there", () => {
+  it("by others is waited for if set so, and the Event Starting follows once", () => {
     api.start({ registerNode: false });
     api.clock.advance(15_000);
     expect(api.events()).toEqual([]);
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
     api.clock.advance(30_000);
-    expect(api.told("Starting")).toBe(1);
+    expect(api.eventCount("Starting")).toBe(1);
   });
 
-  it("that is not wanted of an absent node says so once for each time that the node is away", () => {
-    const said = () => api.log.lines.filter(({ message }) => message.includes("--register-node"));
+  it("that is left out logs a missing node once for each absence", () => {
+    const messages = () => api.log.lines.filter(({ message }) => message.includes("--register-node"));
     api.start({ registerNode: false });
     api.clock.advance(35_000);
-    expect(said()).toMatchObject([{ level: "warn", fields: { node: "node-1" } }]);
+    expect(messages()).toMatchObject([{ level: "warn", fields: { node: "node-1" } }]);
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" } });
     api.clock.advance(11_000);
     api.send("DELETE", NODE);
     api.clock.advance(35_000);
-    expect(said()).toHaveLength(2);
+    expect(messages()).toHaveLength(2);
   });
 
-  it("is done again when the node is deleted underneath, with a new lease owner (better than R9.4, L47)", () => {
+  it("is repeated after a deletion of the node, with a new lease owner (L47)", () => {
     api.start();
     api.clock.advance(5_000);
     const before = api.node()?.metadata.uid;
@@ -111,7 +111,7 @@ describe("registration", () => {
     expect(api.events().filter((reason) => reason === "Starting")).toHaveLength(1);
   });
 
-  it("that somebody else did in the meantime still gets the lease its new owner", () => {
+  it("by others after a deletion still gives the lease its new owner", () => {
     api.start();
     api.clock.advance(5_000);
     api.send("DELETE", NODE);
@@ -123,7 +123,7 @@ describe("registration", () => {
 });
 
 describe("the status", () => {
-  it("is computed each 10 s, and without a change posted after 5 min only (R9.12, R9.14)", () => {
+  it("is computed every 10 s, and posted after 5 min without a change (R9.12, R9.14)", () => {
     api.start();
     api.clock.advance(1_000);
     api.forget();
@@ -134,7 +134,7 @@ describe("the status", () => {
     expect(api.sent("PATCH")).toEqual([`PATCH ${STATUS}`]);
   });
 
-  it("with quantities that the API writes in a shorter form is not posted each round", () => {
+  it("is unchanged if the API only writes quantities in a shorter form", () => {
     api.start({ maxPods: 1000 });
     api.clock.advance(1_000);
     expect(api.node()?.status?.capacity).toMatchObject({ pods: "1k" });
@@ -143,22 +143,22 @@ describe("the status", () => {
     expect(api.sent("PATCH")).toEqual([]);
   });
 
-  it("is posted at the next round when something changed, with its Event (R9.12)", () => {
+  it("is posted in the next period after a change, with its Event (R9.12)", () => {
     api.start();
     api.clock.advance(1_000);
-    api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.stats.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
     api.clock.advance(10_300);
     expect(api.condition("MemoryPressure")).toMatchObject({ status: "True", reason: "KubeletHasInsufficientMemory" });
     expect(api.events().at(-1)).toBe("NodeHasInsufficientMemory");
-    api.figures.current = STATS;
+    api.stats.current = STATS;
     api.clock.advance(299_000);
     expect(api.condition("MemoryPressure")?.status).toBe("True");
     api.clock.advance(20_000);
     expect(api.condition("MemoryPressure")).toMatchObject({ status: "False", reason: "KubeletHasSufficientMemory" });
-    expect(api.told("NodeHasSufficientMemory")).toBe(2);
+    expect(api.eventCount("NodeHasSufficientMemory")).toBe(2);
   });
 
-  it("that a controller made Unknown is mended at the next round, with its Event (L51)", () => {
+  it("that a controller set to Unknown is posted in the next period, with its Event (L51)", () => {
     api.start();
     api.clock.advance(1_000);
     api.send("PATCH", STATUS, {
@@ -173,18 +173,18 @@ describe("the status", () => {
     [4, 3, "True", ["NodeHasInsufficientMemory"]],
     [5, 4, "False", []],
   ])(
-    "with %d failed posts calls the connection bad %d times and shows pressure %s; Events only when posted (R9.9, L46)",
-    (times, calls, status, told) => {
+    "with %d failed posts reports the connection %d times and has pressure %s (R9.9, L46)",
+    (times, calls, status, eventCount) => {
       api.start();
       api.clock.advance(1_000);
       const known = api.events().length;
-      api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+      api.stats.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
       api.refuse("patch", times);
       api.clock.advance(10_300);
       expect([api.reconnects, api.condition("MemoryPressure")?.status, api.events().slice(known)]).toEqual([
         calls,
         status,
-        told,
+        eventCount,
       ]);
     },
   );
@@ -192,10 +192,10 @@ describe("the status", () => {
   it.each([
     ["patch", `PATCH ${STATUS}`],
     ["get", `GET ${NODE}`],
-  ])("for whose %s the API has no room for 2 s is posted then", (refused, request) => {
+  ])("whose %s is throttled for 2 s is posted then", (refused, request) => {
     api.start();
     api.clock.advance(1_000);
-    api.figures.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
+    api.stats.current = { ...STATS, headroom: { "memory.available": { available: 0, capacity: 1 } } };
     const fault = { kind: "status", code: 429, retryAfterSeconds: 2 } as const;
     api.server.faults.add({ fault, when: ({ verb }) => verb === refused, times: 2 });
     api.forget();
@@ -206,14 +206,14 @@ describe("the status", () => {
     expect(api.condition("MemoryPressure")?.status).toBe("True");
   });
 
-  it("says that a machine rebooted, once (9.8.1)", () => {
+  it("emits the Event of a reboot once", () => {
     api.send("POST", "/api/v1/nodes", { metadata: { name: "node-1" }, status: { nodeInfo: { bootID: "boot-0" } } });
     api.start();
     api.clock.advance(60_000);
     expect(api.events().filter((reason) => reason === "Rebooted")).toHaveLength(1);
   });
 
-  it("tells of a cordon and of its end without waiting for a report (9.8 row 13)", () => {
+  it("emits Events of a cordon and its end without waiting for a report", () => {
     api.start();
     api.clock.advance(1_000);
     api.send("PATCH", NODE, { spec: { unschedulable: true } });
@@ -225,7 +225,7 @@ describe("the status", () => {
 });
 
 describe("the lease", () => {
-  it("is renewed each 10 s × [1, 1.04) (9.1)", () => {
+  it("is renewed every 10 s × [1, 1.04)", () => {
     api.start();
     api.clock.advance(1_000);
     api.forget();
@@ -233,7 +233,7 @@ describe("the lease", () => {
     expect(api.sent("PUT")).toHaveLength(10);
   });
 
-  it("renewed twice over connections that had died unseen stands within 31 s of the one before (R9.2)", () => {
+  it("is renewed within 31 s despite two timeouts on dead connections (R9.2)", () => {
     api.start();
     api.clock.advance(11_000);
     const before = Date.parse(String(api.lease()?.spec?.renewTime));
@@ -242,7 +242,7 @@ describe("the lease", () => {
     expect(Date.parse(String(api.lease()?.spec?.renewTime))).toBeGreaterThan(before);
   });
 
-  it("comes back by itself after the API was away for 30 s", () => {
+  it("is renewed again after the API was unavailable for 30 s", () => {
     api.start();
     api.clock.advance(15_000);
     const back = api.server.faults.refuse();

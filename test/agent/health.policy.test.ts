@@ -1,4 +1,4 @@
-/** Pressure from figures, health from runtime checks, and how thresholds are written. */
+/** Pressure from measurements, health from runtime checks, and the notation of thresholds. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
 import type { Signal } from "../../services/agent/machine-stats.ts";
@@ -36,11 +36,11 @@ describe("pressure", () => {
     expect(look(signal, available, capacity)).toEqual({ ...CALM, ...pressed });
   });
 
-  it("is not seen in what could not be measured", () => {
+  it("is false for a signal without a measurement", () => {
     expect(pressuresAt(afterMeasurement({}, {}, thresholds, 0), 0, pressureTransitionMs)).toEqual(CALM);
   });
 
-  it("stays for the transition period after its last sign, and starts anew with each sign", () => {
+  it("stays for the transition period after its last measurement", () => {
     const tight = { "memory.available": { available: 0, capacity: 1 } };
     const free = { "memory.available": { available: 1e12, capacity: 1e12 } };
     let state = afterMeasurement({}, tight, thresholds, 0);
@@ -85,11 +85,11 @@ describe("the runtime check", () => {
     expect(networkProblems(UNCHECKED_RUNTIME)).toEqual(["network state unknown"]);
   });
 
-  it("clears everything when all is well", () => {
+  it("clears all problems on success", () => {
     expect([...runtimeProblems(checked, 1000, runtimeDownMs), ...networkProblems(checked)]).toEqual([]);
   });
 
-  it("calls the runtime down exactly 30 s after the last success (R9.20)", () => {
+  it("reports the runtime down exactly 30 s after the last success (R9.20)", () => {
     expect(runtimeProblems(checked, 30_999, runtimeDownMs)).toEqual([]);
     expect(runtimeProblems(checked, 31_000, runtimeDownMs)).toEqual(["container runtime is down"]);
   });
@@ -98,13 +98,13 @@ describe("the runtime check", () => {
     expect(afterCheck(checked, null, 20_000)).toBe(checked);
   });
 
-  it("with a runtime that is not ready tells so and does not refresh the last success (R9.20)", () => {
+  it("of a runtime that is not ready is a problem and no success (R9.20)", () => {
     const bad = afterCheck(checked, { runtimeProblem: "RuntimeReady=false", networkProblem: null }, 20_000);
     expect(runtimeProblems(bad, 20_000, runtimeDownMs)).toEqual(["container runtime not ready: RuntimeReady=false"]);
     expect(bad.readyAtMs).toBe(1000);
   });
 
-  it("with a network that is not ready tells so but counts as a success (R9.20)", () => {
+  it("of a network that is not ready is a problem and a success (R9.20)", () => {
     const bad = afterCheck(checked, { runtimeProblem: null, networkProblem: "NetworkReady=false" }, 20_000);
     expect(networkProblems(bad)).toEqual(["container runtime network not ready: NetworkReady=false"]);
     expect(bad.readyAtMs).toBe(20_000);

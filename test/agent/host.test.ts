@@ -1,4 +1,4 @@
-/** This machine's figures: what Linux's texts say, and what the whole reading gives on the machine the test runs on. */
+/** Measurements of a machine: Linux's texts parsed, and the machine that runs the test. */
 import { readFileSync } from "node:fs";
 import { cpus, networkInterfaces, totalmem } from "node:os";
 import { describe, expect, it } from "vitest";
@@ -14,19 +14,19 @@ import { isProblem } from "../../services/agent/machine-stats.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 
 describe("texts of Linux", () => {
-  it("tell of memory: what is free, and file pages not used of late, can be had", () => {
+  it("give memory: available is free memory and inactive file pages", () => {
     const text = "MemTotal:  1000 kB\nMemFree:  200 kB\nMemAvailable: 700 kB\nInactive(file):  50 kB\n";
     expect(meminfoBytes(text)).toEqual({ totalBytes: 1_024_000, availableBytes: 256_000 });
     expect(meminfoBytes("")).toBeNull();
   });
 
-  it("tell of huge pages by folder", () => {
+  it("give huge pages by folder", () => {
     expect(hugePageSize("hugepages-2048kB")).toEqual({ folder: "hugepages-2048kB", name: "2Mi", bytes: 2_097_152 });
     expect(hugePageSize("hugepages-1048576kB")?.name).toBe("1Gi");
     expect(hugePageSize("other")).toBeNull();
   });
 
-  it("tell of process ids: the lower of both limits, less the tasks there are", () => {
+  it("give process ids: the lower of both limits, less the tasks", () => {
     const loadavg = "0.11 0.09 0.23 2/345 6789\n";
     expect(pidHeadroom("32768\n", "190000\n", loadavg)).toEqual({ available: 32_423, capacity: 32_768 });
     expect(pidHeadroom("4194304", "1000", loadavg)).toEqual({ available: 655, capacity: 1000 });
@@ -51,16 +51,16 @@ describe("texts of Linux", () => {
     it.each([
       ["both families", [bridge, link, ipv6, wide], head + local + ipv4, ipv6Route("eth0"), "192.0.2.2"],
       ["IPv6 alone", [bridge, link, ipv6], head + local, refusing + ipv6Route("eth0"), "fd00::2"],
-      ["IPv6 beside an address that the machine gave itself", [selfGiven, link, ipv6], head + ipv4, "", "fd00::2"],
-      ["neither, on a machine that tells of none", [link, ipv6, wide], "", "", "192.0.2.2"],
+      ["IPv6 beside a link-local IPv4 address", [selfGiven, link, ipv6], head + ipv4, "", "fd00::2"],
+      ["neither, on a machine without /proc", [link, ipv6, wide], "", "", "192.0.2.2"],
       ["an interface with a link-local address only", [link], "", ipv6Route("eth0"), null],
       ["an interface without addresses", [bridge], "", ipv6Route("eth0"), null],
-    ])("tell of the address of the default route by %s", (_, addresses, routes, ipv6Routes, address) => {
+    ])("give the address of the default route by %s", (_, addresses, routes, ipv6Routes, address) => {
       expect(defaultRouteAddress(addresses, routes, ipv6Routes)).toBe(address);
     });
   });
 
-  it("tell of the operating system", () => {
+  it("give the operating system", () => {
     expect(osImageOf('NAME="x"\nPRETTY_NAME="Debian GNU/Linux 12"\n')).toBe("Debian GNU/Linux 12");
     expect(osImageOf("PRETTY_NAME=Alpine\n")).toBe("Alpine");
     expect(osImageOf("")).toBeNull();
@@ -70,7 +70,7 @@ describe("texts of Linux", () => {
 describe("this machine", () => {
   const source = hostStats({ clock: realClock(), resolve: null, storagePath: "/", runtime: "test://1" });
 
-  it("is read with the capacity the operating system reports", async () => {
+  it("is measured with the capacity that the operating system reports", async () => {
     const { promise, resolve } = Promise.withResolvers<Parameters<Parameters<typeof source.read>[0]>[0]>();
     source.read(resolve);
     const { machine, headroom, addresses, version } = await promise;
@@ -85,7 +85,7 @@ describe("this machine", () => {
     for (const address of addresses.local) expect(own).toContain(address);
   });
 
-  it("has a runtime that is never unwell, because there is none", async () => {
+  it("has no problem with its runtime, because there is none", async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     source.checkRuntime(resolve);
     expect(await promise).toEqual({ runtimeProblem: null, networkProblem: null });

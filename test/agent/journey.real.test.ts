@@ -14,7 +14,7 @@ import { VigilProcess } from "../support/vigil-process.ts";
 import { GIBIBYTE, MACHINE, STATS } from "./agent-fixtures.ts";
 import { AgentScene } from "./journey.scene.ts";
 
-/** Of the one test that itself waits for half a minute. */
+/** For the one test that waits for half a minute. */
 const LONG = { timeout: 120_000 };
 const CMAD = "volumes.kubernetes.io/controller-managed-attach-detach";
 const leaseRef = (name: string) => ({ kind: "Lease", namespace: LEASE_NAMESPACE, name }) as const;
@@ -48,7 +48,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     );
   });
 
-  test("reconciles a node that is there already in all four ways, and leaves its spec alone (R9.5, R9.6)", async () => {
+  test("reconciles an existing node and leaves its spec alone (R9.5, R9.6)", async () => {
     await scene.create({
       metadata: { name: "known", labels: { "kubernetes.io/os": "plan9", mine: "1" }, annotations: { [CMAD]: "false" } },
       spec: { providerID: "mine://1", unschedulable: true },
@@ -57,9 +57,9 @@ describeWithKube("an agent on a real kube-apiserver", () => {
         allocatable: { "example.com/gpu": "4", "hugepages-1Gi": "1Gi" },
       },
     });
-    const { figures } = scene.start("known", { providerId: "other://1" });
+    const { stats } = scene.start("known", { providerId: "other://1" });
     const machine = { ...MACHINE, hugePages: { "2Mi": GIBIBYTE } };
-    figures.current = { ...STATS, machine, resetExtendedResources: true };
+    stats.current = { ...STATS, machine, resetExtendedResources: true };
     const node = await scene.shows("known", "Ready=True", ["unschedulable"]);
     expect(node).toMatchObject({
       metadata: { labels: { "kubernetes.io/os": "linux", mine: "1" }, annotations: { [CMAD]: "true" } },
@@ -69,7 +69,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     expect(node?.status?.capacity).not.toHaveProperty("hugepages-1Gi");
   });
 
-  test("that may not create its node takes over one that is there, once it may read and patch it (9.5)", async () => {
+  test("that may not create its node reconciles the existing one", async () => {
     const may = ["--verb=get,patch,update,create", "--resource=leases,nodes/status,events"];
     await scene.create({ metadata: { name: "forbidden" } });
     const { agent } = scene.start("forbidden", {}, scene.client(scene.server.strangerToken));
@@ -84,7 +84,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     await scene.shows("forbidden", "Ready=True", []);
   });
 
-  test("registers again when its node is deleted, with a lease of the new one (better than R9.4)", async () => {
+  test("registers again when its node is deleted, with a new lease (better than R9.4)", async () => {
     scene.start("deleted");
     const before = (await scene.shows("deleted", "Ready=True", []))?.metadata.uid;
     await scene.remove(nodeRef("deleted"));
@@ -93,16 +93,16 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     await leaseIsOf("deleted", await scene.shows("deleted", "Ready=True", []));
   });
 
-  test("under pressure says so, Vigil taints it, and both end with the pressure", async () => {
-    const { figures } = scene.start("pressed");
+  test("under pressure sets the condition, Vigil adds the taint, and both end with it", async () => {
+    const { stats } = scene.start("pressed");
     await scene.shows("pressed", "MemoryPressure=False", []);
-    figures.current = { ...STATS, headroom: { "memory.available": { available: 1, capacity: 2 } } };
+    stats.current = { ...STATS, headroom: { "memory.available": { available: 1, capacity: 2 } } };
     await scene.shows("pressed", "MemoryPressure=True", ["memory-pressure"]);
-    figures.current = STATS;
+    stats.current = STATS;
     await scene.shows("pressed", "MemoryPressure=False", []);
   });
 
-  test("that stops gracefully says so, gives its lease back when so set, and Vigil taints the node", async () => {
+  test("that stops posts NotReady and deletes its lease, and Vigil taints the node", async () => {
     const { agent } = scene.start("stopping", { deleteLeaseOnStop: true });
     await leaseIsOf("stopping", await scene.shows("stopping", "Ready=True", []));
     await new Promise<void>((resolve) => agent.stop(resolve));
@@ -112,7 +112,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     expect((await read(scene.kube, leaseRef("stopping"))).outcome).toBe("gone");
   });
 
-  test("hollow nodes that fall silent are found by Vigil and healed by themselves, and finalise their pods", async () => {
+  test("silent hollow nodes are found Unknown, heal, and finalise their pods", async () => {
     const { clock, kube, log } = scene;
     const times = { leaseSeconds: 2, statusReportMs: 300_000 };
     const nodes = [{ name: "hollow-1", pods: 1 }, { name: "hollow-2" }];
@@ -132,7 +132,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     hollow.shutdown();
   });
 
-  test("the program itself shows this machine as /proc does, and says goodbye on SIGTERM", async () => {
+  test("the program registers this machine as in /proc, and posts NotReady on SIGTERM", async () => {
     const agent = new VigilProcess([
       "agent",
       `--kubeconfig=${scene.server.kubeconfig}`,
@@ -152,8 +152,8 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     await scene.shows("machine", "Ready=False", ["not-ready", "vigil/runs-no-pods"]);
   });
 
-  // The last one, because nobody else can go on without the server.
-  test("started while the API server is down for 30 s registers when that comes up", LONG, async () => {
+  // The last test, because the others need the server.
+  test("started while the API server is down registers when it is up", LONG, async () => {
     await scene.server.kill();
     const downMs = performance.now();
     const { agent } = scene.start("early");

@@ -1,5 +1,5 @@
 /**
- * The scene of the agent's journeys: a real API server, Vigil's controller on it, and agents with figures of their own.
+ * The scene of the agent's journeys: a real API server, Vigil's controller, and agents with measurements of their own.
  */
 import type { Kube, ObjectRef } from "../../protocols/ports.ts";
 import { type Agent, startAgent } from "../../services/agent/agent.service.ts";
@@ -19,7 +19,7 @@ import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 import { FakeStats, settingsOf } from "./agent-fixtures.ts";
 
-/** A kubelet's paces, all shortened alike. */
+/** A kubelet's periods, all shortened alike. */
 const PACES: Partial<AgentSettings> = {
   leaseSeconds: 2,
   statusComputeMs: 300,
@@ -74,13 +74,13 @@ export class AgentScene {
     nodeName: string,
     settings: Partial<AgentSettings> = {},
     kube: Kube = this.kube,
-  ): { readonly agent: Agent; readonly figures: FakeStats } {
+  ): { readonly agent: Agent; readonly stats: FakeStats } {
     const { clock, log } = this;
     const stats = new FakeStats((run) => clock.soon(run));
     const io = { clock, kube, log, stats, random: systemRandom, metrics: createMetrics() };
     const agent = startAgent({ ...io, settings: settingsOf({ ...PACES, nodeName, ...settings }) });
     this.#ends.push(() => agent.stop(() => {}));
-    return { agent, figures: stats };
+    return { agent, stats };
   }
 
   /** The node at the API; null when there is none. */

@@ -1,4 +1,4 @@
-/** The lease keeper against the embedded API (9.12). */
+/** The lease keeper against the embedded API. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { ENSURE_RETRIES, jittered, renewPeriodMs } from "../../services/agent/lease.policy.ts";
 import { LeaseKeeper } from "../../services/agent/lease.ts";
@@ -63,7 +63,7 @@ describe("a lease", () => {
     expect(api.lease()).toMatchObject({ spec: { renewTime: "2026-01-01T00:00:10.000000Z" } });
   });
 
-  it("that exists is read, then updated, and gets the owner it lacks and the duration wanted (R9.29, R9.33)", () => {
+  it("that exists is read, then updated with owner and duration (R9.29, R9.33)", () => {
     api.send("POST", LEASES, { metadata: { name: "node-1" }, spec: { leaseDurationSeconds: 5, leaseTransitions: 3 } });
     renew();
     expect(api.sent()).toEqual([`GET ${LEASE}`, `PUT ${LEASE}`]);
@@ -80,7 +80,7 @@ describe("a lease", () => {
     expect(api.lease()).toBeUndefined();
   });
 
-  it("is renewed even if its owner cannot be looked up (better than R9.31, L50)", () => {
+  it("is renewed even if its owner cannot be read (better than R9.31, L50)", () => {
     api.send("POST", LEASES, { metadata: { name: "node-1" }, spec: {} });
     uid = null;
     renew();
@@ -91,7 +91,7 @@ describe("a lease", () => {
     expect(api.lease()).toMatchObject({ metadata: { ownerReferences: [{ uid: "uid-1" }] } });
   });
 
-  it("in conflict is read afresh and updated, without calling the connection bad (R9.32)", () => {
+  it("in conflict is read and updated, without a report of the connection (R9.32)", () => {
     renew();
     api.send("PATCH", LEASE, { metadata: { labels: { other: "1" } } });
     api.forget();
@@ -114,7 +114,7 @@ describe("a lease", () => {
     [1, 0],
     [2, 1],
     [4, 3],
-  ])("survives %d failed updates at once, with %d calls about the connection (R9.32)", (times, calls) => {
+  ])("is updated after %d failures at once, with %d reports of the connection (R9.32)", (times, calls) => {
     renew();
     api.forget();
     failing("update", times);
@@ -126,7 +126,7 @@ describe("a lease", () => {
   it.each([
     [2, 2_000],
     [60, 10_000],
-  ])("for which the API has no room for %d s is renewed after %d ms", (seconds, pauseMs) => {
+  ])("whose update is throttled for %d s is retried after %d ms", (seconds, pauseMs) => {
     renew();
     api.forget();
     const fault = { kind: "status", code: 429, retryAfterSeconds: seconds } as const;
@@ -140,7 +140,7 @@ describe("a lease", () => {
     expect(results).toEqual([true, true]);
   });
 
-  it("is read afresh after five failed updates, and given up for this time after five more (R9.29, R9.32)", () => {
+  it("is read after five failed updates and fails after five more (R9.29, R9.32)", () => {
     renew();
     api.forget();
     failing("update", 10);
@@ -152,7 +152,7 @@ describe("a lease", () => {
     expect(results).toEqual([true, false, true]);
   });
 
-  it("is asked for with growing pauses until the API answers (R9.30)", () => {
+  it("is read with backoff until the API answers (R9.30)", () => {
     failing("get", 9);
     renew(60_000);
     const times = api.requests.map(({ atMs }) => atMs);
@@ -162,7 +162,7 @@ describe("a lease", () => {
     expect(results).toEqual([true]);
   });
 
-  it("is not asked for any more once it is stopped", () => {
+  it("is not read any more after stop", () => {
     failing("get", 9);
     renew(1000);
     keeper.stop();
@@ -180,8 +180,8 @@ describe("a lease", () => {
   });
 });
 
-describe("the pace of a lease", () => {
-  it("is a quarter of its duration, lengthened by up to 4 % (9.1)", () => {
+describe("the period of a lease", () => {
+  it("is a quarter of its duration, lengthened by up to 4 %", () => {
     const periodMs = renewPeriodMs(40);
     expect([periodMs, jittered(periodMs, () => 0), jittered(periodMs, () => 0.999)]).toEqual([
       10_000, 10_000, 10_399.6,

@@ -1,4 +1,4 @@
-/** What a node is registered as, and the four reconcilers (9.3 to 9.5). */
+/** The node that is registered, and the four reconcilers. */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import type { NodeObject, ResourceList } from "../../services/agent/node-object.ts";
@@ -16,7 +16,7 @@ const CMAD = "volumes.kubernetes.io/controller-managed-attach-detach";
 const initial = (settings: Partial<AgentSettings> = {}) => initialNode(settingsOf(settings), STATS);
 
 describe("the initial node", () => {
-  it("carries the default labels and the attach-detach annotation (9.4)", () => {
+  it("carries the default labels and the attach-detach annotation", () => {
     expect(initial()).toEqual({
       apiVersion: "v1",
       kind: "Node",
@@ -47,12 +47,12 @@ describe("the initial node", () => {
     });
   });
 
-  it("lets configured labels win", () => {
+  it("prefers configured labels", () => {
     const labels = { "kubernetes.io/os": "other", mine: "1" };
     expect(initial({ labels }).metadata.labels).toMatchObject(labels);
   });
 
-  it("has the taint of an external cloud once, when that was configured too", () => {
+  it("has the taint of an external cloud once, even if it is configured too", () => {
     const taints = [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }];
     expect(initial({ taints, externalCloudProvider: true }).spec?.taints).toEqual(taints);
   });
@@ -75,7 +75,7 @@ describe("the initial node", () => {
     expect(initial({ taints, registerSchedulable: false }).spec?.taints).toEqual(taints);
   });
 
-  it("carries a provider id and no annotation when so set", () => {
+  it("carries a provider id and no annotation if set so", () => {
     const node = initial({ providerId: "cloud://1", attachDetach: false });
     expect(node.spec).toEqual({ providerID: "cloud://1" });
     expect(node.metadata.annotations).toBeUndefined();
@@ -115,7 +115,7 @@ describe("the label reconciler", () => {
     ],
     ["leaves labels that are not default", { mine: "new" }, { mine: "old" }, { mine: "old" }, false],
     [
-      "leaves a default label the node does not ask for",
+      "leaves a default label that the desired node lacks",
       {},
       { "kubernetes.io/os": "linux" },
       { "kubernetes.io/os": "linux" },
@@ -146,7 +146,7 @@ describe("the label reconciler", () => {
     "node.kubernetes.io/windows-build",
     "beta.kubernetes.io/os",
     "beta.kubernetes.io/arch",
-  ])("minds %s", (label) => {
+  ])("updates %s", (label) => {
     expect(reconcileLabels(labelled({ [label]: "new" }), labelled({})).changed).toBe(true);
   });
 });
@@ -155,16 +155,16 @@ const resources = (capacity?: ResourceList, allocatable?: ResourceList): NodeObj
   nodeOf({ status: { ...(capacity && { capacity }), ...(allocatable && { allocatable }) } });
 
 describe("the extended resources reconciler", () => {
-  it("takes missing lists from the wanted node, which is a change (R9.5, D35)", () => {
+  it("takes missing lists from the desired node, which is a change (R9.5, D35)", () => {
     const wanted = resources({ cpu: "1" }, { cpu: "1" });
     expect(reconcileExtendedResources(wanted, nodeOf(), false)).toEqual({ node: wanted, changed: true });
   });
 
-  it("makes missing lists empty without a change when the wanted node has none", () => {
+  it("makes missing lists empty without a change if the desired node has none", () => {
     expect(reconcileExtendedResources(nodeOf(), nodeOf(), false)).toEqual({ node: resources({}, {}), changed: false });
   });
 
-  it("zeroes extended resources of a machine made anew, and tells so even if they were 0", () => {
+  it("zeroes extended resources of a recreated machine, a change even if they were 0", () => {
     const existing = resources({ cpu: "1", "example.com/gpu": "0" }, { cpu: "1", "example.com/gpu": "0" });
     expect(reconcileExtendedResources(nodeOf(), existing, true)).toEqual({ node: existing, changed: true });
     const used = resources({ "example.com/gpu": "4" }, { "example.com/gpu": "3" });
@@ -204,21 +204,21 @@ describe("the huge pages reconciler", () => {
       true,
     ],
     [
-      "drops a size no longer there",
+      "removes a missing size",
       resources({}, {}),
       resources({ [page]: "1Gi", cpu: "1" }, { [page]: "1Gi", cpu: "1" }),
       resources({ cpu: "1" }, { cpu: "1" }),
       true,
     ],
     [
-      "sees that amounts are equal",
+      "compares amounts, not texts",
       resources({ [page]: "1Gi" }, { [page]: "1Gi" }),
       resources({ [page]: "1024Mi" }, { [page]: "1024Mi" }),
       resources({ [page]: "1024Mi" }, { [page]: "1024Mi" }),
       false,
     ],
     [
-      "minds no other resource",
+      "ignores other resources",
       resources({ cpu: "2" }, { cpu: "2" }),
       resources({ cpu: "1" }, { cpu: "1" }),
       resources({ cpu: "1" }, { cpu: "1" }),
@@ -230,7 +230,7 @@ describe("the huge pages reconciler", () => {
 });
 
 describe("reconciliation", () => {
-  it("runs every reconciler whatever the others found, and leaves the spec alone (R9.5, R9.6)", () => {
+  it("runs every reconciler and leaves the spec alone (R9.5, R9.6)", () => {
     const wanted: NodeObject = {
       ...initial({ taints: [{ key: "mine", effect: "NoSchedule" }], providerId: "cloud://1" }),
       status: { capacity: { "hugepages-2Mi": "1Gi" }, allocatable: { "hugepages-2Mi": "1Gi" } },
@@ -243,7 +243,7 @@ describe("reconciliation", () => {
     expect(node.status?.capacity).toEqual({ "example.com/gpu": "0", "hugepages-2Mi": "1Gi" });
   });
 
-  it("finds nothing to do on a node it has reconciled", () => {
+  it("changes nothing on a reconciled node", () => {
     const wanted: NodeObject = { ...initial(), status: { capacity: { cpu: "1" }, allocatable: { cpu: "1" } } };
     const { node } = reconcile(wanted, nodeOf({ spec: {} }), false);
     expect(reconcile(wanted, node, false)).toEqual({ node, changed: false });

@@ -1,4 +1,4 @@
-/** The condition setters: pressures and Ready, with their texts, times and Events (9.8). */
+/** The condition setters: pressures and Ready, with their texts, times and Events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { conditionOf } from "../../services/agent/node-object.ts";
@@ -44,7 +44,7 @@ describe.each(PRESSURES)("$type", ({ type, resource, setter, pressed, free }) =>
     { before: "Unknown", under: false },
     { before: "True", under: false },
     { before: "False", under: true },
-  ])("goes from $before to pressure $under with new texts, a transition and an Event (9.8)", ({ before, under }) => {
+  ])("goes from $before to pressure $under with new texts, a transition and an Event", ({ before, under }) => {
     const conditions = before === undefined ? [] : [conditionWith(type, before)];
     const { node, events } = setter(
       nodeOf({ status: { conditions } }),
@@ -91,12 +91,12 @@ describe("Ready", () => {
     ],
     ["the same problem once", { runtime: ["x"], network: ["x"] }, "x"],
     ["a warning behind a problem", { runtime: ["x"], warning: "soft" }, "x. WARNING: soft"],
-  ])("tells %s", (_, health, message) => {
+  ])("reports %s", (_, health, message) => {
     const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf({ health: { ...WELL, ...health } }));
     expect(conditionOf(node, "Ready")).toMatchObject({ status: "False", reason: "KubeletNotReady", message });
   });
 
-  it("is True with kubelet's words when nothing stands against it", () => {
+  it("is True with kubelet's message without problems", () => {
     const { node } = setReady(nodeOf({ status: { capacity: CAPACITY } }), inputOf());
     expect(conditionOf(node, "Ready")).toMatchObject({
       status: "True",
@@ -133,7 +133,7 @@ describe("Ready", () => {
     ["Unknown", true, "NodeReady"],
     ["False", true, "NodeReady"],
     ["Unknown", false, "NodeNotReady"],
-  ])("tells a change from %s (well: %s) in the Event %s (R9.19)", (before, well, reason) => {
+  ])("reports a change from %s (healthy: %s) in the Event %s (R9.19)", (before, well, reason) => {
     const health = { ...WELL, runtime: well ? [] : ["down"] };
     const conditions = [conditionWith("Ready", before)];
     const { node, events } = setReady(nodeOf({ status: { capacity: CAPACITY, conditions } }), inputOf({ health }));
@@ -155,7 +155,7 @@ describe("Ready", () => {
     expect(events).toEqual([]);
   });
 
-  it("is True exactly when nothing stands against it", () => {
+  it("is True exactly without problems", () => {
     const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 2 });
     const health = fc.record({ runtime: texts, network: texts, storage: texts, shuttingDown: fc.boolean() });
     fc.assert(

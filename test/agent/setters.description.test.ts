@@ -1,7 +1,4 @@
-/**
- * The setters of addresses, versions, endpoints, images, platform, volumes and scheduling, and the order of all (9.8,
- * 9.9).
- */
+/** The setters of addresses, versions, endpoints, images, platform, volumes and scheduling, and the order of all. */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import type { HostAddresses, MachineStats } from "../../services/agent/machine-stats.ts";
@@ -40,13 +37,13 @@ describe("addresses", () => {
     ],
     ["a hostname that is an IP", { hostname: "10.9.9.9" }, {}, ["InternalIP=10.9.9.9", "Hostname=10.9.9.9"]],
     [
-      "the IPv4 the name resolves to",
+      "the IPv4 address of the name",
       {},
       { local: ["10.0.0.7", "10.0.0.9", "fd00::9"], resolved: ["127.0.1.1", "fd00::9", "10.0.0.9"] },
       ["InternalIP=10.0.0.9", "Hostname=host-1"],
     ],
     [
-      "IPv6 when it is all there is",
+      "IPv6 if there is no other",
       {},
       { local: ["fd00::9"], resolved: ["fd00::9"] },
       ["InternalIP=fd00::9", "Hostname=host-1"],
@@ -75,13 +72,13 @@ describe("addresses", () => {
     expect(addresses({}, { defaultRoute: null })).toMatchObject({ list: undefined, problem });
   });
 
-  it("leave to an external cloud what it has set, but tell it the node's IPs (R9.21, R9.22)", () => {
+  it("set by an external cloud stay, with the node's IPs annotated (R9.21, R9.22)", () => {
     const node = nodeOf({ status: { addresses: [{ type: "ExternalIP", address: "192.0.2.9" }] } });
     const settings = { externalCloudProvider: true, nodeIps: ["10.0.0.7"] };
     expect(addresses(settings, {}, node)).toEqual({ list: ["ExternalIP=192.0.2.9"], annotation: "10.0.0.7" });
   });
 
-  it("take the cloud's annotation away without a cloud (R9.21)", () => {
+  it("remove the cloud's annotation without a cloud (R9.21)", () => {
     const node = nodeOf({ metadata: { annotations: { [PROVIDED]: "10.0.0.7", other: "stays" } } });
     const { node: set } = setAddresses(node, inputOf());
     expect(set.metadata.annotations).toEqual({ other: "stays" });
@@ -89,7 +86,7 @@ describe("addresses", () => {
 });
 
 describe("versions, endpoints and platform", () => {
-  it("are set, with kubeProxyVersion cleared (9.8 rows 3, 4, 6)", () => {
+  it("are set, with kubeProxyVersion cleared", () => {
     const steps = [setVersion, setEndpoints, setPlatform];
     const node = steps.reduce((before, setter) => setter(before, inputOf()).node, nodeOf());
     expect(node.status).toEqual({
@@ -106,7 +103,7 @@ describe("versions, endpoints and platform", () => {
     });
   });
 
-  it("say Unknown of a runtime that does not tell, and set nothing when no version can be had", () => {
+  it("are Unknown for a runtime without an answer, and unset without versions", () => {
     const silent = setVersion(nodeOf(), withFigures({ version: { kernel: "k", osImage: "o", runtime: null } }));
     expect(silent.node.status?.nodeInfo?.containerRuntimeVersion).toBe("Unknown");
     const failing = setVersion(nodeOf(), withFigures({ version: { problem: "gone" } }));
@@ -117,7 +114,7 @@ describe("versions, endpoints and platform", () => {
 describe("images", () => {
   const image = (name: string, sizeBytes: number) => ({ digests: [`${name}@1`], tags: [`${name}:1`], sizeBytes });
 
-  it("are the largest, largest first, digests before tags, at most five names (9.8 row 5)", () => {
+  it("are the largest, largest first, digests before tags, at most five names", () => {
     const many = { digests: ["d1", "d2", "d3"], tags: ["t1", "t2", "t3"], sizeBytes: 5 };
     const input = inputOf({
       stats: { ...STATS, images: [image("small", 1), image("big", 9), many] },
@@ -129,7 +126,7 @@ describe("images", () => {
     ]);
   });
 
-  it("are all there are with -1, and cleared when they cannot be listed", () => {
+  it("are all with -1, and cleared if they cannot be listed", () => {
     const images = Array.from({ length: 60 }, (_, index) => image(`i${index}`, index));
     const all = inputOf({ stats: { ...STATS, images }, settings: settingsOf({ imagesMax: -1 }) });
     expect(setImages(nodeOf(), all).node.status?.images).toHaveLength(60);
@@ -140,7 +137,7 @@ describe("images", () => {
 });
 
 describe("volumes in use", () => {
-  it("are set only once they are known (9.8 row 12)", () => {
+  it("are set only once they are known", () => {
     const before = nodeOf({ status: { volumesInUse: ["a"] } });
     const volumes = [null, [], ["b"]].map(
       (volumesInUse) => setVolumesInUse(before, withFigures({ volumesInUse })).node.status?.volumesInUse,
@@ -155,8 +152,8 @@ describe("scheduling", () => {
     [true, true, []],
     [true, false, ["NodeNotSchedulable"]],
     [false, true, ["NodeSchedulable"]],
-  ])("with unschedulable %s and %s told before emits %j (9.8 row 13)", (unschedulable, told, reasons) => {
-    const input = inputOf({ reported: { unschedulable: told, reboot: false } });
+  ])("with unschedulable %s and %s reported before emits %j", (unschedulable, reported, reasons) => {
+    const input = inputOf({ reported: { unschedulable: reported, reboot: false } });
     const { events = [] } = reportSchedulable(nodeOf({ spec: { unschedulable } }), input);
     expect(events.map(({ reason }) => reason)).toEqual(reasons);
   });
@@ -175,7 +172,7 @@ describe("all setters", () => {
     ]);
   });
 
-  it("give the same status for the same node and figures", () => {
+  it("give the same status for the same node and measurements", () => {
     const once = computeStatus(nodeOf(), inputOf()).node;
     const twice = computeStatus(once, inputOf());
     expect(twice).toEqual({ node: once, events: [], problems: [] });

@@ -1,4 +1,4 @@
-/** The machine setter: capacity, allocatable, identity and reboots (9.8.1). */
+/** The machine setter: capacity, allocatable, identity and reboots. */
 import { describe, expect, it } from "vitest";
 import type { AgentSettings } from "../../services/agent/agent.settings.ts";
 import type { Machine, MachineStats } from "../../services/agent/machine-stats.ts";
@@ -14,7 +14,7 @@ function set(machine: Partial<Machine>, settings: Partial<AgentSettings> = NO_TH
 }
 
 describe("the machine setter", () => {
-  it("sets what the machine has", () => {
+  it("sets the capacity of the machine", () => {
     expect(set({}).node.status).toEqual({
       capacity: { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" },
       allocatable: { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" },
@@ -30,7 +30,7 @@ describe("the machine setter", () => {
     expect(set({}, { podsPerCore, maxPods }).node.status?.capacity?.pods).toBe(pods);
   });
 
-  it("offers nothing but pods while the machine cannot be read, and keeps what was advertised", () => {
+  it("offers only pods while the machine cannot be read, and keeps the rest", () => {
     const stats: MachineStats = { ...STATS, machine: { problem: "no /proc" } };
     const status = { capacity: { cpu: "4", "example.com/gpu": "1" } };
     const { node, problem } = setMachine(nodeOf({ status }), inputOf({ stats }));
@@ -60,7 +60,7 @@ describe("the machine setter", () => {
     expect(allocatable(9 * GIBIBYTE)).toMatchObject({ memory: "0", "hugepages-2Mi": "9Gi" });
   });
 
-  it("takes devices as their plugins say, and sets those of a plugin that left to 0", () => {
+  it("takes devices from their plugins, and 0 for a plugin that is gone", () => {
     const devices = {
       capacity: { "example.com/gpu": "4" },
       allocatable: { "example.com/gpu": "3" },
@@ -82,7 +82,7 @@ describe("the machine setter", () => {
     ["boot-1", false, 0],
     ["boot-0", false, 1],
     ["boot-0", true, 0],
-  ])("with boot id %j before and a reboot told already %s emits %d Events", (bootID, reboot, count) => {
+  ])("with boot id %j before and a reboot reported %s emits %d Events", (bootID, reboot, count) => {
     const node = nodeOf({ status: { nodeInfo: { bootID } } });
     const { events } = setMachine(node, inputOf({ reported: { unschedulable: false, reboot } }));
     const message = "Node node-1 has been rebooted, boot id: boot-1";

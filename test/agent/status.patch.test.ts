@@ -1,4 +1,4 @@
-/** The status patch: its shape, and that the API makes of it what was meant (R9.25, R9.26). */
+/** The status patch: its form, and its result at the API (R9.25, R9.26). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { NodeCondition, NodeObject } from "../../services/agent/node-object.ts";
@@ -34,7 +34,7 @@ describe("the status patch", () => {
     });
   });
 
-  it("never touches the spec and demands no resourceVersion", () => {
+  it("contains neither spec nor resourceVersion", () => {
     const before = nodeOf({ metadata: { resourceVersion: "1" }, spec: { unschedulable: true } });
     const after = nodeOf({ metadata: { resourceVersion: "2", labels: { a: "1" } }, spec: {} });
     expect(statusPatch(before, after)).toEqual({ metadata: { labels: { a: "1" } } });
@@ -45,7 +45,7 @@ describe("the status patch", () => {
     expect(statusPatch(node, structuredClone(node))).toBeNull();
   });
 
-  it("takes labels, annotations and resources away with null", () => {
+  it("removes labels, annotations and resources with null", () => {
     const before = nodeOf({
       metadata: { annotations: { a: "1", b: "2" } },
       status: { capacity: { cpu: "1", x: "1" } },
@@ -69,7 +69,7 @@ describe("the status patch", () => {
     });
   });
 
-  it("makes the API hold what was meant, whatever the two nodes are", () => {
+  it("turns any node into any other at the API", () => {
     const rules = mergeRulesOf("Node");
     fc.assert(
       fc.property(anyNode(), anyNode(), (before, after) => {

@@ -1,4 +1,4 @@
-/** Whether a status has changed and whether it is posted now (9.6, 9.7). */
+/** Whether a status has changed and whether it is posted now. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { STANDARD_AGENT } from "../../services/agent/agent.settings.ts";
@@ -34,11 +34,11 @@ describe("a changed status", () => {
     ["an allocatable", { allocatable: { cpu: "2" } }, { allocatable: { cpu: "2001m" } }, true],
     ["a resource more", { capacity: { cpu: "1" } }, { capacity: { cpu: "1", "example.com/gpu": "0" } }, true],
     ["another order of fields", { x: { p: 1, q: 2 } }, { x: { q: 2, p: 1 } }, false],
-  ])("is told from %s: %s (R9.17)", (_, before, after, changed) => {
+  ])("differs by %s: %s (R9.17)", (_, before, after, changed) => {
     expect(nodeStatusHasChanged(before, after)).toBe(changed);
   });
 
-  it("is not made by looking", () => {
+  it("is not caused by a comparison", () => {
     const status = { conditions: [b, a] };
     nodeStatusHasChanged(status, status);
     expect(status.conditions).toEqual([b, a]);
@@ -48,7 +48,7 @@ describe("a changed status", () => {
 describe("updating a node", () => {
   const known = computeStatus(nodeOf({ metadata: { labels: LABELS } }), inputOf()).node;
 
-  it("changes nothing but heartbeats on a node that is as it should be", () => {
+  it("changes only heartbeats on an up-to-date node", () => {
     expect(updateNode(known, inputOf({ nowMs: inputOf().nowMs + 10_000 }), "").changed).toBe(false);
   });
 

@@ -68,8 +68,8 @@ export class VirtualApi {
     return this.#events().map(({ reason }) => reason);
   }
 
-  /** How often an Event was told. */
-  told(reason: string): number {
+  /** The count of an Event. */
+  eventCount(reason: string): number {
     return this.#events().find((event) => event.reason === reason)?.count ?? 0;
   }
 

@@ -1,10 +1,10 @@
-/** Setter 1: where the node can be reached (9.9). It resolves nothing; the figures carry every candidate. */
+/** Sets the node's addresses, from the candidates among the measurements. */
 import type { AgentSettings } from "../agent.settings.ts";
 import type { HostAddresses } from "../machine-stats.ts";
 import { type NodeAddress, withMetadata, withStatus } from "../node-object.ts";
 import type { Setter } from "./setter.ts";
 
-/** Tells the cloud which addresses a kubelet was given (R9.21). */
+/** Passes the configured addresses to the cloud provider (R9.21). */
 const PROVIDED_NODE_IP = "alpha.kubernetes.io/provided-node-ip";
 
 /** Sets status.addresses and the provided-node-ip annotation. */

@@ -1,11 +1,11 @@
-/** Setter 2: what the machine has, and what of it pods may use (9.8.1). */
+/** Sets capacity, allocatable and the identity of the machine. */
 import type { AgentSettings } from "../agent.settings.ts";
 import { type Devices, isProblem, type Machine } from "../machine-stats.ts";
 import { type ResourceList, withStatus } from "../node-object.ts";
 import { amountOf, isExtended, isHugePages, quantityText } from "../resource-quantity.ts";
 import type { NodeEvent, Setter } from "./setter.ts";
 
-/** Sets capacity, allocatable, and the identity of the machine; tells of a new boot once. */
+/** Sets capacity, allocatable and the identity of the machine; emits the Event of a reboot once. */
 export const setMachine: Setter = (node, { stats, settings, reported }) => {
   const { machine } = stats;
   const before = node.status?.capacity ?? {};
@@ -24,7 +24,6 @@ export const setMachine: Setter = (node, { stats, settings, reported }) => {
   return { node: withStatus(node, { capacity, allocatable, nodeInfo }), events };
 };
 
-/** The Event of a machine that came up again under a new boot id. */
 function rebootEvent(name: string, bootId: string): NodeEvent {
   return { type: "Warning", reason: "Rebooted", message: `Node ${name} has been rebooted, boot id: ${bootId}` };
 }
@@ -43,7 +42,7 @@ function devicesOf(devices: Devices): ResourceList {
 }
 
 /**
- * Capacity less reservations, and less huge pages for memory, never below 0; what devices say of themselves goes first.
+ * Capacity less reservations, memory also less huge pages, at least 0; the values of device plugins take precedence.
  */
 function allocatableOf(
   capacity: ResourceList,
@@ -66,7 +65,7 @@ function allocatableOf(
   return allocatable;
 }
 
-/** What is kept back of a resource: the configured reserve, and what a hard eviction threshold leaves unusable. */
+/** The configured reserve of a resource and its hard eviction threshold. */
 function reservationOf(resource: string, capacity: ResourceList, settings: AgentSettings): number {
   const signal = { memory: "memory.available", "ephemeral-storage": "nodefs.available" }[resource];
   const threshold = settings.thresholds.find((each) => each.signal === signal);

@@ -1,4 +1,4 @@
-/** Setters 3 to 6, 12 and 13: versions, endpoints, images, platform, volumes in use, and the Event about scheduling. */
+/** Sets versions, endpoints, images, platform and volumes in use, and emits the Event about scheduling. */
 import { type ContainerImage, isProblem } from "../machine-stats.ts";
 import { withStatus } from "../node-object.ts";
 import { type Setter, statusEvent } from "./setter.ts";
@@ -51,7 +51,7 @@ export const setVolumesInUse: Setter = (node, { stats: { volumesInUse } }) => {
   return { node: withStatus(node, { volumesInUse: volumesInUse.length > 0 ? volumesInUse : undefined }) };
 };
 
-/** Sets nothing; tells when spec.unschedulable is another than was last told. */
+/** Sets nothing; emits an Event when spec.unschedulable has changed. */
 export const reportSchedulable: Setter = (node, { reported }) => {
   const unschedulable = node.spec?.unschedulable ?? false;
   if (unschedulable === reported.unschedulable) return { node };

@@ -1,19 +1,17 @@
-/** Setters 8 to 10: the three pressure conditions. Whether there is pressure is decided in ../pressure.policy.ts. */
+/** Sets the three pressure conditions. ../pressure.policy.ts decides whether there is pressure. */
 import { ConditionType } from "../../../protocols/names.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import { conditionOf, type NodeCondition, withCondition } from "../node-object.ts";
 import { type Pressures, type Setter, statusEvent } from "./setter.ts";
 
-/**
- * What a pressure condition says under pressure and without: reason and message of the condition, reason of the Event.
- */
+/** Reason and message of the condition, and reason of the Event. */
 interface Wording {
   readonly reason: string;
   readonly message: string;
   readonly event: string;
 }
 
-/** A pressure condition and its texts (table in 9.8). */
+/** A pressure condition and its texts, as kubelet writes them. */
 interface PressureKind {
   readonly type: string;
   readonly resource: keyof Pressures;
@@ -55,7 +53,7 @@ export const setDiskPressure = pressureSetter(KINDS.disk);
 /** Sets PIDPressure. */
 export const setPidPressure = pressureSetter(KINDS.pid);
 
-/** The heartbeat is always new; everything else changes only with the status, even an outdated reason stays (L49). */
+/** The heartbeat is always new; all else changes only with the status, so an outdated reason stays (L49). */
 function pressureSetter(kind: PressureKind): Setter {
   return (node, { pressures, nowMs }) => {
     const now = apiTime(nowMs);

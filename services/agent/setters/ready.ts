@@ -1,4 +1,4 @@
-/** Setter 11: the Ready condition, the last of the conditions because it looks at the capacity set before it. */
+/** Sets the Ready condition, after the others because it depends on the capacity. */
 import { ConditionType } from "../../../protocols/names.ts";
 import { apiTime } from "../../domain/api-time.ts";
 import type { AgentSettings } from "../agent.settings.ts";
@@ -25,7 +25,7 @@ export const setReady: Setter = (node, { health, settings, nowMs }) => {
   return { node: withCondition(node, condition), events };
 };
 
-/** What keeps the node from being Ready, in kubelet's order. */
+/** The reasons why the node is not Ready, in kubelet's order. */
 function problemsOf(node: NodeObject, health: Health, settings: AgentSettings): readonly string[] {
   const wanted = ["cpu", "memory", "pods", ...(settings.localStorageIsolation ? ["ephemeral-storage"] : [])];
   const missing = wanted.filter((resource) => node.status?.capacity?.[resource] === undefined);

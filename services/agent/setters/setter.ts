@@ -1,4 +1,4 @@
-/** What a setter is: one pure step in computing a node's status. The steps and their order are in ../setters.ts. */
+/** A setter: one pure step in computing a node's status. ../setters.ts has the steps in their order. */
 import type { AgentSettings } from "../agent.settings.ts";
 import type { MachineStats } from "../machine-stats.ts";
 import type { NodeObject } from "../node-object.ts";
@@ -10,13 +10,13 @@ export interface NodeEvent {
   readonly message: string;
 }
 
-/** What stands against the node being Ready; texts in the order they were found. */
+/** Why the node is not Ready; texts in kubelet's order. */
 export interface Health {
   readonly runtime: readonly string[];
   readonly network: readonly string[];
   readonly storage: readonly string[];
   readonly shuttingDown: boolean;
-  /** A soft requirement the machine does not meet: added to the message, never to the verdict. */
+  /** A soft requirement that the machine does not meet: added to the message, without effect on the status. */
   readonly warning: string | null;
 }
 
@@ -27,13 +27,13 @@ export interface Pressures {
   readonly pid: boolean;
 }
 
-/** What earlier computations have already told of in Events. */
+/** What earlier computations have reported in Events. */
 export interface ReportedState {
   readonly unschedulable: boolean;
   readonly reboot: boolean;
 }
 
-/** All a setter may look at besides the node. */
+/** The input of a setter besides the node. */
 export interface SetterInput {
   readonly stats: MachineStats;
   readonly settings: AgentSettings;
@@ -43,7 +43,7 @@ export interface SetterInput {
   readonly reported: ReportedState;
 }
 
-/** What a setter made of a node. A problem is logged; what was set before it stays (R9.18). */
+/** The output of a setter. A problem is logged; what was set before stays (R9.18). */
 export interface SetterOutput {
   readonly node: NodeObject;
   readonly events?: readonly NodeEvent[];
@@ -53,7 +53,7 @@ export interface SetterOutput {
 /** One step: the node with its part of the status set. */
 export type Setter = (node: NodeObject, input: SetterInput) => SetterOutput;
 
-/** The Event that tells what a node's status has become. */
+/** The Event of a changed node status. */
 export function statusEvent(node: NodeObject, reason: string): NodeEvent {
   return { type: "Normal", reason, message: `Node ${node.metadata.name} status is now: ${reason}` };
 }

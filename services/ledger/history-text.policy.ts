@@ -66,7 +66,7 @@ function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefi
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {
-  // A late judgement of a replaced node says nothing about the present node of that name.
+  // A late judgement of a replaced node is not about the present node of that name.
   if (known?.observed && known.uid !== body.uid) return null;
   const before = known?.uid === body.uid ? known.judged : null;
   const wasFine = before === null || before.readiness === "starting" || before.readiness === "ready";

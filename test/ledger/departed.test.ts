@@ -28,7 +28,7 @@ function pulsedTwice({ receive, clock }: LedgerWorld, pulseOf: (shard: number) =
   for (const shard of SHARDS) receive("observed.pulse", pulseOf(shard), "ask");
 }
 
-describe("a node that was judged after it was deleted", () => {
+describe("a node judged after its deletion", () => {
   const LATE = judgedNode("n-1", { readiness: "unknown", ready: "Unknown", heartbeatAt: 0 });
 
   function departed(): LedgerWorld {
@@ -46,11 +46,11 @@ describe("a node that was judged after it was deleted", () => {
     expect(world.ledger.reader.explainNode("n-1")?.sentences).toEqual(["Node n-1 no longer exists."]);
   });
 
-  test("is explained as judged while it is not known which nodes exist", () => {
+  test("is explained as judged while its shard is blind", () => {
     expect(departed().ledger.reader.explainNode("n-1")?.sentences[0]).toMatch(/^Node n-1 has been unknown since /);
   });
 
-  test("is forgotten: when it is observed again it has no judgement", () => {
+  test("has no judgement when it is observed again", () => {
     const world = departed();
     world.clock.advance(SWEEP_MS - PULSE_MS - 1);
     seeNone(world);
@@ -60,7 +60,7 @@ describe("a node that was judged after it was deleted", () => {
   });
 });
 
-describe("a zone that lost its nodes while it had no owner", () => {
+describe("a vanished zone", () => {
   const DOWN: Partial<BodyOf<"judged.zone">> = { state: "FullDisruption", notReady: 10, queueLength: 3, halted: true };
 
   function abandoned(): LedgerWorld {
@@ -79,7 +79,7 @@ describe("a zone that lost its nodes while it had no owner", () => {
     return world;
   }
 
-  test("is not shown any more, and no gauge shows it as disrupted", async () => {
+  test("is not shown, and no gauge shows it as disrupted", async () => {
     const world = abandoned();
     world.receive("observed.gone", { node: "n-1", uid: "uid-n-1" }, null);
     sweep(world, seeNone);

@@ -43,7 +43,7 @@ describe("Events about nodes", () => {
     ]);
   });
 
-  test("a judgement before the node does not suppress its registration", () => {
+  test("an early judgement does not suppress a registration", () => {
     const world = ledgerWorld();
     world.receive("judged.node", judgedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1"), null);
@@ -66,7 +66,7 @@ describe("Events about nodes", () => {
     expect(told(world, "RemovingNode")).toEqual([]);
   });
 
-  test("a re-created node is removed and registered, each under its own uid", () => {
+  test("a re-created node is removed and registered, by uid", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);
     world.receive("observed.node", observedNode("n-1", { uid: "new" }), null);
@@ -154,7 +154,7 @@ describe("TaintManagerEviction", () => {
       world.receive("asked.eviction", askedEviction(), null),
     );
 
-  test("R8.25: marks a pod for deletion in its own namespace, under its real uid", () => {
+  test("R8.25: marks a pod for deletion under its real uid", () => {
     const world = ledgerWorld();
     order(world, "ok");
     expect(world.kube.events).toMatchObject([
@@ -169,7 +169,7 @@ describe("TaintManagerEviction", () => {
     ]);
   });
 
-  test("L31: is written once, though the deletion is denied and retried", () => {
+  test("L31: is written once, though the deletion is retried", () => {
     const world = ledgerWorld();
     order(world, "denied");
     order(world, "denied");
@@ -178,7 +178,7 @@ describe("TaintManagerEviction", () => {
   });
 
   test.each(["refused", "gone", "shadowed", "denied", "throttled", "conflict", "failed", "unknown"] as const)(
-    "is not reported of a deletion that the API server did not accept: %s",
+    "is not written for a deletion with outcome %s",
     (outcome) => {
       const world = ledgerWorld();
       order(world, outcome);

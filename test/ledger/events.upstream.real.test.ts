@@ -188,7 +188,7 @@ describeWithKube("Events beside upstream's", () => {
     await api?.stop();
   });
 
-  test("are the same objects, but for the taint controller's name and the missing uid", async () => {
+  test("are equal, but for the taint controller's name and uid", async () => {
     const flags = { "node-monitor-grace-period": "8s", "node-monitor-period": "1s" };
     await create(THEIRS);
     const theirUids = await uidsByName();

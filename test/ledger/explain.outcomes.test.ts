@@ -48,7 +48,7 @@ function receiveGrantDone(world: LedgerWorld, done: Partial<BodyOf<"done.write">
 const receiveGrant = (world: LedgerWorld) => world.receiveAs("zone", "asked.taint", askedTaint("n-1"), null);
 
 describe("a node", () => {
-  test("whose Ready=Unknown is denied joins the queue later, and the denial is quoted", () => {
+  test("whose Ready=Unknown is denied joins the queue later", () => {
     const world = waitingWorld("True");
     receiveConditionDone(world, { outcome: "denied", detail: FORBIDDEN });
     expect(sentences(world)).toEqual(
@@ -71,7 +71,7 @@ describe("a node", () => {
     );
   });
 
-  test("that a write found gone no longer exists, although the watch still shows it", () => {
+  test("that a write found gone no longer exists", () => {
     const world = waitingWorld("True");
     receiveConditionDone(world, { outcome: "gone", detail: 'nodes "n-1" not found' });
     expect(sentences(world)).toEqual([

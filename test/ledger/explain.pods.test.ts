@@ -184,7 +184,7 @@ test("a deadline ends with its taint", () => {
 test.each([
   [{ outcome: "failed", detail: "connect ECONNREFUSED 10.0.0.1:6443" } as const, "connect ECONNREFUSED 10.0.0.1:6443"],
   ["none" as const, "no answer came within 3 s"],
-])("without an answer of the API server (%o) the record is used", (answer, why) => {
+])("without an answer (%o) the record is used", (answer, why) => {
   const world = ledgerWorld();
   world.kube.readAnswer = answer;
   world.receive("judged.pod", judgedPod({ deadlineAt: START_AT + MINUTE_MS }), null);

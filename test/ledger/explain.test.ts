@@ -78,7 +78,7 @@ describe("a node that fell silent", () => {
     ]);
   });
 
-  test("shows since when a taint counts, where its timeAdded is wrong", () => {
+  test("shows since when a taint with a wrong timeAdded counts", () => {
     const world = seeingWorld();
     const taints = [
       { ...UNREACHABLE, timeAdded: "2099-01-01T00:00:00Z" },

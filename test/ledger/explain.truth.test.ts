@@ -151,7 +151,7 @@ describe("a node", () => {
     expect(timeline(world)).toMatchObject([{ at: START_AT, times: 1, text: "judged unknown: silent for 50 s" }]);
   });
 
-  test("that replaced another of its name is told apart from it", () => {
+  test("that replaced another of its name has its own timeline", () => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1", { uid: "old" }), null);
     world.receive("judged.node", judgedNode("n-1", { uid: "old" }), null);

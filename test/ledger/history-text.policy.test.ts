@@ -47,7 +47,7 @@ test("a zone has an entry when its state changes, and when evictions halt or res
   ]);
 });
 
-test("a pod has an entry when its eviction changes, with the decisive taint and seconds", () => {
+test("a pod has an entry when its eviction changes", () => {
   const told = story("judged.pod", [
     judgedPod({ eviction: "none" }),
     judgedPod({ deadlineAt: 300 * S }),

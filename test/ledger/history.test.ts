@@ -49,7 +49,7 @@ describe("the history of an object", () => {
     expect(history.size).toBe(ENTRIES_PER_OBJECT_MAX);
   });
 
-  test("is dropped first where the object was not mentioned for longest", () => {
+  test("is dropped least recently mentioned first", () => {
     const history = new History(4);
     const subject = (name: string): Subject => ({ ...NODE, name });
     for (const name of ["a", "b", "a", "c", "b"])

@@ -36,7 +36,7 @@ function nodeShown(ready: ConditionStatus, isTainted = false): ObservedNode {
   return observedNode("n-1", { conditions, taints: isTainted ? [UNREACHABLE] : [] });
 }
 
-describe("a granted taint whose reply was lost", () => {
+describe("a taint with a lost reply", () => {
   function lostTurn(...shownBefore: ObservedNode[]): LedgerWorld {
     const world = ledgerWorld();
     world.receive("observed.node", nodeShown("Unknown"), null);
@@ -56,17 +56,17 @@ describe("a granted taint whose reply was lost", () => {
     expect(await evictions(world)).toBe(1);
   });
 
-  test("counts when the node showed the taint before the reply was lost", async () => {
+  test("counts when the node showed it before that", async () => {
     const world = lostTurn(nodeShown("Unknown", true));
     world.receive("observed.node", nodeShown("Unknown", true), null);
     expect(await evictions(world)).toBe(1);
   });
 
-  test("counts when the taint was already removed again", async () => {
+  test("counts when it was already removed again", async () => {
     expect(await evictions(lostTurn(nodeShown("Unknown", true), nodeShown("True")))).toBe(1);
   });
 
-  test("does not count while the node shows no taint", async () => {
+  test("does not count while the node does not show it", async () => {
     const world = lostTurn();
     world.receive("observed.node", nodeShown("Unknown"), null);
     expect(await evictions(world)).toBe(0);
@@ -89,7 +89,7 @@ describe("a granted taint whose reply was lost", () => {
   });
 });
 
-describe("a node's conditions whose reply was lost", () => {
+describe("conditions with a lost reply", () => {
   function lostVerdict(): LedgerWorld {
     const world = ledgerWorld();
     world.receive("observed.node", nodeShown("True"), null);
@@ -113,7 +113,7 @@ describe("a node's conditions whose reply was lost", () => {
   });
 });
 
-describe("a pod's deletion whose reply was lost", () => {
+describe("a deletion with a lost reply", () => {
   function lostDeletion(last: "gone" | "refused" | null): LedgerWorld {
     const world = ledgerWorld();
     const ask = world.receive("asked.eviction", askedEviction(), null);
@@ -153,7 +153,7 @@ describe("a pod's deletion whose reply was lost", () => {
   });
 });
 
-test("a pod marked NotReady by a lost reply gets its Event when the mark shows", () => {
+test("a pod marked NotReady with a lost reply gets its Event later", () => {
   const world = ledgerWorld();
   const ask = world.receive("asked.unready", WEB, null);
   world.receive("done.write", donePod("asked.unready", { ...LOST, retrying: true }), ask);

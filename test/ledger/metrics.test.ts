@@ -29,7 +29,7 @@ const refreshed = (world: LedgerWorld): LedgerWorld => {
 };
 
 describe("zones (R13.1)", () => {
-  test("are gauges under upstream's names, labelled by their key with its NUL", async () => {
+  test("are gauges under upstream's names, labelled by their key", async () => {
     const world = ledgerWorld();
     world.receive("judged.zone", judgedZone({ size: 8, notReady: 2 }), null);
     expect(await value(world, "node_collector_zone_size", ZONE)).toBe(8);
@@ -80,7 +80,7 @@ describe("evictions of nodes (R4.40, R5.13)", () => {
     return value(world, "node_collector_evictions_total", ZONE);
   };
 
-  test("count a granted taint, but no swap and no failed write", async () => {
+  test("count granted taints, but no swaps or failed writes", async () => {
     expect(await tainted("granted", "ok")).toBe(1);
     expect(await tainted("swap", "ok")).toBe(0);
     expect(await tainted("granted", "refused")).toBe(0);
@@ -141,7 +141,7 @@ describe("writes", () => {
 });
 
 describe("the present state", () => {
-  test("counts nodes by readiness, also after they change, are deleted or re-created", async () => {
+  test("counts nodes by readiness through changes", async () => {
     const world = ledgerWorld();
     for (const name of ["n-1", "n-2", "n-3"]) {
       world.receive("observed.node", observedNode(name), null);
@@ -165,7 +165,7 @@ describe("the present state", () => {
     expect(await value(world, "vigil_nodes")).toBe(0);
   });
 
-  test("counts pods that wait for deletion until it is done, cancelled or settled", async () => {
+  test("counts pods until their deletion is done or cancelled", async () => {
     const world = ledgerWorld();
     const pending = () => value(refreshed(world), "vigil_pending_evictions");
     for (const name of ["a", "b", "c"]) world.receive("judged.pod", judgedPod({ name, uid: name }), null);
@@ -178,7 +178,7 @@ describe("the present state", () => {
     expect(await pending()).toBe(0);
   });
 
-  test("shows ages of heartbeats as quantiles without clock skew, and counts them", async () => {
+  test("counts heartbeats and shows their ages without clock skew", async () => {
     const world = ledgerWorld();
     const skewMs = 3_600_000;
     const names = Array.from({ length: 10 }, (_, index) => `n-${index}`);

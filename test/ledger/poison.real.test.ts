@@ -36,7 +36,7 @@ test("an eviction with an absurd time is dropped and counted", async () => {
 });
 
 describeWithEachNats("a new ledger", () => {
-  test("skips and counts unreadable entries of the history", async () => {
+  test("skips and counts unreadable entries", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());

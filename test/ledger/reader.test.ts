@@ -33,7 +33,7 @@ describe("the overview", () => {
     expect(watchHealth.blindShards).toBe(64);
   });
 
-  test("leaves out a vanished zone, but not one that is silent because its owner is blind", () => {
+  test("leaves out a vanished zone, but no zone of a blind owner", () => {
     const { ledger, receive, clock } = ledgerWorld();
     receive("judged.zone", judgedZone({ zone: "eu:\u0000:b", size: 0 }), null);
     receive("judged.zone", judgedZone(), null);
@@ -93,7 +93,7 @@ describe("a pod without further messages", () => {
     expect(world.ledger.reader.overview().pendingEvictions).toBe(0);
   });
 
-  test("is kept as long as its deletion is requested again", () => {
+  test("is kept while its deletion is requested again", () => {
     const world = ledgerWorld();
     for (let minute = 0; minute < 30; minute++) {
       world.receive("asked.eviction", askedEviction({ deadlineAt: world.clock.wallMs() - minute * 60_000 }), null);
@@ -144,7 +144,7 @@ describe("a node whose departure was missed", () => {
     return asks;
   }
 
-  test("is found by the observer's digest, and after a resync the node is gone", () => {
+  test("is gone after a resync, as the digest demands", () => {
     const world = ledgerWorld();
     const asks = asked(world);
     world.receive("observed.node", observedNode(node), null);

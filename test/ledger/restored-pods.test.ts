@@ -22,7 +22,7 @@ const DEADLINE_AT = Date.UTC(2026, 0, 1) + 300_000;
 
 const waiting = ({ ledger }: LedgerWorld) => ledger.reader.pendingEvictions(10);
 
-describe("a pod that was pending when an earlier ledger ended", () => {
+describe("a restored pod", () => {
   const recalled = () => ledgerWorld({ store: remembering(["judged.pod", judgedPod({ deadlineAt: DEADLINE_AT })]) });
 
   test("stays pending while its node is tainted", () => {
@@ -39,7 +39,7 @@ describe("a pod that was pending when an earlier ledger ended", () => {
     expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 carries no NoExecute taint.");
   });
 
-  test("and was cancelled since is not pending, though its node is tainted", () => {
+  test("is not pending where its eviction was cancelled since", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
@@ -55,7 +55,7 @@ describe("a pod that was pending when an earlier ledger ended", () => {
     expect(waiting(world)).toEqual([]);
   });
 
-  test("stays pending by a later message, though an earlier deletion was only shadowed", () => {
+  test("stays pending by a message after a shadowed deletion", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.clock.advance(1000);
@@ -88,7 +88,7 @@ describe("a pod that was pending when an earlier ledger ended", () => {
     expect(podSentences(world)).toEqual(["Pod default/web no longer exists."]);
   });
 
-  test("is not pending when its node's pods show it as terminating", () => {
+  test("is not pending when it is terminating", () => {
     const world = recalled();
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);
     world.receive("observed.pods", podsOf([observedPod("web", { deletionAt: 1 })]), null);
@@ -119,7 +119,7 @@ describe("a pod that was pending when an earlier ledger ended", () => {
     expect(waiting(world)).toMatchObject([{ deadlineAt: DEADLINE_AT + 1 }]);
   });
 
-  test("and was restored after its shard was known causes resync requests until confirmed", () => {
+  test("causes resync requests until it is confirmed", () => {
     const store = remembering();
     const world = ledgerWorld({ store });
     world.receive("observed.node", observedNode("n-1", { taints: [UNREACHABLE] }), null);

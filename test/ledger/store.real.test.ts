@@ -16,7 +16,7 @@ const { stream, bucket } = storeNames({ cluster: "test", clusterUid: UID });
 afterEach(stopAll);
 
 describeWithEachNats("the ledger's store", () => {
-  test("lets a new ledger explain what an earlier one received", async () => {
+  test("restores history for a new ledger", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -31,7 +31,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(await metricValue(second.metrics, "vigil_ledger_store_ready")).toBe(1);
   });
 
-  test("passes its history to a ledger that is restarted on it", async () => {
+  test("restores history for a restarted ledger", async () => {
     const server = await serve(true);
     const member = await join(server);
     await until("the store is ready", () => member.store.ready());
@@ -44,7 +44,7 @@ describeWithEachNats("the ledger's store", () => {
     anew.stop();
   });
 
-  test("restores history without an Event, a count or a node", async () => {
+  test("restores no Event, count or node", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -58,7 +58,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(await metricValue(second.metrics, "vigil_events_total")).toBe(0);
   });
 
-  test("stores the last state of every object, and deletes that of a pod that may stay", async () => {
+  test("stores last states until their pods may stay", async () => {
     const server = await serve(true);
     const member = await join(server);
     await until("the store is ready", () => member.store.ready());
@@ -96,7 +96,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(second.ledger.reader.pendingEvictions(10)).toMatchObject([{ name: "waits", deadlineAt }]);
   });
 
-  test("keeps within its limits, and updates changed ones", async () => {
+  test("keeps and updates its limits", async () => {
     const server = await serve(true);
     const member = await join(server, { messagesPerSubject: 3 });
     await until("the store is ready", () => member.store.ready());
@@ -112,7 +112,7 @@ describeWithEachNats("the ledger's store", () => {
     expect(config.max_msgs_per_subject).toBe(2);
   });
 
-  test("without JetStream stores nothing, and everything else works", async () => {
+  test("is optional: without JetStream the rest works", async () => {
     const server = await serve(false);
     const member = await join(server);
     await until("it says so", () => saysNoHistory(member));
@@ -137,7 +137,7 @@ describeWithEachNats("the ledger's store", () => {
     });
   });
 
-  test("keeps history 3 s after its start when JetStream refuses two tries", async () => {
+  test("is ready 3 s after two refusals", async () => {
     const storeClock = new VirtualClock();
     const member = await join(await serve(true), {}, { storeClock, failures: 2 });
     for (const pauseMs of [1000, 2000]) {
@@ -147,7 +147,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the store is ready", () => member.store.ready());
   });
 
-  test("re-creates stream and bucket within a second of JetStream's return", async () => {
+  test("recovers within a second of JetStream's return", async () => {
     const server = await serve(true);
     const { port } = server;
     const storeClock = new VirtualClock();
@@ -167,7 +167,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("both are there", async () => (await names()).join() === [`KV_${bucket}`, stream].toSorted().join());
   });
 
-  test("retries reading history back with backoff", async () => {
+  test("retries a failed replay with backoff", async () => {
     const storeClock = new VirtualClock();
     const member = await join(await serve(true), {}, { storeClock });
     await until("the store is ready", () => member.store.ready());
@@ -187,7 +187,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the history is back", () => second.reader.explainNode("n-1") !== null);
   });
 
-  test("re-creates stream and bucket on a NATS server that lost its storage", async () => {
+  test("recovers from lost storage", async () => {
     const server = await serve(true);
     const storeClock = new VirtualClock();
     const member = await join(server, {}, { storeClock });

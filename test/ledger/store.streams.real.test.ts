@@ -33,7 +33,7 @@ function writes({ metrics }: Member, result: string): Promise<number> {
 }
 
 describeWithEachNats("the ledger's streams", () => {
-  test("separate the history of a re-created cluster from the earlier one", async () => {
+  test("separate clusters of one name", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -54,7 +54,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(timeline(third, "n-1")).toEqual([]);
   });
 
-  test("replace the history of the earlier cluster of that name", async () => {
+  test("replace those of an earlier cluster", async () => {
     const server = await serve(true);
     const first = await join(server);
     await until("the store is ready", () => first.store.ready());
@@ -66,7 +66,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect((await streams.streams.names().next()).toSorted()).toEqual([`KV_${names.bucket}`, names.stream].toSorted());
   });
 
-  test("leave a foreign stream of the same subjects alone", async () => {
+  test("leave a foreign stream alone", async () => {
     const server = await serve(true);
     const audit = await join(server, {}, { clusterUid: null });
     const { streams } = await jetstreamManager(audit.transport.connection);
@@ -76,7 +76,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(await streams.names().next()).toEqual(["VIGIL_HISTORY_test_audit"]);
   });
 
-  test("do not exist while the cluster's uid is not known, and a log line says so", async () => {
+  test("need the uid of the cluster", async () => {
     const server = await serve(true);
     const member = await join(server, {}, { clusterUid: null });
     member.judge.publish("judged.node", unknown("n-1"), null);
@@ -87,7 +87,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect(await streams.streams.names().next()).toEqual([]);
   });
 
-  test("accept every write when more pods come and go than there is room for", async () => {
+  test("accept every write when they are full", async () => {
     const [pods, statesBytes] = [1000, 64 * 1024];
     const member = await join(await serve(true), { statesBytes });
     await until("the store is ready", () => member.store.ready());
@@ -105,7 +105,7 @@ describeWithEachNats("the ledger's streams", () => {
     expect((await states.status()).streamInfo.state.bytes).toBeLessThanOrEqual(statesBytes);
   });
 
-  test("keep no delete marker where the server can expire single messages", async () => {
+  test("keep no delete marker where it can expire", async () => {
     const member = await join(await serve(true), { tombstoneMs: 1000 });
     await until("the store is ready", () => member.store.ready());
     member.store.forget("judged.pod.default.web");

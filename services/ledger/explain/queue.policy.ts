@@ -94,17 +94,15 @@ function waitSentences(
   const grant = node.requests.grant;
   // An admitted node has left the queue, and its request is explained on its own.
   if (grant !== null && !hasFailed(grant)) return [];
-  if (place !== null) {
-    const at = grantAt(place, zone) ?? now;
-    const span = spanText(Math.max(0, at - now));
-    return [sentence("queuePlace", { ...counted, place: String(place), at: apiTime(Math.max(at, now)), span })];
-  }
+  const estimate = (position: number) => {
+    const at = Math.max(grantAt(position, zone) ?? now, now);
+    return { ...counted, at: apiTime(at), span: spanText(at - now) };
+  };
+  if (place !== null) return [sentence("queuePlace", { ...estimate(place), place: String(place) })];
   if (profile.evictionMode === "taint" && !isShownDown(node)) return [sentence("queueNotShown", {})];
   const named = queue?.length ?? 0;
   if (named === 0 || length <= named) return [sentence("queueMissing", {})];
-  const at = grantAt(named, zone) ?? now;
-  const span = spanText(Math.max(0, at - now));
-  return [sentence("queueBehind", { ...counted, count: String(named), at: apiTime(Math.max(at, now)), span })];
+  return [sentence("queueBehind", { ...estimate(named), count: String(named) })];
 }
 
 /** Whether the API shows the node as not ready: only then does it join the queue (taint mode). */

@@ -3,7 +3,7 @@
  * any clock; http-front.ts serves it on sockets.
  */
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
-import { type Access, authorize, identify } from "./access.ts";
+import { type Access, authenticate } from "./access.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
 import { ApiFailure } from "./api-status.ts";
@@ -109,10 +109,8 @@ export class ApiServer {
   }
 
   #carryOut(call: Call | OtherCall, access: Access): Answer {
-    const identity = identify(access, isCall(call) ? "" : call.path, call.headers);
-    if (!isCall(call)) return discover(call);
-    authorize(identity, call);
-    return carryOut(this.#parts, call);
+    authenticate(access, isCall(call) ? "" : call.path, call.headers);
+    return isCall(call) ? carryOut(this.#parts, call) : discover(call);
   }
 
   #attempt(work: () => Answer): Answer {

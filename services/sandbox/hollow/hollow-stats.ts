@@ -11,10 +11,6 @@ export interface HollowNodeSpec {
   readonly region?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** Internal address; derived from the name by default. */
-  readonly ip?: string;
-  readonly cores?: number;
-  readonly memoryBytes?: number;
   /** Pods to create once the node is registered. */
   readonly pods?: number;
 }
@@ -48,8 +44,8 @@ export function hollowStats(spec: HollowNodeSpec): MachineStats {
       machineId: spec.name,
       systemUuid: spec.name,
       bootId: spec.name,
-      cores: spec.cores ?? CORES,
-      memoryBytes: spec.memoryBytes ?? MEMORY_BYTES,
+      cores: CORES,
+      memoryBytes: MEMORY_BYTES,
       ephemeralStorageBytes: STORAGE_BYTES,
       hugePages: {},
       devices: { capacity: {}, allocatable: {}, removed: [] },
@@ -64,8 +60,7 @@ export function hollowStats(spec: HollowNodeSpec): MachineStats {
 }
 
 /** An address in 10.0.0.0/8 whose last three octets are a hash of the name. */
-function ipOf(spec: HollowNodeSpec): string {
-  if (spec.ip !== undefined) return spec.ip;
-  const hash = fnv1a(spec.name);
+function ipOf({ name }: HollowNodeSpec): string {
+  const hash = fnv1a(name);
   return `10.${(hash >>> 16) & 255}.${(hash >>> 8) & 255}.${hash & 255}`;
 }

@@ -69,17 +69,10 @@ describe("over a socket", () => {
   const as = (token: string) => ({ headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } });
   const body = JSON.stringify(node("n"));
 
-  test("a token gives its rights; without a valid one only probes are served", () =>
-    fronted({ token: "admin", readOnlyToken: "viewer" }, async ({ url }) => {
+  test("without a valid token only probes are served", () =>
+    fronted({ token: "admin" }, async ({ url }) => {
       const status = async (path: string, init: RequestInit) => (await fetch(url + path, init)).status;
       expect(await status("/api/v1/nodes", { ...as("admin"), method: "POST", body })).toBe(201);
-      expect(await status("/api/v1/nodes/n", as("viewer"))).toBe(200);
-      const refused = await fetch(`${url}/api/v1/nodes/n`, { ...as("viewer"), method: "DELETE" });
-      expect(await refused.json()).toMatchObject({
-        code: 403,
-        message:
-          'nodes "n" is forbidden: User "viewer" cannot delete resource "nodes" in API group "" at the cluster scope',
-      });
       expect(await status("/api/v1/nodes", as("stranger"))).toBe(401);
       expect(await status("/api", {})).toBe(401);
       expect(await status("/readyz", {})).toBe(200);

@@ -188,7 +188,8 @@ class Sending {
   }
 }
 
-function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
+/** Headers with one string each. */
+export function plainHeaders(headers: http.IncomingHttpHeaders): Record<string, string> {
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) plain[name] = typeof value === "string" ? value : value.join(", ");

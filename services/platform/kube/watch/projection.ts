@@ -148,14 +148,19 @@ function observedLabels(labels: JsonRecord): Record<string, string> {
 }
 
 function projectTaint(raw: JsonRecord, io: ProjectionIo): Taint | null {
-  const { key, value, effect, timeAdded } = raw;
+  const { key, effect } = raw;
   if (typeof key !== "string" || typeof effect !== "string") return dropped("spec.taints", io);
   return {
     key,
     effect,
-    ...(typeof value === "string" ? { value } : {}),
-    ...(typeof timeAdded === "string" ? { timeAdded } : {}),
+    ...textFields(raw, "value", "timeAdded"),
   };
+}
+
+/** The record's fields that hold strings. */
+function textFields<K extends string>(record: JsonRecord, ...fields: K[]): { [F in K]?: string } {
+  const entries = fields.map((field) => [field, record[field]]).filter(([, value]) => typeof value === "string");
+  return Object.fromEntries(entries) as { [F in K]?: string };
 }
 
 /** The conditions Vigil acts on, the first of each type (R2.31). */
@@ -237,7 +242,8 @@ function projectTolerations(list: readonly unknown[], io: ProjectionIo): Tolerat
 }
 
 function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
-  const { key, operator, value, effect, tolerationSeconds } = recordOf(raw);
+  const record = recordOf(raw);
+  const { key, operator, value, effect, tolerationSeconds } = record;
   const texts = [key, operator, value, effect];
   if (!isPlainObject(raw) || texts.some((text) => text !== undefined && typeof text !== "string")) {
     io.problem("spec.tolerations");
@@ -246,10 +252,7 @@ function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
   const seconds = tolerationSeconds ?? null;
   if (seconds !== null && typeof seconds !== "number") io.problem("spec.tolerations.tolerationSeconds");
   return {
-    ...(typeof key === "string" ? { key } : {}),
-    ...(typeof operator === "string" ? { operator } : {}),
-    ...(typeof value === "string" ? { value } : {}),
-    ...(typeof effect === "string" ? { effect } : {}),
+    ...textFields(record, "key", "operator", "value", "effect"),
     ...(typeof seconds === "number" ? { tolerationSeconds: seconds } : {}),
   };
 }

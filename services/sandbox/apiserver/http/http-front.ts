@@ -1,30 +1,23 @@
 /** Serves the embedded API on a socket with node:http. */
 import { once } from "node:events";
-import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HttpRequest } from "../../../../protocols/ports.ts";
-import type { Access, Identity } from "../access.ts";
+import { isProtobuf } from "../../../platform/kube/protobuf/envelope.ts";
+import { plainHeaders } from "../../../platform/kube/transport/https.ts";
 import type { Answer, Receiver } from "../answer.ts";
 import type { ApiServer } from "../apiserver.ts";
 import type { Serve } from "../embedded-wire.ts";
 import { objectInProtobuf } from "./protobuf-body.ts";
 
-/** Where to listen, and which tokens to accept. */
+/** Where to listen, and which token to require. */
 export interface ListenOptions {
   /** 0 for any free port. */
   readonly port: number;
   /** The address to bind; the loopback when absent. */
   readonly host?: string;
-  /**
-   * The bearer token with full rights; without any token every request is admitted. Kubernetes clients send tokens over
-   * TLS only.
-   */
+  /** The bearer token to require; without one every request is admitted. */
   readonly token?: string;
-  /** The bearer token with read-only rights. */
-  readonly readOnlyToken?: string;
-  /** A certificate and its key in PEM to serve https; absent for plain http. */
-  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** A listening server. */
@@ -43,31 +36,22 @@ const KEEP_ALIVE_MS = 120_000;
 
 /** Serves the embedded API over HTTP. Rejects when the port is not available. */
 export async function listen(apiserver: ApiServer, options: ListenOptions): Promise<HttpFront> {
-  const { host = "127.0.0.1", port, tls } = options;
-  const serve = apiserver.serving(accessOf(options));
-  const received = (request: IncomingMessage, response: ServerResponse): void => receive(serve, request, response);
-  const server = tls === undefined ? createPlainServer(received) : createTlsServer(tls, received);
+  const { host = "127.0.0.1", port, token = null } = options;
+  const serve = apiserver.serving(token);
+  const server = createServer((request, response) => receive(serve, request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 0;
   server.listen(port, host);
   await once(server, "listening");
   const { port: bound } = server.address() as AddressInfo;
-  const scheme = tls === undefined ? "http" : "https";
-  return { url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${bound}`, close: () => close(server) };
+  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`, close: () => close(server) };
 }
 
-async function close(server: Server | TlsServer): Promise<void> {
+async function close(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeAllConnections();
   await closed;
-}
-
-function accessOf({ token, readOnlyToken }: ListenOptions): Access {
-  const identities = new Map<string, Identity>();
-  if (token !== undefined) identities.set(token, { user: "admin", readOnly: false });
-  if (readOnlyToken !== undefined) identities.set(readOnlyToken, { user: "viewer", readOnly: true });
-  return identities.size === 0 ? null : identities;
 }
 
 function receive(serve: Serve, incoming: IncomingMessage, response: ServerResponse): void {
@@ -80,24 +64,12 @@ function receive(serve: Serve, incoming: IncomingMessage, response: ServerRespon
 /** A request for the server: protobuf bodies become JSON here. */
 function requestOf(incoming: IncomingMessage, body: Buffer): HttpRequest {
   const { method = "GET", url = "/" } = incoming;
-  const headers = headersOf(incoming);
-  const isProtobuf = headers["content-type"]?.startsWith("application/vnd.kubernetes.protobuf") === true;
-  const object = isProtobuf ? objectInProtobuf(body) : null;
-  if (object === null) return { method, path: url, headers, body: body.length === 0 ? null : body.toString() };
-  return {
-    method,
-    path: url,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(object),
-  };
-}
-
-function headersOf(incoming: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return headers;
+  const headers = plainHeaders(incoming.headers);
+  const object = isProtobuf(headers) ? objectInProtobuf(body) : null;
+  const request = { method, path: url, headers };
+  if (object === null) return { ...request, body: body.length === 0 ? null : body.toString() };
+  headers["content-type"] = "application/json";
+  return { ...request, body: JSON.stringify(object) };
 }
 
 /** Writes one response, in pieces no faster than the client reads. */

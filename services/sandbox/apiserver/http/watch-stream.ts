@@ -24,6 +24,18 @@ export interface WatchOptions {
   readonly bookmarkPeriodMs: number;
 }
 
+/** What a watch works with. */
+interface WatchParts {
+  readonly selection: Selection;
+  readonly options: WatchOptions;
+  readonly renderer: Renderer;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly sink: StreamSink;
+  /** Called once when the stream ends, for any reason. */
+  readonly closed: () => void;
+}
+
 /** The real server sends a last bookmark this long before a watch times out. */
 const LAST_BOOKMARK_MS = 2_000;
 
@@ -32,13 +44,7 @@ const LINES_PER_CHUNK = 1024;
 
 /** One running watch. Lines are passed on at the end of the event loop's turn, several in one chunk. */
 export class WatchStream {
-  readonly #selection: Selection;
-  readonly #options: WatchOptions;
-  readonly #renderer: Renderer;
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #sink: StreamSink;
-  readonly #closed: () => void;
+  readonly #parts: WatchParts;
   readonly #plain: boolean;
   #pending: Uint8Array[] = [];
   #stopListening: () => void = () => undefined;
@@ -47,37 +53,22 @@ export class WatchStream {
   #state: "open" | "closed" = "open";
   #silent = false;
 
-  constructor(parts: {
-    selection: Selection;
-    options: WatchOptions;
-    renderer: Renderer;
-    store: Store;
-    clock: Clock;
-    sink: StreamSink;
-    /** Called once when the stream ends, for any reason. */
-    closed: () => void;
-  }) {
-    this.#selection = parts.selection;
-    this.#options = parts.options;
-    this.#renderer = parts.renderer;
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#sink = parts.sink;
-    this.#closed = parts.closed;
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
     this.#plain = isOpen(parts.selection);
   }
 
   /** The watched collection. */
   get storage(): StorageName {
-    return this.#selection.resource.storage;
+    return this.#parts.selection.resource.storage;
   }
 
   /** Sends what the resourceVersion asks for, then follows the changes. */
   start(): void {
-    const collection = this.#store.collection(this.#selection.resource.storage);
-    const from = this.#options.resourceVersion;
+    const collection = this.#parts.store.collection(this.#parts.selection.resource.storage);
+    const from = this.#parts.options.resourceVersion;
     if (from === "" || from === "0") {
-      for (const stored of selected(collection, this.#selection)) {
+      for (const stored of selected(collection, this.#parts.selection)) {
         this.#see(new Change("ADDED", stored, null));
         if (this.#pending.length === LINES_PER_CHUNK) this.#flush();
       }
@@ -96,9 +87,9 @@ export class WatchStream {
     });
     this.#timers.set(
       "timeout",
-      this.#clock.after(this.#options.timeoutMs, () => this.cut("end")),
+      this.#parts.clock.after(this.#parts.options.timeoutMs, () => this.cut("end")),
     );
-    if (this.#options.bookmarks) this.#startBookmarks();
+    if (this.#parts.options.bookmarks) this.#startBookmarks();
   }
 
   /** Ends the stream from this side: in order, as at its timeout, or as a broken connection. */
@@ -106,8 +97,8 @@ export class WatchStream {
     if (this.#state === "closed") return;
     if (how === "end") this.#flush();
     this.abort();
-    if (how === "end") this.#sink.end();
-    else this.#sink.broken();
+    if (how === "end") this.#parts.sink.end();
+    else this.#parts.sink.broken();
   }
 
   /** Stops without sending more: the client is gone. */
@@ -117,7 +108,7 @@ export class WatchStream {
     this.#pending = [];
     this.#stopListening();
     for (const timer of this.#timers.values()) timer.cancel();
-    this.#closed();
+    this.#parts.closed();
   }
 
   /** While `silent`, sends nothing, as a watch of a stale cache: changes meanwhile are lost. */
@@ -132,28 +123,28 @@ export class WatchStream {
     const leaves = type === "DELETED" && change.type !== "DELETED" && before !== null;
     // An object that leaves the selection is shown as it last was in it.
     const shown = leaves ? new Change("DELETED", before.at(now.revision), null) : change;
-    this.#send(this.#renderer.line(type, shown));
+    this.#send(this.#parts.renderer.line(type, shown));
   }
 
   /** The event for this watcher: a change that moves an object into or out of the selection adds or deletes it. */
   #typeFor(change: Change): ChangeType | null {
     const { type, now, before } = change;
     if (this.#plain) return this.#isInNamespace(change) ? type : null;
-    const matched = before !== null && isSelected(this.#selection, before);
-    if (type === "DELETED") return matched || isSelected(this.#selection, now) ? "DELETED" : null;
-    const matches = isSelected(this.#selection, now);
+    const matched = before !== null && isSelected(this.#parts.selection, before);
+    if (type === "DELETED") return matched || isSelected(this.#parts.selection, now) ? "DELETED" : null;
+    const matches = isSelected(this.#parts.selection, now);
     if (matches) return matched ? "MODIFIED" : "ADDED";
     return matched ? "DELETED" : null;
   }
 
   #isInNamespace(change: Change): boolean {
-    return this.#selection.namespace === "" || this.#selection.namespace === change.now.namespace;
+    return this.#parts.selection.namespace === "" || this.#parts.selection.namespace === change.now.namespace;
   }
 
   #send(line: Uint8Array): void {
     if (this.#silent || this.#state === "closed") return;
     this.#pending.push(line);
-    if (this.#pending.length === 1) this.#clock.soon(() => this.#flush());
+    if (this.#pending.length === 1) this.#parts.clock.soon(() => this.#flush());
   }
 
   #flush(): void {
@@ -161,16 +152,16 @@ export class WatchStream {
     const [first] = this.#pending;
     const chunk = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending);
     this.#pending = [];
-    this.#sink.data(chunk);
+    this.#parts.sink.data(chunk);
   }
 
   #startBookmarks(): void {
-    const { bookmarkPeriodMs, timeoutMs } = this.#options;
+    const { bookmarkPeriodMs, timeoutMs } = this.#parts.options;
     this.#bookmarkEvery(bookmarkPeriodMs);
     if (timeoutMs <= LAST_BOOKMARK_MS) return;
     this.#timers.set(
       "last bookmark",
-      this.#clock.after(timeoutMs - LAST_BOOKMARK_MS, () => this.#bookmark()),
+      this.#parts.clock.after(timeoutMs - LAST_BOOKMARK_MS, () => this.#bookmark()),
     );
   }
 
@@ -179,16 +170,16 @@ export class WatchStream {
       this.#bookmark();
       this.#bookmarkEvery(periodMs);
     };
-    this.#timers.set("bookmark", this.#clock.after(periodMs, beat));
+    this.#timers.set("bookmark", this.#parts.clock.after(periodMs, beat));
   }
 
   #bookmark(): void {
-    this.#send(this.#renderer.bookmark(this.#store.revision));
+    this.#send(this.#parts.renderer.bookmark(this.#parts.store.revision));
   }
 
   #expire(from: string): void {
-    const failure = gone(`too old resource version: ${from} (${this.#store.revision})`);
+    const failure = gone(`too old resource version: ${from} (${this.#parts.store.revision})`);
     this.#send(Buffer.from(`${JSON.stringify({ type: "ERROR", object: failure.status() })}\n`));
-    this.#clock.soon(() => this.cut("end"));
+    this.#parts.clock.soon(() => this.cut("end"));
   }
 }

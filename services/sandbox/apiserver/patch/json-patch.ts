@@ -47,10 +47,8 @@ function apply(root: JsonObject, operation: Operation): void {
       }
       return;
     case "add":
-      write(root, path, operation.value ?? null, "add");
-      return;
     case "replace":
-      write(root, path, operation.value ?? null, "replace");
+      write(root, path, operation.value ?? null, op);
       return;
     case "remove":
       remove(root, path);

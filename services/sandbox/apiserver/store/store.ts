@@ -67,18 +67,13 @@ export class Collection {
   }
 
   #put(stored: Stored): void {
-    let bucket = this.#namespaces.get(stored.namespace);
-    if (bucket === undefined) {
-      bucket = new NamespaceBucket();
-      this.#namespaces.set(stored.namespace, bucket);
-    }
+    const bucket = this.#namespaces.get(stored.namespace) ?? new NamespaceBucket();
+    this.#namespaces.set(stored.namespace, bucket);
     this.#size -= bucket.size;
     bucket.set(stored.name, stored);
     this.#size += bucket.size;
     if (stored.node === "") return;
-    const here = this.#byNode.get(stored.node);
-    if (here === undefined) this.#byNode.set(stored.node, new Set([stored]));
-    else here.add(stored);
+    this.#byNode.set(stored.node, (this.#byNode.get(stored.node) ?? new Set()).add(stored));
   }
 
   #remove(stored: Stored): void {
@@ -130,11 +125,8 @@ export class Store {
   }
 
   collection(name: StorageName): Collection {
-    let collection = this.#collections.get(name);
-    if (collection === undefined) {
-      collection = new Collection(name, this.#changesMax);
-      this.#collections.set(name, collection);
-    }
+    const collection = this.#collections.get(name) ?? new Collection(name, this.#changesMax);
+    this.#collections.set(name, collection);
     return collection;
   }
 

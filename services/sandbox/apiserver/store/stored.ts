@@ -48,8 +48,6 @@ export class Stored {
 /** The type of a change. */
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
 
-const LINE_FEED = "\n";
-
 /** One change of one object. `now` of a deletion is the last state under the revision of the deletion. */
 export class Change {
   readonly type: ChangeType;
@@ -68,7 +66,7 @@ export class Change {
     this.#lines ??= new Map();
     const known = this.#lines.get(type);
     if (known !== undefined) return known;
-    const bytes = Buffer.from(`{"type":"${type}","object":${this.now.json}}${LINE_FEED}`);
+    const bytes = Buffer.from(`{"type":"${type}","object":${this.now.json}}\n`);
     this.#lines.set(type, bytes);
     return bytes;
   }

@@ -9,9 +9,10 @@ import { patternOf } from "../../../protocols/subjects.ts";
 import { definitionOf, encode, subjectFor } from "../../../protocols/wire.ts";
 import { type LimitedWarn, limitedWarn } from "../process/log.limited.ts";
 import { admitOnce, awaitReader } from "./admission.once.ts";
+import type { AdmissionRefusal } from "./admission.policy.ts";
 import { latestOf } from "./latest.ts";
 import { Mailbox } from "./mailbox.ts";
-import { StreamTracker } from "./stream-tracker.ts";
+import { type ArrivalOrder, StreamTracker } from "./stream-tracker.ts";
 
 /** How many messages are handled before sockets and timers run. */
 const MESSAGES_PER_TURN = 128;
@@ -203,15 +204,7 @@ class ServiceBus implements Bus {
 }
 
 /** Why a message was not sent (`unsent`, `oversize`) or not handled (the others; `mailbox` was full). */
-type DropReason =
-  | "unsent"
-  | "oversize"
-  | "mailbox"
-  | "malformed"
-  | "forbidden"
-  | "foreign"
-  | "duplicate"
-  | "out-of-order";
+type DropReason = AdmissionRefusal["reason"] | ArrivalOrder | "unsent" | "oversize" | "mailbox" | "foreign";
 
 function busCounters(metrics: Metrics, service: string) {
   const counter = (name: string, help: string, ...labels: string[]) => metrics.counter({ name, help, labels });

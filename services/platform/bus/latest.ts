@@ -6,18 +6,13 @@ import type { Message, MessageType } from "../../../protocols/messages.ts";
 import type { Clock, Latest, Transport } from "../../../protocols/ports.ts";
 import { admit } from "./admission.policy.ts";
 
-interface Unread {
-  readonly payload: Uint8Array;
-  readonly receivedMs: number;
-}
-
 /** Keeps the last bytes of each subject under a pattern; `take` skips those that are no message of `type`. */
 export function latestOf<T extends MessageType>(
   { transport, clock, cluster }: { readonly transport: Transport; readonly clock: Clock; readonly cluster: string },
   pattern: string,
   type: T,
 ): Latest<T> {
-  const unread = new Map<string, Unread>();
+  const unread = new Map<string, { readonly payload: Uint8Array; readonly receivedMs: number }>();
   const stop = transport.subscribe(pattern, (payload, subject) => {
     // A copy: bytes from a socket are a view of a far larger buffer.
     unread.set(subject, { payload: payload.slice(), receivedMs: clock.monotonicMs() });

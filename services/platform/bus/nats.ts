@@ -64,7 +64,8 @@ export async function connectNats(options: NatsOptions): Promise<NatsTransport> 
       return new NatsLink(await connect(settings), options);
     } catch (error) {
       const problem = connectProblem(error, settings.servers);
-      if (options.waitOnFirstConnect !== true || isFinal(error)) throw new Error(problem, { cause: error });
+      const isFinal = error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
+      if (options.waitOnFirstConnect !== true || isFinal) throw new Error(problem, { cause: error });
       log.warn(`${problem}; trying again`);
       await new Promise<void>((resolve) => clock.after(FIRST_REDIAL_MS, resolve));
     }
@@ -93,10 +94,6 @@ function settingsOf(options: NatsOptions): ConnectionOptions {
     ...(password === undefined ? {} : { pass: password }),
     ...(token === undefined ? {} : { token }),
   };
-}
-
-function isFinal(error: unknown): boolean {
-  return error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
 }
 
 function connectProblem(error: unknown, servers: ConnectionOptions["servers"]): string {

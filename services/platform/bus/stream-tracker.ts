@@ -1,15 +1,11 @@
 /** Decides from its position whether a message is the next of its stream. */
 import type { StreamPosition } from "../../../protocols/frame.ts";
 
-/** How a message relates to the earlier ones of its stream. */
-export type ArrivalOrder =
-  /** The first one received, or the one right after the last. */
-  | "next"
-  /** New, but messages before it are missing. */
-  | "gap"
-  | "duplicate"
-  /** Older than one received before. */
-  | "out-of-order";
+/**
+ * How a message relates to the earlier ones of its stream: the first or the next one, a new one after missing ones, one
+ * received already, or one older than the last.
+ */
+export type ArrivalOrder = "next" | "gap" | "duplicate" | "out-of-order";
 
 /**
  * A lower epoch is a late message of an earlier run of its publisher, unless the later run has been silent for this

@@ -32,15 +32,13 @@ export function readFeatureGates(gates: readonly string[]): FeatureGates {
   const set = new Map<string, SettingValue>();
   const remarks: string[] = [];
   for (const gate of gates) {
-    const [, name = "", value] = /^(\w+)=(true|false)$/.exec(gate) ?? refuse(gate);
+    const [, name, value] = /^(\w+)=(true|false)$/.exec(gate) ?? [];
+    if (name === undefined)
+      throw new ConfigProblem(`--${FEATURE_GATES.flag}=${gate}: write it as Name=true or Name=false`);
     const setting = SETTINGS.get(name);
     const reason = SETTLED.get(name) ?? "it is no gate of Vigil's controllers";
     if (setting === undefined) remarks.push(`--${FEATURE_GATES.flag}: ${name} is ignored: ${reason}`);
     else set.set(setting, value === "true");
   }
   return { set, remarks };
-}
-
-function refuse(gate: string): never {
-  throw new ConfigProblem(`--${FEATURE_GATES.flag}=${gate}: write it as Name=true or Name=false`);
 }

@@ -12,35 +12,20 @@ export function realClock(): Clock {
   return {
     monotonicMs: () => performance.now(),
     wallMs: () => Date.now(),
-    after: (delayMs, fire) => new RealTimer(performance.now() + delayMs, fire),
+    after: (delayMs, fire) => realTimer(performance.now() + delayMs, fire),
     soon: (run) => {
       setImmediate(run);
     },
   };
 }
 
-class RealTimer implements Timer {
-  readonly #dueMs: number;
-  readonly #fire: () => void;
-  #handle: NodeJS.Timeout;
-
-  constructor(dueMs: number, fire: () => void) {
-    this.#dueMs = dueMs;
-    this.#fire = fire;
-    this.#handle = this.#arm();
-  }
-
-  cancel(): void {
-    clearTimeout(this.#handle);
-  }
-
-  #arm(): NodeJS.Timeout {
-    const restMs = Math.ceil(this.#dueMs - performance.now());
-    return setTimeout(() => this.#wake(), Math.min(Math.max(restMs, 0), NODE_TIMER_MS_MAX));
-  }
-
-  #wake(): void {
-    if (performance.now() < this.#dueMs) this.#handle = this.#arm();
-    else this.#fire();
-  }
+function realTimer(dueMs: number, fire: () => void): Timer {
+  let handle: NodeJS.Timeout;
+  const arm = (): void => {
+    const restMs = Math.ceil(dueMs - performance.now());
+    handle = setTimeout(wake, Math.min(Math.max(restMs, 0), NODE_TIMER_MS_MAX));
+  };
+  const wake = (): void => (performance.now() < dueMs ? arm() : fire());
+  arm();
+  return { cancel: () => clearTimeout(handle) };
 }

@@ -1,6 +1,7 @@
 /** Answers single lines of text over a Unix socket that only its owner can reach. */
+import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
 
 /** A socket that answers lines. */
 export interface LineSocket {
@@ -17,8 +18,11 @@ const LINE_LENGTH_MAX = 1_048_576;
 export async function answerLines(path: string, answer: (line: string) => string): Promise<LineSocket> {
   if (await isAnswered(path)) throw new Error(`${path}: another process answers there`);
   await removeSocket(path);
-  const server = createServer((socket) => serve(socket, answer));
-  await listening(server, path);
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    eachLine(socket, (line) => socket.write(`${answer(line)}\n`));
+  });
+  await once(server.listen(path), "listening");
   await chmod(path, 0o600);
   return { close: () => new Promise((resolve) => server.close(() => resolve())) };
 }
@@ -44,11 +48,6 @@ export function askLine(path: string, line: string): Promise<string> {
   });
 }
 
-function serve(socket: Socket, answer: (line: string) => string): void {
-  socket.on("error", () => socket.destroy());
-  eachLine(socket, (line) => socket.write(`${answer(line)}\n`));
-}
-
 /** Calls `take` for each line. A line longer than LINE_LENGTH_MAX ends the connection. */
 function eachLine(socket: Socket, take: (line: string) => void): void {
   let rest = "";
@@ -57,13 +56,6 @@ function eachLine(socket: Socket, take: (line: string) => void): void {
     rest = lines.pop() ?? "";
     for (const line of lines) take(line);
     if (rest.length > LINE_LENGTH_MAX) socket.destroy();
-  });
-}
-
-function listening(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, resolve);
   });
 }
 

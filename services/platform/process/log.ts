@@ -52,7 +52,7 @@ function stderrWriter(dropped: () => void): (line: string) => number | null {
   return (line) => sink.write(line);
 }
 
-/** A log that writes nothing, for tests. */
+/** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** The same log with fields on every line, such as the service. A line's own field wins. */

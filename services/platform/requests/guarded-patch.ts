@@ -91,10 +91,9 @@ function changedConditions(changes: readonly ConditionPatch[], conditions: reado
 
 function changedAnnotations(changes: Readonly<Record<string, string | null>>, before: unknown): PatchOperation[] {
   const entries = Object.entries(changes);
-  const path = ANNOTATIONS;
   if (before === undefined || before === null) {
     const value = Object.fromEntries(entries.filter(([, text]) => text !== null));
-    return Object.keys(value).length === 0 ? [] : [test(path, null), { op: "add", path, value }];
+    return Object.keys(value).length === 0 ? [] : [test(ANNOTATIONS, null), { op: "add", path: ANNOTATIONS, value }];
   }
   const standing: JsonRecord = recordOf(before);
   return entries.flatMap(([name, value]): PatchOperation[] => {

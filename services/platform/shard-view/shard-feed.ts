@@ -1,6 +1,6 @@
 /** Feeds a ShardView from the bus and requests resyncs: the wiring that every reader of a shard shares. */
 import type { WatchName } from "../../../protocols/ledger-reader.ts";
-import type { BodyOf } from "../../../protocols/messages.ts";
+import type { Message } from "../../../protocols/messages.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { Io, Stop } from "../../../protocols/ports.ts";
 import type { PodsOfNode } from "./shard-pods.ts";
@@ -38,11 +38,6 @@ export function feedShard(
     const reason = view.resyncReason(clock.monotonicMs());
     if (reason !== null) bus.publish("asked.resync", { shard, reason }, cause);
   };
-  const takePods = (body: BodyOf<"observed.pods">, cause: string): void => {
-    const whole = view.takePods(body);
-    const node = view.node(body.node);
-    if (whole !== null && node !== null) reader.pods?.(node, whole, cause);
-  };
   const stops = [
     bus.subscribe("observed.node", shard, ({ body, id }) => reader.node(body, view.takeNode(body), id)),
     bus.subscribe("observed.gone", shard, ({ body, id }) => {
@@ -56,7 +51,12 @@ export function feedShard(
     }),
   ];
   if (reader.pods !== undefined) {
-    stops.push(bus.subscribe("observed.pods", shard, ({ body, id }) => takePods(body, id)));
+    const takePods = ({ body, id }: Message<"observed.pods">): void => {
+      const whole = view.takePods(body);
+      const node = view.node(body.node);
+      if (whole !== null && node !== null) reader.pods?.(node, whole, id);
+    };
+    stops.push(bus.subscribe("observed.pods", shard, takePods));
   }
   requestIfNeeded(null);
   return {

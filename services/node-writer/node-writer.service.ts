@@ -40,7 +40,7 @@ export const nodeWriterService: Service = (io) => {
   });
   const take = (shard: number, source: string, ask: NodeRequest): void => {
     // Node and zone may request different taints of one node at once, so the source is part of the key.
-    jobs.ask(`${shard}/${ask.type}/${requesterOf(source)}/${ask.body.node}`, ask);
+    jobs.take(`${shard}/${ask.type}/${requesterOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
     bus.subscribe("asked.condition", shard, ({ source, id, body }) =>

@@ -51,7 +51,7 @@ export const podWriterService: Service = (io) => {
   });
   const take = (shard: number, ask: PodRequest): void => {
     latestMs();
-    jobs.ask(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
+    jobs.take(`${shard}/${ask.type}/${ask.body.namespace}/${ask.body.name}`, ask);
   };
   const behind = (at: number) => ({ behindMs: at - clock.wallMs() });
   const subscribe = (shard: number): Stop[] => {

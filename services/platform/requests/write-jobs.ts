@@ -51,17 +51,17 @@ export interface WriteJobsOptions<A> {
   /** Whether a denied request is retried too, because a webhook or a role may change. */
   readonly retriesDenied?: boolean;
   /** Whether a request asks for nothing beyond an earlier one, and so is done with it. */
-  readonly isRepeated?: (ask: A, earlier: A) => boolean;
+  readonly isRepeated?: (request: A, earlier: A) => boolean;
   /** Whether two requests are for the same change: then the later one waits out the server's pause. */
-  readonly isSame?: (ask: A, earlier: A) => boolean;
+  readonly isSame?: (request: A, earlier: A) => boolean;
   /** Attempts a request and reports exactly once. `newest` returns the latest request under the same key. */
-  readonly attempt: (ask: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
-  readonly reportOutcome: (ask: A, result: TryResult, timing: TryTiming) => void;
+  readonly attempt: (request: A, history: TryHistory, report: (result: TryResult) => void, newest: () => A) => void;
+  readonly reportOutcome: (request: A, result: TryResult, timing: TryTiming) => void;
 }
 
 interface WriteJob<A> {
-  ask: A;
-  askedMs: number;
+  request: A;
+  requestedMs: number;
   history: TryHistory;
   /** A newer request that arrived during an attempt. */
   next: A | null;
@@ -96,21 +96,25 @@ export class WriteJobs<A> {
    * Takes a request. It is attempted at once instead of an older one that waits, or after the attempt under way. One
    * for the same change waits out the pause that the server requested.
    */
-  ask(key: string, ask: A): void {
+  take(key: string, request: A): void {
     const known = this.#jobs.get(key);
     if (known?.isTrying === true) {
-      known.next = ask;
+      known.next = request;
       return;
     }
-    const askedMs = this.#options.clock.monotonicMs();
-    if (known !== undefined && askedMs < known.quietUntilMs && this.#options.isSame?.(ask, known.ask) === true) {
-      known.ask = ask;
-      known.askedMs = askedMs;
+    const requestedMs = this.#options.clock.monotonicMs();
+    if (
+      known !== undefined &&
+      requestedMs < known.quietUntilMs &&
+      this.#options.isSame?.(request, known.request) === true
+    ) {
+      known.request = request;
+      known.requestedMs = requestedMs;
       return;
     }
     known?.timer?.cancel();
     const history = known?.history ?? UNTRIED;
-    const job = { ask, askedMs, history, next: null, isTrying: false, timer: null, quietUntilMs: askedMs };
+    const job = { request, requestedMs, history, next: null, isTrying: false, timer: null, quietUntilMs: requestedMs };
     this.#jobs.set(key, job);
     this.#try(key, job);
   }
@@ -131,7 +135,7 @@ export class WriteJobs<A> {
       if (this.#jobs.get(key) === job) this.#settle(key, job, result);
       else this.#report(job, result, null);
     };
-    this.#options.attempt(job.ask, job.history, report, () => job.next ?? job.ask);
+    this.#options.attempt(job.request, job.history, report, () => job.next ?? job.request);
   }
 
   #settle(key: string, job: WriteJob<A>, result: TryResult): void {
@@ -144,8 +148,8 @@ export class WriteJobs<A> {
     job.history = pauseMs === null ? UNTRIED : history;
     if (next !== null) {
       job.next = null;
-      job.ask = next;
-      job.askedMs = clock.monotonicMs();
+      job.request = next;
+      job.requestedMs = clock.monotonicMs();
     } else if (pauseMs === null) {
       this.#jobs.delete(key);
       return;
@@ -154,19 +158,19 @@ export class WriteJobs<A> {
     job.timer = clock.after(pauseMs ?? 0, () => this.#try(key, job));
   }
 
-  #report({ ask, askedMs }: WriteJob<A>, result: TryResult, pauseMs: number | null): void {
+  #report({ request, requestedMs }: WriteJob<A>, result: TryResult, pauseMs: number | null): void {
     const { clock, reportOutcome } = this.#options;
     // API servers quote whole objects in their refusals, and messages are bounded.
     const change = result.change.slice(0, TEXT_CHARACTERS_MAX);
     const detail = result.detail.slice(0, TEXT_CHARACTERS_MAX);
-    const latencyMs = clock.monotonicMs() - askedMs;
+    const latencyMs = clock.monotonicMs() - requestedMs;
     const next = pauseMs === null ? {} : { retryAt: clock.wallMs() + pauseMs };
-    reportOutcome(ask, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
+    reportOutcome(request, { ...result, change, detail }, { latencyMs, retrying: pauseMs !== null, ...next });
   }
 
   /** Whether the request that arrived meanwhile is done with the one attempted. */
-  #isDone({ ask, next }: WriteJob<A>, { outcome }: TryResult): boolean {
-    return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, ask) === true;
+  #isDone({ request, next }: WriteJob<A>, { outcome }: TryResult): boolean {
+    return next !== null && DONE.has(outcome) && this.#options.isRepeated?.(next, request) === true;
   }
 
   /** The pause before a retry; null when there is none. */
@@ -176,7 +180,7 @@ export class WriteJobs<A> {
     if (!RETRIED.has(outcome) && (outcome !== "denied" || this.#options.retriesDenied !== true)) return null;
     const pauseMs = this.#pauseMs(history, result);
     const againMs = this.#options.clock.monotonicMs() + pauseMs;
-    return againMs - job.askedMs > retriedForMs ? null : pauseMs;
+    return againMs - job.requestedMs > retriedForMs ? null : pauseMs;
   }
 
   /** A first conflict only means that the object has changed: it is read and attempted again at once. */

@@ -54,8 +54,8 @@ const PROBLEM =
   "--cluster=prod: a on this NATS serves another Kubernetes cluster under the same name (its kube-system has uid " +
   "uid-theirs, ours uid-ours): give one of them another --cluster or NATS account";
 
-describe("a member that starts among foreign members", () => {
-  test("refuses in one line, before it pulses or owns a shard", () => {
+describe("a member among foreign ones", () => {
+  test("refuses to join before it pulses or owns a shard", () => {
     const { clock, join, sentBy } = world();
     const first = join("a", THEIRS);
     clock.advance(LONG_MS);
@@ -70,7 +70,7 @@ describe("a member that starts among foreign members", () => {
     expect([first.errors(), first.count()]).toEqual([[], SHARD_COUNT]);
   });
 
-  test("refuses when one of them started a moment before it", () => {
+  test("refuses to join when one started just before it", () => {
     const { clock, join } = world();
     const first = join("a", THEIRS);
     clock.advance(1);
@@ -80,7 +80,7 @@ describe("a member that starts among foreign members", () => {
     expect([second.refusals, second.count()]).toEqual([[PROBLEM], 0]);
   });
 
-  test("refuses when one of them has its name", () => {
+  test("refuses to join when one has its name", () => {
     const { clock, join } = world();
     join("a", THEIRS);
     clock.advance(LONG_MS);
@@ -170,7 +170,7 @@ test.each([
   expect([first, second].flatMap(({ refusals, errors }) => [...refusals, ...errors()])).toEqual([]);
 });
 
-describe("members of two clusters whose networks join", () => {
+describe("members of two joined networks", () => {
   /** Two members that a network cut separates at first. */
   const meet = () => {
     const { clock, join } = world();
@@ -201,7 +201,7 @@ describe("members of two clusters whose networks join", () => {
     expect(await received()).toBe(0);
   });
 
-  test("ignore each other's messages, even those after a goodbye", async () => {
+  test("ignore each other, even after a goodbye", async () => {
     const { clock, first, second } = meet();
     const received: string[] = [];
     second.busOf("node").subscribe("asked.drain", "all", ({ body }) => received.push(body.node));

@@ -37,13 +37,13 @@ test("services that observe or write need the API server", () => {
   expect(servicesOfApi(SERVICE_NAMES)).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
 });
 
-describe("a member that is cut off", () => {
-  test("withdraws a service once another has been able for two seconds, not before", () => {
+describe("a cut-off member", () => {
+  test("withdraws a service once another was able for two seconds", () => {
     expect(lasting(OFFERED, CUT_OFF, 0, SETTLE_MS - 1).isOffered).toBe(true);
     expect(lasting(OFFERED, CUT_OFF, 0, SETTLE_MS).isOffered).toBe(false);
   });
 
-  test("waits the two seconds again when the other was unable for a moment", () => {
+  test("waits again when the other was unable for a moment", () => {
     const interrupted = offerAfter(offerAfter(OFFERED, CUT_OFF, 0), { ...CUT_OFF, ...NONE_ABLE }, 1_000);
     expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS - 1).isOffered).toBe(true);
     expect(lasting(interrupted, CUT_OFF, 1_500, 1_500 + SETTLE_MS).isOffered).toBe(false);
@@ -59,10 +59,10 @@ describe("a member that is cut off", () => {
   });
 });
 
-describe("a member that has withdrawn a service", () => {
+describe("after a withdrawal, a member", () => {
   const withdrawn = withdrawnAt(100_000);
 
-  test("offers it again when it is able and half a minute has passed, not before", () => {
+  test("offers the service once it is able, after half a minute", () => {
     expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS - 1).isOffered).toBe(false);
     expect(offerAfter(withdrawn, WELL, 100_000 + MOVE_PAUSE_MS).isOffered).toBe(true);
   });
@@ -71,25 +71,25 @@ describe("a member that has withdrawn a service", () => {
     ["is not able", RECOVERING],
     ["fails", { ...WELL, isFailing: true }],
     ["is cut off and no other is able", { ...CUT_OFF, ...NONE_ABLE }],
-  ])("leaves it withdrawn while it %s", (_when, context) => {
+  ])("does not offer the service while it %s", (_when, context) => {
     expect(lasting(withdrawn, context, 100_000, 3_600_000).isOffered).toBe(false);
   });
 
-  test("offers it at once when it alone is able", () => {
+  test("offers the service at once when it alone is able", () => {
     expect(offerAfter(withdrawn, { ...WELL, ...NONE_ABLE }, 100_001).isOffered).toBe(true);
   });
 
-  test("offers it at once when no other member does, able or not", () => {
+  test("offers the service at once when no other does", () => {
     expect(offerAfter(withdrawn, { ...CUT_OFF, ...NO_OTHERS }, 100_001).isOffered).toBe(true);
   });
 
-  test("does not withdraw it again within half a minute of offering it", () => {
+  test("keeps an offer for half a minute", () => {
     const again = offerAfter(withdrawn, WELL, 130_000);
     expect(lasting(again, CUT_OFF, 140_000, 159_999).isOffered).toBe(true);
     expect(lasting(again, CUT_OFF, 140_000, 160_000).isOffered).toBe(false);
   });
 
-  test("doubles its pause with each withdrawal until ten steady minutes pass", () => {
+  test("pauses longer each time until it is steady", () => {
     let offer = OFFERED;
     let nowMs = 0;
     const rests: number[] = [];

@@ -106,7 +106,7 @@ describe("a guarded patch", () => {
     expect(() => patched(change, node(), current)).toThrow(/test failed|missing path/);
   });
 
-  test("of a condition that the node lacks does not apply if conditions were added", () => {
+  test("for a missing condition does not apply if conditions were added", () => {
     const read = node({ conditions: [DISK] });
     expect(patched(unknown, read).status).toMatchObject({ conditions: [DISK, { type: "Ready", status: "Unknown" }] });
     expect(() => patched(unknown, read, node())).toThrow("test failed");

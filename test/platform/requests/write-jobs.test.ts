@@ -29,7 +29,7 @@ function jobs(options: Partial<Pick<WriteJobsOptions<string>, "retriesDenied" | 
 
 test.each<Outcome>(["ok", "gone", "refused", "denied", "shadowed"])("a request that ended %s is settled", (outcome) => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   answer(outcome);
   clock.advance(60_000);
   expect(tries).toHaveLength(1);
@@ -41,7 +41,7 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
   "a request that ended %s is retried with a new read",
   (outcome) => {
     const { clock, tries, reported, written, answer } = jobs();
-    written.ask("k", "a");
+    written.take("k", "a");
     answer(outcome);
     clock.advance(99);
     expect(tries).toHaveLength(1);
@@ -54,7 +54,7 @@ test.each<Outcome>(["failed", "unknown", "throttled"])(
 
 test("a result that is retried reports when", () => {
   const { clock, tries, retriesAt, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   answer("failed");
   expect(retriesAt).toEqual([clock.wallMs() + 100]);
   clock.advance(100);
@@ -65,7 +65,7 @@ test("a result that is retried reports when", () => {
 
 test("pauses between attempts double with full jitter up to the longest", () => {
   const { clock, tries, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed");
     clock.advance(10_000);
@@ -76,7 +76,7 @@ test("pauses between attempts double with full jitter up to the longest", () => 
 
 test("a first conflict is retried at once, a second waits", () => {
   const { clock, tries, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   answer("conflict");
   clock.advance(0);
   expect(tries).toHaveLength(2);
@@ -89,7 +89,7 @@ test("a first conflict is retried at once, a second waits", () => {
 
 test("the pause that a server requests is kept", () => {
   const { clock, tries, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   answer("throttled", { retryAfterMs: 5_000 });
   clock.advance(5_099);
   expect(tries).toHaveLength(1);
@@ -100,18 +100,18 @@ test("the pause that a server requests is kept", () => {
 describe("a newer request", () => {
   test("replaces one that waits and is attempted at once", () => {
     const { tries, written, answer } = jobs();
-    written.ask("k", "old");
+    written.take("k", "old");
     answer("failed");
-    written.ask("k", "new");
+    written.take("k", "new");
     expect(tries.map(({ ask }) => ask)).toEqual(["old", "new"]);
     expect(tries.at(-1)?.hasFailed).toBe(true);
   });
 
-  test("waits for the attempt under way; of several only the last is attempted", () => {
+  test("waits for the attempt under way; of several the last counts", () => {
     const { clock, tries, reported, written, answer } = jobs();
-    written.ask("k", "old");
-    written.ask("k", "middle");
-    written.ask("k", "new");
+    written.take("k", "old");
+    written.take("k", "middle");
+    written.take("k", "new");
     expect(tries).toHaveLength(1);
     answer("ok");
     clock.advance(0);
@@ -123,16 +123,16 @@ describe("a newer request", () => {
 
   test("under another key is independent", () => {
     const { tries, written } = jobs();
-    written.ask("k", "a");
-    written.ask("l", "b");
+    written.take("k", "a");
+    written.take("l", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 });
 
 test("dropped requests are not retried, but an attempt under way is reported", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.ask("1/k", "a");
-  written.ask("2/k", "b");
+  written.take("1/k", "a");
+  written.take("2/k", "b");
   answer("failed");
   written.drop((key) => key.startsWith("1/") || key.startsWith("2/"));
   tries[0]?.report({ outcome: "ok", change: "", detail: "", resourceVersion: null });
@@ -142,9 +142,9 @@ test("dropped requests are not retried, but an attempt under way is reported", (
   expect(written.size).toBe(0);
 });
 
-test("a request that only its requester may repeat is retried after a first conflict only", () => {
+test("a one-time request is retried after a first conflict only", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.ask("k", "drain");
+  written.take("k", "drain");
   answer("conflict", { isOnce: true });
   clock.advance(0);
   answer("failed", { isOnce: true });
@@ -155,7 +155,7 @@ test("a request that only its requester may repeat is retried after a first conf
 
 test("a denied request is retried if the option says so", () => {
   const { clock, tries, written, answer } = jobs({ retriesDenied: true });
-  written.ask("k", "a");
+  written.take("k", "a");
   answer("denied");
   clock.advance(10_000);
   expect(tries).toHaveLength(2);
@@ -163,7 +163,7 @@ test("a denied request is retried if the option says so", () => {
 
 test("a request with a limited retry time is settled when that is over", () => {
   const { clock, tries, reported, written, answer } = jobs();
-  written.ask("k", "drain");
+  written.take("k", "drain");
   for (const pauseMs of [100, 200, 400, 800, 1_600]) {
     answer("failed", { retriedForMs: 2_000 });
     clock.advance(pauseMs);
@@ -173,15 +173,15 @@ test("a request with a limited retry time is settled when that is over", () => {
   expect(written.size).toBe(0);
 });
 
-describe("during a pause that the server requested", () => {
+describe("during a server's pause", () => {
   const isSame = (ask: string, earlier: string) => ask[0] === earlier[0];
 
-  test("a request for the same change waits too, and the newest is attempted", () => {
+  test("the newest request for the same change waits too", () => {
     const { clock, tries, reported, written, answer } = jobs({ isSame });
-    written.ask("k", "a");
+    written.take("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(2_000);
-    written.ask("k", "again");
+    written.take("k", "again");
     clock.advance(3_099);
     expect(tries).toHaveLength(1);
     clock.advance(1);
@@ -192,30 +192,30 @@ describe("during a pause that the server requested", () => {
 
   test("a request for another change is attempted at once", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
-    written.ask("k", "a");
+    written.take("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(2_000);
-    written.ask("k", "b");
+    written.take("k", "b");
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
   });
 
-  test("a request for the same change does not wait out our own backoff", () => {
+  test("a request for the same change skips our own backoff", () => {
     const { clock, tries, written, answer } = jobs({ isSame });
-    written.ask("k", "a");
+    written.take("k", "a");
     answer("throttled", { retryAfterMs: 5_000 });
     clock.advance(5_000);
-    written.ask("k", "again");
+    written.take("k", "again");
     expect(tries.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 });
 
-describe("a request for nothing beyond the one under way", () => {
+describe("a request for nothing new", () => {
   const isRepeated = (ask: string, earlier: string) => ask[0] === earlier[0];
 
-  test.each<Outcome>(["ok", "gone"])("is done with it when that ended %s", (outcome) => {
+  test.each<Outcome>(["ok", "gone"])("is done with the one under way when that ended %s", (outcome) => {
     const { clock, tries, reported, written, answer } = jobs({ isRepeated });
-    written.ask("k", "a");
-    written.ask("k", "again");
+    written.take("k", "a");
+    written.take("k", "again");
     answer(outcome);
     clock.advance(60_000);
     expect(tries).toHaveLength(1);
@@ -223,10 +223,10 @@ describe("a request for nothing beyond the one under way", () => {
     expect(written.size).toBe(0);
   });
 
-  test.each<Outcome>(["refused", "failed", "conflict"])("is attempted when that ended %s", (outcome) => {
+  test.each<Outcome>(["refused", "failed", "conflict"])("is attempted when the one under way ended %s", (outcome) => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
-    written.ask("k", "a");
-    written.ask("k", "again");
+    written.take("k", "a");
+    written.take("k", "again");
     answer(outcome);
     clock.advance(10_000);
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "again"]);
@@ -234,8 +234,8 @@ describe("a request for nothing beyond the one under way", () => {
 
   test("is not confused with one for another change", () => {
     const { clock, tries, written, answer } = jobs({ isRepeated });
-    written.ask("k", "a");
-    written.ask("k", "b");
+    written.take("k", "a");
+    written.take("k", "b");
     answer("ok");
     clock.advance(0);
     expect(tries.map(({ ask }) => ask)).toEqual(["a", "b"]);
@@ -244,7 +244,7 @@ describe("a request for nothing beyond the one under way", () => {
 
 test("late attempts are repeated with growing pauses and are no failures", () => {
   const { clock, tries, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   for (let attempt = 0; attempt < 9; attempt++) {
     answer("failed", { isLate: true });
     clock.advance(10_000);
@@ -256,7 +256,7 @@ test("late attempts are repeated with growing pauses and are no failures", () =>
 
 test("a late attempt lengthens the pause after a failure", () => {
   const { clock, tries, written, answer } = jobs();
-  written.ask("k", "a");
+  written.take("k", "a");
   answer("failed");
   clock.advance(100);
   answer("failed", { isLate: true });

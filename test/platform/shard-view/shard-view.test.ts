@@ -94,7 +94,7 @@ describe("a view is complete", () => {
     expect(held.blindness(2_000)).toBeNull();
   });
 
-  test("with a new observer only if its first pulse ends its first resync", () => {
+  test("with a new observer if its first pulse ends a resync", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask", resyncs: 5 }), 0);
     held.takePulse(pulse([], { publisher: "observer@b", resyncs: 1 }), 1_000);
@@ -123,7 +123,7 @@ describe("a resync is requested", () => {
     expect(held.resyncReason(200)).toBeNull();
   });
 
-  test("neither from a complete view nor while the observer's nodes are not synced", () => {
+  test("neither by a complete view nor from an unsynced observer", () => {
     const held = view();
     held.takePulse(pulse([], { cause: "ask" }), 0);
     expect(held.resyncReason(5_000)).toBeNull();
@@ -136,7 +136,7 @@ describe("a resync is requested", () => {
 });
 
 describe("departed nodes", () => {
-  test("are dropped if a resync omits them and the digest agrees without them", () => {
+  test("are dropped if a resync omits them and the digest agrees", () => {
     const held = view();
     for (const name of ["a", "b", "c"]) held.takeNode(named(name));
     held.resyncReason(0);
@@ -146,7 +146,7 @@ describe("departed nodes", () => {
     expect(held.blindness(0)).toBeNull();
   });
 
-  test("are kept if the digest does not agree without them", () => {
+  test("are kept if the digest does not agree", () => {
     const held = view();
     for (const name of ["a", "b"]) held.takeNode(named(name));
     held.resyncReason(0);
@@ -155,7 +155,7 @@ describe("departed nodes", () => {
     expect(held.blindness(0)).toBe("messages are missing");
   });
 
-  test("are dropped by uid: the removal of an earlier node of that name is ignored", () => {
+  test("are dropped by uid, not by name", () => {
     const held = view();
     held.takeNode(named("a"));
     expect(held.takeGone({ node: "a", uid: "uid-before" })).toBeNull();
@@ -216,7 +216,7 @@ describe("pods", () => {
   });
 });
 
-test("after any lost changes, one resync makes the view complete and equal to the cluster", () => {
+test("after any lost changes, one resync makes the view equal to the cluster", () => {
   const names = ["a", "b", "c", "d"];
   const change = fc.record({ name: fc.constantFrom(...names), isGone: fc.boolean(), isLost: fc.boolean() });
   fc.assert(

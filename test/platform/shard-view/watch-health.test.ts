@@ -60,7 +60,7 @@ describe("the view", () => {
     expect(health.blindness(5_000)).toBe("no pulse from the observer");
   });
 
-  test("is blind when a pulse is overdue by watchBlindMs, however long pulseTimeoutMs is", () => {
+  test("is blind when a pulse is overdue by watchBlindMs", () => {
     const health = new WatchHealth(
       ["nodes", "leases"],
       { ...PROFILE, pulsePeriodMs: 8_000, pulseTimeoutMs: 26_000 },
@@ -87,7 +87,7 @@ describe("the view", () => {
   });
 });
 
-describe("the synced period begins", () => {
+describe("a synced period begins", () => {
   test("when the observer publishes, on the reader's own clock", () => {
     const health = reader();
     expect(health.since).toBeNull();
@@ -101,7 +101,7 @@ describe("the synced period begins", () => {
     expect(health.since).toBe(3_000);
   });
 
-  test("at the same instant although pulses are late or missing for a while", () => {
+  test("at the same instant although pulses are late or missing", () => {
     const health = reader();
     deliver(health, 5_000, { since: 2_000 });
     deliver(health, 6_000, { since: 2_000, lateMs: 300 });
@@ -109,7 +109,7 @@ describe("the synced period begins", () => {
     expect(health.since).toBe(2_000);
   });
 
-  test("again when the observer was blind for longer than watchBlindMs", () => {
+  test("again after the observer was blind beyond watchBlindMs", () => {
     const health = reader();
     deliver(health, 60_000, { since: 2_000 });
     deliver(health, 61_000, { unsynced: "leases" });
@@ -118,7 +118,7 @@ describe("the synced period begins", () => {
     expect(health.since).toBe(74_000);
   });
 
-  test("again when the observer finds out afterwards that it was blind for so long", () => {
+  test("again when the observer was blind, reported afterwards", () => {
     const health = reader();
     deliver(health, 60_000, { since: 2_000 });
     deliver(health, 72_000, { since: 2_000 });

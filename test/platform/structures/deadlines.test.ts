@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe("deadlines", () => {
-  test("fire in order, each at the first whole millisecond not before it is due, behind one timer", () => {
+  test("fire in order, at the first whole millisecond, behind one timer", () => {
     const { clock, fired, deadlines } = setUp();
     for (const [item, due] of [
       ["c", 300],
@@ -98,7 +98,7 @@ describe("deadlines", () => {
     expect(fired).toEqual(dues.map((due) => [`${due}`, due]));
   });
 
-  test("wake a few times for a distant one, and never for one without an instant", () => {
+  test("wake rarely for a distant one, and never for an infinite one", () => {
     const { clock, fired, deadlines } = setUp();
     deadlines.set(deadlines.add("never"), Number.POSITIVE_INFINITY);
     deadlines.set(deadlines.add("far"), 3_600_000);

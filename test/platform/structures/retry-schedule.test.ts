@@ -10,7 +10,7 @@ const pauses = (settings: RetrySettings, count: number) =>
   Array.from({ length: count }, (_, index) => retryPauseMs(index + 1, settings));
 
 describe("the pause after an attempt", () => {
-  test("doubles up to its limit, as for a kubelet that registers (R9.4)", () => {
+  test("doubles up to its limit, as in a kubelet (R9.4)", () => {
     expect(pauses({ baseMs: 100, maxMs: 7000 }, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
   });
 
@@ -37,7 +37,7 @@ describe("a retry schedule", () => {
     expect(instantsDue(new RetrySchedule(settings), 0, 120)).toEqual([0, 10, 30, 70, 110]);
   });
 
-  test("hurries after a postponed attempt, and starts again for a forgotten key", () => {
+  test("hurries after a postponement, and restarts for a forgotten key", () => {
     const schedule = new RetrySchedule<string>(settings);
     schedule.isDue("n-1", 0);
     schedule.postpone("n-1", 0);

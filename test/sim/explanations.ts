@@ -123,6 +123,16 @@ export class Explanations {
     this.#askNext(picked, this.#nodes);
   }
 
+  /** The processes that call themselves blind to a node. */
+  blindProcesses(): string[] {
+    const isBlind = ({ ledger }: Explaining, node: string): boolean =>
+      (ledger?.explainNode(node)?.sentences ?? []).some((text) => explainedSentence(text)?.name === "nodeBlind");
+    return this.#run
+      .processes()
+      .filter((process) => process.isFree && this.#nodes.some((node) => isBlind(process, node)))
+      .map(({ name }) => `${name} is blind`);
+  }
+
   /** All is right: everything is asked of every process, and holds now. */
   settled(): void {
     this.#isCalm = true;

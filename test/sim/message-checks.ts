@@ -97,6 +97,11 @@ export class MessageChecks {
     this.#context.checks.explanations.settled();
   }
 
+  /** The processes that call themselves blind, in words. */
+  blindProcesses(): string[] {
+    return this.#context.checks.explanations.blindProcesses();
+  }
+
   /** What zones were told to be and are not, in words. */
   wrongZones(): string[] {
     const { world } = this.#context;

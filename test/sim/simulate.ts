@@ -196,7 +196,8 @@ class Run {
   /** What is not right yet, in the cluster and in what its zones' owners say of them. */
   #wrongs(): string[] {
     const { standing } = this.#around();
-    return [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
+    const left = [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
+    return left.length > 0 ? left : this.#words.blindProcesses();
   }
 
   #staysRight(): string | null {

@@ -81,7 +81,11 @@ function writeConditions({ world }: Reach, kubelet: SimulatedKubelet, random: Ra
     [{ type: LONG, status: "True" }],
     [{ type: "example.com/Broken", status: "True", reason: LONG, message: LONG }],
     MANY.map((type) => ({ type, status: "True", reason: "R".repeat(100) })),
-    [{ type: "NetworkUnavailable", status: "Perhaps" }, { type: "__proto__", status: "True" }, {}],
+    [
+      { type: "NetworkUnavailable", status: "Perhaps" },
+      { type: "__proto__", status: "True" },
+      { type: "", status: "" },
+    ],
   ]);
   kubelet.absurdConditions = added;
   world.editStatus(kubelet.name, (conditions) => [...conditions, ...added]);

@@ -31,7 +31,7 @@ export interface AgentSettings {
   /** Reserved for the system: allocatable is the capacity less this. */
   readonly reserved: ResourceList;
   readonly thresholds: readonly Threshold[];
-  /** How long a pressure condition stays True after the last sign of pressure. */
+  /** How long a pressure condition stays True after the pressure ends. */
   readonly pressureTransitionMs: number;
   readonly kubeletVersion: string;
   readonly kubeletPort: number;

@@ -11,6 +11,8 @@ const JITTER = 0.04;
 /** Pauses between attempts to read or create the lease (R9.30). */
 export const ENSURE_RETRIES: RetrySettings = { baseMs: 200, maxMs: 7_000 };
 
+const KIND = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
+
 /** A node lease. */
 export type Lease = {
   readonly apiVersion: string;
@@ -41,8 +43,7 @@ export function renewedLease(
 ): Lease {
   const metadata = latest?.metadata ?? { name: nodeName, namespace: LEASE_NAMESPACE };
   return {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
+    ...KIND,
     metadata: {
       ...metadata,
       ...(resourceVersion !== null && { resourceVersion }),
@@ -65,12 +66,7 @@ export function lacksOwner(lease: Lease | undefined): boolean {
 /** A lease as the API returned it, without managedFields. */
 export function leaseOf(object: KubeObject): Lease {
   const { managedFields: _, ...metadata } = object.metadata;
-  return {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata,
-    spec: (object.spec ?? {}) as Lease["spec"],
-  };
+  return { ...KIND, metadata, spec: (object.spec ?? {}) as Lease["spec"] };
 }
 
 /** A period lengthened by [0, 4 %) (R9.1). */

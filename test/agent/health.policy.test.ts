@@ -14,7 +14,7 @@ const MEBIBYTE = 1024 ** 2;
 const { thresholds, pressureTransitionMs, runtimeDownMs } = STANDARD_AGENT;
 const CALM = { memory: false, disk: false, pid: false };
 
-function look(signal: Signal, available: number, capacity: number) {
+function measure(signal: Signal, available: number, capacity: number) {
   return pressuresAt(
     afterMeasurement({}, { [signal]: { available, capacity } }, thresholds, 0),
     0,
@@ -33,7 +33,7 @@ describe("pressure", () => {
     ["pid.available", 3276, 32_760, {}],
     ["pid.available", 3275, 32_760, { pid: true }],
   ])("of %s at %d of %d is %j", (signal, available, capacity, pressed) => {
-    expect(look(signal, available, capacity)).toEqual({ ...CALM, ...pressed });
+    expect(measure(signal, available, capacity)).toEqual({ ...CALM, ...pressed });
   });
 
   it("is false for a signal without a measurement", () => {

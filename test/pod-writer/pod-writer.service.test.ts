@@ -183,9 +183,9 @@ test("requests of a shard that is lost are dropped", () => {
   evicting.taint("a-0", [MAINTENANCE]);
   evicting.advance(5 * S);
   evicting.stop();
-  const told = evicting.published("done.write").length;
+  const published = evicting.published("done.write").length;
   evicting.advance(300 * S);
-  expect(evicting.published("done.write")).toHaveLength(told);
+  expect(evicting.published("done.write")).toHaveLength(published);
 });
 
 test("the latest instant follows steps forward and ignores steps back", () => {

@@ -6,7 +6,7 @@ WORKDIR /vigil
 COPY package.json package-lock.json ./
 # The platform binaries of Node are optional packages for machines without Node 24; an image has its own.
 RUN ["node", "/usr/local/lib/node_modules/npm/bin/npm-cli.js", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
-# Half of what packages bring is types and source maps, which nothing reads at run time.
+# Half of the packages' files are types and source maps, which are not used at run time.
 RUN ["node", "-e", "const { globSync, rmSync } = require('node:fs'); for (const file of globSync('node_modules/**/*.{map,d.ts,d.cts,d.mts}')) rmSync(file, { recursive: true });"]
 
 FROM ${NODE_IMAGE}
@@ -16,7 +16,7 @@ COPY package.json LICENSE ./
 COPY --from=packages /vigil/node_modules node_modules
 COPY protocols protocols
 COPY services services
-# What is compiled once need not be compiled at each start: the cache is made here, by the user it is for.
+# Fills the compile cache for faster starts, as the user that runs the product.
 RUN ["node", "-e", "const fs = require('node:fs'); const folder = 'node_modules/.cache/vigil'; fs.mkdirSync(folder, { recursive: true }); fs.chownSync(folder, 65532, 65532)"]
 USER 65532:65532
 RUN ["node", "services/main.ts", "version"]

@@ -1,7 +1,7 @@
 /**
  * Makes an NKey for every role, or for every process that is named: seeds for the processes, and for nats-server
- * keys.conf with their public halves and roles.conf with their permissions. And the password by which the servers of a
- * cluster know each other. What is there already is kept, so that a process can be added.
+ * keys.conf with the public keys and roles.conf with the permissions. Also makes the password between the servers of a
+ * cluster. Existing seeds are kept, so that a process can be added.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,10 +21,10 @@ const USAGE =
   "name the folder to write to, and the processes that get a user of their own, if any: " +
   "npx node deploy/nats/make-keys.ts <folder> [<role>=<member>,<member>…]…";
 
-/** A DNS label, as the names of pods are: NATS takes it as a part of a subject and of a variable as it stands. */
+/** A DNS label, like a pod name: valid in a NATS subject and in a variable. */
 const MEMBER = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
-/** What was made and what was there already, as names of files. */
+/** The names of new and of existing files. */
 export interface MadeKeys {
   readonly made: readonly string[];
   readonly kept: readonly string[];
@@ -51,7 +51,7 @@ export function makeKeys(folder: string, processes: readonly NatsProcess[] = [])
     const seed = secretIn(`${user}.nk`, () => nkeys.createUser().getSeed());
     return `${keyVariable(user)}: "${publicKeyOf(seed, join(folder, `${user}.nk`))}"`;
   });
-  // It begins with a letter, because nats-server takes what looks like a number for one.
+  // It begins with a letter, because nats-server parses a value that looks like a number as one.
   secretIn("route-password", () => new TextEncoder().encode(`r${randomBytes(24).toString("hex")}`));
   writeFileSync(join(folder, "keys.conf"), `${variables.join("\n")}\n`);
   writeFileSync(join(folder, "roles.conf"), rolesConfig(processes));
@@ -78,7 +78,7 @@ function processesOf(words: readonly string[]): NatsProcess[] {
   for (const [index, name] of names.entries()) {
     if (!MEMBER.test(name))
       throw new Error(`${JSON.stringify(name)}: a member's name must be lower-case letters, digits and -`);
-    if (taken.includes(name)) throw new Error(`${name}: is the name of a role; name the process otherwise`);
+    if (taken.includes(name)) throw new Error(`${name}: is the name of a role; give the process another name`);
     if (names.indexOf(name) !== index) throw new Error(`${name}: is named twice; give each process a name of its own`);
   }
   return processes;

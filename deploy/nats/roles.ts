@@ -1,4 +1,4 @@
-/** Who may say and hear what on NATS: permissions worked out from the message table, and the file that gives them. */
+/** The NATS permissions of every role, derived from the message table, and the file roles.conf that grants them. */
 import { MESSAGES } from "../../protocols/messages.ts";
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { SUBJECT_ROOT, token } from "../../protocols/subjects.ts";
@@ -9,7 +9,7 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-/** A process of the fleet that has a user of its own. */
+/** A member with its own NATS user. */
 export interface NatsProcess {
   readonly role: string;
   /** Its name in the fleet, as `--member` gives it. */
@@ -18,10 +18,10 @@ export interface NatsProcess {
 
 const INSPECTOR_ROLE = "inspector";
 
-/** What an inspector may hear, by kind of message; it may say nothing. */
+/** The kinds of messages that an inspector may subscribe to; it may publish nothing. */
 const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
 
-/** Readers of the table that are part of every process, whatever it runs. */
+/** Readers in the table that are part of every process. */
 const IN_EVERY_PROCESS = ["fleet", "console"];
 
 /**
@@ -33,10 +33,10 @@ const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], sub
 
 /** Streams of account HISTORY: two for each cluster on these servers, and as many again of clusters that are gone. */
 const STREAMS_MAX = 32;
-/** Its consumers: two for each ledger that starts, which the servers forget minutes after their last use. */
+/** Its consumers: two for each ledger that starts; the servers delete them minutes after their last use. */
 const CONSUMERS_MAX = 256;
 
-/** What account HISTORY hears of account VIGIL, by kind of message: what the ledger's stream takes in. */
+/** The kinds of messages that account HISTORY imports from account VIGIL for the ledger's stream. */
 const RECORDED_KINDS = ["judged", "asked", "done"];
 
 /** The services that run with each role's credentials: one a role, or several in one process. */
@@ -47,13 +47,13 @@ const PROCESSES: Readonly<Record<string, readonly ServiceName[]>> = {
   cluster: SERVICE_NAMES,
 };
 
-/** Every role on the bus, each a user of its own. */
+/** Every role on the bus, each with its own user. */
 export const NATS_ROLES: readonly string[] = [...Object.keys(PROCESSES), INSPECTOR_ROLE];
 
 /** The roles that a process can have. */
 export const PROCESS_ROLES: readonly string[] = Object.keys(PROCESSES);
 
-/** What a role may publish and subscribe to; with a member, what it says of a member may be said of that one alone. */
+/** What a role may publish and subscribe to; with a member, it may publish about that member alone. */
 export function permissionsOf(role: string, member: string | null = null): Permissions {
   if (role === HISTORY_ROLE) return HISTORY;
   const services = PROCESSES[role] ?? [];
@@ -67,7 +67,7 @@ export function permissionsOf(role: string, member: string | null = null): Permi
   };
 }
 
-/** The name under which the public key of a role or member stands in keys.conf. */
+/** The variable in keys.conf with the public key of a role or member. */
 export function keyVariable(roleOrMember: string): string {
   return `${roleOrMember.replaceAll("-", "_").toUpperCase()}_KEY`;
 }
@@ -91,8 +91,8 @@ export function rolesConfig(processes: readonly NatsProcess[] = []): string {
     processes.length === 0
       ? ["`npm run fix`", "Each role is a user with"]
       : ["deploy/nats/make-keys.ts", "Each process is a user with"];
-  return `# Who may say and hear what. Written by ${author} from the message table (protocols/README.md); do not edit.
-# ${user} an NKey of its own, whose public half stands in keys.conf (deploy/nats/make-keys.ts).
+  return `# NATS permissions of every role. Written by ${author} from the message table (protocols/README.md); do not edit.
+# ${user} its own NKey; the public keys are in keys.conf (deploy/nats/make-keys.ts).
 include "keys.conf"
 accounts {
   VIGIL {
@@ -103,7 +103,7 @@ ${users.join("\n")}
 ${RECORDED_KINDS.map((kind) => `      { stream: "${subjectsOf(kind)}", accounts: [HISTORY] }`).join("\n")}
     ]
   }
-  # It hears what is exported to it, and nothing that happens in it is heard in VIGIL.
+  # Imports messages of VIGIL and exports nothing to it.
   HISTORY {
     jetstream { max_streams: ${STREAMS_MAX}, max_consumers: ${CONSUMERS_MAX} }
     users: [
@@ -128,7 +128,7 @@ function userConfig(role: string, member: string | null = null): string {
       }`;
 }
 
-/** To NATS an empty list of what is allowed means that everything is, so that nothing has to be said as a denial. */
+/** NATS reads an empty allow list as "everything", so "nothing" is written as a denial. */
 function rule(allowed: readonly string[]): string {
   if (allowed.length === 0) return '{ deny: ">" }';
   return `{ allow: [\n${allowed.map((subject) => `            "${subject}"`).join("\n")}\n          ] }`;

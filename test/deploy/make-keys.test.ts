@@ -43,7 +43,7 @@ test.each([
   ["viewer=v-0", "viewer=v-0: the role must be one of observer, node,"],
   ["reader=R_0", '"R_0": a member\'s name must be lower-case letters, digits and -'],
   ["reader=", '"": a member\'s name must be lower-case letters, digits and -'],
-  ["reader=node", "node: is the name of a role; name the process otherwise"],
+  ["reader=node", "node: is the name of a role; give the process another name"],
   ["reader=r-0,r-0", "r-0: is named twice; give each process a name of its own"],
 ])("%s is refused in one line, and nothing is made", (word, problem) => {
   const { status, stderr } = make(folder, word);

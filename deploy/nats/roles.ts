@@ -25,7 +25,7 @@ const INSPECTED_KINDS = ["observed", "judged", "done", "pulse"];
 const IN_EVERY_PROCESS = ["fleet", "console"];
 
 /**
- * The one user of account HISTORY, which has JetStream: the ledger's second connection. Whoever may use JetStream makes
+ * The one user of account HISTORY, which has JetStream: the ledger's second connection. A user of JetStream can make
  * the server publish what it likes on any subject of the account, so that account has no other user to hear it.
  */
 export const HISTORY_ROLE = "history";
@@ -91,7 +91,7 @@ export function rolesConfig(processes: readonly NatsProcess[] = []): string {
     processes.length === 0
       ? ["`npm run fix`", "Each role is a user with"]
       : ["deploy/nats/make-keys.ts", "Each process is a user with"];
-  return `# NATS permissions of every role. Written by ${author} from the message table (protocols/README.md); do not edit.
+  return `# NATS permissions. Written by ${author} from the message table (protocols/README.md); do not edit.
 # ${user} its own NKey; the public keys are in keys.conf (deploy/nats/make-keys.ts).
 include "keys.conf"
 accounts {

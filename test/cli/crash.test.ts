@@ -40,7 +40,7 @@ describe("vigil run, one of whose services", () => {
   const run = (times: number, ...flags: string[]) =>
     new VigilProcess(["run", `--kubeconfig=${KUBECONFIG}`, "--log-format=json", ...flags], zoneFails(times));
 
-  test("fails once logs it, counts it, starts the service anew, and goes on", async () => {
+  test("fails once logs it, counts it, restarts the service, and goes on", async () => {
     const port = await freePort();
     const vigil = run(1, `--listen=127.0.0.1:${port}`);
     await vigil.says("zone failed and restarts from observation");
@@ -56,7 +56,7 @@ describe("vigil run, one of whose services", () => {
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("fails again and again is ended with 1 and a line that says which and why", async () => {
+  test("fails repeatedly ends with 1 and a line that names it and the reason", async () => {
     const vigil = run(1000);
     expect(await vigil.exited()).toBe(1);
     expect(vigil.err.trim().split("\n").at(-1)).toBe("vigil: zone failed 5 times within 60 s; the last: Error: broken");

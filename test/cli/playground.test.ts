@@ -60,7 +60,7 @@ describe("the story on virtual time", () => {
   });
 });
 
-test("a story that goes wrong says what it waited for", () => {
+test("a story that fails names what it waited for", () => {
   const never = { begins: "", awaits: "the moon", until: () => false, ends: () => "" };
   expect(playVirtually(1, [never]).missing).toBe("the moon");
 });
@@ -76,7 +76,7 @@ describe("the view", () => {
     ]);
   });
 
-  test("ends with a table of figures", () => {
+  test("ends with a table of statistics", () => {
     expect(closingTable(narration, 42_000).join("\n")).toMatch(
       /nodes judged Unknown +15\n[\s\S]*the story took +42 s$/,
     );
@@ -97,6 +97,6 @@ describe("the view", () => {
   });
 });
 
-test("the cluster has as many nodes as it says", () => {
+test("the introduction names the right number of nodes", () => {
   expect(ZONES.flatMap(nodesOf)).toHaveLength(ZONES.length * NODES_PER_ZONE);
 });

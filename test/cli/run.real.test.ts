@@ -23,23 +23,23 @@ describeWithKube("vigil run on a real API server", () => {
     return vigil.err;
   };
 
-  test("starts as someone who may, and ends with 0", async () => {
+  test("starts with sufficient rights, and exits with 0", async () => {
     const vigil = run(server.kubeconfig);
     await vigil.says("running");
     vigil.signal("SIGTERM");
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("does not start as nobody", async () => {
+  test("does not start with an unknown token", async () => {
     expect(await refusal(server.kubeconfigFor("no-such-token"))).toContain("does not accept our credentials: 401");
   });
 
-  test("does not start as someone who may not list nodes", async () => {
+  test("does not start without the right to list nodes", async () => {
     const refused = await refusal(server.kubeconfigFor(server.strangerToken));
     expect(refused).toContain('does not let us list nodes: 403: nodes is forbidden: User "stranger"');
   });
 
-  test("does not start on a server whose certificate nothing vouches for", async () => {
+  test("does not start on a server with an untrusted certificate", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "vigil-untrusted-")), "kubeconfig");
     writeKubeconfig(file, { server: server.url, token: server.adminToken });
     expect(await refusal(file)).toMatch(/cannot reach the API server: .*certificate/);

@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 describe("vigil run", () => {
-  test("becomes ready, serves its probes and metrics, and ends with 0 when it is asked to", async () => {
+  test("becomes ready, serves its probes and metrics, and exits with 0 when it is stopped", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
     await vigil.says("running");
@@ -84,7 +84,7 @@ describe("vigil run", () => {
     expect(vigil.logged.filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  test("in shadow decides and tells, and writes nothing", async () => {
+  test("in shadow decides and logs, and writes nothing", async () => {
     await ask("/api/v1/nodes", SILENT_NODE);
     const port = await freePort();
     const vigil = run(
@@ -104,7 +104,7 @@ describe("vigil run", () => {
     expect(await ask("/api/v1/nodes/silent")).toEqual(before);
   });
 
-  test("waits for an API server that is away, says so, and goes on when it comes", async () => {
+  test("waits for an unreachable API server, logs it, and starts when it answers", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("away", `http://127.0.0.1:${port}`, TOKEN)}`);
     await vigil.says(`cannot reach the API server: http://127.0.0.1:${port}: connect ECONNREFUSED`);
@@ -115,7 +115,7 @@ describe("vigil run", () => {
     await late.close();
   });
 
-  test("lives while it waits for an API server, says that it is not ready and why, and is ready once it sees", async () => {
+  test("is alive but not ready while it waits for an API server, and ready once synced", async () => {
     const [apiPort, port] = [await freePort(), await freePort()];
     const file = kubeconfig("away", `http://127.0.0.1:${apiPort}`, TOKEN);
     const vigil = run(`--kubeconfig=${file}`, `--listen=127.0.0.1:${port}`);
@@ -135,7 +135,7 @@ describe("vigil run", () => {
     await late.close();
   });
 
-  test("lives while it waits for NATS, and says so without the password", async () => {
+  test("is alive while it waits for NATS, and shows no password", async () => {
     const [natsPort, port] = [await freePort(), await freePort()];
     const vigil = run(
       `--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`,
@@ -149,7 +149,7 @@ describe("vigil run", () => {
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("asked to end before an API server that accepts and says nothing has answered, ends with 0 at once", async () => {
+  test("stopped before an API server answers that only accepts, exits with 0 at once", async () => {
     const mute = createSocketServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => mute.once("listening", resolve));
     const { port } = mute.address() as AddressInfo;
@@ -160,7 +160,7 @@ describe("vigil run", () => {
     mute.close();
   });
 
-  test("asked to end while it waits, ends with 0", async () => {
+  test("stopped while it waits, exits with 0", async () => {
     const vigil = run(`--kubeconfig=${kubeconfig("away", "http://127.0.0.1:1", TOKEN)}`);
     await vigil.says("trying again");
     vigil.signal("SIGTERM");
@@ -168,7 +168,7 @@ describe("vigil run", () => {
   });
 });
 
-describe("vigil run ends with 1 and one line that says why, when", () => {
+describe("vigil run fails with one line when", () => {
   const refused = async (...argv: string[]): Promise<string> => {
     const vigil = run(...argv);
     expect(await vigil.exited()).toBe(1);

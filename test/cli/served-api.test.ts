@@ -9,7 +9,7 @@ import { systemRandom } from "../../services/platform/process/random.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { fakeHost } from "./fake-host.ts";
 
-test("without a path each run writes its kubeconfig where nobody else can enter or could have foreseen", async () => {
+test("without a path each run writes its kubeconfig to a new private folder", async () => {
   const host = { ...thisProcess(), stopped: fakeHost().stopped };
   const values = { listen: "127.0.0.1:0", writeKubeconfig: "" };
   const apiserver = new ApiServer({ clock: realClock(), random: systemRandom });

@@ -90,7 +90,7 @@ describe("the Grafana dashboard", () => {
     expect(Math.min(...spans)).toBeGreaterThanOrEqual(120);
   });
 
-  test("has panels that are told apart by their ids", () => {
+  test("has panels with unique ids", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   });
 });

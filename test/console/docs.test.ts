@@ -22,7 +22,7 @@ function namesInCode(folder = "services"): string[] {
     .map(([, name = ""]) => name);
 }
 
-/** A registry that also tells what was declared. */
+/** A registry that also records what was declared. */
 function tellingMetrics(): { metrics: ReadableMetrics; declared: Map<string, { type: string; labels: string }> } {
   const registry = createMetrics();
   const declared = new Map<string, { type: string; labels: string }>();

@@ -14,7 +14,7 @@ const LIBRARIES = `/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux
 const CERTIFICATES = "/etc/ssl/certs/extra.pem";
 /** What this machine reaches the network through; the builder takes their values from the environment. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
-/** Libraries that glibc loads when a host name is looked up; no program names them. */
+/** Libraries that glibc loads to resolve a host name; no program names them. */
 const NAME_SERVICE = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
 
 /** The images by the variables that name them. */
@@ -101,7 +101,7 @@ function buildVigil(): void {
   build("--network", "host", ...given.flatMap((arg) => ["--build-arg", arg]), "--tag", VIGIL_IMAGE, ROOT);
 }
 
-/** The builder that every engine has, told to be brief; what it says goes beside the variables. */
+/** The builder that every engine has, with brief output, which goes beside the variables. */
 function build(...args: string[]): void {
   const env = { ...process.env, DOCKER_BUILDKIT: "0" };
   execFileSync("docker", ["build", "--quiet", "--force-rm", ...args], { stdio: ["ignore", 2, 2], env });

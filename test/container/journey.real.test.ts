@@ -42,7 +42,7 @@ describeWithDocker("the image", () => {
       WITHIN,
     );
 
-  test("holds the product and its packages, nothing of its tests, and runs as nobody", async () => {
+  test("holds the product and its packages, nothing of its tests, and runs as user nobody", async () => {
     const { output } = await containers.reader.exec(["node", "-e", LOOK_AROUND]);
     const files = ["LICENSE", "node_modules", "package.json", "protocols", "services"];
     expect(JSON.parse(output)).toEqual({ files, user: 65532, shipped: true, unshipped: [] });
@@ -74,7 +74,7 @@ describeWithDocker("the image", () => {
     await shows("True", []);
   });
 
-  test("tells its health to the engine, and ends within ten seconds with 0", async () => {
+  test("reports its health to the engine, and exits with 0 within ten seconds", async () => {
     const id = containers.writer.getId();
     const state = (field: string): string => docker("inspect", `--format={{.State.${field}}}`, id).stdout.trim();
     await until("it is healthy", () => state("Health.Status") === "healthy", WITHIN);

@@ -143,7 +143,7 @@ describeWithKube("on a real kube-apiserver", () => {
       expect(vigil.logged.filter(({ level }) => level === "error")).toEqual([]);
     });
 
-    test("the console answers whom the API server knows and RBAC allows, and nobody else", async () => {
+    test("the console answers only users that the API server authenticates and RBAC allows", async () => {
       const [allowed, unbound] = [await client("prometheus"), await client("passer-by")];
       const binding = ["--clusterrole=vigil-console-reader", "--serviceaccount=default:prometheus"];
       await kubectl("create", "clusterrolebinding", "prometheus", ...binding);

@@ -1,4 +1,4 @@
-/** The images that others publish are named by tag and digest, so that what runs is what was looked at. */
+/** Third-party images are named by tag and digest, so that what runs is what was reviewed. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -15,7 +15,7 @@ describeWithKube("every pod", () => {
       manifests = await renderOverlay(name.split(" ")[0] ?? "");
     });
 
-    test("runs as nobody, cannot write its root, and has no capability", () => {
+    test("runs as user nobody, cannot write its root, and has no capability", () => {
       for (const { containers, securityContext } of manifests.pods()) {
         expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
         for (const container of containers) {
@@ -64,7 +64,7 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("can be reached by nobody but who is named; its console by the monitoring and by its own namespace", () => {
+    test("accepts only the named clients; its console accepts monitoring and its own namespace", () => {
       expect(manifests.openPorts()).toEqual([]);
       expect(manifests.peersOf("vigil", 8080)).toEqual([
         { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },

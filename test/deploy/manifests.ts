@@ -139,7 +139,7 @@ export class Manifests {
     return all.map(({ spec }) => (spec.selector ?? spec.podSelector)?.matchLabels ?? {});
   }
 
-  /** The ports that network policies open to everyone, whoever he is. */
+  /** The ports that network policies open to every client. */
   openPorts(): { readonly policy: string; readonly port: number }[] {
     return this.#ofKind<NetworkPolicyManifest>("NetworkPolicy").flatMap(({ metadata, spec }) => {
       const open = spec.ingress.filter(({ from = [] }) => from.length === 0);

@@ -91,7 +91,7 @@ describeWithEachNats("the StatefulSet's servers", () => {
     };
     await until("what one server takes in another gives out", arrives);
     const isLed = () => servers.every((server) => server.log().includes("metadata leader"));
-    await until("the three have chosen who leads JetStream", isLed);
+    await until("the three servers have elected a JetStream leader", isLed);
     const history = await link(third.url, { nkeyFile: join(keys, "history.nk") });
     const store = openLedgerStore({
       connect: async () => history.transport.connection,
@@ -108,7 +108,9 @@ describeWithEachNats("the StatefulSet's servers", () => {
     await until("two of them are still one bus", arrives);
     Object.assign(process.env, { ROUTE_PASSWORD: "guessed", ROUTES: routesAt(ports, "guessed") });
     const stranger = await member("stranger", await freePort(), keys);
-    await until("the stranger is refused", () => stranger.log().includes("Route Error 'Authorization Violation'"));
+    await until("the foreign server is refused", () =>
+      stranger.log().includes("Route Error 'Authorization Violation'"),
+    );
   });
 
   test("are alive to their probe even while they stand alone, and carry what is said", async () => {

@@ -1,5 +1,5 @@
 /**
- * The history on a real server under the deployed roles: the ledger keeps it, and nobody gets from it to the writers.
+ * The history on a real server under the deployed roles: the ledger stores it; its account cannot reach the writers.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ import { describeWithEachNats } from "../support/nats-programs.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 
-/** What the pod-writer hears and takes for the request of a taint-manager or a node. */
+/** What the pod-writer receives and accepts as the request of a taint-manager or a node. */
 const EVICTION = "vigil.v1.prod.asked.eviction.7.default.web";
 const FORGED = '{"type":"asked.eviction","source":"taint-manager@forged"}';
 
@@ -124,7 +124,7 @@ describeWithEachNats("under the deployed roles", () => {
       await attack(new Attacker(connection));
       await connection.request("$JS.API.INFO", "", { timeout: ANSWER_MS }).catch(() => null);
       const taintManager = await as("taint-manager");
-      await until("the writer hears a request that may be made", () => {
+      await until("the writer receives a legitimate request", () => {
         say(taintManager.transport, EVICTION, "rightful");
         return heard.includes("rightful");
       });

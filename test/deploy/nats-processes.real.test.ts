@@ -126,7 +126,7 @@ describeWithEachNats("under the deployed roles", () => {
         atEnd(() => transport.close());
         return { role, metrics, transport };
       };
-      // It listens before anything is judged: a judgement that stays the same is told once.
+      // It subscribes before anything is judged: an unchanged judgement is published once.
       const inspector = await connectAs("inspector");
       const judged = hear(inspector.transport, "vigil.v1.prod.judged.node.*.node-1");
       await inspector.transport.flush();

@@ -1,4 +1,4 @@
-/** NATS as it is deployed: a real server grants each role what the message table says, and refuses the rest. */
+/** NATS as it is deployed: a real server allows each role what the message table says, and denies the rest. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ describeWithEachNats("with the deployed roles", () => {
     return link;
   };
 
-  /** What everyone together hears, by subject. */
+  /** What all clients together receive, by subject. */
   async function listenToAll(): Promise<{ heard: string[]; flush: () => Promise<void> }> {
     const link = await connectAs("cluster");
     const heard: string[] = [];
@@ -74,7 +74,7 @@ describeWithEachNats("with the deployed roles", () => {
     },
   );
 
-  test.each(NATS_ROLES)("%s can hear what it may, and nothing else", async (role) => {
+  test.each(NATS_ROLES)("%s receives what it may, and nothing else", async (role) => {
     const metrics = createMetrics();
     const link = await connectAs(role, metrics);
     const heard: string[] = [];
@@ -97,7 +97,7 @@ describeWithEachNats("with the deployed roles", () => {
     expect(host.err()).toContain("there are no members");
   });
 
-  test("no role hears everything by a wildcard, or what is not Vigil's", async () => {
+  test("no role may subscribe to every subject, or to foreign ones", async () => {
     const metrics = createMetrics();
     const link = await connectAs("inspector", metrics);
     for (const pattern of [">", "vigil.>", "$JS.API.>", "_INBOX.>", "vigil.v1.*.asked.>"])
@@ -125,7 +125,7 @@ describeWithEachNats("with the deployed roles", () => {
     expect(await metricValue(metrics, "vigil_nats_permission_violations_total")).toBe(2);
   });
 
-  test("who has no key, or another one, is refused", async () => {
+  test("a client without a key, or with another one, is refused", async () => {
     const other = mkdtempSync(join(tmpdir(), "vigil-keys-"));
     makeKeys(other);
     const common = {

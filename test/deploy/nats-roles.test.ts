@@ -1,4 +1,4 @@
-/** What each role of NATS may publish and hear, by the message table. */
+/** What each NATS role may publish and subscribe to, by the message table. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ describe("with a user for each process", () => {
     { role: "writer", member: "w-0" },
   ];
 
-  test("each may say of itself alone that it lives, and all else that its role may", () => {
+  test("each may publish its own pulse alone, and all else that its role may", () => {
     for (const { role, member } of processes) {
       const [own, shared] = [permissionsOf(role, member), permissionsOf(role)];
       expect(own.subscribe).toEqual(shared.subscribe);
@@ -35,7 +35,7 @@ describe("with a user for each process", () => {
   });
 });
 
-test("roles.conf is what the message table says; `npm run fix` writes it", () => {
+test("roles.conf follows the message table; `npm run fix` writes it", () => {
   expect(readFileSync(join(DEPLOYED, "roles.conf"), "utf8")).toBe(rolesConfig());
 });
 
@@ -48,28 +48,28 @@ describe("the roles", () => {
     expect(sayers("asked.eviction")).toEqual(["node", "taint-manager", "reader", "cluster"]);
   });
 
-  test("only the observer may say what it observed", () => {
+  test("only the observer may publish observations", () => {
     for (const type of TYPES.filter((name) => name.startsWith("observed."))) {
       expect(sayers(type)).toEqual(["observer", "reader", "cluster"]);
     }
   });
 
-  test("only who keeps what is observed of a shard may have it told again", () => {
+  test("only services that store observations of a shard may request a resync", () => {
     const keepers = ["node", "zone", "taint-manager", "ledger"];
     expect(sayers("asked.resync")).toEqual([...keepers, "reader", "writer", "cluster"]);
   });
 
-  test("only a writer may say what was done", () => {
+  test("only a writer may publish results", () => {
     expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
   });
 
-  test("an inspector hears what is observed, judged and done, and the fleet, and publishes nothing", () => {
+  test("an inspector may subscribe to observed, judged, done and the fleet, and publish nothing", () => {
     expect(permissionsOf("inspector").publish).toEqual([]);
     const heard = TYPES.filter((type) => hearers(type).includes("inspector"));
     expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done|pulse)\./.test(type)));
   });
 
-  test("every service may say and hear what the table says of it", () => {
+  test("every service may publish and subscribe to what the table allows it", () => {
     for (const type of TYPES) {
       const { from, to } = MESSAGES[type];
       const said = from === "any" ? SERVICE_NAMES : from.split(", ");

@@ -93,7 +93,7 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
           await ask("taint", "node", "marked", `${taint}-`);
           await shows(["events"], /Cancelling deletion of Pod default\/patient/);
         }
-        await until("the same Event is told again", async () => /2/.test(await cancellations()), WITHIN);
+        await until("the same Event is repeated", async () => /2/.test(await cancellations()), WITHIN);
       });
       expect(mismatches(use)).toEqual([]);
     });
@@ -109,7 +109,7 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       return counts.some((line) => line.includes(`"${wish}"`));
     };
 
-    test("in shadow it looks, says what it would do, and writes nothing", async () => {
+    test("in shadow it reads, logs what it would do, and writes nothing", async () => {
       const doomed = joins("doomed");
       joins("steady");
       await runsPod("restless-too", "doomed", 0);

@@ -61,7 +61,7 @@ describeWithKube("direct mode on a real kube-apiserver", () => {
     });
 
     test("a dead node is drained after pod-eviction-timeout, whatever its pods tolerate (R5.3)", () => {
-      // A silent node's timeout counts from its last sign of life.
+      // A silent node's timeout counts from its last heartbeat.
       const lastSignMs = leases.present.get("dead")?.renewedAt ?? Number.NaN;
       const dueMs = lastSignMs + TIMEOUT_SECONDS * 1000;
       expect(record.deletedAt.get("web")).toBeGreaterThan(dueMs);

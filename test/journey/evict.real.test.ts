@@ -12,9 +12,9 @@ import { EvictionRecord } from "./eviction-record.ts";
 const GRACE_SECONDS = 6;
 const PER_SECOND = 0.5;
 const SECONDARY_PER_SECOND = 0.2;
-/** A turn may be so much earlier than its pace, since stamps are whole seconds. */
+/** How much earlier than the rate a taint may be, since stamps are whole seconds. */
 const STAMP_SECONDS = 1.1;
-/** A pod may go so much later than its deadline, or than Vigil is there again. */
+/** How much later than its deadline, or than Vigil's restart, a pod may go. */
 const LATE_SECONDS = 6;
 /** What the pod tolerates whose node comes back, which is after the swap and after the restart. */
 const BACK_SECONDS = 28;
@@ -121,7 +121,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       await until("the slowest pods are gone", slowest, WITHIN);
       const waiting = () => TAINTED.filter((name) => !record.taintedAt.has(name));
       await until(
-        () => `these nodes had their turns: ${waiting().join(" ")}`,
+        () => `these nodes were admitted: ${waiting().join(" ")}`,
         () => waiting().length === 0,
         WITHIN,
       );
@@ -160,7 +160,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       expectOnTime("swap-0", "swap-twelve", 12);
     });
 
-    test("a small zone is not tainted from when it is partially disrupted: after the first that fell, nobody (R6.5)", () => {
+    test("a small zone is not tainted further once it is partially disrupted (R6.5)", () => {
       expect(named("small", 5).filter((name) => record.taintedAt.has(name)).length).toBeLessThanOrEqual(1);
       expect(named("small", 3).map((name) => record.ready(name))).toEqual(["Unknown", "Unknown", "Unknown"]);
     });

@@ -48,7 +48,7 @@ export class EvictionRecord {
     return this.nodes.get(name)?.conditions.find(({ type }) => type === "Ready")?.status;
   }
 
-  /** Seconds between the turns of a zone's nodes, in order, by the stamps of their taints. */
+  /** Seconds between the taints of a zone's nodes, in order, by their stamps. */
   pauses(nodes: readonly string[]): number[] {
     const at = nodes.flatMap((name) => this.stampedAt.get(name) ?? []).toSorted((left, right) => left - right);
     return at.slice(1).map((atMs, index) => (atMs - (at[index] ?? 0)) / 1000);

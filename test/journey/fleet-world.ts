@@ -1,4 +1,4 @@
-/** A fleet of processes of the program, and hollow nodes on the embedded API over HTTP that fail when they are told. */
+/** A fleet of processes of the program, and hollow nodes on the embedded API over HTTP that fail on command. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,7 +105,7 @@ export class FleetWorld {
     return vigil;
   }
 
-  /** Ends a member and waits until it has; tells its exit code, null when the signal ended it. */
+  /** Stops a member and waits for its end; gives its exit code, null when the signal ended it. */
   async stop(member: string, signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
     const vigil = this.members.get(member);
     if (vigil === undefined) throw new RangeError(`no member ${member}`);
@@ -115,7 +115,7 @@ export class FleetWorld {
     return code;
   }
 
-  /** The member that minds a shard of a service, by the rule that the members go by. */
+  /** The member that owns a shard of a service, by the rule of the members. */
   ownerOf(service: ServiceName, shard: number, members: Iterable<string> = this.members.keys()): string {
     return ownersOf(service, new Set(members))[shard] ?? "";
   }

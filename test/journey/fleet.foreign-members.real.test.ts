@@ -53,7 +53,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     return host.out() === "" ? [] : JSON.parse(host.out());
   };
   const minds = (cluster: string, members: string) =>
-    until(`${members} mind ${cluster}`, async () => {
+    until(`${members} own ${cluster}`, async () => {
       const heard = await fleet(cluster);
       return heard.map(({ member }) => member).join() === members && heard.every(({ shards }) => shards > 0);
     });

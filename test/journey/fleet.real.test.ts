@@ -11,7 +11,7 @@ import { FleetWorld } from "./fleet-world.ts";
 const GRACE_MS = 15_000;
 const TAINTS_PER_SECOND = 4;
 const TOLERATION_SECONDS = 16;
-/** How late a takeover may make what falls due meanwhile; a grace or a countdown that began anew would be later. */
+/** How late a takeover may make what falls due meanwhile; a restarted grace period or countdown would be later. */
 const TAKEOVER_MS = 5_000;
 const LEASE_SECONDS = 20;
 /** By so much the last heartbeats of nodes that fall at once differ. */
@@ -21,9 +21,9 @@ const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
  * and asks again after two seconds.
  */
 const EVICTION_LATE_MS = TAKEOVER_MS + 2_000;
-/** How long a process that is asked to end may take. */
+/** How long a stop may take. */
 const END_MS = 10_000;
-/** How long the API takes for a write meanwhile: each process has some under way, and none has to wait for its turn. */
+/** How long the API takes for a write meanwhile: each process has some under way, and none has to queue. */
 const ANSWER_MS = 200;
 const MEMBERS = ["a", "b", "c"];
 const LONG_TEST_MS = 120_000;
@@ -53,7 +53,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
   });
 
   /**
-   * Ends a member when verdicts on nodes of every shard are about to fall due, and tells how late each of them came.
+   * Ends a member when verdicts on nodes of every shard are about to fall due, and gives how late each of them came.
    */
   async function latenessWithout(member: string, end: (member: string) => Promise<void>): Promise<number[]> {
     const fallen = world.fallInEachShard("lit");
@@ -102,7 +102,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     expect(vigil?.err).not.toContain("some writes did not finish in time");
   }
 
-  test("one that is asked to end finishes its writes, exits with 0, and nobody waits for its shards", {
+  test("one that is stopped finishes its writes, exits with 0, and hands over its shards", {
     timeout: LONG_TEST_MS,
   }, async () => {
     const member = world.ownerOf("observer", 0);

@@ -1,4 +1,4 @@
-/** The same story told to one process and to a fleet of five, each on a real API server of its own: the same end. */
+/** The same scenario on one process and on a fleet of five, each with its own real API server: the same end. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeNodes, seePods } from "../support/kube-probe.ts";

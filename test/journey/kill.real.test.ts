@@ -9,10 +9,10 @@ import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 
-/** One turn each 5 s: longer than a start takes, so that a pace begun anew would be seen. */
+/** One taint per 5 s: longer than a start takes, so that a rate limiter that restarted full would show. */
 const TURNS_PER_SECOND = 0.2;
 const TOLERATED_SECONDS = 15;
-/** How much later than its deadline, or than Vigil is there again, a pod may go. */
+/** How much later than its deadline, or than Vigil's restart, a pod may go. */
 const LATE_SECONDS_MAX = 5;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const FLAGS: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ function left(name: string, uid: string): void {
   if (!times.has(uid)) leftAt.set(name, times.set(uid, Date.now()));
 }
 
-/** How often the deletion of each pod was told of, by pod name. */
+/** How many Events report the deletion of each pod, by pod name. */
 async function deletionsTold(): Promise<Map<string, number>> {
   interface ApiEvent {
     readonly message: string;
@@ -100,7 +100,7 @@ describeWithKube("vigil run, killed in the middle", () => {
     await stage?.close();
   });
 
-  test("of a countdown deletes the pod when it would have anyway, neither early nor anew (R8.20, L3)", async () => {
+  test("of a countdown does not change when the pod is deleted (R8.20, L3)", async () => {
     const zone = ["silent", "steady-0", "steady-1"];
     stage.register(inZone("a", zone));
     const tolerations = [
@@ -123,7 +123,7 @@ describeWithKube("vigil run, killed in the middle", () => {
     expect(deletedAt / 1000).toBeLessThanOrEqual(Math.max(dueAt, restartedAt) + LATE_SECONDS_MAX);
   });
 
-  test("of tainting a zone keeps the pace over the restart, and taints every dead node (P5)", async () => {
+  test("of tainting a zone keeps the eviction rate, and taints every dead node (P5)", async () => {
     const zone = named("paced", 14);
     const dead = zone.slice(0, 6);
     const tainted = () => dead.filter((name) => taintOf(name) !== undefined);

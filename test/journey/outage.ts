@@ -4,9 +4,9 @@ import { expect } from "vitest";
 import { until } from "../support/until.ts";
 import type { FleetWorld } from "./fleet-world.ts";
 
-/** How soon, past its grace, whoever is left has found what fell, or everyone after an outage. */
+/** How soon after the grace period the remaining members, or all after an outage, find a dead node. */
 const RECOVERY_MS = 10_000;
-/** Long enough for the others to take over what a process minded. */
+/** Long enough for the others to take over a process's shards. */
 const OUTAGE_MS = 8_000;
 
 /** What goes wrong for a while. */
@@ -15,13 +15,13 @@ export interface Outage {
   end(): Promise<unknown>;
   /** What members say of it, by their names. */
   readonly told: Readonly<Record<string, string>>;
-  /** Whether somebody is left who finds what falls while it lasts: then it does not end before that is found. */
+  /** Whether a member is left that finds dead nodes while it lasts: then it does not end before that is found. */
   readonly leavesSomebody: boolean;
 }
 
 /**
  * Lets a node of each shard fall as the outage begins and as it ends; each is found so once, not before its grace is
- * over: the first by whoever is left, the others soon after the end.
+ * over: the first by the members that are left, the others soon after the end.
  */
 export async function expectRecovery(world: FleetWorld, graceMs: number, outage: Outage): Promise<void> {
   const heard = new Map([...world.members].map(([name, vigil]) => [name, vigil.logged.length]));

@@ -159,11 +159,11 @@ export class JourneyScene {
     }
   }
 
-  /** The actor falls silent, is found, an Event says so, it returns and is healed. */
+  /** The actor falls silent, is found, gets an Event, returns and is healed. */
   async falls(): Promise<void> {
     this.actor.stop();
     await this.shows(ALL_UNKNOWN, ["node.kubernetes.io/unreachable:NoSchedule"]);
-    await until("an Event tells that the node is not ready", () => this.#hasEvent("NodeNotReady"), WITHIN);
+    await until("an Event reports that the node is not ready", () => this.#hasEvent("NodeNotReady"), WITHIN);
     this.actor.resume();
     this.actor.post();
     await this.shows(ALL_WELL, []);

@@ -48,7 +48,7 @@ const FAULTS = {
 /** Silent nodes are what the other faults are to disturb, so every second fault or so is a wave of them. */
 const WAVE_SHARE = 0.4;
 
-/** Draws a fault, brings it about, and says what ends it. */
+/** Draws a fault, injects it, and gives what ends it. */
 export async function strike(world: SoakWorld, random: Random): Promise<Fault> {
   const draw = random() < WAVE_SHARE ? FAULTS.wave : one(random, Object.values(FAULTS));
   return draw(world, random);

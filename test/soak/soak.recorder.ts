@@ -22,7 +22,7 @@ export interface SeenVerdict {
   /** The last renewal of the node's lease that the API had shown by then; NaN before the first. */
   readonly renewedMs: number;
 }
-/** The first sight of a pod that somebody has asked to go. */
+/** The first observation of a pod whose deletion was requested. */
 export interface SeenDeletion {
   readonly pod: string;
   readonly node: string;
@@ -71,7 +71,7 @@ export class SoakRecorder {
     await Promise.all(this.#stops.map((stop) => stop()));
   }
 
-  /** Names of the nodes that have a pod which nobody has asked to go. */
+  /** Names of the nodes with a pod whose deletion was not requested. */
   furnished(): Set<string> {
     return new Set([...this.#pods.values()].filter(isStaying).map((pod) => pod.spec?.nodeName ?? ""));
   }

@@ -86,7 +86,7 @@ export interface FinalNode {
   readonly ready: string | null;
   /** `key:effect` of every taint of the lifecycle. */
   readonly taints: readonly string[];
-  /** Pods on it that nobody has asked to go. */
+  /** Its pods whose deletion was not requested. */
   readonly staying: readonly string[];
 }
 

@@ -68,7 +68,7 @@ async function debuggerOf(browser: ChildProcess): Promise<string> {
       resolve(found);
     });
   });
-  // The browser listens before its first page is there.
+  // The browser listens before its first page exists.
   let address: string | undefined;
   await until("chromium has a page", async () => {
     const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Record<string, string>[];

@@ -23,7 +23,7 @@ export const EVICTING: Services = {
   "pod-writer": podWriterService,
 };
 
-/** The key of the taint of a node whose kubelet says that it is not ready. */
+/** The key of the taint of a node whose kubelet reports not ready. */
 export const NOT_READY = "node.kubernetes.io/not-ready";
 /** The key of the taint of a node that has fallen silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
@@ -34,7 +34,7 @@ export interface Seen {
   readonly atMs: number;
 }
 
-/** What admission gives every pod that says nothing itself (8.10). */
+/** The tolerations that admission adds to a pod without its own. */
 const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map((key) => ({
   key,
   operator: "Exists",

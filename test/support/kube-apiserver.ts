@@ -17,10 +17,10 @@ import { until } from "./until.ts";
 
 /** The token of a cluster administrator. */
 const ADMIN_TOKEN = "admin-token";
-/** The token of someone who is known and may do nothing. */
+/** The token of a known user without rights. */
 const STRANGER_TOKEN = "stranger-token";
 const READY_MS = 90_000;
-/** What etcd takes in one transaction unless it is told otherwise. */
+/** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
 /** Namespaces that the server makes for itself just after it is ready. */
 const NAMESPACES = ["default", "kube-node-lease"];
@@ -43,7 +43,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
 
 /** How a server is started. */
 export interface KubeApiserverOptions {
-  /** The group whose requests are recorded; nobody's when it is left out. */
+  /** The group whose requests are recorded; none when it is absent. */
   readonly auditedGroup?: string;
   /** Whether new nodes come without the not-ready taint, which otherwise the first controller has to take off. */
   readonly untaintedNodes?: boolean;
@@ -121,7 +121,7 @@ export class KubeApiserver {
   }
 
   /**
-   * Makes it forget its history: compacts etcd, and starts the API server anew because its watch cache remembers too.
+   * Removes its history: compacts etcd, and restarts the API server, whose watch cache keeps it too.
    */
   async compact(): Promise<void> {
     const key = Buffer.from("compaction").toString("base64");

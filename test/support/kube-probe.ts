@@ -12,12 +12,12 @@ export function write(kube: Kube, request: WriteRequest): Promise<WriteReply> {
   return new Promise((resolve) => kube.write(request, resolve));
 }
 
-/** What a watch has told so far. */
+/** What a watch has delivered so far. */
 export class Seen<K extends keyof Watched> {
   readonly watch: Watch;
-  /** The last state of every object that is there, by key. */
+  /** The last state of every existing object, by key. */
   readonly present = new Map<string, Watched[K]>();
-  /** Everything told, in order: `changed <key>`, `gone <key>` and `synced` or `lost`. */
+  /** Everything delivered, in order: `changed <key>`, `gone <key>` and `synced` or `lost`. */
   readonly story: string[] = [];
   readonly states: WatchState[] = [];
 

@@ -12,7 +12,7 @@ export interface KubectlResult {
   readonly stderr: string;
 }
 
-/** Who asks which server. */
+/** The user and the server. */
 export interface KubeconfigContents {
   readonly server: string;
   readonly token: string;

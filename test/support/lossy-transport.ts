@@ -1,4 +1,4 @@
-/** Loses messages on their way from one transport to everybody, as long as a test wants it. */
+/** Loses the messages that one transport publishes, as long as a test wants it. */
 import type { Stop, Transport } from "../../protocols/ports.ts";
 
 /** What an observer publishes: `node`, `pulse` and so on, of one shard. */
@@ -7,7 +7,7 @@ export interface ObservedSubject {
   readonly shard: number;
 }
 
-/** Loses what observers publish as long as `isLost` says so, until the result is called. */
+/** Loses what observers publish while `isLost` is true, until the result is called. */
 export function loseObserved(transport: Transport, isLost: (subject: ObservedSubject) => boolean): Stop {
   const publish = transport.publish.bind(transport);
   transport.publish = (subject, payload) => {

@@ -47,7 +47,7 @@ const PORTS = { first: 20_000, end: 32_000 };
 const RANGES = 4;
 const given = new Set<number>();
 
-/** A port that nothing listens on at the moment, and that is given to nobody else in this run of the tests. */
+/** A port that nothing listens on at the moment, and that no other test of this run gets. */
 export async function freePort(): Promise<number> {
   const size = (PORTS.end - PORTS.first) / RANGES;
   const first = PORTS.first + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * size;

@@ -1,4 +1,4 @@
-/** A process that stands still and goes on, as by SIGSTOP and SIGCONT. What runs in the process it does not know. */
+/** A process that stops and continues, as by SIGSTOP and SIGCONT, whatever runs in it. */
 import type { Clock, Wire } from "../../protocols/ports.ts";
 
 type Run = () => void;

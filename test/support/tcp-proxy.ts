@@ -1,4 +1,4 @@
-/** A TCP proxy that a test can stall, so that neither side can tell it from a slow network, or cut. */
+/** A TCP proxy that a test can stall, which looks like a slow network to both sides, or cut. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 

@@ -1,4 +1,4 @@
-/** A kubelet of a test, on any clock: registers its node, renews the lease, posts its status, when told or when due. */
+/** A test kubelet on any clock: registers its node, renews the lease, posts its status, by command or when due. */
 
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { ConditionStatus, Taint } from "../../protocols/objects.ts";
@@ -53,7 +53,7 @@ export class TestKubelet {
     for (const type of CONDITION_TYPES) this.#note(type, type === "Ready" ? "True" : "False");
   }
 
-  /** Creates the node and begins to send signs of life. */
+  /** Creates the node and begins to send heartbeats. */
   register(): void {
     const { labels = {}, taints = [] } = this.#options;
     const spec = taints.length === 0 ? {} : { taints };
@@ -69,7 +69,7 @@ export class TestKubelet {
     this.#timers.clear();
   }
 
-  /** Sends signs of life now and then periodically. */
+  /** Sends heartbeats now and then periodically. */
   resume(): void {
     const { leasePeriodMs = LEASE_PERIOD_MS, statusPeriodMs = STATUS_PERIOD_MS } = this.#options;
     this.stop();

@@ -32,7 +32,7 @@ import { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.ts";
 /** What runs in one process: services by name. */
 export type Services = Partial<Record<ServiceName, Service>>;
 
-/** A message as it was heard, with the instant on the monotonic clock. */
+/** A received message, with its time on the monotonic clock. */
 export type ReceivedMessage<T extends MessageType = MessageType> = Message<T> & { readonly atMs: number };
 
 /** One process of Vigil. */
@@ -59,7 +59,7 @@ export interface StartOptions {
   readonly wireOver?: (wire: Wire) => Wire;
 }
 
-/** Who has a bus. */
+/** A component with its own bus. */
 interface BusUser {
   readonly service: string;
   readonly member: string;
@@ -83,7 +83,7 @@ export class VirtualCluster extends VirtualWorld {
     this.#tap();
   }
 
-  /** Lets time pass. Throws when a service failed: what it would survive by starting anew is still a fault. */
+  /** Advances time. Throws when a service failed: a restart that repairs it does not excuse the fault. */
   override advance(ms: number): void {
     super.advance(ms);
     for (const { member, log } of this.#processes) {

@@ -170,8 +170,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "unknown zone ignored by the all-zones rule",
     file: "services/zone/zone.policy.ts",
-    from: 'if (unknown > 0) return "unclear";',
-    to: "",
+    from: 'if (damage === null) state = "unclear";\n    else if (damage',
+    to: "if (damage",
   },
   {
     name: "pods of a living kubelet marked over and over",
@@ -183,8 +183,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "token spent again when its taint lands",
     file: "services/zone/zone.service.ts",
-    from: 'if (profile.evictionMode !== "taint" || this.#grants.complete(node, clock.monotonicMs())) return;',
-    to: 'if (profile.evictionMode !== "taint" || clock.monotonicMs() < 0) return;',
+    from: '.evictionMode !== "taint" || this.#grants.complete(node, this.#now())) return;',
+    to: '.evictionMode !== "taint" || this.#now() < 0) return;',
     showsIn: "longQueue",
   },
   {
@@ -204,8 +204,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "drain that is paid for twice",
     file: "services/zone/zone.service.ts",
-    from: "    if (isOtherOwner(source, this.#io.fleet.member)) this.#spend(zone, ask);\n",
-    to: "    if (source !== zone) this.#spend(zone, ask);\n",
+    from: "        if (isOtherOwner(source, io.fleet.member)) this.#spend(body.zone, id);\n",
+    to: "        if (source !== body.zone) this.#spend(body.zone, id);\n",
   },
   {
     name: "cut member that keeps its shards",

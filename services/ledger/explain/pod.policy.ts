@@ -161,9 +161,11 @@ function begunBefore(judged: BodyOf<"judged.pod">, node: ObservedNode | null): n
   const present = node?.taints.find(({ key, effect }) => key === decisive?.key && effect === decisive.effect);
   if (!node || present === undefined || deadlineAt === null || tolerationSeconds === null) return null;
   const startAt = taintStartAt(present, node);
-  if (startAt === null || lineageOf(present, startAt, node) === null) return null;
+  const lineage = lineageOf(present, startAt, node);
+  if (startAt === null || lineage === null) return null;
   const begunAt = deadlineAt - tolerationSeconds * 1000;
-  return begunAt < startAt ? begunAt : null;
+  // Stamps are whole seconds: a taint that was replaced within its first second has the stamp of its successor.
+  return begunAt < startAt || lineage.since === startAt ? begunAt : null;
 }
 
 /** Why nothing requests the deletion of a pod now, and what follows. */

@@ -26,7 +26,7 @@ const ANNOTATION_CHARACTERS_MAX = 32 * 1024;
 /** Highest count and highest rate: far above any cluster, and low enough that sums are exact. */
 const COUNT_MAX = 1_000_000_000;
 /** `tolerationSeconds` is an int64; a double keeps the nearest value. */
-const INT64_MAX = 2 ** 63;
+export const INT64_MAX: number = 2 ** 63;
 /** Most entries of a list or a map. */
 const ENTRIES_MAX = 1024;
 

@@ -183,6 +183,17 @@ describe("a pod", () => {
     expect(problems.sort()).toEqual(["spec.tolerations", "spec.tolerations", "spec.tolerations.tolerationSeconds"]);
   });
 
+  test.each([1e300, -9_223_372_036_854_778_000, Number.NaN])(
+    "tolerates for ever what it tolerates for %d s",
+    (seconds) => {
+      const tolerations = [{ key: "k", operator: "Exists", effect: "NoExecute", tolerationSeconds: seconds }];
+      expect(projectPod(podOn({ spec: { tolerations } }), io)?.pod.tolerations).toEqual([
+        { key: "k", operator: "Exists", effect: "NoExecute" },
+      ]);
+      expect(problems).toEqual(["spec.tolerations.tolerationSeconds"]);
+    },
+  );
+
   test("shares equal tolerations and strings with other pods", () => {
     const tolerations = [{ key: "k", operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }];
     const read = (name: string) =>

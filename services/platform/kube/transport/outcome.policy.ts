@@ -26,6 +26,7 @@ const DETAIL_LENGTH_MAX = 500;
 /** How admission words a webhook's refusal, which may carry any status code (apiserver ToStatusErr). */
 const WEBHOOK_DENIAL = /admission webhook ".*" denied the request/;
 
+/** What the API server says in an answer that refuses a request. */
 export function refusalOf(answer: Whole): Refusal {
   const body = recordOf(parsed(answer.text));
   const details = recordOf(body.details);

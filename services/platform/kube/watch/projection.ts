@@ -1,5 +1,5 @@
 /** Projects API objects to the fields Vigil keeps. What a field means is decided elsewhere. */
-import { NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
+import { INT64_MAX, NAME_CHARACTERS_MAX, WORD_CHARACTERS_MAX } from "../../../../protocols/bounds.ts";
 import { ConditionType, OBSERVED_LABELS } from "../../../../protocols/names.ts";
 import type {
   Condition,
@@ -250,10 +250,11 @@ function projectToleration(raw: unknown, io: ProjectionIo): Toleration {
     return TOLERATES_ALL;
   }
   const seconds = tolerationSeconds ?? null;
-  if (seconds !== null && typeof seconds !== "number") io.problem("spec.tolerations.tolerationSeconds");
+  const isInt64 = typeof seconds === "number" && Math.abs(seconds) <= INT64_MAX;
+  if (seconds !== null && !isInt64) io.problem("spec.tolerations.tolerationSeconds");
   return {
     ...textFields(record, "key", "operator", "value", "effect"),
-    ...(typeof seconds === "number" ? { tolerationSeconds: seconds } : {}),
+    ...(isInt64 ? { tolerationSeconds: seconds } : {}),
   };
 }
 

@@ -36,6 +36,7 @@ export interface PodChunks {
   readonly omitted: readonly ObservedPod[];
 }
 
+/** Splits the pods of a node into messages that fit the bus, and names those too large for any. */
 export function podChunks(pods: readonly ObservedPod[]): PodChunks {
   const chunks: ObservedPod[][] = [[]];
   const omitted: ObservedPod[] = [];

@@ -30,6 +30,7 @@ import {
   unreadyPatch,
 } from "./pod-writer.policy.ts";
 
+/** The messages that request a write to a pod. */
 export type PodRequestType = "asked.eviction" | "asked.unready";
 
 /** A request about a pod as received. */

@@ -5,10 +5,14 @@ import type { NodeCondition, NodeObject } from "../../services/agent/node-object
 import type { SetterInput } from "../../services/agent/setters/setter.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
+/** The instant of the tests. */
 export const NOW = "2026-01-01T12:00:00Z";
+/** An hour before. */
 export const EARLIER = "2026-01-01T11:00:00Z";
+/** Bytes of a gibibyte. */
 export const GIBIBYTE = 1024 ** 3;
 
+/** A machine of four cores. */
 export const MACHINE: Machine = {
   machineId: "machine-1",
   systemUuid: "uuid-1",
@@ -20,6 +24,7 @@ export const MACHINE: Machine = {
   devices: { capacity: {}, allocatable: {}, removed: [] },
 };
 
+/** What is measured on it. */
 export const STATS: MachineStats = {
   hostname: "host-1",
   operatingSystem: "linux",
@@ -33,6 +38,7 @@ export const STATS: MachineStats = {
   resetExtendedResources: false,
 };
 
+/** The standard settings of an agent, with changes. */
 export function settingsOf(changes: Partial<AgentSettings> = {}): AgentSettings {
   return { ...STANDARD_AGENT, nodeName: "node-1", ...changes };
 }
@@ -50,10 +56,12 @@ export function inputOf(changes: Partial<SetterInput> = {}): SetterInput {
   };
 }
 
+/** A node object of that name, with changes. */
 export function nodeOf(changes: Omit<NodeObject, "metadata"> & { metadata?: object } = {}): NodeObject {
   return { ...changes, metadata: { name: "node-1", ...changes.metadata } };
 }
 
+/** A condition of a node. */
 export function conditionWith(type: string, status: string, changes: Partial<NodeCondition> = {}): NodeCondition {
   return {
     type,

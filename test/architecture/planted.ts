@@ -70,6 +70,11 @@ export const PLANTED: readonly Planted[] = [
   inNode("an actor awaits", "await started;", "no await"),
   inNode("an actor holds a promise", "let answer: Promise<number> | null = null;", "no await"),
   inNode("an export says nothing of itself", "export const grace = 5;", "export without a docstring"),
+  inNode(
+    "an export before another's docstring says nothing of itself",
+    "export const grace = 5;\n/** Seconds. */\nexport const pause = 6;",
+    "export without a docstring",
+  ),
   inNode("a long function", `function long() {\n${"run();\n".repeat(60)}}`, "function of 62 lines"),
   inNode(
     "a long function of short ones",

@@ -111,7 +111,11 @@ function exportsOf(source: Source): SyntaxNode[] {
 function hasDocstring(source: Source, start: number): boolean {
   return source.comments.some(
     ({ type, value, start: opens, end }) =>
-      type === "Block" && value.startsWith("*") && opens > 0 && source.text.slice(end, start).trim() === "",
+      type === "Block" &&
+      value.startsWith("*") &&
+      opens > 0 &&
+      end <= start &&
+      source.text.slice(end, start).trim() === "",
   );
 }
 

@@ -9,9 +9,11 @@ import { recordingLog } from "../support/recording-log.ts";
 import type { TestKubelet } from "../support/test-kubelet.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 
+/** The NoExecute taint of a silent node. */
 export const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
 const REPELLING = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
 const FORCED = { reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
+/** The node of every test, as Events name it. */
 export const NODE = { kind: "Node", namespace: "", name: "node-1" } as const;
 
 /** A node, a node-writer, and a requester. */

@@ -32,8 +32,8 @@ export class NodeHistory {
   readonly #isStampVoid: boolean;
   /** Whether others change them: then an owner may believe another stamp than the first. */
   readonly #isRestamped: boolean;
-  /** A taint that was away for less than this may never have been missed. */
-  readonly #unseenMs: number;
+  /** Whether something keeps owners from seeing every change. */
+  readonly #isHindered: boolean;
   readonly #believed: BelievedStamps;
   /** Our taints that took each other's place on a node, up to the present one. */
   readonly #lines = new Map<string, readonly Segment[]>();
@@ -43,7 +43,7 @@ export class NodeHistory {
     this.#clock = clock;
     this.#isRestamped = swarm.faults.has("foreignTaints");
     this.#isStampVoid = swarm.faults.has("wrongClocks") || this.#isRestamped;
-    this.#unseenMs = this.#isRestamped && !isUnhindered(swarm) ? UNSEEN_MAX_MS : 0;
+    this.#isHindered = !isUnhindered(swarm);
     this.#believed = new BelievedStamps(clock, viewLagMs(swarm));
   }
 
@@ -59,11 +59,14 @@ export class NodeHistory {
     if (before !== null && isEvictable(before, this.#swarm)) this.#evictableAt.set(name, wallMs);
     this.#noteSwap(name, pacedOf(before), pacedOf(after));
     const known = this.#taintedAt.get(name);
-    const taints = (after?.spec?.taints ?? []).map(taintName);
+    const present = after?.spec?.taints ?? [];
+    const taints = present.map(taintName);
+    const unstamped = new Set(present.filter(({ timeAdded }) => timeAdded === undefined).map(taintName));
     for (const [taint, cameAt] of known ?? []) this.#left.set(`${name} ${taint}`, { cameAt, wentAt: wallMs });
     const cameAt = (taint: string): number => {
       const left = this.#left.get(`${name} ${taint}`);
-      return left !== undefined && wallMs - left.wentAt < this.#unseenMs ? left.cameAt : wallMs;
+      const unseenMs = this.#unseenMs(unstamped.has(taint));
+      return left !== undefined && wallMs - left.wentAt < unseenMs ? left.cameAt : wallMs;
     };
     const putOn = this.#putOnAt.get(name);
     this.#putOnAt.set(name, new Map(taints.map((taint) => [taint, putOn?.get(taint) ?? wallMs])));
@@ -88,6 +91,11 @@ export class NodeHistory {
   /** When a node was last in a state in which its pods may go, and then left it. */
   evictableAt(node: string): number {
     return this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** A taint that was away for less than this may never have been missed: its stamp is void, or it has none. */
+  #unseenMs(isUnstamped: boolean): number {
+    return this.#isHindered && (this.#isRestamped || isUnstamped) ? UNSEEN_MAX_MS : 0;
   }
 
   #noteSwap(name: string, had: CheckedTaint | undefined, has: CheckedTaint | undefined): void {

@@ -51,6 +51,8 @@ const NAMESAKE_ASKED_MS = 1;
 const BEHIND_MS = 150_000;
 /** The same in the calm. */
 const CALM_BEHIND_MS = 30_000;
+/** Sentences of a process that still waits for a resync; its zones publish with the next pulse. */
+const WAITING: ReadonlySet<string> = new Set(["nodeBlind", "zoneSilent"]);
 /** A read serves for half a second, and its answer may be under way for as long as the API lets one wait. */
 const READ_MS = 1_500;
 /** How much earlier than a heartbeat a process may say that it saw it: clocks drift. */
@@ -123,14 +125,14 @@ export class Explanations {
     this.#askNext(picked, this.#nodes);
   }
 
-  /** The processes that call themselves blind to a node. */
-  blindProcesses(): string[] {
-    const isBlind = ({ ledger }: Explaining, node: string): boolean =>
-      (ledger?.explainNode(node)?.sentences ?? []).some((text) => explainedSentence(text)?.name === "nodeBlind");
+  /** The processes whose view is not whole: blind to a node, or without the state of its zone. */
+  waitingProcesses(): string[] {
+    const isWaiting = ({ ledger }: Explaining, node: string): boolean =>
+      (ledger?.explainNode(node)?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));
     return this.#run
       .processes()
-      .filter((process) => process.isFree && this.#nodes.some((node) => isBlind(process, node)))
-      .map(({ name }) => `${name} is blind`);
+      .filter((process) => process.isFree && this.#nodes.some((node) => isWaiting(process, node)))
+      .map(({ name }) => `${name} has no whole view`);
   }
 
   /** All is right: everything is asked of every process, and holds now. */

@@ -96,7 +96,7 @@ export interface WriteContext {
   readonly swarm: Swarm;
   /** The world's wall clock. */
   readonly wallMs: number;
-  /** How far a process's wall clock may be from the world's. */
+  /** How far a process may be off about when a taint appeared, by its clock and by the age of its view of the node. */
   readonly skewMs: number;
   /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;

@@ -97,9 +97,9 @@ export class MessageChecks {
     this.#context.checks.explanations.settled();
   }
 
-  /** The processes that call themselves blind, in words. */
-  blindProcesses(): string[] {
-    return this.#context.checks.explanations.blindProcesses();
+  /** The processes whose view is not whole yet. */
+  waitingProcesses(): string[] {
+    return this.#context.checks.explanations.waitingProcesses();
   }
 
   /** What zones were told to be and are not, in words. */

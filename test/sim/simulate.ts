@@ -6,7 +6,7 @@ import type { ReadableMetrics } from "../../services/platform/process/metrics.ts
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
+import { CLOCK_ERROR_MS, calmMaxMs, viewLagMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -197,7 +197,7 @@ class Run {
   #wrongs(): string[] {
     const { standing } = this.#around();
     const left = [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
-    return left.length > 0 ? left : this.#words.blindProcesses();
+    return left.length > 0 ? left : this.#words.waitingProcesses();
   }
 
   #staysRight(): string | null {
@@ -302,7 +302,7 @@ class Run {
       delayMaxMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
-      skewMs: CLOCK_ERROR_MS,
+      skewMs: CLOCK_ERROR_MS + (this.#swarm.faults.has("stolenSeeds") ? viewLagMs(this.#swarm) : 0),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       standing: (node, taint) => this.#history.standing(node, taint),
     };

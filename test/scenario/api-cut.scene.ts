@@ -1,4 +1,4 @@
-/** What scenarios of members that lose the API server start with: a fleet of three before a cluster with six to die. */
+/** The opening of every scenario in which a member loses the API server: a fleet of three and six nodes to stop. */
 import { expect } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
@@ -12,20 +12,20 @@ export const MEMBERS = ["a", "b", "c"];
 export const OF_API = ["observer", "node-writer", "pod-writer", "ledger"] as const;
 /** The default grace of a node. */
 export const GRACE_MS = 50_000;
-/** A member is left out after watchBlindMs and what it takes to agree on it. */
+/** A member that loses the API server loses its shards within watchBlindMs plus the time the members need to agree. */
 export const TAKEOVER_MS = 15_000;
 const TOLERATIONS = [
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 },
 ];
 
-/** A fleet, the nodes that a test stops, and the member that observes at first. */
+/** A fleet, the nodes that a test stops, and the member that observes first. */
 export interface Scene {
   readonly world: VirtualFleet;
   readonly doomed: readonly TestKubelet[];
   readonly observing: FleetMember;
 }
 
-/** A fleet of three before twenty nodes that live and six to be stopped, each of which has a pod. */
+/** A fleet of three, twenty nodes that stay alive, and six nodes to stop with one pod each. */
 export function scene(members: readonly string[] = MEMBERS): Scene {
   const world = new VirtualFleet();
   for (let index = 0; index < 20; index++) world.addNode({ name: `live-${index}` });
@@ -52,7 +52,7 @@ export const evicted = ({ world, doomed }: Scene) =>
     return pod === null || pod.metadata.deletionTimestamp !== undefined;
   }).length;
 
-/** Expects that nothing was written about a node that lives. */
+/** Expects that Vigil wrote nothing about the live nodes. */
 export function expectLiveWell({ world }: Scene): void {
   for (let index = 0; index < 20; index++) {
     expect(world.conditions(`live-${index}`)).toEqual(ALL_WELL);
@@ -68,7 +68,7 @@ export function expectOneOwnerEach(world: VirtualFleet): void {
   }
 }
 
-/** The members by how many shards of a service they own. */
+/** How many shards of a service each member owns. */
 export const shares = (world: VirtualFleet, service: "observer" | "node-writer" | "pod-writer" | "ledger" | "node") =>
   [...world.members.values()].map(
     ({ fleet }) =>

@@ -33,14 +33,14 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
     expect(world.observing().name).not.toBe(observing.name);
     world.advance(GRACE_MS + 1_000);
     expect(unknown(setting)).toBe(6);
-    // One turn each ten seconds, and thirty seconds of toleration behind the last.
+    // One grant every ten seconds; the last pod tolerates its taint for thirty more.
     world.advance(60_000 + 30_000 + 5_000);
     expect(doomed.map(({ name }) => world.taints(name)).every((taints) => taints.includes(UNREACHABLE))).toBe(true);
     expect(evicted(setting)).toBe(6);
     expectLiveWell(setting);
   });
 
-  test("no live node is judged silent, neither in the gap nor after it", () => {
+  test("no live node is found silent, neither during the takeover nor after it", () => {
     const setting = scene();
     const { world, observing } = setting;
     const judged = world.received("judged.node");
@@ -52,7 +52,7 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
     expectLiveWell(setting);
   });
 
-  test("it observes and writes again half a minute after it left, without another count of the silence", () => {
+  test("it observes again after half a minute, and silence is not counted from the start", () => {
     const setting = scene();
     const { world, doomed, observing } = setting;
     const repair = observing.path.sever(cut);
@@ -68,7 +68,7 @@ describe.each(API_CUTS)("the member that observes loses the API server (%s)", (c
 });
 
 test.each(["replies", "silent", "refused"] as const)(
-  "time in which nobody saw is no silence of a node, also where it was found out late (%s)",
+  "time in which no member observed does not count as silence (%s)",
   (cut) => {
     const setting = scene();
     const { world, doomed, observing } = setting;
@@ -87,7 +87,7 @@ test.each(["replies", "silent", "refused"] as const)(
 );
 
 describe("a member that loses the API server", () => {
-  test("owns nothing that needs it within fifteen seconds, and what only judges stays where it is", () => {
+  test("loses its API services within fifteen seconds and keeps its judging shards", () => {
     const { world } = scene();
     const [before, cut] = [shares(world, "node"), MEMBERS[1] ?? ""];
     world.members.get(cut)?.path.sever("silent");
@@ -97,7 +97,7 @@ describe("a member that loses the API server", () => {
     expect(shares(world, "node")).toEqual(before);
   });
 
-  test("is left out by a member that joins meanwhile, and by all when it has come back to a fleet of four", () => {
+  test("gets no shard while cut off, and gets shards again once it is back", () => {
     const { world, observing } = scene();
     const repair = observing.path.sever("silent");
     world.advance(20_000);
@@ -112,7 +112,7 @@ describe("a member that loses the API server", () => {
     expect(Math.min(...shares(world, "node-writer"))).toBeGreaterThan(0);
   });
 
-  test("keeps everything for as long as watchBlindMs", () => {
+  test("keeps every shard while it is cut off for less than watchBlindMs", () => {
     const { world, observing } = scene();
     const repair = observing.path.sever("refused");
     world.advance(9_900);
@@ -121,12 +121,12 @@ describe("a member that loses the API server", () => {
     expect(observing.movedMs("node-writer").filter((ms) => ms > 30_000)).toEqual([]);
   });
 
-  test("leaves the writes of its shards to others, which carry them out", () => {
+  test("leaves the writes of its shards to other members, which carry them out", () => {
     const setting = scene();
     const { world, doomed } = setting;
     const observer = world.observing().name;
     const [writer = ""] = MEMBERS.filter((member) => member !== observer);
-    // The verdicts fall due while the writer is cut off; some are of its shards.
+    // The verdicts fall due while the writer is cut off. Some are in its shards.
     const its = doomed.filter(({ name: node }) => world.members.get(writer)?.fleet.owns("node-writer", shardOf(node)));
     expect(its.length).toBeGreaterThan(0);
     stopAll(doomed);
@@ -136,7 +136,7 @@ describe("a member that loses the API server", () => {
     expect(unknown(setting)).toBe(6);
   });
 
-  test("that is the only one that runs a service stays its owner", () => {
+  test("stays the owner of a service that no other member runs", () => {
     const world = new VirtualFleet();
     world.addNode({ name: "node-1" });
     world.join("a");
@@ -160,7 +160,7 @@ test("a standby that is cut off itself does not take over", () => {
   expect(standby?.movedMs("observer").filter((ms) => ms > 50_000)).toEqual([]);
 });
 
-test("the member that took over dies: one that is cut off owns again what nobody else could", () => {
+test("a cut-off member takes its shards back when the only able member dies", () => {
   const { world, observing } = scene(["a", "b"]);
   observing.path.sever("silent");
   world.advance(TAKEOVER_MS);
@@ -169,7 +169,7 @@ test("the member that took over dies: one that is cut off owns again what nobody
   expect(world.observing().name).toBe(observing.name);
 });
 
-test("the log, the metric and the report of a member tell that it is cut off", async () => {
+test("the log, the metric and the report show that a member is cut off", async () => {
   const { world, observing } = scene();
   const repair = observing.path.sever("refused");
   world.advance(TAKEOVER_MS);

@@ -1,5 +1,5 @@
 /**
- * Scenarios on virtual time: all members of a fleet lose the API server, or the link of one flaps, or the server is
+ * Scenarios on virtual time: all members of a fleet lose the API server, one member's link flaps, or the server is
  * slow. No shard moves more often than it must.
  */
 import { describe, expect, test } from "vitest";
@@ -7,8 +7,8 @@ import { SHARD_COUNT } from "../../protocols/subjects.ts";
 import { API_CUTS } from "../sim/api-path.ts";
 import { expectLiveWell, GRACE_MS, MEMBERS, OF_API, scene, shares, stopAll, unknown } from "./api-cut.scene.ts";
 
-describe("when nobody is able", () => {
-  test("nothing moves in an outage of the API server, neither as it begins nor as it ends", () => {
+describe("when no member reaches the API server", () => {
+  test("no shard moves when an outage of the API server begins or ends", () => {
     const { world } = scene();
     const back = world.api.faults.refuse();
     world.advance(300_000);
@@ -19,7 +19,7 @@ describe("when nobody is able", () => {
     }
   });
 
-  test("nothing moves when every member is cut off within a second, in whatever way", () => {
+  test("no shard moves when every member is cut off within a second, whatever the fault", () => {
     const { world } = scene();
     const repairs = API_CUTS.slice(0, 3).map((cut, index) => {
       const repair = world.members.get(MEMBERS[index] ?? "")?.path.sever(cut);
@@ -33,7 +33,7 @@ describe("when nobody is able", () => {
       expect(movedMs("observer").filter((ms) => ms > 30_000)).toEqual([]);
   });
 
-  test("what the last able member owned stays with it when it is cut off too", () => {
+  test("the last able member keeps its shards when it is cut off too", () => {
     const { world, observing } = scene();
     for (const { name, path } of world.members.values()) if (name !== observing.name) path.sever("refused");
     world.advance(20_000);
@@ -43,7 +43,7 @@ describe("when nobody is able", () => {
     expect(shares(world, "node-writer").filter((count) => count > 0)).toEqual([SHARD_COUNT]);
   });
 
-  test("the first that is able again takes over", () => {
+  test("the first member that is able again takes over", () => {
     const setting = scene();
     const { world, doomed, observing } = setting;
     const repairs = [...world.members.values()].map(({ name, path }) => [name, path.sever("silent")] as const);
@@ -58,7 +58,7 @@ describe("when nobody is able", () => {
   });
 });
 
-test("a link that flaps moves shards at most once in half a minute, and the dead are found all the same", () => {
+test("a flapping link moves shards at most every half minute; dead nodes are found", () => {
   const setting = scene();
   const { world, doomed, observing } = setting;
   stopAll(doomed);
@@ -75,14 +75,14 @@ test("a link that flaps moves shards at most once in half a minute, and the dead
   expectLiveWell(setting);
 });
 
-test("an overloaded API server makes nobody unable: 429 is an answer", () => {
+test("an overloaded API server makes no member unable: 429 is an answer", () => {
   const { world } = scene();
   world.api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 1 } });
   world.advance(60_000);
   expect([...world.members.values()].map(({ reachability }) => reachability.report().able)).toEqual([true, true, true]);
 });
 
-test("a slow API server makes nobody unable: answers after five seconds are answers", () => {
+test("a slow API server makes no member unable: a late answer is an answer", () => {
   const { world } = scene();
   for (const { path } of world.members.values()) path.slow({ get: 5_000, list: 5_000, patch: 5_000, delete: 5_000 });
   world.advance(120_000);

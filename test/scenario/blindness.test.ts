@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: Vigil loses sight of a healthy cluster, must say nothing false, and finds the dead
- * afterwards.
+ * Scenarios on virtual time: Vigil loses its view of a healthy cluster. It must judge nothing wrongly meanwhile, and it
+ * must find dead nodes afterwards.
  */
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
@@ -18,7 +18,7 @@ interface Cast {
   readonly doomed: TestKubelet;
 }
 
-/** Three nodes that live throughout and one to be stopped. */
+/** Three nodes that stay alive and one to stop. */
 function cast(): Cast {
   const cluster = new VirtualCluster();
   for (const name of LIVE) cluster.addNode({ name });
@@ -32,20 +32,20 @@ function expectLiveNodesWell({ cluster }: Cast): void {
   }
 }
 
-/** Kills the doomed node now and expects it to be found within its grace and the slack. */
+/** Kills the doomed node now and expects Vigil to find it within its grace and the slack. */
 function expectDeathFound({ cluster, doomed }: Cast, slackMs: number): void {
   doomed.stop();
   cluster.advance(50_001 + slackMs);
   expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
 }
 
-/** How often a process has begun to list leases. */
+/** How many lists of leases a process has begun. */
 function listsOf({ metrics }: VirtualProcess): Promise<number> {
   return metricValue(metrics, "vigil_kube_lists_total", { resource: "leases" });
 }
 
 describe("the API server", () => {
-  test("is gone for five minutes: no node is found silent for that time, and afterwards a dead one is", () => {
+  test("is gone for five minutes: that is no silence, and a dead node is found later", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -62,7 +62,7 @@ describe("the API server", () => {
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
-  test("is gone for a moment: silence is counted through it, and the verdict is not late", () => {
+  test("is gone for a moment: silence counts through it, and the verdict is not late", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -77,7 +77,7 @@ describe("the API server", () => {
     expectLiveNodesWell(scene);
   });
 
-  test.each(["end", "break"] as const)("drops every watch (%s): nothing false, nothing late", (how) => {
+  test.each(["end", "break"] as const)("drops every watch (%s): no verdict is wrong and none is late", (how) => {
     const scene = cast();
     const { cluster } = scene;
     cluster.start(SPINE);
@@ -88,7 +88,7 @@ describe("the API server", () => {
     expectLiveNodesWell(scene);
   });
 
-  test("answers 410 to every watch that resumes: relisted, nothing false, what was missed is known", () => {
+  test("answers 410 to every resumed watch: the relist finds what was missed", () => {
     const scene = cast();
     const { cluster } = scene;
     cluster.start(SPINE);
@@ -104,7 +104,7 @@ describe("the API server", () => {
     for (const name of ["live-1", "live-2"]) expect(cluster.conditions(name)).toEqual(ALL_WELL);
   });
 
-  test("answers every list 429 (k/k#138701): it is asked again with pauses, and all that is unseen is told as such", async () => {
+  test("answers 429 to lists (k/k#138701): retries back off, the watch is not synced", async () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const vigil = cluster.start(SPINE);
@@ -136,7 +136,7 @@ describe("the API server", () => {
     expect(cluster.conditions("doomed")).toEqual(ALL_UNKNOWN);
   });
 
-  test("has a lease watch that went stale (85221): it is found out, no live node is condemned, dead ones are found", () => {
+  test("has a stale lease watch (85221): live nodes stay Ready, dead ones are found", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     cluster.start(SPINE);
@@ -153,7 +153,7 @@ describe("the API server", () => {
 });
 
 describe("the observer", () => {
-  test("stops: no verdict while nobody sees, and after another took over the silence of the dead still counts", () => {
+  test("stops: no verdict until another takes over, and the silence so far counts", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const first = cluster.start(OBSERVER, { member: "observer-1" });
@@ -169,7 +169,7 @@ describe("the observer", () => {
     expectLiveNodesWell(scene);
   });
 
-  test("stays away for a minute: every node gets its whole grace again, and the dead are found after it", () => {
+  test("is away for a minute: every node gets its whole grace again", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const first = cluster.start(OBSERVER, { member: "observer-1" });
@@ -189,7 +189,7 @@ describe("the observer", () => {
 });
 
 describe("the bus", () => {
-  test("is cut between observer and judges for two minutes: no verdict meanwhile, none false afterwards, none late", () => {
+  test("is cut between observer and judges for two minutes: no verdict is wrong or late", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const observer = cluster.start(OBSERVER, { member: "observer-1" });
@@ -207,7 +207,7 @@ describe("the bus", () => {
 });
 
 describe("the node service", () => {
-  test("takes a shard over in the middle of a silence: it is not counted from the start again", () => {
+  test("takes a shard over during a silence and counts it from its beginning", () => {
     const scene = cast();
     const { cluster, doomed } = scene;
     const shard = shardOf("doomed");
@@ -230,12 +230,12 @@ describe("the node service", () => {
   });
 });
 
-test("a live lease read refutes a verdict: nothing is written, the view is doubted, the node keeps a whole grace", () => {
+test("a live lease read refutes a verdict: the view is suspect, the grace starts again", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "live-1", statusPeriodMs: null });
   cluster.start(SPINE);
   cluster.advance(30_000);
-  // The watch says nothing and its check is cut off too: only the writer's own read is left.
+  // The lease watch is stale and the reads that check it fail too. Only the read before the write is left.
   cluster.api.faults.silenceWatches("leases");
   const leaseReads = cluster.api.faults.add({
     fault: { kind: "status", code: 500 },

@@ -1,4 +1,4 @@
-/** Scenarios on virtual time: what a kubelet or a person says of a node becomes taints, labels and pods' readiness. */
+/** Scenarios on virtual time: the status of a node becomes taints, labels and the readiness of its pods. */
 import { expect, test } from "vitest";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, SPINE } from "./spine.ts";
@@ -13,7 +13,7 @@ function cluster1() {
   return { cluster, kubelet };
 }
 
-test("the taint that admission puts on a new node is taken off once it is ready (R4.22)", () => {
+test("the taint that admission puts on a new node is removed once it is Ready (R4.22)", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1" });
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/not-ready:NoSchedule"]);
@@ -22,7 +22,7 @@ test("the taint that admission puts on a new node is taken off once it is ready 
   expect(cluster.taints("node-1")).toEqual([]);
 });
 
-test("a kubelet that reports NotReady gets not-ready:NoSchedule and is judged, and is healed when it reports Ready", () => {
+test("a node that reports NotReady is tainted and judged, and healed when it is Ready", () => {
   const { cluster, kubelet } = cluster1();
   kubelet.report("Ready", "False");
   cluster.advance(0);
@@ -37,7 +37,7 @@ test("a kubelet that reports NotReady gets not-ready:NoSchedule and is judged, a
   expect(cluster.published("asked.condition")).toEqual([]);
 });
 
-test("pressures and the cordon become taints in the order of the conditions, and go with them (R4.18)", () => {
+test("pressures and a cordon become taints, and are removed with their causes (R4.18)", () => {
   const { cluster, kubelet } = cluster1();
   for (const type of ["PIDPressure", "MemoryPressure", "DiskPressure"]) kubelet.report(type, "True");
   cluster.patch(NODE, { spec: { unschedulable: true } });
@@ -54,7 +54,7 @@ test("pressures and the cordon become taints in the order of the conditions, and
   expect(cluster.taints("node-1")).toEqual([]);
 });
 
-test("foreign taints keep their place, value and time through every change of ours (P4)", () => {
+test("foreign taints keep their place, value and time through all our changes (P4)", () => {
   const foreign = [
     { key: "example.com/first", value: "1", effect: "NoSchedule" },
     { key: "node.kubernetes.io/memory-pressure", effect: "PreferNoSchedule" },
@@ -71,7 +71,7 @@ test("foreign taints keep their place, value and time through every change of ou
   expect(cluster.node("node-1").spec.taints).toEqual(foreign);
 });
 
-test("a NoExecute taint of ours is swapped for its opposite in one patch, and removed when the node is ready (4.7, L20)", () => {
+test("our NoExecute taint is swapped in one patch, and removed on Ready (L20)", () => {
   const { cluster, kubelet } = cluster1();
   kubelet.report("Ready", "False");
   cluster.patch(NODE, {
@@ -90,7 +90,7 @@ test("a NoExecute taint of ours is swapped for its opposite in one patch, and re
   expect(cluster.taints("node-1")).toEqual([]);
 });
 
-test("a start strips no NoExecute taint from a node that is not ready (L4)", () => {
+test("a start removes no NoExecute taint from a node that is not Ready (L4)", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   kubelet.report("Ready", "False");
@@ -112,7 +112,7 @@ test("old label names follow the new ones (R4.27)", () => {
   });
 });
 
-test("a node someone else made Unknown is not written again (R2.45), and gets its taint", () => {
+test("a node that is already Unknown is not written again (R2.45), and is tainted", () => {
   const { cluster, kubelet } = cluster1();
   kubelet.stop();
   kubelet.report("Ready", "Unknown");
@@ -122,7 +122,7 @@ test("a node someone else made Unknown is not written again (R2.45), and gets it
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
 });
 
-test("a Ready condition that lost its heartbeat time holds no verdict back", () => {
+test("a Ready condition without a heartbeat time delays no verdict", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1", statusPeriodMs: null });
   cluster.start(SPINE);

@@ -1,17 +1,15 @@
-/**
- * Scenarios on virtual time: a process dies in the middle of its work, and what it left undone is done all the same.
- */
+/** Scenarios on virtual time: a process dies in the middle of its work, and its successor finishes it. */
 import { describe, expect, test } from "vitest";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, JUDGES, OBSERVER, SPINE } from "./spine.ts";
 
-/** Names of the pods asked to be marked unready, each once, in order. */
+/** The names of the pods for which an unready mark was requested, without repeats, sorted. */
 function asked(cluster: VirtualCluster): string[] {
   return [...new Set(cluster.published("asked.unready").map(({ body }) => body.name))].toSorted();
 }
 
 describe("pods of a dead node", () => {
-  test("are asked to be marked unready as soon as the API shows Unknown, and again until they are", () => {
+  test("are requested to be marked once the API shows Unknown, and again until they are", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     for (const name of ["pod-1", "pod-2"]) cluster.addPod("node-1", name);
@@ -35,11 +33,11 @@ describe("pods of a dead node", () => {
     { issue: "48681", when: "between the node's Unknown and its pods", marked: [], awayMs: 20_000 },
     {
       issue: "135205",
-      when: "with all but one marked, and nobody ran for ten minutes",
+      when: "with all but one marked, and no process ran for ten minutes",
       marked: ["pod-1", "pod-2"],
       awayMs: 600_000,
     },
-  ])("are asked for again when the process died $when ($issue)", ({ marked, awayMs }) => {
+  ])("are requested again when the process died $when ($issue)", ({ marked, awayMs }) => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     const names = ["pod-1", "pod-2", "pod-3"];
@@ -60,7 +58,7 @@ describe("pods of a dead node", () => {
     expect(asked(cluster)).toEqual(names.filter((name) => !marked.includes(name)));
   });
 
-  test("are left alone when they have no Ready condition, or the node is back (R3.5)", () => {
+  test("are left alone without a Ready condition or when the node is back (R3.5)", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.addPod("node-1", "bare", { ready: null });
@@ -76,7 +74,7 @@ describe("pods of a dead node", () => {
     expect(asked(cluster)).toEqual([]);
   });
 
-  test("of a node whose kubelet reports NotReady are its own matter, but for those bound since (R3.11)", () => {
+  test("of a NotReady kubelet are left to it, except those bound afterwards (R3.11)", () => {
     const cluster = new VirtualCluster();
     const kubelet = cluster.addNode({ name: "node-1" });
     cluster.addPod("node-1", "before");
@@ -90,7 +88,7 @@ describe("pods of a dead node", () => {
   });
 });
 
-test("a write whose process died is asked for again by the next one", () => {
+test("the next process requests a write whose process died", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const refused = cluster.api.faults.add({
@@ -109,7 +107,7 @@ test("a write whose process died is asked for again by the next one", () => {
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
 });
 
-test("a writer that dies after its write was carried out but before it heard so does no harm", () => {
+test("a writer that dies after its write but before the reply does no harm", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start(OBSERVER);

@@ -1,6 +1,6 @@
 /**
- * Scenarios of direct mode on virtual time where the clock of a kubelet is wrong: how long its node has been NotReady
- * is the difference of two stamps of that one clock, over a restart too.
+ * Scenarios of direct mode on virtual time where the clock of a kubelet is wrong. How long its node has been NotReady
+ * is the difference of two stamps of that one clock, also across a restart of Vigil.
  */
 import { describe, expect, test } from "vitest";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
@@ -8,12 +8,12 @@ import { TestKubelet } from "../support/test-kubelet.ts";
 import { OBSERVER } from "./spine.ts";
 
 const S = 1000;
-/** API stamps are cut to seconds, so the difference of two of them may be this much too long. */
+/** API stamps are cut to seconds, so the difference of two of them may be too long by this much. */
 const STAMP_MS = 1000;
 const STATUS_PERIOD_MS = 10 * S;
 const OFF_MS = [-600 * S, 0, 600 * S];
 
-/** Four nodes; the clock of the kubelet of `odd` is off. It reports Ready=False at 60 s. */
+/** Four nodes. The clock of the kubelet of `odd` is off; the kubelet reports Ready=False at 60 s. */
 function notReadyAt60(offMs: number, statusPeriodMs: number): EvictionWorld {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);
@@ -34,7 +34,7 @@ function notReadyAt60(offMs: number, statusPeriodMs: number): EvictionWorld {
 }
 
 describe.each(OFF_MS)("a kubelet whose clock is off by %d ms", (offMs) => {
-  test("has its pods deleted when its node was NotReady for the timeout, although Vigil was started again", () => {
+  test("has its pods deleted after the timeout, although Vigil was restarted", () => {
     const world = notReadyAt60(offMs, STATUS_PERIOD_MS);
     world.run();
     world.advance(100 * S);
@@ -44,7 +44,7 @@ describe.each(OFF_MS)("a kubelet whose clock is off by %d ms", (offMs) => {
     expect(world.deletedAt("pod")).toBeLessThanOrEqual(360 * S + STATUS_PERIOD_MS + STAMP_MS + 1);
   });
 
-  test("is judged by a new process on what the observer saw of it, however old its last status is", () => {
+  test("is judged by a new process on the observer's record, whatever its status's age", () => {
     const world = notReadyAt60(offMs, 3600 * S);
     const { observer: _elsewhere, ...judging } = EVICTING;
     world.start(OBSERVER);

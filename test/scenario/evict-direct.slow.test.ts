@@ -1,25 +1,23 @@
 /**
  * Scenarios of direct mode on virtual time: whole nodes are drained after pod-eviction-timeout, without NoExecute
- * taints (section 5).
+ * taints.
  */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
-/**
- * The last sign of life is at 30 s; the timeout of 300 s counts from it and is over at the first instant after (R5.3).
- */
+/** The last heartbeat is at 30 s. The timeout of 300 s counts from it and ends at the first instant after (R5.3). */
 const DUE_MS = 330_001;
 const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
-  ["in one life", (world, forMs) => world.advance(forMs)],
-  ["killed in the middle and started again", (world, forMs) => world.crash(forMs)],
+  ["without a restart", (world, forMs) => world.advance(forMs)],
+  ["killed and restarted on the way", (world, forMs) => world.crash(forMs)],
 ];
-/** API stamps are cut to seconds, so a process that knows a death only from them may be this late. */
+/** API stamps are cut to seconds, so a process that knows a death only from them may be late by this much. */
 const STAMP_MS = 1000;
 
 /**
- * Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode; the given ones fall silent
+ * Six nodes with a pod each and a DaemonSet's pod on the first, under Vigil in direct mode. The given nodes fall silent
  * at 30 s.
  */
 function drained(silent: readonly string[], profile: Partial<Profile> = {}): EvictionWorld {
@@ -36,7 +34,7 @@ function drained(silent: readonly string[], profile: Partial<Profile> = {}): Evi
 }
 
 describe.each(lives)("direct mode, %s", (_what, pass) => {
-  test("deletes the pods of a dead node after the timeout, but a DaemonSet's; tolerations do not matter", () => {
+  test("deletes a dead node's pods after the timeout, tolerating or not, no DaemonSet's", () => {
     const world = drained(["a-0"]);
     pass(world, 10 * S);
     world.advance(DUE_MS - world.clock.monotonicMs() - 1);
@@ -51,7 +49,7 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
     expect(kept).not.toContain("NodeLost");
   });
 
-  test("publishes from when the pods of a dead node may be deleted, until that instant has come", () => {
+  test("publishes when a dead node's pods may be deleted, until that instant is past", () => {
     const world = drained(["a-0"]);
     const startAt = world.clock.wallMs() - world.clock.monotonicMs();
     pass(world, 10 * S);
@@ -72,7 +70,7 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
     expect(world.taints("a-0")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
   });
 
-  test("drains one node each 10 s (5.6)", () => {
+  test("drains one node every 10 s", () => {
     const world = drained(["a-0", "a-1", "a-2"]);
     world.advance(DUE_MS - world.clock.monotonicMs() + 5 * S);
     expect(world.deleted).toHaveLength(1);
@@ -84,7 +82,7 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
     expect(world.deleted).toHaveLength(3);
   });
 
-  test("calls the drain off when the node returns (5.5)", () => {
+  test("cancels the drain when the node returns", () => {
     const world = drained(["a-0"]);
     world.advance(200 * S);
     pass(world, 5 * S);
@@ -94,7 +92,7 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
   });
 });
 
-test("a pod that lands on a drained node is deleted at once, past the pace (R5.8)", () => {
+test("a pod that lands on a drained node is deleted at once, whatever the rate (R5.8)", () => {
   const world = drained(["a-0"]);
   world.advance(300 * S);
   world.addTolerantPod("a-0", "late");
@@ -106,7 +104,7 @@ test("a pod that lands on a drained node is deleted at once, past the pace (R5.8
 describe("when every zone was down and half of the nodes are back", () => {
   const all = Array.from({ length: 6 }, (_, index) => `a-${index}`);
 
-  test("timeouts that were not over begin anew (R6.11, R6.17)", () => {
+  test("timeouts that were not over start again (R6.11, R6.17)", () => {
     const world = drained(all);
     world.advance(110 * S);
     world.revive(all.slice(3));
@@ -118,7 +116,7 @@ describe("when every zone was down and half of the nodes are back", () => {
     expect(world.deleted[0]?.atMs).toBe(backMs + 300 * S + 1);
   });
 
-  test("timeouts of nodes whose kubelets report False begin again too (R6.11)", () => {
+  test("timeouts of nodes whose kubelets report False start again too (R6.11)", () => {
     const world = drained([]);
     for (const name of all) world.kubelet(name).report("Ready", "False");
     world.advance(200 * S);
@@ -130,7 +128,7 @@ describe("when every zone was down and half of the nodes are back", () => {
     expect(world.deleted[0]?.atMs).toBe(backMs + 300 * S + 1);
   });
 
-  test("nodes whose timeout was over wait in the queue, which begins drained (R6.15, R6.16)", () => {
+  test("nodes whose timeout was over wait for an empty bucket (R6.15, R6.16)", () => {
     const world = drained(all);
     world.advance(600 * S);
     expect(world.deleted).toEqual([]);
@@ -141,7 +139,7 @@ describe("when every zone was down and half of the nodes are back", () => {
   });
 });
 
-test("a drain called off while the API refuses its deletes does not go on once it takes them (R6.10)", () => {
+test("a drain cancelled while deletes fail stays cancelled when they succeed (R6.10)", () => {
   const world = drained(["a-0"]);
   const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   world.advance(300 * S);
@@ -157,7 +155,7 @@ test("a drain called off while the API refuses its deletes does not go on once i
 test.each([
   ["fails", { kind: "status", code: 500 }],
   ["loses its answer", { kind: "lostRequest" }],
-] as const)("a delete that %s is tried again before its node asks again", (_what, fault) => {
+] as const)("a delete that %s is retried before the node service requests it again", (_what, fault) => {
   const world = drained(["a-0"]);
   world.api.faults.add({ fault, when: ({ verb }) => verb === "delete", times: 1 });
   world.advance(DUE_MS - world.clock.monotonicMs() + 60 * S);
@@ -168,7 +166,7 @@ test.each([
   expect(world.deleted.map(({ name }) => name)).toEqual(["pod-0"]);
 });
 
-test("a drain that goes on failing is repeated by its node alone, so that it can be called off", () => {
+test("a failing drain is retried only on its node's request, so it can be cancelled", () => {
   const world = drained(["a-0"]);
   world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
   world.advance(300 * S);
@@ -181,7 +179,7 @@ test("a drain that goes on failing is repeated by its node alone, so that it can
   expect(triesMs.length).toBeGreaterThan(asksMs.length);
 });
 
-test("a node that waits for its turn says so again, so that no lost message keeps its pods", () => {
+test("a node that waits for its grant is published again, in case a message was lost", () => {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);
   const { zone: _nobodyGrantsTurns, ...services } = EVICTING;
@@ -193,7 +191,7 @@ test("a node that waits for its turn says so again, so that no lost message keep
   expect(waiting.slice(0, 4).map(({ atMs }) => atMs - DUE_MS)).toEqual([0, 2 * S, 4 * S, 8 * S]);
 });
 
-test.each(lives)("a transition whose time no kubelet tells counts from when it is seen (R5.3), %s", (_what, pass) => {
+test.each(lives)("a transition without a stamp counts from when it is observed (R5.3), %s", (_what, pass) => {
   const world = drained([]);
   const zone = { "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": "a" };
   const post = (status: string): void => {
@@ -213,7 +211,7 @@ test.each(lives)("a transition whose time no kubelet tells counts from when it i
   expect(world.deletedAt("odd-pod")).toBeGreaterThan(seenMs + 300 * S);
 });
 
-test("a foreign NoExecute taint evicts nobody, as without a taint manager (5.1)", () => {
+test("a foreign NoExecute taint evicts no pod, as without a taint manager", () => {
   const world = drained([]);
   world.addTolerantPod("a-1", "plain", []);
   world.taint("a-1", [{ key: "maintenance", effect: "NoExecute" }]);

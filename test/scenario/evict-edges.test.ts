@@ -1,6 +1,6 @@
 /**
- * Scenarios at the edges of the rules: what is down at a start, excluded zones, refused neighbours, pods of healed
- * nodes.
+ * Scenarios at the edges of the rules: nodes that are down at a start, zones of excluded nodes, denied deletions, pods
+ * of healed nodes.
  */
 import { expect, test } from "vitest";
 import { EvictionWorld, UNREACHABLE } from "../support/eviction-world.ts";
@@ -9,7 +9,7 @@ const S = 1000;
 const NODE_A = { kind: "Node", namespace: "", name: "a-0" } as const;
 const EXCLUDED = { "node.kubernetes.io/exclude-disruption": "" };
 
-test("a cluster that is wholly down when Vigil starts is halted at once: nobody is tainted NoExecute (R6.13)", () => {
+test("a cluster that is down when Vigil starts is halted: no NoExecute taint (R6.13)", () => {
   const world = new EvictionWorld();
   const nodes = [...world.addZone("a", 3), ...world.addZone("b", 2)];
   world.advance(S);
@@ -21,7 +21,7 @@ test("a cluster that is wholly down when Vigil starts is halted at once: nobody 
   expect(world.published("judged.zone").findLast(({ body }) => body.size > 0)?.body).toMatchObject({ halted: true });
 });
 
-test("a zone of excluded nodes alone is paced like any other, and its bucket is not filled anew (R6.19, L9)", () => {
+test("a zone of excluded nodes has the usual rate and keeps its bucket (R6.19, L9)", () => {
   const world = new EvictionWorld();
   world.addZone("well", 3);
   const excluded = ["x-0", "x-1", "x-2"];
@@ -37,7 +37,7 @@ test("a zone of excluded nodes alone is paced like any other, and its bucket is 
   expect(pauses).toEqual([10, 10]);
 });
 
-test("one pod whose deletion is denied holds up no other of its node (L41)", () => {
+test("a pod whose deletion is denied delays no other pod of its node (L41)", () => {
   const world = new EvictionWorld();
   const [node = ""] = world.addZone("a", 2);
   for (const name of ["kept", "left", "right"]) world.addTolerantPod(node, name, []);
@@ -52,7 +52,7 @@ test("one pod whose deletion is denied holds up no other of its node (L41)", () 
   expect(["kept", "left", "right"].map((name) => world.deletedAt(name) !== undefined)).toEqual([false, true, true]);
 });
 
-test("pods that were marked NotReady are left for their kubelet to mark Ready again (R3.6)", () => {
+test("pods marked NotReady are left for their kubelet to mark Ready again (R3.6)", () => {
   const world = new EvictionWorld();
   const [node = ""] = world.addZone("a", 2);
   world.addTolerantPod(node, "web");
@@ -67,7 +67,7 @@ test("pods that were marked NotReady are left for their kubelet to mark Ready ag
   expect(world.podReady("web")).toBe("False");
 });
 
-test("labels are reconciled though the taints of the node cannot be written (R4.25)", () => {
+test("labels are reconciled although the node's taints cannot be written (R4.25)", () => {
   const world = new EvictionWorld();
   world.api.faults.add({
     fault: { kind: "status", code: 403 },
@@ -84,27 +84,24 @@ test("labels are reconciled though the taints of the node cannot be written (R4.
 test.each([
   ["reports MemoryPressure", (world: EvictionWorld) => world.kubelet("a-0").report("MemoryPressure", "True")],
   ["is cordoned", (world: EvictionWorld) => world.patch(NODE_A, { spec: { unschedulable: true } })],
-] as const)(
-  "a node that comes back and %s is freed of its NoExecute taint though leases cannot be watched (R4.33)",
-  (_what, happens) => {
-    const world = new EvictionWorld();
-    world.addZone("a", 3);
-    world.addTolerantPod("a-0", "web");
-    world.run();
-    world.advance(10 * S);
-    world.silence(["a-0"]);
-    world.advance(60 * S);
-    expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
-    world.api.faults.add({
-      fault: { kind: "status", code: 500 },
-      when: (call) => "resource" in call && call.resource.storage === "leases",
-    });
-    world.api.faults.cutWatches({ storage: "leases" });
-    world.advance(20 * S);
-    happens(world);
-    world.kubelet("a-0").report("Ready", "True");
-    world.advance(400 * S);
-    expect(world.taints("a-0").filter((taint) => taint.endsWith(":NoExecute"))).toEqual([]);
-    expect(world.deleted).toEqual([]);
-  },
-);
+] as const)("a node that returns and %s loses our NoExecute taint without leases (R4.33)", (_what, happens) => {
+  const world = new EvictionWorld();
+  world.addZone("a", 3);
+  world.addTolerantPod("a-0", "web");
+  world.run();
+  world.advance(10 * S);
+  world.silence(["a-0"]);
+  world.advance(60 * S);
+  expect(world.taints("a-0")).toContain(`${UNREACHABLE}:NoExecute`);
+  world.api.faults.add({
+    fault: { kind: "status", code: 500 },
+    when: (call) => "resource" in call && call.resource.storage === "leases",
+  });
+  world.api.faults.cutWatches({ storage: "leases" });
+  world.advance(20 * S);
+  happens(world);
+  world.kubelet("a-0").report("Ready", "True");
+  world.advance(400 * S);
+  expect(world.taints("a-0").filter((taint) => taint.endsWith(":NoExecute"))).toEqual([]);
+  expect(world.deleted).toEqual([]);
+});

@@ -1,12 +1,12 @@
-/** Scenarios of one node's death on virtual time: taint, countdown, eviction, recovery; also across a crash. */
+/** Scenarios of one node's death on virtual time: taint, countdown, eviction and recovery, also across a crash. */
 import { describe, expect, test } from "vitest";
 import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 
 const S = 1000;
-/** The node's last sign of life is at 30 s: silence is found at the first instant after 50 s more. */
+/** The node's last heartbeat is at 30 s. Silence is found at the first instant after 50 s more. */
 const FOUND_MS = 80_001;
 
-/** Five nodes in one zone, a pod with default tolerations on the first, which falls silent after 30 s. */
+/** Five nodes in one zone. The first falls silent at 30 s and has a pod with default tolerations. */
 function deadNode(): EvictionWorld {
   const world = new EvictionWorld();
   world.addZone("a", 5);
@@ -20,12 +20,12 @@ function deadNode(): EvictionWorld {
 }
 
 const lives: [string, (world: EvictionWorld) => void][] = [
-  ["in one life", (world) => world.advance(7 * S)],
-  ["killed in the middle and started again", (world) => world.crash(7 * S)],
+  ["without a restart", (world) => world.advance(7 * S)],
+  ["killed and restarted on the way", (world) => world.crash(7 * S)],
 ];
 
 describe.each(lives)("a dead node, %s", (_what, middle) => {
-  test("is tainted at once, and its pod is deleted exactly 300 s after timeAdded, and no other (L3)", () => {
+  test("is tainted at once, and only its pod is deleted, 300 s after timeAdded (L3)", () => {
     const world = deadNode();
     expect(world.taintedAt("a-0")).toBe(FOUND_MS);
     const addedMs = world.timeAddedMs("a-0");
@@ -52,7 +52,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("that goes from NotReady to Unknown keeps the first countdown, and only one of the two taints (P3, 8.11)", () => {
+  test("that goes from NotReady to Unknown keeps one taint and the first countdown (P3)", () => {
     const world = new EvictionWorld();
     world.addZone("a", 5);
     world.addTolerantPod("a-0", "pod");
@@ -70,7 +70,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.deletedAt("pod")).toBe(330 * S);
   });
 
-  test("that flaps between NotReady and Unknown is evicted all the same, 300 s after it was first ill", () => {
+  test("that flaps between NotReady and Unknown is evicted 300 s after the first failure", () => {
     const world = new EvictionWorld();
     world.addZone("a", 5);
     world.addTolerantPod("a-0", "pod");
@@ -87,7 +87,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
   });
 });
 
-test("a deadline that comes while the process is down is kept as soon as it can see again, once", () => {
+test("a deadline that passes while the process is down is met once, on its return", () => {
   const world = deadNode();
   world.advance(285 * S);
   expect(world.clock.monotonicMs()).toBe(375 * S);
@@ -96,7 +96,7 @@ test("a deadline that comes while the process is down is kept as soon as it can 
   expect(world.deletedAt("pod")).toBe(390 * S);
 });
 
-test("a node that returned while the process was down keeps its pods, although their deadline has passed", () => {
+test("a node that returns while the process is down keeps its pods past their deadline", () => {
   const world = deadNode();
   world.advance(285 * S);
   const returns = (): void => world.revive(["a-0"]);
@@ -111,7 +111,8 @@ test.each([3_600_000, -3_600_000])(
   "a step of the wall clock by %i ms moves no deadline, whatever changes afterwards",
   (stepMs) => {
     const world = new EvictionWorld();
-    // These kubelets live by their status, whose stamp may go back (R2.34): all clocks of this world step together.
+    // These kubelets send heartbeats by status alone, whose stamp may go back (R2.34): all clocks of this world step
+    // together.
     for (const name of ["a-0", "a-1", "a-2"]) world.register(name, {}, { leasePeriodMs: null, statusPeriodMs: 10 * S });
     world.addTolerantPod("a-0", "pod");
     world.run();
@@ -131,7 +132,7 @@ test.each([3_600_000, -3_600_000])(
   },
 );
 
-test("what happened is told with its causes: silence, taint, sentence, eviction (design of `cause`)", () => {
+test("each message names its cause: eviction schedule, request, write", () => {
   const world = deadNode();
   world.advance(400 * S);
   const [sentence, verdict] = world.published("judged.pod");
@@ -143,7 +144,7 @@ test("what happened is told with its causes: silence, taint, sentence, eviction 
   expect(done).toMatchObject({ cause: ask?.id, body: { outcome: "ok", retrying: false } });
 });
 
-test("the pod says why it was deleted, and the delete names its uid (R8.28, L23)", () => {
+test("the pod status says why it was deleted; the delete names the uid (R8.28, L23)", () => {
   const world = deadNode();
   world.advance(400 * S);
   const pod = world.read({ kind: "Pod", namespace: "default", name: "pod" });

@@ -1,6 +1,6 @@
 /**
- * The pace of tainting as a property: in every window, across any crashes, takeovers and double owners, on virtual time
- * (P5, P6).
+ * The eviction rate as a property on virtual time: it holds in every window, across crashes, takeovers and double
+ * owners (P5, P6).
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -31,7 +31,7 @@ function illZone(): EvictionWorld {
   return world;
 }
 
-test("however often the process is killed and started again, no window has more taints than 1 + rate × window (P5)", () => {
+test("across crashes every window has at most 1 + rate × window taints (P5)", () => {
   const crash = fc.record({
     afterMs: fc.integer({ min: 0, max: 25 * S }),
     downMs: fc.integer({ min: 0, max: 15 * S }),
@@ -44,7 +44,7 @@ test("however often the process is killed and started again, no window has more 
         world.advance(afterMs);
         world.crash(downMs);
       }
-      // A start gives every node that is not Unknown yet its whole grace again; then come twelve turns.
+      // A start gives every node that is not Unknown yet its whole grace again. Twelve grants follow.
       world.advance(50 * S + 12 * 10 * S + 10 * S);
       expectPace(world.tainted, 1);
       expect(world.tainted).toHaveLength(12);
@@ -53,7 +53,7 @@ test("however often the process is killed and started again, no window has more 
   );
 });
 
-test("two owners of the same zone at once keep its rate together, but for one turn more at the moment they meet", () => {
+test("two owners of one zone keep its rate together, but for one grant when they meet", () => {
   const world = illZone();
   world.advance(65 * S);
   const second = world.start(EVICTING, { member: "second" });
@@ -64,7 +64,7 @@ test("two owners of the same zone at once keep its rate together, but for one tu
   expect(world.tainted).toHaveLength(12);
 });
 
-test("a turn that the API refuses is granted again in its turn, and all of them never land together", () => {
+test("a grant that the API refuses is granted again, and refused grants never pile up", () => {
   const world = illZone();
   const isTurn = ({ verb, body }: { verb: string; body: string | null }): boolean =>
     verb === "patch" && body?.includes('"NoExecute"') === true;

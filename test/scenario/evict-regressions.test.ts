@@ -1,4 +1,4 @@
-/** Regressions named after the upstream issues that tell them, on virtual time. */
+/** Regressions on virtual time, named after the upstream issues that report them. */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
@@ -18,12 +18,12 @@ function cluster(): EvictionWorld {
   return world;
 }
 
-/** Takes a pod away for good, as its kubelet does when it has stopped. */
+/** Removes a pod for good, as its kubelet does when it has stopped. */
 function removePod(world: EvictionWorld, name: string): void {
   world.write({ verb: "delete", ref: { kind: "Pod", namespace: "default", name }, urgency: 0, gracePeriodSeconds: 0 });
 }
 
-/** Whether the pod of this name is on its way out. */
+/** Whether the pod of this name is being deleted. */
 function isTerminating(world: EvictionWorld, name: string): boolean {
   const pod = world.read({ kind: "Pod", namespace: "default", name });
   return pod?.metadata.deletionTimestamp !== undefined;
@@ -44,7 +44,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
     expect(isTerminating(world, "stateful-0")).toBe(true);
   });
 
-  test("and not by its predecessor's deadline, wherever it runs now", () => {
+  test("but not at its predecessor's deadline, on whatever node it runs now", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "stateful-0", tolerating(30));
     world.taint("a-0", [MAINTENANCE]);
@@ -56,7 +56,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
   });
 });
 
-test("kubernetes 125332: a pod deleted and created again within one instant on a dead node is not forgotten", () => {
+test("kubernetes 125332: a pod created again in one instant on a dead node is evicted", () => {
   const world = cluster();
   world.addTolerantPod("a-0", "pod", tolerating(30));
   world.taint("a-0", [MAINTENANCE]);
@@ -70,7 +70,7 @@ test("kubernetes 125332: a pod deleted and created again within one instant on a
   expect(isTerminating(world, "pod")).toBe(true);
 });
 
-describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is gone already", () => {
+describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is gone", () => {
   test("when the watch of nodes is late and the pod is new", () => {
     const world = cluster();
     world.taint("a-0", [MAINTENANCE]);
@@ -86,7 +86,7 @@ describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is go
     expect(outcomes.map(({ body }) => body.outcome)).toContain("refused");
   });
 
-  test("when a CNI agent's taint comes and goes within a tenth of a second (cilium 19890)", () => {
+  test("when a CNI agent's taint stays for less than a tenth of a second (cilium 19890)", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "tolerating", tolerating(5, "node.cilium.io/agent-not-ready"));
     world.taint("a-0", [{ key: "node.cilium.io/agent-not-ready", effect: "NoExecute" }]);
@@ -97,7 +97,7 @@ describe("kubernetes 119862, 139992: a pod is not evicted for a taint that is go
   });
 });
 
-describe("kubernetes 140639: an eviction that is refused is not given up", () => {
+describe("kubernetes 140639: a refused eviction is not given up", () => {
   test.each([
     [
       "denied by a webhook",
@@ -107,7 +107,7 @@ describe("kubernetes 140639: an eviction that is refused is not given up", () =>
     ["throttled", { kind: "status", code: 429, retryAfterSeconds: 1 }, "throttled"],
     ["failing", { kind: "status", code: 500 }, "failed"],
     ["without an answer", { kind: "lostRequest" }, "unknown"],
-  ] as const)("while it is %s it is visible and tried again until it succeeds", (_what, fault, outcome) => {
+  ] as const)("while it is %s it is reported and retried until it succeeds", (_what, fault, outcome) => {
     const world = cluster();
     world.addTolerantPod("a-0", "pod");
     const mend = world.api.faults.add({ fault, when: ({ verb }) => verb === "delete" });
@@ -124,7 +124,7 @@ describe("kubernetes 140639: an eviction that is refused is not given up", () =>
     expect(isTerminating(world, "pod")).toBe(true);
   });
 
-  test("a delete whose answer was lost is found done and not counted as failed", () => {
+  test("a delete whose reply was lost is found done and not counted as failed", () => {
     const world = cluster();
     world.addTolerantPod("a-0", "pod");
     world.api.faults.add({ fault: { kind: "lostReply" }, when: ({ verb }) => verb === "delete", times: 1 });
@@ -136,7 +136,7 @@ describe("kubernetes 140639: an eviction that is refused is not given up", () =>
   });
 });
 
-test("kubernetes 90794: when the taint that decided goes and another stays, the other's deadline counts", () => {
+test("kubernetes 90794: when the deciding taint goes, the other's deadline counts", () => {
   const world = cluster();
   const other = { key: "other", effect: "NoExecute", timeAdded: "2026-01-01T00:00:10Z" };
   world.addTolerantPod("a-0", "pod", [...tolerating(60), ...tolerating(600, "other")]);
@@ -164,7 +164,7 @@ test("kubernetes 96363: a completed pod keeps its record and its logs", () => {
   expect(world.deleted).toEqual([]);
 });
 
-test("a pod that completes while its eviction is refused keeps its record too (96363)", () => {
+test("a pod that completes while its eviction is refused keeps its record (96363)", () => {
   const world = cluster();
   world.addTolerantPod("a-0", "job", tolerating(60));
   const mend = world.api.faults.add({ fault: { kind: "status", code: 500 }, when: ({ verb }) => verb === "delete" });
@@ -178,7 +178,7 @@ test("a pod that completes while its eviction is refused keeps its record too (9
   expect(world.published("judged.pod").at(-1)?.body.eviction).toBe("none");
 });
 
-describe("kubernetes 50067, 135205: a crash between marking a node and marking its pods leaves no pod ready", () => {
+describe("kubernetes 50067, 135205: a crash while pods are marked leaves no pod ready", () => {
   test.each([0, 1, 7, 19])("after %i of its 20 pods", (marked) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);

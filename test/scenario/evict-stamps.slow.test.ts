@@ -1,5 +1,5 @@
 /**
- * Scenarios of NoExecute taints whose `timeAdded` is wrong: by hand, by a foreign controller, by a clock that is off.
+ * Scenarios of NoExecute taints with a wrong `timeAdded`: set by hand, by a foreign controller, by a clock that is off.
  */
 import { describe, expect, test } from "vitest";
 import type { ServiceName } from "../../protocols/ports.ts";
@@ -11,9 +11,9 @@ const S = 1000;
 const MINUTE = 60 * S;
 const NODE = "a-0";
 const STARTS = "vigil.v1/taints-seen";
-/** How much later than it is due a pod may go; it takes a read and two writes. */
+/** How much later than due a pod may go: the time of a read and two writes. */
 const LATE_MS = S;
-/** What a deadline may move by. */
+/** How far a deadline may move. */
 const MOVED_MS = S;
 
 const tolerating = (key: string, tolerationSeconds: number) => ({
@@ -23,7 +23,7 @@ const tolerating = (key: string, tolerationSeconds: number) => ({
   tolerationSeconds,
 });
 
-/** Five nodes, the first with a pod that tolerates maintenance for a minute and our taints for five. */
+/** Five nodes. The pod on the first tolerates maintenance for a minute and our taints for five. */
 function cluster(): EvictionWorld {
   const world = new EvictionWorld({ pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
   world.addZone("a", 5);
@@ -36,7 +36,7 @@ function cluster(): EvictionWorld {
   return world;
 }
 
-/** Sets the maintenance taint with a stamp so far from now. */
+/** Sets the maintenance taint with a stamp this far from now. */
 function maintain(world: EvictionWorld, aheadMs: number): void {
   const timeAdded = apiTime(world.clock.wallMs() + aheadMs);
   world.taint(NODE, [{ key: "maintenance", effect: "NoExecute", timeAdded }]);
@@ -47,7 +47,7 @@ function annotation(world: EvictionWorld): string | undefined {
   return (annotations as Record<string, string> | undefined)?.[STARTS];
 }
 
-/** Asserts that the pod goes when it is due, give or take what a deadline may move by. */
+/** Asserts that the pod goes when it is due, within what a deadline may move. */
 function expectGone(world: EvictionWorld, dueMs: number): void {
   expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(dueMs - MOVED_MS);
   expect(world.deletedAt("pod")).toBeLessThanOrEqual(dueMs + MOVED_MS + LATE_MS);
@@ -62,7 +62,7 @@ const STAMPS: readonly (readonly [string, number])[] = [
 ];
 
 describe("a taint set by hand", () => {
-  test.each(STAMPS)("that says it was added %s counts from when it appeared", (_what, aheadMs) => {
+  test.each(STAMPS)("stamped %s counts from when it appeared", (_what, aheadMs) => {
     const world = cluster();
     world.run();
     world.advance(2 * MINUTE);
@@ -72,7 +72,7 @@ describe("a taint set by hand", () => {
     expectGone(world, appearedMs + MINUTE);
   });
 
-  test.each(STAMPS)("that says it was added %s counts from when it appeared, over a restart too", (_what, aheadMs) => {
+  test.each(STAMPS)("stamped %s counts from when it appeared, also after a restart", (_what, aheadMs) => {
     const world = cluster();
     world.run();
     world.advance(2 * MINUTE);
@@ -84,7 +84,7 @@ describe("a taint set by hand", () => {
     expectGone(world, appearedMs + MINUTE);
   });
 
-  test("that says when it was added has nothing written down beside it", () => {
+  test("with a right stamp needs no annotation", () => {
     const world = cluster();
     world.run();
     world.advance(2 * MINUTE + 300);
@@ -94,10 +94,10 @@ describe("a taint set by hand", () => {
   });
 
   test.each([
-    ["in 2099 counts from first sight", 73 * 365 * DAY, 30 * S],
-    ["ten minutes ago counts from then", -10 * MINUTE, -10 * MINUTE],
-    ["before its node was created counts from its creation", -DAY, -15 * MINUTE],
-  ])("before Vigil began, that says it was added %s", (_what, aheadMs, sinceMs) => {
+    ["in 2099 counts from when Vigil first observes it", 73 * 365 * DAY, 30 * S],
+    ["ten minutes ago counts from its stamp", -10 * MINUTE, -10 * MINUTE],
+    ["before its node was created counts from the node's creation", -DAY, -15 * MINUTE],
+  ])("before Vigil started, stamped %s", (_what, aheadMs, sinceMs) => {
     const world = cluster();
     world.addTolerantPod(NODE, "patient", [tolerating("maintenance", 1200)]);
     world.advance(15 * MINUTE);
@@ -113,7 +113,7 @@ describe("a taint set by hand", () => {
 });
 
 describe("a taint that a foreign controller stamps again every three seconds", () => {
-  /** Stamps for so long what stands, so far ahead of the time it is. */
+  /** Stamps the taint again for this long, each time this far ahead of the clock. */
   const stampOn = (world: EvictionWorld, forMs: number, aheadMs: number): void => {
     for (let passedMs = 0; passedMs < forMs; passedMs += 3 * S) {
       maintain(world, aheadMs);
@@ -122,10 +122,10 @@ describe("a taint that a foreign controller stamps again every three seconds", (
   };
 
   test.each([
-    ["with the time it is", 0],
-    ["with a time long past", -10 * MINUTE],
-    ["with a time to come", 10 * MINUTE],
-  ])("%s has its pods go when they would have gone", (_what, aheadMs) => {
+    ["with the present time", 0],
+    ["with a past time", -10 * MINUTE],
+    ["with a future time", 10 * MINUTE],
+  ])("%s does not move the eviction", (_what, aheadMs) => {
     const world = cluster();
     world.run();
     world.advance(10 * S);
@@ -135,10 +135,10 @@ describe("a taint that a foreign controller stamps again every three seconds", (
   });
 
   test.each([
-    ["with the time it is", 0],
-    ["with a time long past", -10 * MINUTE],
-    ["with a time to come", 10 * MINUTE],
-  ])("%s has its pods go then over a restart of all processes too", (_what, aheadMs) => {
+    ["with the present time", 0],
+    ["with a past time", -10 * MINUTE],
+    ["with a future time", 10 * MINUTE],
+  ])("%s does not move the eviction, even when all processes restart", (_what, aheadMs) => {
     const world = cluster();
     const process = world.start(EVICTING, { member: "first" });
     world.advance(10 * S);
@@ -152,7 +152,10 @@ describe("a taint that a foreign controller stamps again every three seconds", (
   });
 });
 
-/** Starts each service in a process of its own, with clocks that are so far ahead; right where nothing is said. */
+/**
+ * Starts each service in a process of its own whose clock is this far ahead; a service without an entry has the right
+ * time.
+ */
 function startApart(world: EvictionWorld, aheadMs: Partial<Record<ServiceName, number>>, run = ""): VirtualProcess[] {
   return Object.entries(EVICTING).map(([name, service]) => {
     const wallAheadMs = aheadMs[name as ServiceName] ?? 0;
@@ -181,7 +184,7 @@ describe("clocks of processes that differ", () => {
     expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
   });
 
-  test.each(CLOCKS)("with %s pods go in time over a restart of all", (_what, aheadMs) => {
+  test.each(CLOCKS)("with %s pods go in time although all processes restart", (_what, aheadMs) => {
     const world = cluster();
     const processes = startApart(world, aheadMs);
     world.advance(MINUTE);
@@ -194,7 +197,7 @@ describe("clocks of processes that differ", () => {
     expectGone(world, Number(world.taintedAt(NODE)) + 300 * S);
   });
 
-  test.each(CLOCKS)("with %s a countdown runs on over a swap", (_what, aheadMs) => {
+  test.each(CLOCKS)("with %s a countdown continues across a swap", (_what, aheadMs) => {
     const world = cluster();
     startApart(world, aheadMs);
     world.advance(MINUTE);

@@ -1,4 +1,4 @@
-/** Scenarios of a NoExecute taint that takes its opposite's place: which countdowns run on, and which begin. */
+/** Scenarios of a NoExecute taint that replaces its opposite: which countdowns continue, and which start. */
 import { expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
@@ -15,7 +15,7 @@ const STEP_MS = 200 * S;
 const SILENT_MS = 310 * S;
 const SWAPPED_MS = 360 * S;
 
-/** A pod's tolerations of the two taints, in seconds; null for ever. */
+/** A pod's tolerations of the two taints, in seconds; null tolerates without limit. */
 function tolerating(notReady: number | null, unreachable: number | null): Toleration[] {
   const one = (key: string, seconds: number | null) => ({
     key,
@@ -28,7 +28,7 @@ function tolerating(notReady: number | null, unreachable: number | null): Tolera
 
 type Pods = Readonly<Record<string, readonly Toleration[]>>;
 
-/** A node whose kubelet has just reported NotReady, in the tenth second. */
+/** A node whose kubelet reports NotReady in the tenth second. */
 function ill(pods: Pods): EvictionWorld {
   const world = new EvictionWorld();
   world.addZone("a", 5);
@@ -39,7 +39,7 @@ function ill(pods: Pods): EvictionWorld {
   return world;
 }
 
-/** The same, silent since; it has been swapped by now. The wall clock may have been stepped in between. */
+/** The same node, silent since and swapped by now. The wall clock may have been stepped in between. */
 function swapped(pods: Pods, stepMs = 0): { world: EvictionWorld; swapMs: number } {
   const world = ill(pods);
   world.advance(STEP_MS - FIRST_MS);
@@ -51,13 +51,13 @@ function swapped(pods: Pods, stepMs = 0): { world: EvictionWorld; swapMs: number
   return { world, swapMs: world.timeAddedMs(NODE) };
 }
 
-/** Asserts that a pod has gone within a few seconds from an instant on, and not before it. */
+/** Asserts that a pod goes at an instant or within a few seconds after it. */
 function expectGone(world: EvictionWorld, pod: string, dueMs: number): void {
   expect(world.deletedAt(pod)).toBeGreaterThanOrEqual(dueMs);
   expect(world.deletedAt(pod)).toBeLessThan(dueMs + LATE_MS);
 }
 
-test("each pod goes when its countdown of the first taint ends; a countdown that had not begun begins (R8.18)", () => {
+test("pods go when the first taint's countdown ends; others start to count (R8.18)", () => {
   const { world, swapMs } = swapped({
     both: tolerating(500, 500),
     kept: tolerating(900, 60),
@@ -74,7 +74,7 @@ test("each pod goes when its countdown of the first taint ends; a countdown that
   expect(world.deletedAt("content")).toBeUndefined();
 });
 
-test("a countdown runs on over swaps and restarts, also when the first taint comes back", () => {
+test("a countdown continues across swaps and restarts, back to the first taint too", () => {
   const { world } = swapped({ both: tolerating(900, 800), patient: tolerating(900, null) });
   world.crash(10 * S);
   world.kubelet(NODE).resume();
@@ -88,14 +88,14 @@ test("a countdown runs on over swaps and restarts, also when the first taint com
   expectGone(world, "patient", backMs + 900 * S);
 });
 
-test("a countdown runs on that began with one taint though the other is tolerated for no time (R8.18)", () => {
+test("a running countdown continues though the new taint is not tolerated (R8.18)", () => {
   const { world, swapMs } = swapped({ zero: tolerating(900, 0) });
   world.advance(1200 * S);
   expect(swapMs).toBeLessThan(FIRST_MS + 900 * S);
   expectGone(world, "zero", FIRST_MS + 900 * S);
 });
 
-test("a pod bound between two swaps has not counted the first taint, and goes no earlier than by either", () => {
+test("a pod bound between two swaps does not count from the first taint", () => {
   const { world } = swapped({});
   world.addTolerantPod(NODE, "between", tolerating(60, 600));
   const boundMs = world.clock.monotonicMs();
@@ -109,7 +109,7 @@ test("a pod bound between two swaps has not counted the first taint, and goes no
 test.each([
   [300, 3600],
   [300, 300],
-])("an eviction that is due and refused when a swap comes goes on, tolerated for %i and then %i s", (first, second) => {
+])("a refused eviction that is due survives a swap, tolerated for %i and then %i s", (first, second) => {
   const world = ill({ pod: tolerating(first, second) });
   const mend = world.api.faults.add({
     fault: { kind: "status", code: 429 },
@@ -125,7 +125,7 @@ test.each([
   expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(mendedMs);
 });
 
-test("a pod that came after a swap under a clock that had been set back is not taken for one of the first taint", () => {
+test("a clock set back gives a pod bound after a swap no share in the first taint", () => {
   const { world } = swapped({}, -400 * S);
   world.addTolerantPod(NODE, "late", tolerating(60, 900));
   const boundMs = world.clock.monotonicMs();
@@ -135,20 +135,20 @@ test("a pod that came after a swap under a clock that had been set back is not t
   expectGone(world, "late", boundMs + 900 * S);
 });
 
-test("a wall clock that was set back before the swap makes no pod one that came after it", () => {
+test("a clock set back before the swap does not restart an older pod's countdown", () => {
   const { world } = swapped({ kept: tolerating(900, 60) }, -400 * S);
   world.advance(1200 * S);
   expectGone(world, "kept", FIRST_MS + 900 * S);
 });
 
-test("a pod goes by the present taint when what was written down about the swap is lost, or comes late", () => {
+test("without the record of the swap a pod goes by the present taint", () => {
   const { world, swapMs } = swapped({ both: tolerating(500, 500) });
   world.patch({ kind: "Node", namespace: "", name: NODE }, { metadata: { annotations: { [SWAP]: null } } });
   world.advance(1200 * S);
   expectGone(world, "both", swapMs + 500 * S);
 });
 
-test("a taint that somebody adds beside the present one, and Vigil takes away, leaves the countdown running", () => {
+test("an opposite taint that someone adds and Vigil removes moves no countdown", () => {
   const { world } = swapped({ both: tolerating(500, 500) });
   const taints = world.node(NODE).spec.taints ?? [];
   world.taint(NODE, [...taints.map((taint) => ({ ...taint })), { key: NOT_READY, effect: "NoExecute" }]);
@@ -156,7 +156,7 @@ test("a taint that somebody adds beside the present one, and Vigil takes away, l
   expectGone(world, "both", FIRST_MS + 500 * S);
 });
 
-test("a pod bound after the swap counts from then, for the taint that stands there", () => {
+test("a pod bound after the swap counts from its binding, by the taint that is there", () => {
   const { world } = swapped({});
   world.addTolerantPod(NODE, "late", tolerating(30, 60));
   const boundMs = world.clock.monotonicMs();
@@ -164,7 +164,7 @@ test("a pod bound after the swap counts from then, for the taint that stands the
   expectGone(world, "late", boundMs + 60 * S);
 });
 
-test("what a swap has left written down tells nothing of a taint that was away in between", () => {
+test("the record of a swap does not count for a taint that was away in between", () => {
   const { world } = swapped({ both: tolerating(400, 400) });
   world.taint(NODE, []);
   world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute" }]);
@@ -177,7 +177,7 @@ test.each([
   ["without a stamp", undefined],
   ["with a stamp of long ago", "1970-01-01T00:00:00Z"],
   ["with a stamp of the far future", "2099-01-01T00:00:00Z"],
-])("a countdown runs on over a swap when somebody writes the present taint again %s", (_what, timeAdded) => {
+])("a countdown continues when someone rewrites the present taint %s", (_what, timeAdded) => {
   const { world } = swapped({ both: tolerating(500, 500), patient: tolerating(null, 60) });
   const swapMs = world.timeAddedMs(NODE);
   world.taint(NODE, [{ key: UNREACHABLE, effect: "NoExecute", ...(timeAdded === undefined ? {} : { timeAdded }) }]);
@@ -188,7 +188,7 @@ test.each([
   expectGone(world, "patient", swapMs + 60 * S);
 });
 
-test("nothing is left written down when the node is ready again", () => {
+test("the record of the swap is removed when the node is Ready again", () => {
   const { world } = swapped({});
   const annotations = () => world.read({ kind: "Node", namespace: "", name: NODE })?.metadata.annotations ?? {};
   expect(annotations()).toMatchObject({ [SWAP]: expect.stringContaining(NOT_READY) });
@@ -199,7 +199,7 @@ test("nothing is left written down when the node is ready again", () => {
   expect(annotations()).not.toHaveProperty([SWAP]);
 });
 
-test("a pod bound under the first taint counts from then, after a restart and however often its node changes", () => {
+test("a pod bound under the first taint counts from its binding, after a restart too", () => {
   const world = ill({});
   world.advance(90 * S);
   world.addTolerantPod(NODE, "late", tolerating(300, 300));
@@ -212,12 +212,12 @@ test("a pod bound under the first taint counts from then, after a restart and ho
   expectGone(world, "late", 100 * S + 300 * S);
 });
 
-test("a turn takes the opposite taint away that somebody put there unseen: a node never carries both", () => {
+test("a grant removes an opposite taint that the watch missed: a node never has both", () => {
   const world = new EvictionWorld();
   world.addZone("a", 5);
   world.run();
   world.advance(FIRST_MS);
-  // The first of the two spends the token, so that the other waits for ten seconds.
+  // The first node takes the token, so the second waits ten seconds.
   world.kubelet("a-1").report("Ready", "False");
   world.kubelet(NODE).report("Ready", "False");
   world.advance(5 * S);

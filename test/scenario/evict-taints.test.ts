@@ -1,12 +1,12 @@
-/** Scenarios of NoExecute taints whoever set them, on virtual time; in one life of Vigil and across a crash. */
+/** Scenarios of NoExecute taints, ours and foreign, on virtual time, with and without a crash of Vigil. */
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../protocols/objects.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
 const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
-  ["in one life", (world, forMs) => world.advance(forMs)],
-  ["killed in the middle and started again", (world, forMs) => world.crash(forMs)],
+  ["without a restart", (world, forMs) => world.advance(forMs)],
+  ["killed and restarted on the way", (world, forMs) => world.crash(forMs)],
 ];
 const exists = (key: string, tolerationSeconds?: number): Toleration => ({
   key,
@@ -28,7 +28,7 @@ function cluster(size: number): EvictionWorld {
 }
 
 describe.each(lives)("%s", (_what, pass) => {
-  test("a foreign NoExecute taint on 50 nodes evicts at once, after the seconds tolerated, or never", () => {
+  test("a foreign NoExecute taint evicts at once, after the tolerated seconds, or never", () => {
     const world = cluster(50);
     for (let index = 0; index < 50; index++) {
       world.addTolerantPod(`a-${index}`, `now-${index}`);
@@ -52,7 +52,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(of("never-")).toEqual([]);
   });
 
-  test("a taint without timeAdded counts from first sight; that is written down, and taken away with the taint", () => {
+  test("a taint without timeAdded is dated by an annotation, which goes with the taint", () => {
     const world = cluster(3);
     world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
     world.addTolerantPod("a-1", "patient", [exists("maintenance")]);
@@ -73,7 +73,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(annotationOf(world, "a-0") ?? {}).toEqual({});
   });
 
-  test("each row of the tolerations table has its end (17.4)", () => {
+  test("each row of the tolerations table goes as it says", () => {
     const world = cluster(3);
     const k1 = { key: "k1", effect: "NoExecute", timeAdded: "2026-01-01T00:00:15Z" };
     const k2 = { key: "k2", value: "v", effect: "NoExecute", timeAdded: "2026-01-01T00:00:20Z" };
@@ -113,7 +113,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.deletedAt("late")).toBe(boundMs + 60 * S);
   });
 
-  test("a changed toleration moves the deadline either way, or lifts it (L22)", () => {
+  test("a changed toleration moves the deadline either way, or cancels it (L22)", () => {
     const world = cluster(3);
     const pods = ["shorter", "longer", "for-ever", "gone"];
     for (const name of pods) world.addTolerantPod("a-0", name, [exists("maintenance", 100)]);
@@ -121,7 +121,7 @@ describe.each(lives)("%s", (_what, pass) => {
     world.advance(20 * S);
     const edit = (name: string, tolerations: Toleration[]) =>
       world.patch({ kind: "Pod", namespace: "default", name }, { spec: { tolerations } });
-    // The API only lets tolerations be added: what stands in front counts first.
+    // The API only lets tolerations be added: the first ones count first.
     edit("shorter", [exists("maintenance", 40), exists("maintenance", 100)]);
     edit("longer", [exists("maintenance", 200), exists("maintenance", 100)]);
     edit("for-ever", [exists("maintenance"), exists("maintenance", 100)]);
@@ -131,7 +131,7 @@ describe.each(lives)("%s", (_what, pass) => {
   });
 });
 
-test("when the last NoExecute taint goes, countdowns are lifted and that is told (R8.12)", () => {
+test("when the last NoExecute taint goes, cancelled countdowns are published (R8.12)", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   world.taint("a-0", [MAINTENANCE]);
@@ -142,7 +142,7 @@ test("when the last NoExecute taint goes, countdowns are lifted and that is told
   expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "none"]);
 });
 
-test("a node that is deleted takes its countdowns with it (L25)", () => {
+test("a deleted node ends its countdowns (L25)", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   world.taint("a-0", [MAINTENANCE]);
@@ -154,7 +154,7 @@ test("a node that is deleted takes its countdowns with it (L25)", () => {
   expect(world.published("judged.pod").at(-1)?.body.eviction).toBe("none");
 });
 
-test("a pod deleted by somebody else during its countdown is let go without an eviction", () => {
+test("the countdown of a pod that someone else deletes ends without an eviction", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   world.taint("a-0", [MAINTENANCE]);
@@ -165,7 +165,7 @@ test("a pod deleted by somebody else during its countdown is let go without an e
   expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "none"]);
 });
 
-test("an eviction that was carried out is never told as cancelled (L28)", () => {
+test("an eviction that was carried out is never published as cancelled (L28)", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   world.taint("a-0", [MAINTENANCE]);
@@ -175,7 +175,7 @@ test("an eviction that was carried out is never told as cancelled (L28)", () => 
   expect(world.published("judged.pod").map(({ body }) => body.eviction)).toEqual(["pending", "due"]);
 });
 
-test("the same news twice moves no deadline and tells nothing again (P10)", () => {
+test("the same observation twice moves no deadline and publishes nothing (P10)", () => {
   const world = cluster(3);
   world.addTolerantPod("a-0", "pod", [exists("maintenance", 60)]);
   const taintedMs = world.clock.monotonicMs();

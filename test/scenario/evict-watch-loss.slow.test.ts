@@ -1,4 +1,4 @@
-/** Scenarios of what is written down about NoExecute taints without `timeAdded`: lost, left over or from two clocks. */
+/** Scenarios of the annotation that dates NoExecute taints without `timeAdded`: lost, left over, or from two clocks. */
 import { expect, test } from "vitest";
 import type { Io, Service } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
@@ -11,7 +11,7 @@ const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 const TOLERATION_MS = 60 * S;
 const SIGHTS = "vigil.v1/taints-seen";
 
-/** Three nodes, the first with a pod that tolerates a minute. */
+/** Three nodes. The pod on the first tolerates maintenance for a minute. */
 function cluster(): EvictionWorld {
   const world = new EvictionWorld({ pulsePeriodMs: 1000, pulseTimeoutMs: 4000 });
   world.addZone("a", 3);
@@ -25,7 +25,7 @@ const sightsOn = (world: EvictionWorld) => {
   return (annotations as Record<string, string> | undefined)?.[SIGHTS];
 };
 
-test("a taint set again before the word on the one before it was taken away counts anew", () => {
+test("a taint set again before its old annotation is removed counts from then", () => {
   const world = cluster();
   world.run();
   world.advance(10 * S);
@@ -43,7 +43,7 @@ test("a taint set again before the word on the one before it was taken away coun
   expect(world.deletedAt("pod")).toBeLessThan(againMs + TOLERATION_MS + 5 * S);
 });
 
-test("what is written down is taken away though the first ask for it was lost, and a later taint counts anew", () => {
+test("an annotation is removed although the first request for it was lost", () => {
   const world = cluster();
   const { "node-writer": nodeWriter, ...rest } = EVICTING;
   const writers = { "node-writer": nodeWriter as Service };
@@ -65,7 +65,7 @@ test("what is written down is taken away though the first ask for it was lost, a
   expect(world.deletedAt("pod")).toBeGreaterThanOrEqual(againMs + TOLERATION_MS);
 });
 
-/** The taint-manager with a wall clock that is so much ahead. */
+/** The taint-manager with a wall clock this far ahead. */
 const ahead =
   (aheadMs: number): Service =>
   (io: Io) =>
@@ -79,7 +79,7 @@ const clockOf = ({ clock }: Io) => ({
 test.each([
   [0, 100],
   [100, 0],
-])("a shard that moves just as its node is tainted loses no eviction, by clocks %i and %i ms ahead", (one, two) => {
+])("a shard that moves as its node is tainted evicts, with clocks %i and %i ms ahead", (one, two) => {
   const world = cluster();
   const { "taint-manager": _taintManager, ...rest } = EVICTING;
   world.start(rest, { member: "rest" });

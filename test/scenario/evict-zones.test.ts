@@ -1,19 +1,19 @@
-/** Scenarios of disrupted zones on virtual time: pace, halt and recovery; in one life of Vigil and across a crash. */
+/** Scenarios of disrupted zones on virtual time: rate, halt and recovery, with and without a crash of Vigil. */
 import { describe, expect, test } from "vitest";
 import { EvictionWorld, type Seen } from "../support/eviction-world.ts";
 
 const S = 1000;
 /** Nodes fall silent at 30 s; their silence is found here. */
 const FOUND_MS = 80_001;
-/** API stamps are cut to seconds: a pace that was taken over may be this much slower for one turn, and never faster. */
+/** API stamps are cut to seconds: after a takeover one grant may be this much later, and none is earlier. */
 const STAMP_MS = 1000;
 
 const lives: [string, (world: EvictionWorld, forMs: number) => void][] = [
-  ["in one life", (world, forMs) => world.advance(forMs)],
-  ["killed in the middle and started again", (world, forMs) => world.crash(forMs)],
+  ["without a restart", (world, forMs) => world.advance(forMs)],
+  ["killed and restarted on the way", (world, forMs) => world.crash(forMs)],
 ];
 
-/** A world of zones with these sizes in which some nodes fall silent after 30 s, just found out. */
+/** Zones of these sizes in which these numbers of nodes fell silent at 30 s and have just been found. */
 function disrupted(sizes: Readonly<Record<string, number>>, silent: Readonly<Record<string, number>>): EvictionWorld {
   const world = new EvictionWorld();
   for (const [zone, size] of Object.entries(sizes)) world.addZone(zone, size);
@@ -30,7 +30,7 @@ const zoneState = (world: EvictionWorld, zone: string) =>
   world.published("judged.zone").findLast(({ body }) => body.zone === `r:\u0000:${zone}`)?.body;
 
 describe.each(lives)("%s", (_what, pass) => {
-  test("a zone wholly down beside a healthy one is tainted at the ordinary rate: at once, then every 10 s (R6.4, 17.2)", () => {
+  test("a zone that is all down is tainted at once, then every 10 s (R6.4)", () => {
     const world = disrupted({ a: 4, b: 4 }, { a: 4 });
     expect(zoneState(world, "a")).toMatchObject({ state: "FullDisruption", halted: false, size: 4, notReady: 4 });
     expect(since(world.tainted, FOUND_MS)).toEqual([0]);
@@ -45,7 +45,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.tainted).toHaveLength(4);
   });
 
-  test("a small zone that is partially disrupted is not tainted at all, and one rate after it is well again (R6.5, R7.11)", () => {
+  test("a small disrupted zone is tainted one rate after it recovers (R6.5, R7.11)", () => {
     const world = disrupted({ a: 5, b: 3 }, { a: 3 });
     expect(zoneState(world, "a")).toMatchObject({ state: "PartialDisruption", taintsPerSecond: 0, queueLength: 3 });
     pass(world, 100 * S);
@@ -58,7 +58,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(since(world.tainted, normalMs).map(Math.round)).toEqual([10 * S, 20 * S]);
   });
 
-  test("a large zone that is partially disrupted is tainted at the secondary rate (R6.5, 17.1)", () => {
+  test("a large partially disrupted zone is tainted at the secondary rate (R6.5)", () => {
     const world = disrupted({ a: 51, b: 3 }, { a: 29 });
     expect(zoneState(world, "a")).toMatchObject({ state: "PartialDisruption", taintsPerSecond: Math.fround(0.01) });
     pass(world, 30 * S);
@@ -71,7 +71,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.tainted).toHaveLength(3);
   });
 
-  test("when every zone is down the taints are taken back and nothing more is granted (R6.10, P6)", () => {
+  test("when every zone is down taints are removed and none is granted (R6.10, P6)", () => {
     const world = disrupted({ a: 3, b: 3 }, { a: 3 });
     world.addTolerantPod("a-0", "pod");
     world.advance(25 * S);
@@ -87,7 +87,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("after all zones were down the queue goes on one rate after the first zone is back (R6.11, R6.16)", () => {
+  test("after every zone was down the queue goes on one rate later (R6.11, R6.16)", () => {
     const world = disrupted({ a: 3, b: 3 }, { a: 3, b: 3 });
     expect(world.tainted).toEqual([]);
     pass(world, 60 * S);
@@ -100,7 +100,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(since(world.tainted, leftMs).map(Math.round)).toEqual([10 * S, 20 * S, 30 * S]);
   });
 
-  test("a single zone of unlabelled nodes that is wholly down is halted (R6.14), and its key is empty (R2.3)", () => {
+  test("a lone zone of unlabelled nodes halts (R6.14), and its key is empty (R2.3)", () => {
     const world = new EvictionWorld();
     const nodes = world.addZone("n", 4, null);
     world.run();
@@ -119,7 +119,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual(["n-2", "n-3"]);
   });
 
-  test("an excluded node counts in no zone, and is tainted like any other (2.7)", () => {
+  test("an excluded node counts in no zone and is tainted like any other", () => {
     const world = new EvictionWorld();
     const exclusion = { "node.kubernetes.io/exclude-disruption": "" };
     world.addZone("a", 3);
@@ -137,7 +137,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual(["a-0", "a-1", "a-2", "a-excluded"]);
   });
 
-  test("nodes with old and new zone labels are one zone with one pace (R2.1, R2.2)", () => {
+  test("nodes with old and with new zone labels share one zone and rate (R2.1, R2.2)", () => {
     const world = new EvictionWorld();
     const beta = "failure-domain.beta.kubernetes.io";
     const stable = "topology.kubernetes.io";
@@ -160,7 +160,7 @@ describe.each(lives)("%s", (_what, pass) => {
   });
 });
 
-test("when the halt is over every node has its whole grace again (R6.11, R6.17)", () => {
+test("when a halt ends every node gets its whole grace again (R6.11, R6.17)", () => {
   const world = disrupted({ a: 2 }, { a: 2 });
   world.register("x", { "node.kubernetes.io/exclude-disruption": "" });
   world.advance(20 * S);
@@ -175,7 +175,7 @@ test("when the halt is over every node has its whole grace again (R6.11, R6.17)"
   expect(world.conditions("x")).toContain("Ready=Unknown");
 });
 
-test("a silent node is found when its grace ends, while two owners of its zone disagree whether it is halted", () => {
+test("two owners that disagree about a zone's halt delay no verdict", () => {
   const world = disrupted({ a: 3, b: 3 }, {});
   const ghost = world.busOf("zone", "ghost");
   const announced = world.published("judged.zone").findLast(({ body }) => body.zone === "r:\u0000:a")?.body;
@@ -190,7 +190,7 @@ test("a silent node is found when its grace ends, while two owners of its zone d
   expect(world.conditions("a-0")).toContain("Ready=Unknown");
 });
 
-test.each(lives)("a node that moves to another zone is tainted from that zone's pace, %s (L8)", (_what, pass) => {
+test.each(lives)("a node that moves to another zone is tainted at that zone's rate, %s (L8)", (_what, pass) => {
   const world = disrupted({ a: 6, b: 6 }, { a: 3 });
   expect(world.tainted).toHaveLength(1);
   const [waiting = ""] = names("a", 3).filter((name) => name !== world.tainted[0]?.name);
@@ -206,7 +206,7 @@ test.each(lives)("a node that moves to another zone is tainted from that zone's 
   expect(world.tainted).toHaveLength(3);
 });
 
-test("a zone that loses its last node is told as empty and then forgotten; its pace is kept as long as it matters (L9)", () => {
+test("an empty zone is published once and then forgotten, but its rate holds (L9)", () => {
   const world = disrupted({ a: 2, b: 3 }, { a: 2 });
   expect(world.tainted).toHaveLength(1);
   for (const name of names("a", 2))
@@ -226,14 +226,14 @@ test("a zone that loses its last node is told as empty and then forgotten; its p
   expect(world.published("judged.zone").filter(({ body }) => body.zone.endsWith("a"))).toHaveLength(told);
 });
 
-test("a turn that finds its node ready again costs nothing once that is observed: the next is served at once", () => {
+test("a grant for a node that proves Ready is returned once the watch shows it", () => {
   const world = disrupted({ a: 8, b: 3 }, { a: 3 });
   const unknown = world
     .published("observed.node")
     .filter(({ body }) => JSON.stringify(body.conditions).includes("Unknown"));
   const [first = "", second = "", third = ""] = new Set(unknown.map(({ body }) => body.node));
   expect(world.tainted.map(({ name }) => name)).toEqual([first]);
-  // The API shows the second as ready again, but the watch is late: only the writer's own read finds out.
+  // The API shows the second node as Ready again, but the watch is late: only the writer's own read shows it.
   const heard = world.api.faults.silenceWatches("nodes");
   world.revive([second]);
   world.advance(10 * S + 1);

@@ -1,6 +1,6 @@
 /**
- * The end of a halt on virtual time, with nodes of which nothing is known yet: a kube-controller-manager of 1.37 panics
- * there (k/k#141572).
+ * The end of a halt on virtual time, with nodes that never reported. A kube-controller-manager of 1.37 panics there
+ * (k/k#141572).
  */
 import { describe, expect, test } from "vitest";
 import { EvictionWorld } from "../support/eviction-world.ts";
@@ -9,7 +9,7 @@ const S = 1000;
 const inZone = (zone: string) => ({ "topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": zone });
 const DEAD = ["a-0", "a-1", "a-2"];
 
-/** Two zones of three nodes each, all of them found silent, so that nothing is tainted. */
+/** Two zones of three nodes each. All are found silent, so Vigil taints nothing. */
 function halted(): EvictionWorld {
   const world = new EvictionWorld();
   world.addZone("a", 3);
@@ -22,7 +22,7 @@ function halted(): EvictionWorld {
   return world;
 }
 
-/** Creates a node that has never posted a status nor renewed a lease. */
+/** Creates a node that has neither posted a status nor renewed a lease. */
 function createBare(world: EvictionWorld, name: string): void {
   const body = { apiVersion: "v1", kind: "Node", metadata: { name, labels: inZone("a") } };
   world.write({ verb: "create", urgency: 0, ref: { kind: "Node", namespace: "", name }, body });
@@ -32,7 +32,7 @@ const readyOf = (world: EvictionWorld, name: string) =>
   world.node(name).status.conditions?.find(({ type }) => type === "Ready")?.status;
 
 describe("when a halt ends", () => {
-  test("a node created in the same instant gets its whole startup grace, and the others their turns", () => {
+  test("a node created in that instant gets its startup grace; the others are tainted", () => {
     const world = halted();
     createBare(world, "bare");
     world.register("fresh", inZone("b"));
@@ -46,7 +46,7 @@ describe("when a halt ends", () => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual([...DEAD, "bare"]);
   });
 
-  test("a node replaced under its name in the same instant is a new node", () => {
+  test("a node replaced under its name in that instant is a new node", () => {
     const world = halted();
     world.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "a-2" } });
     createBare(world, "a-2");
@@ -58,7 +58,7 @@ describe("when a halt ends", () => {
     expect(world.tainted.map(({ name }) => name).sort()).toEqual(DEAD);
   });
 
-  test("a node that was there before Vigil and never reported is found like any other", () => {
+  test("a node older than Vigil that never reported is found like any other", () => {
     const world = halted();
     createBare(world, "bare");
     world.crash(1 * S);

@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: what a kubelet writes on its own node, and a shard that is never received whole, hold up
- * no eviction elsewhere.
+ * Scenarios on virtual time: neither what a kubelet writes on its own node nor a shard that never arrives whole delays
+ * an eviction elsewhere.
  */
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";
@@ -41,7 +41,7 @@ const writings: [string, object, "status"?][] = [
   ],
 ];
 
-/** A name that belongs to the shard of the hostile node, other than its own. */
+/** Another name in the shard of the hostile node. */
 function neighbour(prefix: string): string {
   const names = Array.from({ length: 100 * SHARD_COUNT }, (_, index) => `${prefix}-${index}`);
   const found = names.find((name) => shardOf(name) === shardOf(HOSTILE));
@@ -54,7 +54,7 @@ function labelsOf(zone: string) {
 }
 
 describe.each(writings)("a kubelet that writes %s", (_what, body, subresource) => {
-  test("delays no eviction in other zones, in its own or in its own shard", () => {
+  test("delays no eviction in any zone or in its own shard", () => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.addZone("b", 3);
@@ -86,7 +86,7 @@ describe.each(writings)("a kubelet that writes %s", (_what, body, subresource) =
   });
 });
 
-test("a node that registers with thousands of taints is evicted in its turn, and keeps them all", () => {
+test("a node with thousands of taints is evicted when granted, and keeps them all", () => {
   const world = new EvictionWorld();
   world.addZone("a", 3);
   const foreign = Array.from({ length: 2000 }, (_, index) => ({ key: `example.com/${index}`, effect: "NoExecute" }));
@@ -124,16 +124,16 @@ describe("a pod with hundreds of tolerations", () => {
     return { process, deleted: world.deleted.map(({ name }) => name).sort() };
   }
 
-  test("of which few are about NoExecute taints is evicted in time", () => {
+  test("is evicted in time when few of them concern NoExecute", () => {
     const duplicates = many("NoExecute", 800).map((toleration) => ({ ...toleration, key: "example.com/same" }));
     expect(evictedWith([...many("NoSchedule", 800), ...duplicates, ours]).deleted).toEqual(["few", "many"]);
   });
 
-  test("700 of them about NoExecute taints is evicted in time", () => {
+  test("is evicted in time when 700 of them concern NoExecute", () => {
     expect(evictedWith([...many("NoExecute", 700), ours]).deleted).toEqual(["few", "many"]);
   });
 
-  test("more about NoExecute taints than a message holds is named and counted, and the node's other pods are evicted", async () => {
+  test("is named and counted if too large for a message; other pods are evicted", async () => {
     const { process, deleted } = evictedWith([...many("NoExecute", 1500), ours]);
     expect(deleted).toEqual(["few"]);
     expect(await metricValue(process.metrics, "vigil_unpublished_objects", { kind: "Pod" })).toBe(1);
@@ -142,7 +142,7 @@ describe("a pod with hundreds of tolerations", () => {
   });
 });
 
-describe("a shard of which the observer's messages never arrive", () => {
+describe("a shard whose messages from the observer never arrive", () => {
   const lost: [string, (noun: string) => boolean][] = [
     ["at all", () => true],
     ["but for its pulses", (noun) => noun === "node"],
@@ -150,7 +150,7 @@ describe("a shard of which the observer's messages never arrive", () => {
   const lose = ({ transport }: EvictionWorld, isLost: (noun: string) => boolean) =>
     loseObserved(transport, ({ noun, shard }) => shard === shardOf(HOSTILE) && isLost(noun));
 
-  test.each(lost)("%s, delays no eviction in zones that have no node in it", (_what, isLost) => {
+  test.each(lost)("%s, delays no eviction in zones without a node of it", (_what, isLost) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));
@@ -162,7 +162,7 @@ describe("a shard of which the observer's messages never arrive", () => {
     expect(world.taintedAt("a-0")).toBeDefined();
   });
 
-  test.each(lost)("%s any more, delays no eviction in zones that have no node in it", (_what, isLost) => {
+  test.each(lost)("%s any more, delays no eviction in zones without a node of it", (_what, isLost) => {
     const world = new EvictionWorld();
     world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));
@@ -175,7 +175,7 @@ describe("a shard of which the observer's messages never arrive", () => {
     expect(world.taintedAt("a-0")).toBeDefined();
   });
 
-  test.each(lost)("%s, keeps every zone from being tainted where all that are seen are down", (_what, isLost) => {
+  test.each(lost)("%s, halts every zone when all received nodes are down", (_what, isLost) => {
     const world = new EvictionWorld();
     const nodes = world.addZone("a", 3);
     world.register(HOSTILE, labelsOf("b"));

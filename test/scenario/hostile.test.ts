@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: nodes with missing or absurd fields, and messages that are none. Nothing breaks, nothing
- * is written.
+ * Scenarios on virtual time: nodes with missing or absurd fields, and payloads that are no messages. Nothing breaks and
+ * nothing is written.
  */
 import { describe, expect, test } from "vitest";
 import { subjectOf } from "../../protocols/subjects.ts";
@@ -26,7 +26,7 @@ describe("a node", () => {
       {},
       { conditions: [1, 2].map(() => ({ type: "Ready", status: "True", lastHeartbeatTime: TIME })) },
     ],
-  ])("with %s is lived with, and its neighbours too", (_what, spec, status) => {
+  ])("with %s does no harm to itself or its neighbours", (_what, spec, status) => {
     const cluster = new VirtualCluster();
     const neighbour = cluster.addNode({ name: "neighbour" });
     const body = { apiVersion: "v1", kind: "Node", metadata: { name: "odd" }, spec, status };
@@ -100,7 +100,7 @@ describe("on the bus", () => {
   });
 });
 
-test("steps of the wall clock, forth and back, bring no verdict and hide none", () => {
+test("steps of the wall clock in both directions bring no verdict and hide none", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1", statusPeriodMs: 10_000 });
   cluster.start(SPINE);

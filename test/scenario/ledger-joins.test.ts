@@ -1,4 +1,4 @@
-/** Scenarios of a fleet that grows: a ledger that joins others says nothing again that they have said. */
+/** Scenarios of a fleet that grows: a ledger that joins repeats no Event that the others have published. */
 import { expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { VirtualFleet } from "../support/virtual-fleet.ts";
@@ -33,7 +33,7 @@ function running(...members: string[]): VirtualFleet {
 test.each([
   ["beside other services", SERVICE_NAMES],
   ["in a process of its own", ["ledger"] as const],
-])("a ledger that joins, %s, registers no node that was there, and each that comes later once", (_where, services) => {
+])("a ledger that joins, %s, registers only nodes that come later, once each", (_where, services) => {
   const fleet = running("a");
   expect(registrations(fleet)).toEqual(onceEach(NODES));
   fleet.join("b", services);
@@ -49,7 +49,7 @@ test("ledgers that start together register each node once", () => {
   expect(registrations(running("a", "b", "c"))).toEqual(onceEach(NODES));
 });
 
-test("a ledger that starts alone registers every node again, as kube-controller-manager does", () => {
+test("a lone ledger registers every node again, as kube-controller-manager does", () => {
   const fleet = running("a");
   fleet.members.get("a")?.kill();
   fleet.advance(60 * S);

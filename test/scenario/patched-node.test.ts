@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: somebody patches a node all the time, faster than the API answers. What a write rests on
- * has not changed for that, so it is carried out all the same.
+ * Scenarios on virtual time: someone patches a node all the time, faster than the API answers. Vigil's writes still
+ * succeed, because the fields they depend on have not changed.
  */
 import { describe, expect, test } from "vitest";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
@@ -8,9 +8,9 @@ import { EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world
 
 const S = 1000;
 const PATCH_PERIOD_MS = 150;
-/** The grace counts from the last sign of life at 30 s, and is over at the first instant after. */
+/** The grace counts from the last heartbeat at 30 s and is over at the first instant after. */
 const SILENT_MS = 80_001;
-/** A lease read and a patch that meets a conflict, then a node read, a lease read and the patch that goes through. */
+/** A lease read and a patch that meets a conflict, then a node read, a lease read and the patch that succeeds. */
 const REQUESTS = 5;
 
 /** A patch that changes something each time. */
@@ -29,7 +29,7 @@ const PATCHES: Readonly<Record<string, (count: number) => SomebodysPatch>> = {
   },
 };
 
-/** Six nodes of which somebody patches `a-0` all the time, under Vigil on a slow API. */
+/** Six nodes under Vigil on a slow API; someone patches `a-0` all the time. */
 class PatchedNode {
   readonly world = new EvictionWorld();
   #isVigils = true;
@@ -46,7 +46,7 @@ class PatchedNode {
     this.#patch(patchOf);
   }
 
-  /** Does something as somebody else, to whom the API answers at once. */
+  /** Acts as another client, which the API answers at once. */
   byOthers<T>(act: (world: EvictionWorld) => T): T {
     this.#isVigils = false;
     const result = act(this.world);
@@ -65,13 +65,13 @@ class PatchedNode {
 }
 
 describe.each([0, 100, 200, 1_500])("on an API that takes %d ms for a request", (latencyMs) => {
-  test.each(Object.entries(PATCHES))("a silent node is Unknown although somebody patches %s", (_what, patchOf) => {
+  test.each(Object.entries(PATCHES))("a silent node becomes Unknown although someone patches %s", (_what, patchOf) => {
     const node = new PatchedNode(patchOf, latencyMs);
     node.world.advance(SILENT_MS - 30 * S + REQUESTS * latencyMs + 1 * S);
     expect(node.byOthers((world) => world.conditions("a-0"))).toContain("Ready=Unknown");
   });
 
-  test.each(Object.entries(PATCHES))("its taints come and go although somebody patches %s", (_what, patchOf) => {
+  test.each(Object.entries(PATCHES))("its taints come and go although someone patches %s", (_what, patchOf) => {
     const node = new PatchedNode(patchOf, latencyMs);
     const shown = (): string[] => node.byOthers((world) => world.taints("a-0").toSorted());
     node.world.advance(SILENT_MS - 30 * S + 3 * REQUESTS * latencyMs + 1 * S);

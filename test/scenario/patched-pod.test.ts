@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: somebody patches a pod all the time, faster than the API answers. It is marked not ready
- * with its node all the same, because what that rests on has not changed.
+ * Scenarios on virtual time: someone patches a pod all the time, faster than the API answers. Vigil still marks it not
+ * ready with its node, because the fields that the mark depends on have not changed.
  */
 import { describe, expect, test } from "vitest";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
@@ -9,9 +9,9 @@ import { EvictionWorld } from "../support/eviction-world.ts";
 const S = 1000;
 const PATCH_PERIOD_MS = 150;
 const POD = "pod-0";
-/** From the silence of the node until it is Unknown: the lease renewed last, and the grace. */
+/** From the silence of the node until it is Unknown: the age of the last lease, and the grace. */
 const GRACE_MS = 50 * S;
-/** The writes about the node, the first mark, which meets a conflict, the two reads after it, and the mark again. */
+/** The writes about the node, the first mark, which meets a conflict, the two reads after it, and the second mark. */
 const REQUESTS = 6;
 
 /** A patch that changes something each time, of the pod or of its status. */
@@ -24,7 +24,7 @@ const PATCHES: Readonly<Record<string, readonly [path: string, body: (count: num
   ],
 };
 
-/** A silent node with a pod that somebody patches all the time, under Vigil on a slow API. */
+/** A silent node under Vigil on a slow API, with a pod that someone patches all the time. */
 function patchedPod([path, body]: readonly [string, (count: number) => unknown], latencyMs: number): EvictionWorld {
   const world = new EvictionWorld();
   let isVigils = true;
@@ -54,7 +54,7 @@ function patchedPod([path, body]: readonly [string, (count: number) => unknown],
 
 describe.each([0, 100, 200, 1_500])("on an API that takes %d ms for a request", (latencyMs) => {
   test.each(Object.entries(PATCHES))(
-    "the pod of a silent node is marked although somebody patches %s",
+    "the pod of a silent node is marked although someone patches %s",
     (_what, patch) => {
       const world = patchedPod(patch, latencyMs);
       world.advance(GRACE_MS + REQUESTS * latencyMs + 1 * S);

@@ -1,4 +1,4 @@
-/** What holds whatever happens: nodes come, go, return under their name, fall silent and recover, on virtual time. */
+/** Properties on virtual time: nodes come, go, return under their name, fall silent and recover. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { startLedger } from "../../services/ledger/ledger.service.ts";
@@ -12,7 +12,7 @@ const NAMES = ["n-0", "n-1", "n-2", "n-3"];
 const ZONES = ["a", "b"];
 const RUNS = { numRuns: 12 };
 
-/** What happens to one node, and how long nothing else does. */
+/** An event of one node, and the pause after it. */
 const happening = fc.record({
   name: fc.constantFrom(...NAMES),
   what: fc.constantFrom("come", "come", "go", "silence", "speak", "notReady", "ready"),
@@ -20,7 +20,7 @@ const happening = fc.record({
 });
 type Happening = { readonly name: string; readonly what: string; readonly seconds: number };
 
-/** A cluster to which things happen. */
+/** A cluster that plays the events. */
 class Eventful {
   readonly cluster: VirtualCluster;
   readonly process: VirtualProcess;
@@ -78,7 +78,7 @@ const after = (happenings: readonly Happening[], evictionMode = "taint"): Eventf
   return eventful;
 };
 
-test("every node that is there has been judged, under the uid it has (P12)", () => {
+test("every node is judged under its present uid (P12)", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 12 }), (happenings) => {
       const { cluster, names } = after(happenings);
@@ -106,7 +106,7 @@ test("a zone's health is the percentage of its nodes that are not unhealthy (P13
   );
 });
 
-test("direct mode never asks for a NoExecute taint (P14)", () => {
+test("direct mode never requests a NoExecute taint (P14)", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 12 }), (happenings) => {
       const name = "n-0";
@@ -128,7 +128,7 @@ interface NodeEvent {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-test("RegisteredNode and RemovingNode alternate for each name, and the last says whether it is there (P15)", () => {
+test("RegisteredNode and RemovingNode alternate for each name; the last is true (P15)", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 16 }), (happenings) => {
       const { cluster, names } = after(happenings);

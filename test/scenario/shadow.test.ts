@@ -1,4 +1,7 @@
-/** Shadow mode with nobody else who writes: what would be written is told once, and nothing is asked for in vain. */
+/**
+ * Shadow mode without another writer: each write that would be made is published once, and nothing is requested in
+ * vain.
+ */
 import { expect, test } from "vitest";
 import type { Service, ServiceName } from "../../protocols/ports.ts";
 import { shadowKube } from "../../services/platform/kube/kube.ts";
@@ -25,7 +28,7 @@ function rehearsal(profile: ConstructorParameters<typeof EvictionWorld>[0] = {})
   return world;
 }
 
-/** What was told of writes that were not made for asks of a type about a node, in words. */
+/** The shadowed writes of one kind of request about a node, as `outcome change`. */
 function toldOf(world: EvictionWorld, node: string, ask: string): string[] {
   const about = world.published("done.write").filter(({ body }) => body.node === node && body.ask === ask);
   return about.map(({ body }) => `${body.outcome} ${body.change}`);
@@ -33,7 +36,7 @@ function toldOf(world: EvictionWorld, node: string, ask: string): string[] {
 
 const UNKNOWN = "shadowed conditions: Ready=Unknown MemoryPressure=Unknown DiskPressure=Unknown PIDPressure=Unknown";
 
-test("a verdict is told once, however long its node is silent, and again when it falls silent again", () => {
+test("a verdict is published once per silence, however long the node is silent", () => {
   const world = rehearsal();
   world.silence(["a-0"]);
   world.advance(600 * S);
@@ -45,7 +48,7 @@ test("a verdict is told once, however long its node is silent, and again when it
   expect(toldOf(world, "a-0", "asked.condition")).toEqual([UNKNOWN, UNKNOWN]);
 });
 
-test("a verdict that the API will not show makes nobody ask for everything again", () => {
+test("a verdict that the API never shows causes no resync", () => {
   const world = rehearsal();
   world.silence(["a-0"]);
   const silencedMs = world.clock.monotonicMs();
@@ -53,7 +56,7 @@ test("a verdict that the API will not show makes nobody ask for everything again
   expect(world.published("asked.resync").filter(({ atMs }) => atMs > silencedMs)).toEqual([]);
 });
 
-test("taints and labels that are never written are told once, and others when others are wanted", () => {
+test("taints and labels that are never written are published once per change", () => {
   const world = rehearsal();
   world.advance(300 * S);
   const healing = "shadowed taints: -node.kubernetes.io/not-ready:NoSchedule";
@@ -68,7 +71,7 @@ test("taints and labels that are never written are told once, and others when ot
   expect(toldOf(world, "a-0", "asked.taint")).toEqual([healing, both, healing]);
 });
 
-test("an eviction by a taint is told once, and again when the taint is set again", () => {
+test("an eviction by a taint is published once, and again when the taint is set again", () => {
   const world = rehearsal();
   world.taint("a-0", [MAINTENANCE]);
   world.advance(600 * S);
@@ -81,7 +84,7 @@ test("an eviction by a taint is told once, and again when the taint is set again
   expect(toldOf(world, "a-0", "asked.eviction")).toEqual([deleted, deleted]);
 });
 
-test("a drain and the marking of its pods are told once", () => {
+test("a drain and the marking of its pods are published once", () => {
   const world = rehearsal({ evictionMode: "direct", podEvictionTimeoutMs: 30 * S });
   world.silence(["a-0"]);
   world.kubelet("a-0").report("Ready", "Unknown");
@@ -90,7 +93,7 @@ test("a drain and the marking of its pods are told once", () => {
   expect(toldOf(world, "a-0", "asked.eviction")).toEqual(["shadowed deleted: a-0 is lost"]);
 });
 
-test("when writers without shadow take over, what was only rehearsed is written, turns too", () => {
+test("when real writers take over, they write what was shadowed, grants too", () => {
   const world = new EvictionWorld();
   world.addZone("a", 6);
   const { "node-writer": _nodes, "pod-writer": _pods, ...readers } = EVICTING;

@@ -1,4 +1,4 @@
-/** Scenarios on virtual time: a node falls silent and returns, with its status, with its lease alone, or never. */
+/** Scenarios on virtual time: a node falls silent, and returns with its status, with its lease alone, or never. */
 import { expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -8,7 +8,7 @@ import { recordingLog } from "../support/recording-log.ts";
 import { VirtualCluster } from "../support/virtual-cluster.ts";
 import { ALL_UNKNOWN, ALL_WELL, NODE, OBSERVER, SPINE } from "./spine.ts";
 
-/** A cluster with one node that sent its last sign of life at 30 s. */
+/** A cluster with one node whose last heartbeat was at 30 s. */
 function silentCluster() {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
@@ -18,7 +18,7 @@ function silentCluster() {
   return { cluster, kubelet };
 }
 
-test("a silent node is found at the first instant later than its grace, late by 0 ms (2.8 step E)", () => {
+test("a silent node is found at the first instant after its grace", () => {
   const { cluster } = silentCluster();
   cluster.advance(50_000);
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
@@ -27,7 +27,7 @@ test("a silent node is found at the first instant later than its grace, late by 
   expect(cluster.published("asked.condition").map(({ atMs }) => atMs)).toEqual([80_001]);
 });
 
-test("the four conditions get upstream's reason, message and one transition time; heartbeats stay (2.8 step F, R2.44)", () => {
+test("four conditions get upstream's reason, message and one transition time (R2.44)", () => {
   const { cluster } = silentCluster();
   const before = cluster.node("node-1").status.conditions ?? [];
   cluster.advance(50_001);
@@ -46,7 +46,7 @@ test("the four conditions get upstream's reason, message and one transition time
   }
 });
 
-test("the NoSchedule taint and the judgement follow in the same instant, and nothing is asked twice", () => {
+test("the NoSchedule taint follows in the same instant; each request is made once", () => {
   const { cluster } = silentCluster();
   cluster.advance(50_001);
   expect(cluster.node("node-1").spec.taints).toEqual([
@@ -66,7 +66,7 @@ test("the NoSchedule taint and the judgement follow in the same instant, and not
   expect(cluster.published("asked.taint")).toHaveLength(asked);
 });
 
-test("a verdict is one look at the lease and one patch, whatever the heartbeats have made of the node's version", () => {
+test("a verdict is one lease read and one patch, whatever the node's version", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start(SPINE);
@@ -88,7 +88,7 @@ test("a verdict is one look at the lease and one patch, whatever the heartbeats 
   expect(calls.slice(0, 3)).toEqual(["get leases", "patch nodes/status", "patch nodes"]);
 });
 
-test("every write can be traced back to the heartbeat that was the last", () => {
+test("every write can be traced back to the last heartbeat", () => {
   const { cluster } = silentCluster();
   cluster.advance(50_001);
   const [ask] = cluster.published("asked.condition");
@@ -112,7 +112,7 @@ test("a node that returns with its status is healed at once", () => {
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
 });
 
-test("a node that returns with its lease alone stays Unknown until it posts, as upstream leaves it", () => {
+test("a node that returns with its lease alone stays Unknown until it posts a status", () => {
   const { cluster, kubelet } = silentCluster();
   cluster.advance(60_000);
   kubelet.renew();
@@ -123,7 +123,7 @@ test("a node that returns with its lease alone stays Unknown until it posts, as 
   expect(cluster.conditions("node-1")).toEqual(ALL_WELL);
 });
 
-test("a node that renews only its lease is alive for ever (R2.42)", () => {
+test("a node that renews only its lease stays Ready (R2.42)", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", statusPeriodMs: null });
   cluster.start(SPINE);
@@ -132,7 +132,7 @@ test("a node that renews only its lease is alive for ever (R2.42)", () => {
   expect(cluster.published("asked.condition")).toEqual([]);
 });
 
-test("a node that only posts its status is alive, and silent when it stops (R2.34)", () => {
+test("a node that only posts its status is Ready, and silent when it stops (R2.34)", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1", leasePeriodMs: null, statusPeriodMs: 10_000 });
   cluster.start(SPINE);
@@ -145,7 +145,7 @@ test("a node that only posts its status is alive, and silent when it stops (R2.3
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
 });
 
-test("heartbeats alone are never told as a node's state", () => {
+test("heartbeats alone do not publish the node again", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", statusPeriodMs: 10_000 });
   cluster.start(SPINE);
@@ -155,7 +155,7 @@ test("heartbeats alone are never told as a node's state", () => {
   expect(cluster.published("observed.node")).toHaveLength(told);
 });
 
-test("a node that never posted gets its startup grace, then four conditions that say so (R2.32)", () => {
+test("a node that never posted gets its startup grace, then its conditions (R2.32)", () => {
   const cluster = new VirtualCluster();
   cluster.start(SPINE);
   cluster.advance(5_000);
@@ -177,7 +177,7 @@ test("a node that never posted gets its startup grace, then four conditions that
   expect(cluster.taints("node-1")).toEqual(["node.kubernetes.io/unreachable:NoSchedule"]);
 });
 
-test("a node that had not posted for long when Vigil starts gets its startup grace from then on (R2.32)", () => {
+test("a node silent since before Vigil started gets its startup grace (R2.32)", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1", posts: false, leasePeriodMs: null });
   cluster.advance(3_600_000);
@@ -188,7 +188,7 @@ test("a node that had not posted for long when Vigil starts gets its startup gra
   expect(cluster.conditions("node-1")).toEqual(ALL_UNKNOWN);
 });
 
-test("a node that posts within its startup grace is ready, and its grace is the shorter one from then on", () => {
+test("a node that posts within its startup grace is Ready, with the shorter grace", () => {
   const cluster = new VirtualCluster();
   cluster.start(SPINE);
   cluster.advance(5_000);
@@ -201,7 +201,7 @@ test("a node that posts within its startup grace is ready, and its grace is the 
   expect(cluster.conditions("node-1")).toContain("Ready=Unknown");
 });
 
-test("a node replaced under its name in a moment is a new node with a whole grace (R2.16 is upstream's fault)", () => {
+test("a node replaced under its name is a new node with a whole grace (unlike R2.16)", () => {
   const { cluster } = silentCluster();
   cluster.advance(49_000);
   cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });
@@ -213,7 +213,7 @@ test("a node replaced under its name in a moment is a new node with a whole grac
   expect(kubelet.refusals).toEqual([]);
 });
 
-test("a deleted node leaves nothing behind: no verdict, no ask", () => {
+test("a deleted node leaves nothing behind: no verdict, no request", () => {
   const { cluster } = silentCluster();
   cluster.advance(20_000);
   cluster.write({ verb: "delete", urgency: 0, ref: { kind: "Node", namespace: "", name: "node-1" } });
@@ -222,7 +222,7 @@ test("a deleted node leaves nothing behind: no verdict, no ask", () => {
   expect(cluster.published("observed.gone")).toHaveLength(1);
 });
 
-test("a node that lost its Ready condition has the longer grace from its last sign on, then never posted it (R2.36)", () => {
+test("a node without Ready gets the longer grace from its last heartbeat (R2.36)", () => {
   const { cluster } = silentCluster();
   cluster.advance(20_000);
   const node = { kind: "Node", namespace: "", name: "node-1" } as const;
@@ -235,7 +235,7 @@ test("a node that lost its Ready condition has the longer grace from its last si
   expect(ready?.reason).toBe("NodeStatusNeverUpdated");
 });
 
-test("a node found silent that loses its Ready condition before that is written has the longer grace (R2.36)", () => {
+test("a silent node that loses Ready before the write gets the longer grace (R2.36)", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start({ ...OBSERVER, ...NODE });
@@ -258,7 +258,7 @@ test("a node found silent that loses its Ready condition before that is written 
   expect(again?.body.conditions[0]).toMatchObject({ type: "Ready", reason: "NodeStatusNeverUpdated" });
 });
 
-test("a verdict is not bound to the version of a state without Ready that was lost on its way", () => {
+test("a verdict does not depend on an observation without Ready that was lost", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   cluster.start({ ...OBSERVER, ...NODE });
@@ -275,7 +275,7 @@ test("a verdict is not bound to the version of a state without Ready that was lo
   expect(ask?.body.resourceVersion).toBe(cluster.node("node-1").metadata.resourceVersion);
 });
 
-test("a step back of every clock makes no live node Unknown, though its leases look older than before (R2.38)", () => {
+test("a step back of every clock makes no live node Unknown (R2.38)", () => {
   const cluster = new VirtualCluster();
   cluster.addNode({ name: "node-1" });
   cluster.start(SPINE);

@@ -1,4 +1,6 @@
-/** Many writes at once on a server that answers slowly: each is sent while the reads it rests on are still good. */
+/**
+ * Many writes at once on a server that answers slowly: Vigil sends each while the reads it rests on are still valid.
+ */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
@@ -10,7 +12,7 @@ const PODS_PER_NODE = 4;
 const LATENCY_MS = 40;
 const IN_FLIGHT = 8;
 
-/** Half of these nodes fall silent; requests about single objects are slow, and few may be under way. */
+/** Half of these nodes fall silent. Requests about single objects are slow, and only a few may be in flight. */
 function silencedOnSlowServer(): EvictionWorld {
   const world = new EvictionWorld({ writesInFlightMax: IN_FLIGHT });
   const names = world.addZone("a", NODES);
@@ -23,7 +25,7 @@ function silencedOnSlowServer(): EvictionWorld {
   return world;
 }
 
-test("no write waits until what was read for it is too old, and every node and pod is marked", () => {
+test("no write waits until its reads are too old; every node and pod is marked", () => {
   const world = silencedOnSlowServer();
   world.advance(90 * S);
   const done = world.published("done.write").map(({ body }) => body);
@@ -35,7 +37,7 @@ test("no write waits until what was read for it is too old, and every node and p
   expect(marked("asked.unready").size).toBe((NODES / 2) * PODS_PER_NODE);
 });
 
-test("a server that asks for half a minute of peace gets it from verdicts and evictions, however often they are asked", () => {
+test("a Retry-After of 30 s holds for verdicts and evictions, however often requested", () => {
   const world = new EvictionWorld();
   world.addZone("a", 6);
   world.addTolerantPod("a-1", "pod", []);
@@ -58,10 +60,10 @@ test("a server that asks for half a minute of peace gets it from verdicts and ev
 });
 
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
-/** How long the pods below tolerate it, in seconds. */
+/** How long the pods below tolerate the taint, in seconds. */
 const TOLERATED_S = 30;
 
-/** Nodes with pods that tolerate maintenance for a while, under a Vigil that has synced with a quick server. */
+/** Nodes whose pods tolerate maintenance for a while, under a Vigil that has synced with a fast server. */
 function nodesWithPods(nodes: number, podsPerNode: number, profile: Partial<Profile> = {}): EvictionWorld {
   const world = new EvictionWorld(profile);
   for (const node of world.addZone("a", nodes)) {
@@ -76,7 +78,7 @@ function nodesWithPods(nodes: number, podsPerNode: number, profile: Partial<Prof
   return world;
 }
 
-/** Makes requests take so long, those that `isSlow` selects; what is done within the result is answered at once. */
+/** Makes the requests that `isSlow` selects take this long. The returned function runs its argument at full speed. */
 function slowDown(
   world: EvictionWorld,
   { latencyMs, isSlow = () => true }: { latencyMs: number; isSlow?: (call: Call) => boolean },
@@ -125,7 +127,7 @@ describe("while every request takes 5 s", () => {
   test.each([
     [1, 200],
     [200, 1],
-  ])("the due pods of %i nodes with %i each go within 60 s, by three requests each", (nodes, podsPerNode) => {
+  ])("the due pods of %i nodes with %i each go within 60 s by three requests each", (nodes, podsPerNode) => {
     const world = nodesWithPods(nodes, podsPerNode);
     const requests = requestsAboutPods(world);
     taintAll(world, nodes);
@@ -148,7 +150,7 @@ describe("while every request takes 5 s", () => {
     expect(world.deleted).toHaveLength(200);
   });
 
-  test("a kubelet that posts the status of its pod every 10 s does not keep the pod", () => {
+  test("a kubelet that posts its pod's status every 10 s does not keep the pod", () => {
     const world = nodesWithPods(1, 1);
     taintAll(world, 1);
     const quickly = slowDown(world, { latencyMs });
@@ -159,7 +161,7 @@ describe("while every request takes 5 s", () => {
     expect(world.deleted).toHaveLength(1);
   });
 
-  test("nor does anybody who changes the pod each second, because a delete names the uid alone in the end", () => {
+  test("changes of a pod every second do not keep it: the last delete names only the uid", () => {
     const world = nodesWithPods(1, 1);
     taintAll(world, 1);
     const quickly = slowDown(world, { latencyMs });
@@ -182,7 +184,7 @@ describe("while every request takes 5 s", () => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("a silent node becomes Unknown, and its pods NotReady, within 60 s of the end of its grace, by one patch each", () => {
+  test("a silent node and its pods are marked within 60 s of its grace by one patch each", () => {
     const world = new EvictionWorld();
     world.addZone("a", 20);
     for (let pod = 0; pod < 100; pod++) world.addTolerantPod("a-0", `pod-${pod}`);

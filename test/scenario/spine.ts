@@ -7,7 +7,7 @@ import type { Services } from "../support/virtual-cluster.ts";
 /** The services that find silent nodes and keep conditions, taints and labels right. */
 export const SPINE: Services = { observer: observerService, node: nodeService, "node-writer": nodeWriterService };
 
-/** The observer alone, for processes of its own. */
+/** The observer alone, for a process of its own. */
 export const OBSERVER: Services = { observer: observerService };
 
 /** The spine without its observer. */
@@ -19,5 +19,5 @@ export const NODE: Services = { node: nodeService };
 /** The four conditions of a node that was found silent. */
 export const ALL_UNKNOWN = ["DiskPressure=Unknown", "MemoryPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
 
-/** The conditions of a node that is well. */
+/** The conditions of a healthy node. */
 export const ALL_WELL = ["DiskPressure=False", "MemoryPressure=False", "PIDPressure=False", "Ready=True"];

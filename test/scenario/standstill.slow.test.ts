@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: a process of Vigil stands still, and what came meanwhile lies unread when it goes on. Live
- * nodes stay as they are, zones too, and dead nodes are found within a pulse and a grace of its going on.
+ * Scenarios on virtual time: a process of Vigil stands still, and its input waits unread until it continues. Live nodes
+ * and zones stay as they are, and dead nodes are found within a pulse and a grace after that.
  */
 import { describe, expect, test } from "vitest";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
@@ -10,11 +10,11 @@ import { type ClocksMeanwhile, StandstillWorld } from "../support/standstill-wor
 const S = 1000;
 const PULSE_MS = 1 * S;
 const GRACE_MS = 50 * S;
-/** Long enough for every verdict and turn that could follow. */
+/** Long enough for every verdict and grant that could follow. */
 const AFTERWARDS_MS = 120 * S;
 /** From a verdict until the API shows it. */
 const WRITE_MS = 200;
-/** A member that others have taken over from listens for so long before it observes again. */
+/** A member whose shards others took over waits this long before it observes again. */
 const LISTENING_MS = 1.5 * PULSE_MS;
 
 const SPLIT = ["observer", "node", "zone", "writers"] as const;
@@ -26,7 +26,7 @@ function together(clocks?: ClocksMeanwhile): StandstillWorld {
   return settled(world);
 }
 
-/** A process for each service that watches or judges, and one for those that write. */
+/** One process for each service that watches or judges, and one for the writers. */
 function split(clocks?: ClocksMeanwhile): StandstillWorld {
   const world = new StandstillWorld();
   for (const name of ["observer", "node", "zone"] as const) world.add(name, { clocks }, name);
@@ -59,7 +59,7 @@ function expectFound(world: StandstillWorld, name: string): void {
 }
 
 describe("a process with all services", () => {
-  test.each([12, 65, 600])("that stood still for %i s says nothing false", (seconds) => {
+  test.each([12, 65, 600])("that stood still for %i s judges nothing wrongly", (seconds) => {
     const world = together();
     world.stopFor(["all"], seconds * S);
     world.advance(AFTERWARDS_MS);
@@ -75,7 +75,7 @@ describe("a process with all services", () => {
 });
 
 describe.each(SPLIT)("where each service has a process, that of %s", (member) => {
-  test.each([12, 65])("that stood still for %i s says nothing false", (seconds) => {
+  test.each([12, 65])("that stood still for %i s judges nothing wrongly", (seconds) => {
     const world = split();
     world.stopFor([member], seconds * S);
     world.advance(AFTERWARDS_MS);
@@ -90,7 +90,7 @@ describe.each(SPLIT)("where each service has a process, that of %s", (member) =>
   });
 });
 
-test("an observer that stood still never says again that it saw before, though its watches go on where they were", () => {
+test("an observer that stood still does not claim to have observed the time before", () => {
   const world = split();
   world.stopFor(["observer"], 65 * S);
   const wokenMs = world.clock.monotonicMs();
@@ -103,7 +103,7 @@ test("an observer that stood still never says again that it saw before, though i
   expect(Math.max(...excessMs)).toBeLessThan(1);
 });
 
-test("an observer that stood still lists everything again, because its watches may have broken unnoticed", () => {
+test("an observer that stood still lists everything again: its watches may have broken", () => {
   const world = split();
   const listed: string[] = [];
   world.api.faults.add({
@@ -121,7 +121,7 @@ test("an observer that stood still lists everything again, because its watches m
   expect(listed.toSorted()).toEqual(["leases", "nodes", "pods"]);
 });
 
-test("processes that all stand still together say nothing false", () => {
+test("processes that all stand still together judge nothing wrongly", () => {
   const world = split();
   world.stopFor(SPLIT, 65 * S, "b-1");
   world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
@@ -131,14 +131,14 @@ test("processes that all stand still together say nothing false", () => {
 });
 
 describe.each(["p1", "p2", "p3"])("of three processes that share the shards, %s", (member) => {
-  test.each([4, 12, 65])("that stood still for %i s says nothing false", (seconds) => {
+  test.each([4, 12, 65])("that stood still for %i s judges nothing wrongly", (seconds) => {
     const world = shared();
     world.stopFor([member], seconds * S);
     world.advance(AFTERWARDS_MS);
     expectNothingFalse(world);
   });
 
-  test("that stood still while a node died holds its verdict up by a takeover at most", () => {
+  test("that stood still while a node died delays its verdict by a takeover at most", () => {
     const world = shared();
     world.stopFor([member], 65 * S, "b-1");
     world.advance(LISTENING_MS + GRACE_MS + WRITE_MS);
@@ -147,21 +147,21 @@ describe.each(["p1", "p2", "p3"])("of three processes that share the shards, %s"
 });
 
 describe.each(["stop", "stop, wall is set"] as const)("a machine whose clocks stood still too (%s)", (clocks) => {
-  test("with all services says nothing false, and finds the dead within a pulse and a grace", () => {
+  test("with all services judges nothing wrongly and finds the dead in time", () => {
     const world = together(clocks);
     world.stopFor(["all"], 65 * S, "b-1");
     world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
     expectFound(world, "b-1");
   });
 
-  test.each(SPLIT)("with the process of %s says nothing false, and finds the dead in time", (member) => {
+  test.each(SPLIT)("with the process of %s judges nothing wrongly and finds the dead in time", (member) => {
     const world = split(clocks);
     world.stopFor([member], 65 * S, "b-1");
     world.advance(PULSE_MS + GRACE_MS + WRITE_MS);
     expectFound(world, "b-1");
   });
 
-  test("says nothing false where its observer's watch broke unnoticed meanwhile", () => {
+  test("judges nothing wrongly where its observer's watch broke unnoticed", () => {
     const world = split(clocks);
     const mend = world.api.faults.silenceWatches("leases");
     world.stopFor(["observer"], 65 * S);
@@ -171,7 +171,7 @@ describe.each(["stop", "stop, wall is set"] as const)("a machine whose clocks st
     expectNothingFalse(world);
   });
 
-  test.each(["p1", "p2", "p3"])("with one of three processes, %s, says nothing false", (member) => {
+  test.each(["p1", "p2", "p3"])("with one of three processes, %s, judges nothing wrongly", (member) => {
     const world = shared(clocks);
     world.stopFor([member], 65 * S, "b-1");
     world.advance(LISTENING_MS + GRACE_MS + WRITE_MS);
@@ -183,23 +183,20 @@ test.each([
   ["run", 0],
   ["stop", 65 * S],
   ["stop, wall is set", 65 * S],
-] as const)(
-  "a countdown that runs while clocks %s is never early, and late by what they stood still at most",
-  (clocks, lostMs) => {
-    const world = new StandstillWorld();
-    world.add("all", { clocks });
-    world.addTolerantPod("a-0", "pod");
-    settled(world);
-    world.stopFor(["all"], 65 * S);
-    world.advance(400 * S);
-    const stayedMs = (world.deletedAt("pod") ?? 0) - world.timeAddedMs("a-0");
-    expect(stayedMs).toBeGreaterThanOrEqual(300 * S);
-    expect(stayedMs).toBeLessThanOrEqual(300 * S + lostMs + 2 * S);
-  },
-);
+] as const)("a countdown while clocks %s is never early, and at most the standstill late", (clocks, lostMs) => {
+  const world = new StandstillWorld();
+  world.add("all", { clocks });
+  world.addTolerantPod("a-0", "pod");
+  settled(world);
+  world.stopFor(["all"], 65 * S);
+  world.advance(400 * S);
+  const stayedMs = (world.deletedAt("pod") ?? 0) - world.timeAddedMs("a-0");
+  expect(stayedMs).toBeGreaterThanOrEqual(300 * S);
+  expect(stayedMs).toBeLessThanOrEqual(300 * S + lostMs + 2 * S);
+});
 
 test.each(["run", "stop, wall is set"] as const)(
-  "a pod is not deleted on a read from before its process stood still (clocks %s): its node may be well again",
+  "a pod is not deleted on a read from before a standstill (clocks %s)",
   (clocks) => {
     const world = new StandstillWorld();
     world.add("all", { clocks });
@@ -216,7 +213,7 @@ test.each(["run", "stop, wall is set"] as const)(
   },
 );
 
-/** Takes every taint off a node, while time passes. */
+/** Removes every taint from a node while time passes. */
 function untaint({ api }: StandstillWorld, name: string): void {
   const headers = { "content-type": "application/merge-patch+json" };
   const body = JSON.stringify({ spec: { taints: null } });

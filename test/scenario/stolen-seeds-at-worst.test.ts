@@ -1,6 +1,6 @@
 /**
- * What is left at worst to a process that has stolen the NATS seed of one role: each row of the table in SECURITY.md,
- * and where it ends. What the writers refuse outright is in stolen-seeds.test.ts.
+ * The worst that a process with the stolen NATS seed of one role can do, and where it ends: each row of the table in
+ * SECURITY.md. What the writers refuse outright is in stolen-seeds.test.ts.
  */
 import { describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
@@ -16,7 +16,7 @@ const ZONE = zoneKeyOf({ "topology.kubernetes.io/region": "r", "topology.kuberne
 const names = (seen: readonly { readonly name: string }[]): string[] => seen.map(({ name }) => name);
 
 describe("the seed of observer", () => {
-  test("invents a node that is down, and the node's live state refutes that", () => {
+  test("invents a node that is down; the node's live state refutes it", () => {
     const world = new Robbed();
     const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
     if (seen === undefined) throw new Error("the node was not observed");
@@ -29,7 +29,7 @@ describe("the seed of observer", () => {
     expect(world.conditions(NODE)).toContain("Ready=True");
   });
 
-  test("invents a taint and a pod that does not tolerate it, and the live node refutes that", () => {
+  test("invents a taint and an intolerant pod; the live node refutes them", () => {
     const world = new Robbed();
     const bus = world.busOf("observer", "thief");
     const seen = world.published("observed.node").findLast(({ body }) => body.node === NODE)?.body;
@@ -48,7 +48,7 @@ describe("the seed of observer", () => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("keeps a silent node from being found for as long as it invents heartbeats, and for two graces", () => {
+  test("hides a silent node while it invents heartbeats, and for two graces after", () => {
     const world = new Robbed();
     const bus = world.busOf("observer", "thief");
     world.silence([NODE]);
@@ -76,7 +76,7 @@ describe("the seed of node", () => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("has pods evicted from a live node that it set Unknown, if they tolerate that for too short a time", () => {
+  test("evicts pods of a live node by setting it Unknown longer than they tolerate", () => {
     const world = new Robbed();
     const hasty = { key: UNREACHABLE, operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
     world.addTolerantPod(NODE, "hasty", [hasty]);
@@ -89,7 +89,7 @@ describe("the seed of node", () => {
     expect(names(world.deleted)).toEqual(["hasty"]);
   });
 
-  test("taints nodes that are down without their turns, and takes the taints away", () => {
+  test("taints nodes that are down without a grant, and removes the taints", () => {
     const world = new Robbed();
     const down = ["a-0", "a-1", "a-2"];
     world.silence(down);
@@ -103,7 +103,7 @@ describe("the seed of node", () => {
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
   });
 
-  test("marks the pods of a node that is not ready as not ready, until their kubelet posts", () => {
+  test("marks the pods of a node that is not Ready, until their kubelet posts", () => {
     const world = new Robbed();
     world.kubelet(NODE).report("Ready", "False");
     world.advance(S);
@@ -115,7 +115,7 @@ describe("the seed of node", () => {
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
   });
 
-  test("marks no pod of a node that is ready, although it knows its uid and version", () => {
+  test("marks no pod of a Ready node, although it knows its uid and version", () => {
     const world = new Robbed();
     world.postReady();
     world.askUnready();
@@ -124,7 +124,7 @@ describe("the seed of node", () => {
     expect(world.podReady(`pod-${NODE}`)).toBe("True");
   });
 
-  test("deletes in direct mode the pods of a node that is down without the timeout, and no DaemonSet's", () => {
+  test("deletes pods of a down node before the direct-mode timeout, but no DaemonSet's", () => {
     const world = new Robbed({ evictionMode: "direct" });
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "u", controller: true };
     world.addPod(NODE, "agent", { metadata: { ownerReferences: [owner] } });
@@ -136,7 +136,7 @@ describe("the seed of node", () => {
     expect(names(world.deleted)).toEqual([`pod-${NODE}`]);
   });
 
-  test("deletes in direct mode the pods of a live node that it set Unknown, until its kubelet posts", () => {
+  test("deletes in direct mode pods of a live node set Unknown, until its kubelet posts", () => {
     const world = new Robbed({ evictionMode: "direct" });
     world.addTolerantPod(NODE, "late");
     world.advance(S);
@@ -150,7 +150,7 @@ describe("the seed of node", () => {
 });
 
 describe("the seed of zone", () => {
-  test("taints a node that is down without its turn, and takes its taint away until it is set again", () => {
+  test("taints a down node without a grant, and removes its taint until it is set again", () => {
     const world = new Robbed();
     world.silence([NODE]);
     world.advance(51 * S);
@@ -161,7 +161,7 @@ describe("the seed of zone", () => {
     expect(world.taints(NODE)).toContain(`${UNREACHABLE}:NoExecute`);
   });
 
-  test("stops evictions by grants that nobody made, but no healing, and for no longer than it grants", () => {
+  test("stops evictions by forged grants only while it forges, and never stops healing", () => {
     const world = new Robbed();
     const bus = world.busOf("zone", "thief");
     const forge = (forMs: number): void => {
@@ -183,7 +183,7 @@ describe("the seed of zone", () => {
     expect(names(world.tainted)).toEqual(["a-0", "a-1", "a-2"]);
   });
 
-  test("has nodes drained in direct mode without their turns, but none before its timeout", () => {
+  test("drains nodes in direct mode without a grant, but none before its timeout", () => {
     const world = new Robbed({ evictionMode: "direct" });
     const bus = world.busOf("zone", "thief");
     const down = ["a-0", "a-1", "a-2"];
@@ -202,7 +202,7 @@ describe("the seed of zone", () => {
     expect(names(world.deleted).sort()).toEqual(down.map((name) => `pod-${name}`));
   });
 
-  test("keeps silent nodes from being found by halts that it begins and ends, and no longer", () => {
+  test("hides silent nodes by halts that it begins and ends, and no longer", () => {
     const world = new Robbed();
     const bus = world.busOf("zone", "thief");
     const seen = world.published("judged.zone").findLast(({ body }) => body.zone === ZONE)?.body;
@@ -228,7 +228,7 @@ describe("the seed of taint-manager", () => {
     world.advance(60 * S);
     const since = new Date(world.clock.wallMs() - 600 * S).toISOString();
     const annotation = `{"${UNREACHABLE}:NoExecute":"${since}"}`;
-    // The taint-manager takes the record away, but not before the request for the eviction has come.
+    // The taint-manager removes the record, but the eviction request arrives first.
     world.api.faults.add({
       fault: { kind: "latency", requestMs: 0.5 * S },
       when: ({ body }) => body?.includes('"vigil.v1/taints-seen":null') === true,
@@ -241,7 +241,7 @@ describe("the seed of taint-manager", () => {
 });
 
 describe("the seed of node-writer", () => {
-  test("holds the turn of a node back, and brings none forward", () => {
+  test("delays the grant of a node and brings none forward", () => {
     const world = new Robbed();
     world.busOf("zone", "ear").subscribe("asked.taint", "all", ({ id, body: { node, uid } }) => {
       const target = { ask: "asked.taint", kind: "Node", namespace: "", name: node, uid, node } as const;
@@ -259,7 +259,7 @@ describe("the seed of node-writer", () => {
 });
 
 describe("the seed of ledger", () => {
-  test("has all shards published again and again, and meanwhile a dead node's pod goes when it is due", () => {
+  test("has all shards republished all the time; a dead node's pod still goes when due", () => {
     const goneMs = [false, true].map((isFlooded) => {
       const world = new Robbed();
       const bus = world.busOf("ledger", "thief");
@@ -278,7 +278,7 @@ describe("the seed of ledger", () => {
     expect(goneMs[1]).toBe(goneMs[0]);
   });
 
-  test("has a shard published no more than twice for any number of asks at once, and not after that", () => {
+  test("has a shard republished at most twice, however many requests arrive at once", () => {
     const world = new Robbed();
     const bus = world.busOf("ledger", "thief");
     const published = (): number => world.published("observed.node").filter(({ body }) => body.node === NODE).length;

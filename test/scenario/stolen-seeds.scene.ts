@@ -1,10 +1,10 @@
-/** A process that has stolen the NATS seed of one role, on the bus of a cluster that is well. */
+/** A process that has stolen the NATS seed of one role, on the bus of a healthy cluster. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
-/** The node that the thief is after. */
+/** The node that the thief attacks. */
 export const NODE = "a-0";
 
 /** A NoExecute taint with this key. */
@@ -19,13 +19,13 @@ export class Robbed extends EvictionWorld {
     this.advance(10 * S);
   }
 
-  /** What an ask names of a node as it is. */
+  /** The fields by which a request names a node in its present state. */
   named(name = NODE): Pick<BodyOf<"asked.taint">, "node" | "uid" | "resourceVersion"> {
     const { uid, resourceVersion } = this.node(name).metadata;
     return { node: name, uid, resourceVersion };
   }
 
-  /** Asks for a change of a node's taints: none, for a turn, where nothing else is given. */
+  /** Requests a change of a node's taints; by default an empty one with the reason of a grant. */
   askTaint(service: "zone" | "node", fields: Partial<BodyOf<"asked.taint">>, name = NODE): void {
     const taints = this.node(name).spec.taints ?? [];
     const asked = { ...this.named(name), taints, add: [], remove: [], ready: "True" as const, why: "granted" as const };
@@ -34,14 +34,14 @@ export class Robbed extends EvictionWorld {
     this.advance(S);
   }
 
-  /** Asks for labels and annotations on the node. */
+  /** Requests labels and annotations on the node. */
   askLabel(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.label">>, waitMs = S): void {
     const ask = { ...this.named(), labels: {}, ...fields };
     this.busOf(service, "thief").publish("asked.label", ask, null);
     this.advance(waitMs);
   }
 
-  /** Asks for conditions on the node, on the basis of its heartbeats as the API shows them. */
+  /** Requests conditions on the node, based on its heartbeats as the API shows them. */
   askCondition(conditions: BodyOf<"asked.condition">["conditions"]): void {
     const ready = this.node(NODE).status.conditions?.find(({ type }) => type === "Ready");
     const lease = this.read({ kind: "Lease", namespace: "kube-node-lease", name: NODE });
@@ -53,13 +53,13 @@ export class Robbed extends EvictionWorld {
     this.advance(S);
   }
 
-  /** Sets the node Unknown with the seed of node, although its kubelet lives. */
+  /** Sets the node Unknown with the seed of node, although its kubelet is alive. */
   forceUnknown(): void {
     const silent = { status: "Unknown", reason: "NodeStatusUnknown", heartbeatAt: null } as const;
     this.askCondition([{ type: "Ready", ...silent, message: "Kubelet stopped posting node status." }]);
   }
 
-  /** Asks for the eviction of a node's pod: by a taint, now, where nothing else is given. */
+  /** Requests the eviction of a node's pod; by default for a taint, now. */
   askEviction(service: "node" | "taint-manager", fields: Partial<BodyOf<"asked.eviction">>, node = NODE): void {
     const name = `pod-${node}`;
     const target = { namespace: "default", name, uid: this.uidOf(name), node };
@@ -68,7 +68,7 @@ export class Robbed extends EvictionWorld {
     this.advance(S);
   }
 
-  /** Asks for a node's pod in its present version to be marked not ready. */
+  /** Requests that a node's pod in its present version is marked not ready. */
   askUnready(node = NODE): void {
     const name = `pod-${node}`;
     const resourceVersion = this.read({ kind: "Pod", namespace: "default", name })?.metadata.resourceVersion ?? "";
@@ -89,7 +89,7 @@ export class Robbed extends EvictionWorld {
     return this.read({ kind: "Pod", namespace: "default", name: pod })?.metadata.uid ?? "";
   }
 
-  /** The node without what its kubelet changes by itself. */
+  /** The node without the fields that its kubelet changes by itself. */
   shown(name = NODE): unknown {
     const metadata = this.read({ kind: "Node", namespace: "", name })?.metadata;
     return {

@@ -1,6 +1,6 @@
 /**
- * What the writers refuse a process that has stolen the NATS seed of one role and sends the messages of that role. What
- * is left to it at worst is in stolen-seeds-at-worst.test.ts.
+ * What the writers refuse to a process that has stolen the NATS seed of one role and sends the messages of that role.
+ * The worst that remains is in stolen-seeds-at-worst.test.ts.
  */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX } from "../../protocols/bounds.ts";
@@ -16,10 +16,10 @@ describe("with the seed of a zone, on a node that is Ready", () => {
   test.each<[string, Partial<BodyOf<"asked.taint">>]>([
     ["a NoExecute taint of any key", { add: [evicting(EVIL)] }],
     ["a NoExecute taint of our own", { add: [evicting(UNREACHABLE)] }],
-    ["one under the name of a status that the node does not have", { add: [evicting(NOT_READY)], ready: "False" }],
-    ["one that is said to stand already", { taints: [evicting(EVIL)], add: [evicting(UNREACHABLE)] }],
+    ["one with the key of a status that the node does not have", { add: [evicting(NOT_READY)], ready: "False" }],
+    ["one that the request lists as present already", { taints: [evicting(EVIL)], add: [evicting(UNREACHABLE)] }],
     [
-      "one that is said to stand beside a taint that goes",
+      "one that the request lists as present beside a taint that goes",
       { taints: [evicting(EVIL), evicting(UNREACHABLE)], remove: [evicting(UNREACHABLE)], why: "healing" },
     ],
     ["a NoSchedule taint of any key", { add: [{ key: EVIL, effect: "NoSchedule" }], why: "conditions" }],
@@ -32,7 +32,7 @@ describe("with the seed of a zone, on a node that is Ready", () => {
     expect([world.tainted, world.deleted]).toEqual([[], []]);
   });
 
-  test("taints of other owners are not taken away", () => {
+  test("taints of other owners are not removed", () => {
     const world = new Robbed();
     world.taint(NODE, [{ key: EVIL, effect: "NoSchedule" }]);
     world.advance(S);
@@ -51,9 +51,9 @@ describe("with the seed of node or taint-manager", () => {
       { labels: { "beta.kubernetes.io/os": "windows" } },
     ],
     ["an annotation of another owner", "taint-manager", { annotations: { "example.com/owner": "thief" } }],
-    ["our own annotation with anything in it", "taint-manager", { annotations: { "vigil.v1/taints-seen": "x" } }],
+    ["our own annotation with any content", "taint-manager", { annotations: { "vigil.v1/taints-seen": "x" } }],
     [
-      "our own annotation about taints that do not stand",
+      "our own annotation about taints that are absent",
       "taint-manager",
       { annotations: { "vigil.v1/taints-seen": `{"${EVIL}:NoExecute":"2026-01-01T00:00:00Z"}` } },
     ],
@@ -68,7 +68,7 @@ describe("with the seed of node or taint-manager", () => {
   test.each([
     ["a type that Vigil never forces", { type: "Evil", status: "True", reason: "r", message: "m" }],
     ["a status that Vigil never forces", { type: "MemoryPressure", status: "True", reason: "r", message: "m" }],
-    ["words that are not Vigil's", { type: "Ready", status: "Unknown", reason: "r", message: "m" }],
+    ["a reason and message that are not Vigil's", { type: "Ready", status: "Unknown", reason: "r", message: "m" }],
   ] as const)("a condition with %s is not written", (_what, condition) => {
     const world = new Robbed();
     const before = world.shown();
@@ -78,7 +78,7 @@ describe("with the seed of node or taint-manager", () => {
 });
 
 describe("with the seed of node or taint-manager, a pod that tolerates its node's taint", () => {
-  /** A node that was tainted a moment ago, whose pod may stay for 300 s. */
+  /** A node that was just tainted, whose pod may stay for 300 s. */
   function tainted(profile: Partial<Profile> = {}): Robbed {
     const world = new Robbed(profile);
     const timeAdded = new Date(world.clock.wallMs()).toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time: a node joins, its kubelet reports Ready=False for a while and runs pods meanwhile. A pod
- * that is bound then is marked not ready once; after that its kubelet is believed (R3.11).
+ * Scenarios on virtual time: a node joins, and its kubelet reports Ready=False for a while and runs pods meanwhile. A
+ * pod bound in that time is marked not ready once; after that its kubelet's status stands (R3.11).
  */
 import { expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";
@@ -9,7 +9,7 @@ import { EvictionWorld } from "../support/eviction-world.ts";
 
 const S = 1000;
 
-/** A joining node: its kubelet lives and reports Ready=False. */
+/** A joining node: its kubelet is alive and reports Ready=False. */
 function joining(): EvictionWorld {
   const world = new EvictionWorld();
   world.addZone("a", 3);
@@ -17,7 +17,7 @@ function joining(): EvictionWorld {
   return world;
 }
 
-/** Lets time pass in which the kubelet repairs the status of a pod each 10 s, as real ones do. */
+/** Lets time pass in which the kubelet repairs the status of a pod every 10 s, as real ones do. */
 function reconcile(world: EvictionWorld, pod: string, forMs: number): void {
   const startedAt = new Date(world.clock.wallMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const conditions = [{ type: "Ready", status: "True", lastTransitionTime: startedAt }];
@@ -27,13 +27,13 @@ function reconcile(world: EvictionWorld, pod: string, forMs: number): void {
   }
 }
 
-/** How often a pod was set not ready. */
+/** How often Vigil set a pod not ready. */
 function marks(world: EvictionWorld, pod: string): number {
   const done = world.published("done.write").map(({ body }) => body);
   return done.filter(({ ask, name, change }) => ask === "asked.unready" && name === pod && change !== "").length;
 }
 
-test("a pod that is bound while its kubelet reports NotReady is marked once, however often it says Ready", () => {
+test("a pod bound while its kubelet reports NotReady is marked once, despite reposts", () => {
   const world = joining();
   world.run();
   world.advance(5 * S);
@@ -45,7 +45,7 @@ test("a pod that is bound while its kubelet reports NotReady is marked once, how
   expect(world.podReady("cni")).toBe("True");
 });
 
-test("a process that starts again believes the kubelet and marks no pod a second time", () => {
+test("a restarted process accepts the kubelet's status and marks no pod twice", () => {
   const world = joining();
   world.run();
   world.advance(5 * S);
@@ -58,7 +58,7 @@ test("a process that starts again believes the kubelet and marks no pod a second
   expect(world.podReady("cni")).toBe("True");
 });
 
-test("each of several pods is marked once, and another transition of the node marks none of them again", () => {
+test("each of several pods is marked once, also across other transitions of the node", () => {
   const world = joining();
   world.run();
   world.advance(5 * S);
@@ -74,7 +74,7 @@ test("each of several pods is marked once, and another transition of the node ma
   expect(["cni", "proxy"].map((name) => marks(world, name))).toEqual([1, 1]);
 });
 
-test("a pod whose kubelet says not ready by itself is not marked once it gets ready", () => {
+test("a pod that its kubelet reports not ready is not marked when it becomes ready", () => {
   const world = joining();
   world.run();
   world.advance(5 * S);
@@ -84,7 +84,7 @@ test("a pod whose kubelet says not ready by itself is not marked once it gets re
   expect(marks(world, "cni")).toBe(0);
 });
 
-test("a mark that is lost is asked for until the pod is not ready, and then no more", () => {
+test("a lost mark is requested until the pod is not ready, and then no more", () => {
   const world = joining();
   const asks = (): number[] => world.published("asked.unready").map(({ atMs }) => atMs - boundMs);
   world.start({ observer: observerService, node: nodeService });
@@ -100,7 +100,7 @@ test("a mark that is lost is asked for until the pod is not ready, and then no m
   expect(asks()).toHaveLength(5);
 });
 
-test("on a node that has fallen silent a pod is marked each time it says Ready", () => {
+test("on a node that has fallen silent a pod is marked each time it reports Ready", () => {
   const world = joining();
   world.addTolerantPod("a-0", "cni");
   world.run();

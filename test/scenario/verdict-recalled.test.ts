@@ -1,6 +1,6 @@
 /**
- * Scenarios on virtual time of a verdict that could not be written yet when its node is given a whole grace again: it
- * does not outlive that, though no sign of life refutes it.
+ * Scenarios on virtual time: a verdict could not be written yet when its node gets a whole grace again. The verdict
+ * ends there, although no heartbeat refutes it.
  */
 import { expect, test } from "vitest";
 import type { Stop } from "../../protocols/ports.ts";
@@ -12,7 +12,7 @@ const GRACE_MS = 50 * S;
 const { "node-writer": nodeWriter, ...JUDGING } = EVICTING;
 const WRITING: Services = nodeWriter === undefined ? {} : { "node-writer": nodeWriter };
 
-/** A world of two processes in which the status of node `x` cannot be written until it is mended. */
+/** Two processes, in which the status of node `x` cannot be written until the fault is mended. */
 interface Scene {
   readonly world: EvictionWorld;
   /** The process of the node-writer; the other one has every other service. */
@@ -52,28 +52,25 @@ const lastWrite = (world: EvictionWorld) =>
 const advanceTo = (world: EvictionWorld, ms: number) => world.advance(ms - world.clock.monotonicMs());
 
 test.each([
-  ["told at once", 0],
-  ["told again after the first word of it was lost", 3 * S],
-])(
-  "a verdict still unwritten when a halt ends waits for the whole grace after it, %s (R6.11, R6.17)",
-  (_how, cutMs) => {
-    const { world, writer, mend } = halted();
-    const restore = cutMs === 0 ? null : writer.cutBus();
-    world.revive(["a-0", "a-1"]);
-    const backMs = world.clock.monotonicMs();
-    world.advance(cutMs + S);
-    restore?.();
-    world.advance(5 * S);
-    expect(isHalted(world)).toBe(false);
-    mend();
-    advanceTo(world, backMs + GRACE_MS - S);
-    expect(world.conditions("x")).toContain("Ready=True");
-    advanceTo(world, backMs + GRACE_MS + 2 * S);
-    expect(world.conditions("x")).toContain("Ready=Unknown");
-  },
-);
+  ["published at once", 0],
+  ["published again after its first message was lost", 3 * S],
+])("a verdict not yet written when a halt ends waits a whole grace, %s (R6.17)", (_how, cutMs) => {
+  const { world, writer, mend } = halted();
+  const restore = cutMs === 0 ? null : writer.cutBus();
+  world.revive(["a-0", "a-1"]);
+  const backMs = world.clock.monotonicMs();
+  world.advance(cutMs + S);
+  restore?.();
+  world.advance(5 * S);
+  expect(isHalted(world)).toBe(false);
+  mend();
+  advanceTo(world, backMs + GRACE_MS - S);
+  expect(world.conditions("x")).toContain("Ready=True");
+  advanceTo(world, backMs + GRACE_MS + 2 * S);
+  expect(world.conditions("x")).toContain("Ready=Unknown");
+});
 
-test("a verdict still unwritten when Vigil gets its sight back waits for the whole grace after that", () => {
+test("a verdict not yet written when Vigil syncs again waits a whole grace after that", () => {
   const { world, mend } = unwritable();
   world.silence(["x"]);
   world.advance(60 * S);
@@ -93,7 +90,7 @@ test("a verdict still unwritten when Vigil gets its sight back waits for the who
   expect(world.conditions("x")).toContain("Ready=Unknown");
 });
 
-test("a verdict whose try still reads the lease when its node is given a whole grace again is not written", () => {
+test("a verdict still reading the lease when its node gets a new grace is not written", () => {
   const world = new EvictionWorld();
   world.addZone("a", 2);
   world.register("x", { "node.kubernetes.io/exclude-disruption": "" });

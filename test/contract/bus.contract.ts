@@ -1,4 +1,4 @@
-/** What every transport owes the typed bus, as one suite; run on each adapter. */
+/** The contract of the transport, as one suite that every adapter runs. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Clock, Transport } from "../../protocols/ports.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -6,16 +6,16 @@ import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { metricValue } from "../support/metric-value.ts";
 
-/** A network on which transports meet. */
+/** A network that connects transports. */
 export interface TransportWorld {
   readonly clock: Clock;
-  /** One more transport on this network, connected. */
+  /** Connects one more transport to this network. */
   connect(): Promise<Transport>;
   /** Resolves when everything that was sent has been handled. */
   settle(): Promise<void>;
-  /** Breaks every connection, and resolves when the transports know it. */
+  /** Breaks every connection and resolves when the transports know it. */
   cut?(): Promise<void>;
-  /** Mends what `cut` broke, and resolves when the transports know it. */
+  /** Repairs what `cut` broke and resolves when the transports know it. */
   mend?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface TransportWorld {
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (payload: Uint8Array) => new TextDecoder().decode(payload);
 
-/** The suite; `cuttable` says whether the world can `cut` and `mend`. */
+/** The suite; `cuttable` is whether the world can `cut` and `mend`. */
 export function transportContract(name: string, create: () => Promise<TransportWorld>, cuttable: boolean): void {
   describe(name, () => {
     let world: TransportWorld;
@@ -61,7 +61,7 @@ function deliveryTests(the: () => TransportWorld): void {
     ["a.b.c.>", false],
     ["a.*.d", false],
     ["b.>", false],
-  ])("a subscription to %s hears a.b.c: %s", async (pattern, hears) => {
+  ])("a subscription to %s receives a.b.c: %s", async (pattern, hears) => {
     const transport = await the().connect();
     const heard: string[] = [];
     transport.subscribe(pattern, (_payload, subject) => heard.push(subject));
@@ -83,7 +83,7 @@ function deliveryTests(the: () => TransportWorld): void {
     expect(heard.sort()).toEqual(["reader", "reader by pattern", "sender"]);
   });
 
-  test("nothing is received within publish, and nothing after a subscription has ended", async () => {
+  test("nothing is received inside publish or after a subscription has ended", async () => {
     const transport = await the().connect();
     const heard: string[] = [];
     const stop = transport.subscribe("a.*", (_payload, subject) => heard.push(subject));
@@ -112,7 +112,7 @@ function deliveryTests(the: () => TransportWorld): void {
   });
 }
 
-/** Typed buses of some services on one world, with their figures. */
+/** Typed buses of several services on one world, with their metrics. */
 function busesOn(world: TransportWorld) {
   const metrics = createMetrics();
   return {
@@ -148,7 +148,7 @@ function typedTests(the: () => TransportWorld): void {
     expect(elsewhere).toEqual([]);
   });
 
-  test("what is no message is dropped, counted by reason, and disturbs nothing", async () => {
+  test("a payload that is no message is dropped, counted by reason, and harmless", async () => {
     const { bus, dropped } = busesOn(the());
     const [raw, reader] = [await the().connect(), bus(await the().connect(), "node")];
     const heard: string[] = [];
@@ -169,7 +169,7 @@ function typedTests(the: () => TransportWorld): void {
     expect(await dropped("malformed")).toBe(junk.length + 1);
   });
 
-  test("a message under another type's subject, or from a service that may not say it, is dropped", async () => {
+  test("a message with a wrong subject or from a wrong service is dropped", async () => {
     const { bus, dropped } = busesOn(the());
     const [raw, writer] = [await the().connect(), bus(await the().connect(), "node-writer")];
     const heard: unknown[] = [];
@@ -190,7 +190,7 @@ function typedTests(the: () => TransportWorld): void {
     expect(await dropped("malformed")).toBe(1);
   });
 
-  test("of one stream a reader sees increasing sequences only, and is told of a gap", async () => {
+  test("a reader gets increasing sequences of each stream, and a report of each gap", async () => {
     const { bus, dropped, received } = busesOn(the());
     const [raw, reader] = [await the().connect(), bus(await the().connect(), "node")];
     const heard: string[] = [];
@@ -213,11 +213,11 @@ function typedTests(the: () => TransportWorld): void {
   });
 }
 
-/** FNV-1a of "a" modulo 64, worked out by hand: (2166136261 ^ 97) * 16777619 mod 2^32 mod 64. */
+/** FNV-1a of "a" modulo 64, computed by hand: (2166136261 ^ 97) * 16777619 mod 2^32 mod 64. */
 const SHARD_OF_A = 44;
 
 function cutTests(the: () => TransportWorld): void {
-  test("a lost connection is told, nothing is sent meanwhile, and subscriptions live again afterwards", async () => {
+  test("a lost connection is reported; it sends nothing and its subscriptions survive", async () => {
     const [sender, reader] = [await the().connect(), await the().connect()];
     const heard: string[] = [];
     const told: boolean[] = [];
@@ -235,7 +235,7 @@ function cutTests(the: () => TransportWorld): void {
     expect(heard).toEqual(["kept"]);
   });
 
-  test("what could not leave is counted, and readers see the gap when the connection is back", async () => {
+  test("messages lost while cut off are counted, and readers see the gap afterwards", async () => {
     const { bus, dropped } = busesOn(the());
     const [sender, reader] = [bus(await the().connect(), "observer"), bus(await the().connect(), "node")];
     const heard: string[] = [];

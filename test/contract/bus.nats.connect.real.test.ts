@@ -1,4 +1,4 @@
-/** How the NATS transport gets in: waiting for a late server, credentials of every kind, TLS. */
+/** How the NATS transport connects: waiting for a late server, credentials of every kind, TLS. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { recordingLog } from "../support/recording-log.ts";
 import { until } from "../support/until.ts";
 
 describeWithEachNats("the first connection", () => {
-  test("waits for a server that is not there yet, and says so", async () => {
+  test("waits for a server that is not there yet, and logs that it waits", async () => {
     const port = await freePort();
     const log = recordingLog();
     const identity = { servers: [`nats://127.0.0.1:${port}`], name: "test", clock, log, metrics: createMetrics() };
@@ -30,7 +30,7 @@ describeWithEachNats("the first connection", () => {
     await echoes(transport);
   });
 
-  test("fails with one line when it shall not wait", async () => {
+  test("fails with one line when it is not allowed to wait", async () => {
     const port = await freePort();
     await expect(link(`nats://127.0.0.1:${port}`)).rejects.toThrow(
       `NATS at 127.0.0.1:${port} cannot be reached: connection refused`,
@@ -51,7 +51,7 @@ describeWithEachNats("the first connection", () => {
     ["user and password apart", "authorization { user: u, password: p }", "", { user: "u", password: "p" }],
     ["a token in the address", "authorization { token: t0ken }", "t0ken@", {}],
     ["a token apart", "authorization { token: t0ken }", "", { token: "t0ken" }],
-  ])("is let in with %s, and refused without", async (_how, config, authority, options) => {
+  ])("is accepted with %s, and refused without", async (_how, config, authority, options) => {
     const { port } = await serve({ config });
     const { transport } = await link(`nats://${authority}127.0.0.1:${port}`, options);
     await echoes(transport);
@@ -60,7 +60,7 @@ describeWithEachNats("the first connection", () => {
     );
   });
 
-  test("is let in with a JWT, under the permissions that stand in it", async () => {
+  test("is accepted with a JWT, under the permissions in it", async () => {
     const operator = natsOperator();
     const { url } = await serve({ config: operator.config });
     const credsFile = join(folder(), "vigil.creds");
@@ -69,7 +69,7 @@ describeWithEachNats("the first connection", () => {
     const heard = hear(transport, "vigil.v1.c.judged.zone.1.*");
     say(transport, "vigil.v1.c.asked.eviction.1.ns.pod", "not mine");
     say(transport, "vigil.v1.c.judged.zone.1.a", "mine");
-    await until("the zone hears itself", () => heard.length > 0);
+    await until("the zone receives its own message", () => heard.length > 0);
     const refused = () => metricValue(metrics, "vigil_nats_permission_violations_total", { operation: "publish" });
     await until("the other publish is refused", async () => (await refused()) > 0);
     expect(await refused()).toBe(1);
@@ -87,7 +87,7 @@ describeWithEachNats("TLS", () => {
   const tlsConfig = () =>
     `tls { cert_file: "${files.serverCert}", key_file: "${files.serverKey}", ca_file: "${files.caFile}", verify: true }`;
 
-  test("with a certificate of our own and an NKey lets us in", async () => {
+  test("with a client certificate and an NKey is accepted", async () => {
     const pair = nkeys.createUser();
     const nkeyFile = join(keys, "user.nk");
     writeFileSync(nkeyFile, `${new TextDecoder().decode(pair.getSeed())}\n`);
@@ -99,13 +99,13 @@ describeWithEachNats("TLS", () => {
     await echoes(transport);
   });
 
-  test("to a server whose authority we do not know is refused with the reason", async () => {
+  test("to a server with an unknown authority is refused with the reason", async () => {
     const { url } = await serve({ config: tlsConfig() });
     const { clientCert: certFile, clientKey: keyFile } = files;
     await expect(link(url, { tls: { certFile, keyFile } })).rejects.toThrow(/cannot be reached: .*certificate/);
   });
 
-  test("is insisted on when the address asks for it", async () => {
+  test("is required when the address asks for it", async () => {
     const { port } = await serve();
     await expect(link(`tls://127.0.0.1:${port}`)).rejects.toThrow("server does not support 'tls'");
   });

@@ -1,4 +1,4 @@
-/** The NATS transport against servers that misbehave: frozen, killed, full, and refusing; and how it ends. */
+/** The NATS transport against servers that misbehave (frozen, killed, full, refusing), and how it closes. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";
@@ -18,7 +18,7 @@ const busOver = (transport: Transport, service: string) =>
   typedBus({ ...identity, transport, service, mailboxMessagesMax: 100_000 });
 
 describeWithEachNats("a server that", () => {
-  test("is frozen is left after two pings without an answer, and found again when it thaws", async () => {
+  test("is frozen is left after two missed pings, and reconnected when it thaws", async () => {
     const server = await serve();
     const { transport, log } = await link(server.url, { pingIntervalMs: 100 });
     server.pause();
@@ -29,20 +29,22 @@ describeWithEachNats("a server that", () => {
     await echoes(transport);
   });
 
-  test("takes our user away is told of in one line, and gives it back without a restart of ours", async () => {
+  test("removes our user is reported in one line; reconnecting needs no restart", async () => {
     const users = (name: string) => `authorization { users: [{ user: ${name}, password: p }] }`;
     const server = await serve({ config: users("u") });
     const { transport, log } = await link(server.url, { user: "u", password: "p" });
     server.reload(users("other"));
-    await until("we are put out", () => !transport.connected());
-    await until("it is told", () => log.lines.some(({ message }) => /Authorization Violation/i.test(message)));
+    await until("we are disconnected", () => !transport.connected());
+    await until("the refusal is logged", () =>
+      log.lines.some(({ message }) => /Authorization Violation/i.test(message)),
+    );
     await until("we were refused twice", () => server.log().split("authentication error").length > 2);
     server.reload(users("u"));
-    await until("we are let in again", () => transport.connected());
+    await until("we are accepted again", () => transport.connected());
     await echoes(transport);
   });
 
-  test("asks for another key is given the one that lies in the file by then", async () => {
+  test("requires another key gets the key that is in the file by then", async () => {
     const [old, renewed] = [nkeys.createUser(), nkeys.createUser()];
     const users = (pair: typeof old) => `authorization { users: [{ nkey: ${pair.getPublicKey()} }] }`;
     const nkeyFile = join(folder(), "user.nk");
@@ -55,11 +57,11 @@ describeWithEachNats("a server that", () => {
     await server.start(users(renewed));
     await until("the old key was refused", () => server.log().includes("authentication error"));
     writeFileSync(nkeyFile, renewed.getSeed());
-    await until("the new key is taken", () => transport.connected());
+    await until("the new key is accepted", () => transport.connected());
     await echoes(transport);
   });
 
-  test("grants a permission while we run is asked again, and the subscription comes to life", async () => {
+  test("grants a permission later is asked for it again, and the subscription works", async () => {
     const rights = (subject: string) => `permissions { publish: ">", subscribe { allow: "${subject}" } }`;
     const users = (subject: string) => `authorization { users: [{ user: u, password: p, ${rights(subject)} }] }`;
     const server = await serve({ config: users("b") });
@@ -75,7 +77,7 @@ describeWithEachNats("a server that", () => {
     });
   });
 
-  test("cuts us off for being slow leaves a gap that the reader is told of", async () => {
+  test("drops us as a slow consumer leaves a gap that is reported to the reader", async () => {
     const server = await serve({ config: 'max_pending: 1MB\nwrite_deadline: "200ms"' });
     const proxy = await startTcpProxy(server.port);
     atEnd(() => proxy.close());
@@ -88,13 +90,13 @@ describeWithEachNats("a server that", () => {
     const tell = (size: number) => observer.publish("observed.gone", { node: "n", uid: "x".repeat(size) }, null);
     await slow.transport.flush();
     tell(1);
-    await until("the first is heard", () => heard === 1);
+    await until("the first is received", () => heard === 1);
     proxy.stall();
     for (let index = 0; index < 1000; index++) tell(50_000);
     await quick.transport.flush();
-    await until("the server gives the slow one up", () => server.log().includes("Slow Consumer"));
+    await until("the server drops the slow consumer", () => server.log().includes("Slow Consumer"));
     proxy.flow();
-    await until("the slow one is back and sees the gap", () => {
+    await until("the slow one is back and reports the gap", () => {
       tell(1);
       return gaps.length > 0;
     });
@@ -109,7 +111,7 @@ describeWithEachNats("a server that", () => {
     await echoes(transport);
   });
 
-  test("feeds a receiver that throws goes on being read", async () => {
+  test("feeds a receiver that throws continues to be read", async () => {
     const { transport, log } = await link((await serve()).url);
     transport.subscribe("echo", () => {
       throw new Error("cannot");
@@ -120,7 +122,7 @@ describeWithEachNats("a server that", () => {
 });
 
 describeWithEachNats("a cluster of three", () => {
-  test("loses the node we hang on, and the messages flow over the others", async () => {
+  test("loses our node, and the messages flow over the others", async () => {
     const servers = await startNatsCluster(3);
     atEnd(() => Promise.all(servers.map((server) => server.stop())));
     const [first, second] = servers;
@@ -132,12 +134,12 @@ describeWithEachNats("a cluster of three", () => {
       return heard.includes(text);
     };
     await until("a message crosses the cluster", crosses("before"));
-    // Another node may take us before anyone has looked.
+    // Another node may accept us before any poll, so every change of the connection is recorded.
     const told: boolean[] = [];
     sender.transport.onConnection((connected) => told.push(connected));
     await first.kill();
-    await until("the loss is noticed and another node takes us", () => told.includes(false) && told.at(-1) === true);
-    await until("a message crosses what is left", crosses("after"));
+    await until("the loss is reported and another node accepts us", () => told.includes(false) && told.at(-1) === true);
+    await until("a message crosses the remaining nodes", crosses("after"));
     expect(sender.transport.connection.getServer()).not.toBe(`127.0.0.1:${first.port}`);
   });
 });
@@ -155,7 +157,7 @@ describeWithEachNats("closing", () => {
     expect(await sender.transport.closed).toBeUndefined();
   });
 
-  test("ends in time when the server does not answer, and what comes afterwards is lost quietly", async () => {
+  test("ends in time when the server does not answer; later messages are dropped", async () => {
     const server = await serve();
     const { transport } = await link(server.url);
     server.pause();

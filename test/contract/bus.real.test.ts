@@ -1,4 +1,4 @@
-/** The transport contract on each nats-server there is. */
+/** The transport contract on each installed nats-server. */
 import { connectNats, type NatsTransport } from "../../services/platform/bus/nats.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -23,7 +23,8 @@ async function natsWorld(): Promise<TransportWorld> {
       links.push(link);
       return link;
     },
-    // The first flush brings everything to the server, the second back from it; then mailboxes are emptied in turns.
+    // The first flush brings everything to the server, the second back from it. Then the mailboxes are emptied in
+    // batches.
     async settle() {
       for (const link of [...links, ...links]) await link.flush();
       for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);

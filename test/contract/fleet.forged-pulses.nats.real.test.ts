@@ -1,6 +1,6 @@
 /**
- * A fleet over a real nats-server under the deployed roles, and the seed of a pod-writer in wrong hands: what it can
- * make the others believe of the fleet.
+ * A fleet over a real nats-server under the deployed roles, and a thief with the seed of a pod-writer: how far the
+ * thief can mislead the other members about the fleet.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,18 +20,18 @@ import { describeWithEachNats } from "../support/nats-programs.ts";
 import { until } from "../support/until.ts";
 
 const MEMBER_PULSE_MS = 100;
-/** So long that a busy machine does not make a member silent. */
+/** Long enough that a busy machine does not make a member silent. */
 const MEMBER_TIMEOUT_MS = 2000;
 const READERS = ["reader-0", "reader-1"];
-/** The process whose seed is stolen, where each has a user of its own. */
+/** The process whose seed is stolen, in a deployment where each process has a user of its own. */
 const STOLEN = "reader-2";
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 const ONE_OWNER = SHARDS.map(() => 1).join("");
 
 /**
- * Two readers that share the shards, and the link of a liar: with the seed of a pod-writer, or where each process has a
- * user of its own with that of a third reader.
+ * Two readers that share the shards, and the connection of a thief. The thief has the seed of a pod-writer or, where
+ * each process has a user of its own, that of a third reader.
  */
 async function fleetUnderAttack({ isUserEach = false, fleetMembersMax = READERS.length } = {}) {
   const keys = folder();
@@ -78,12 +78,15 @@ async function fleetUnderAttack({ isUserEach = false, fleetMembersMax = READERS.
       encode({ ...frame, body: { ...honest, ...lied } }),
     );
   };
-  /** Lies every few milliseconds for three time-outs, and gives the owners that there were per shard. */
+  /**
+   * Sends forged pulses every few milliseconds for three timeouts. Resolves with each set of owners per shard that
+   * occurred.
+   */
   const lieOn = async (tell: () => void) => {
     const seen = new Set<string>();
     const endMs = clock.monotonicMs() + 3 * MEMBER_TIMEOUT_MS;
     await until(
-      "the lies have lasted",
+      "the forged pulses have lasted",
       () => {
         tell();
         seen.add(ownersPerShard());
@@ -96,8 +99,8 @@ async function fleetUnderAttack({ isUserEach = false, fleetMembersMax = READERS.
   return { readers, liar, lie, lieOn };
 }
 
-describeWithEachNats("a pod-writer's seed in wrong hands", () => {
-  test("takes no shard from a reader by a pulse in its name, nor silences it", async () => {
+describeWithEachNats("a stolen seed of a pod-writer", () => {
+  test("takes no shard from a reader by a pulse in its name, and does not silence it", async () => {
     const { readers, lie, lieOn } = await fleetUnderAttack();
     const seen = await lieOn(() => {
       for (const member of READERS) {
@@ -117,7 +120,7 @@ describeWithEachNats("a pod-writer's seed in wrong hands", () => {
     }
   });
 
-  test("invents no member where --fleet-members-max is how many there are", async () => {
+  test("invents no member where --fleet-members-max is the number of members", async () => {
     const { readers, lie, lieOn } = await fleetUnderAttack();
     let told = 0;
     const seen = await lieOn(() => {
@@ -130,8 +133,8 @@ describeWithEachNats("a pod-writer's seed in wrong hands", () => {
   });
 });
 
-describeWithEachNats("with a user for each process, the seed of one in wrong hands", () => {
-  test("says nothing in the name of another, real or invented", async () => {
+describeWithEachNats("a stolen seed of one process, with a user for each process", () => {
+  test("sends nothing in the name of another process, real or invented", async () => {
     const { readers, liar, lie, lieOn } = await fleetUnderAttack({ isUserEach: true, fleetMembersMax: 64 });
     const seen = await lieOn(() => {
       for (const member of [...READERS, "invented"]) lie(member, { services: [], leaving: member === READERS[0] });

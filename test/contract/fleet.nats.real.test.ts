@@ -1,4 +1,4 @@
-/** The fleet over a real nats-server: shared, cut off together, one member lost, and whole again. */
+/** The fleet over a real nats-server: shared shards, a cut of all members, one lost member, and recovery. */
 import { test } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { SHARD_COUNT } from "../../protocols/subjects.ts";
@@ -9,12 +9,12 @@ import { describeWithEachNats } from "../support/nats-programs.ts";
 import { until } from "../support/until.ts";
 
 const MEMBER_PULSE_MS = 100;
-/** Soon enough to wait for. */
+/** Short enough to wait for. */
 const SOON_MS = 400;
-/** So long that taking over at once can be told from noticing a silence, however busy the machine is. */
+/** Long enough to distinguish a takeover at once from one after a silence, however busy the machine is. */
 const LATE_MS = 5000;
 
-/** Joins the fleet; tells how many shards of the node service are minded. */
+/** Joins the fleet; `count` is the number of shards of the node service that the member owns. */
 async function join(url: string, member: string, memberTimeoutMs: number) {
   const { transport, log, metrics } = await link(url);
   const profile = { ...STANDARD_PROFILE, memberPulseMs: MEMBER_PULSE_MS, memberTimeoutMs };
@@ -28,7 +28,7 @@ async function join(url: string, member: string, memberTimeoutMs: number) {
 
 type Member = Awaited<ReturnType<typeof join>>;
 
-/** Whether each shard has exactly one owner, and nobody is idle. */
+/** Whether each shard has exactly one owner and each member has a shard. */
 function shared(members: readonly Member[]): boolean {
   const owners = members.map(({ owned }) => owned());
   const perShard = Array.from({ length: SHARD_COUNT }, (_, shard) => owners.filter((own) => own[shard]).length);
@@ -36,17 +36,17 @@ function shared(members: readonly Member[]): boolean {
 }
 
 describeWithEachNats("a fleet", () => {
-  test("shares the shards, minds nothing while the server is gone, and is whole again after it is back", async () => {
+  test("shares the shards, owns none without the server, and shares them again after", async () => {
     const server = await serve();
     const members = await Promise.all(["a", "b", "c"].map((member) => join(server.url, member, SOON_MS)));
     await until("three share the shards", () => shared(members));
     await server.kill();
-    await until("nobody minds anything", () => members.every(({ count }) => count() === 0));
+    await until("no member owns a shard", () => members.every(({ count }) => count() === 0));
     await server.start();
     await until("three share the shards again", () => shared(members));
   });
 
-  test("takes over from a member whose connection ends, and at once from one that says goodbye", async () => {
+  test("takes over from a member that disconnects, at once from one that leaves", async () => {
     const server = await serve();
     const [first, second, third] = [
       await join(server.url, "a", LATE_MS),
@@ -58,6 +58,6 @@ describeWithEachNats("a fleet", () => {
     await until("two share the shards", () => shared([second, third]) && first.count() === 0);
     second.fleet.goodbye();
     const isAlone = () => third.count() === SHARD_COUNT && second.count() === 0;
-    await until("one minds everything", isAlone, { withinMs: LATE_MS - 1000 });
+    await until("one owns everything", isAlone, { withinMs: LATE_MS - 1000 });
   });
 });

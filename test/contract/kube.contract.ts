@@ -1,4 +1,4 @@
-/** The contract of the Kubernetes API: one suite that the real kube-apiserver and the embedded one must pass alike. */
+/** The contract of the Kubernetes API: one suite that the real kube-apiserver and the embedded one must both pass. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { deletesContract } from "./kube.deletes.ts";
@@ -15,7 +15,7 @@ import { refusalsContract } from "./kube.refusals.ts";
 import { tablesContract } from "./kube.tables.ts";
 import { watchesContract } from "./kube.watches.ts";
 
-/** Registers the suite for one server; `start` is called once, before the first test, and `more` registers more. */
+/** Registers the suite for one server. `start` is called once, before the first test; `more` registers more tests. */
 export function kubeContract<S extends ProvidedServer>(
   start: () => Promise<S>,
   more: (server: () => S) => void = () => {},
@@ -43,7 +43,7 @@ export function kubeContract<S extends ProvidedServer>(
   describe("watches", () => watchesContract(() => client, compact));
 }
 
-/** What a server with an address must do besides. */
+/** The contract of a server with an address. */
 export function addressContract(server: () => AddressedServer): void {
   describe("access", () => accessContract(server));
   describeWithKube("kubectl", () => kubectlContract(server), ["kubectl"]);

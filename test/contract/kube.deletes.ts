@@ -1,4 +1,4 @@
-/** The contract's part about deleting: preconditions, grace and what is left behind. */
+/** The contract's part about deletes: preconditions, grace periods and what remains. */
 import { expect, test } from "vitest";
 import { nodeNamed, nodePath, podNamed, podPath, type RawClient } from "./kube.provided.ts";
 
@@ -40,7 +40,7 @@ export function deletesContract(client: () => RawClient): void {
     expect(left.object.metadata.deletionTimestamp).toBe(deleted.object.metadata.deletionTimestamp);
   });
 
-  test("a second delete keeps the earlier deletion time, one with grace 0 removes the pod", async () => {
+  test("a second delete keeps the earlier deletion time; grace 0 removes the pod", async () => {
     await client().post(PODS, podNamed("d-twice", "d-somewhere"));
     const first = await client().delete(podPath("d-twice"));
     const second = await client().delete(podPath("d-twice"));
@@ -70,7 +70,7 @@ export function deletesContract(client: () => RawClient): void {
     expect(right.status).toBe(200);
   });
 
-  test("a delete names the version that a status patch answered; the one before it is 409 Conflict", async () => {
+  test("a delete may name the version after a status patch; an older one is 409", async () => {
     const { object } = await client().post(PODS, podNamed("d-marked", "d-somewhere"));
     const status = { conditions: [{ type: "DisruptionTarget", status: "True" }] };
     const marked = await client().patch(`${podPath("d-marked")}/status`, "strategic-merge-patch", { status });
@@ -92,7 +92,7 @@ export function deletesContract(client: () => RawClient): void {
     expect(second.object.metadata.uid).not.toBe(first.object.metadata.uid);
   });
 
-  test("a finalizer holds a deleted object until it is taken away", async () => {
+  test("a finalizer keeps a deleted object until it is removed", async () => {
     await client().post(
       "/api/v1/nodes",
       nodeNamed("d-held", { metadata: { name: "d-held", finalizers: ["vigil.test/hold"] } }),

@@ -41,7 +41,7 @@ describe("the embedded API, through its HTTP front", () => {
       wires.push(wire);
       return wire;
     };
-    // kubectl keeps its token to itself on a connection without TLS, so it gets a door that asks for none.
+    // kubectl sends no token over a connection without TLS, so it gets a port that requires none.
     const open = await listen(server, { port: 0 });
     const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), { server: open.url, token: "" });
     return {

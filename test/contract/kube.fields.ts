@@ -1,4 +1,4 @@
-/** The contract's part about fields that nobody knows, amounts that cannot be given, and the old paths of watches. */
+/** The contract's part about unknown fields, invalid quantities and the old paths of watches. */
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../protocols/ports.ts";
 import { nodeNamed, nodePath, podNamed, type RawClient } from "./kube.provided.ts";
@@ -15,7 +15,7 @@ export function fieldsContract(client: () => RawClient): void {
     spec: { containers: [{ name: "c", image: "i", resources }] },
   });
 
-  test("fields that are unknown are dropped, from a create and from every kind of patch", async () => {
+  test("unknown fields are dropped, from a create and from every kind of patch", async () => {
     const created = [
       await client().post(NODES, {
         ...nodeNamed("f-odd"),
@@ -76,7 +76,7 @@ export function fieldsContract(client: () => RawClient): void {
     expect(object.message).toBe(`Pod "f-limited" is invalid: spec.containers[0].resources.${why}`);
   });
 
-  test("a pod that asks for as much as its limit, otherwise written, is made, with amounts in one form", async () => {
+  test("a request equal to its limit is valid in any notation; amounts are normalized", async () => {
     const resources = { requests: { cpu: 0.1, memory: "1024Mi" }, limits: { cpu: "100m", memory: "1Gi" } };
     const { status, object } = await client().post(PODS, limited("f-equal", resources));
     const amounts = { cpu: "100m", memory: "1Gi" };
@@ -88,7 +88,7 @@ export function fieldsContract(client: () => RawClient): void {
     expect((await client().post(PODS, limited("f-text", { requests: { cpu: "abc" } }))).status).toBe(400);
   });
 
-  test("the old paths of watches, of a collection and of one object, tell as the new ones do", async () => {
+  test("the old paths of watches report the same events as the new ones", async () => {
     await client().post(NODES, nodeNamed("f-watched"));
     await client().post(NODES, nodeNamed("f-other"));
     for (const path of [`${NODES}/f-watched`, `${NODES}?fieldSelector=metadata.name%3Df-watched`]) {

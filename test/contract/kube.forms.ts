@@ -1,6 +1,6 @@
 /**
- * The contract's part about protobuf: what is seen of a cluster in lists of one form is what is seen in the other.
- * Only a server that speaks protobuf can pass it.
+ * The contract's part about protobuf: lists in protobuf and in JSON show the same cluster. Only a server that speaks
+ * protobuf can pass it.
  */
 import { afterEach, expect, test } from "vitest";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
@@ -30,7 +30,7 @@ export function formsContract(server: () => ProvidedServer): void {
     for (const { watch } of seen) watch.stop();
   });
 
-  /** Lists everything over a wire; resolves when all is told. */
+  /** Lists everything over a wire and resolves when all of it has arrived. */
   async function listedOver(wire: Wire): Promise<{ objects: unknown; metrics: ReadableMetrics }> {
     const metrics = createMetrics();
     const kube: Kube = createKube({
@@ -48,7 +48,7 @@ export function formsContract(server: () => ProvidedServer): void {
     return { objects, metrics };
   }
 
-  test("lists in protobuf tell of every object what lists in JSON tell", async () => {
+  test("lists in protobuf have the same content as lists in JSON", async () => {
     const client = new RawClient(server().wire);
     await fill(client);
     const forms = new Set<string>();
@@ -66,7 +66,7 @@ export function formsContract(server: () => ProvidedServer): void {
   });
 }
 
-/** Makes a node, a lease and a pod that have every field that is looked at. */
+/** Creates a node, a lease and a pod with every field that is compared. */
 async function fill(client: RawClient): Promise<void> {
   const metadata = {
     name: NAME,
@@ -102,7 +102,7 @@ async function fill(client: RawClient): Promise<void> {
   await client.delete(`${PODS}/${NAME}`);
 }
 
-/** The wire to a server that speaks nothing but JSON. */
+/** The wire to a server that only speaks JSON. */
 function wireInJson(wire: Wire): Wire {
   return {
     send: (request, exchange) =>
@@ -110,7 +110,7 @@ function wireInJson(wire: Wire): Wire {
   };
 }
 
-/** The same wire; the form of each answer is noted. */
+/** The same wire; it records the form of each answer. */
 function wireThatNotes(wire: Wire, forms: Set<string>): Wire {
   return {
     send: (request, exchange) =>

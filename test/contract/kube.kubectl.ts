@@ -1,4 +1,4 @@
-/** The contract's part about kubectl: its everyday verbs, with its own words. */
+/** The contract's part about kubectl: its everyday verbs. */
 import { expect, test } from "vitest";
 import { type AddressedServer, nodeNamed, podNamed, RawClient } from "./kube.provided.ts";
 

@@ -1,4 +1,4 @@
-/** The contract's part about lists: pages, selectors and what a list says of itself. */
+/** The contract's part about lists: pages, selectors and list metadata. */
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../protocols/ports.ts";
 import { nodeNamed, nodePath, podNamed, type RawAnswer, type RawClient } from "./kube.provided.ts";
@@ -52,14 +52,14 @@ export function listsContract(client: () => RawClient, compact: () => Promise<vo
     const path = "/api/v1/nodes?labelSelector=list%3Dexact&limit=2";
     const first = (await client().get(path)).object;
     expect(names(first)).toEqual(["l-exact-1", "l-exact-2"]);
-    // A page that is full may promise another one, which is then empty.
+    // A full page may announce another one, which is then empty.
     const token = typeof first.metadata.continue === "string" ? first.metadata.continue : "";
     const next = token === "" ? null : (await client().get(`${path}&continue=${encodeURIComponent(token)}`)).object;
     expect(next === null ? [] : names(next)).toEqual([]);
     expect(next?.metadata.continue ?? "").toBe("");
   });
 
-  test("label selectors know equality, sets and existence", async () => {
+  test("label selectors support equality, sets and existence", async () => {
     await labelled("l-x", { app: "x", list: "labels" });
     await labelled("l-y", { app: "y", list: "labels" });
     await labelled("l-z", { list: "labels" });
@@ -75,7 +75,7 @@ export function listsContract(client: () => RawClient, compact: () => Promise<vo
     expect(await found("!app")).toEqual(["l-z"]);
   });
 
-  test("field selectors know metadata.name, and of pods spec.nodeName and status.phase", async () => {
+  test("field selectors support metadata.name, spec.nodeName and status.phase", async () => {
     await client().post(PODS, podNamed("l-bound", "l-node"));
     await client().post(PODS, podNamed("l-unbound"));
     const found = async (path: string, selector: string): Promise<string[]> =>
@@ -89,14 +89,14 @@ export function listsContract(client: () => RawClient, compact: () => Promise<vo
     expect(bound).not.toContain("l-unbound");
   });
 
-  test("a field that cannot be selected by, and a broken selector, are 400", async () => {
+  test("an unsupported field selector and a malformed selector are 400", async () => {
     const field = await client().get("/api/v1/nodes?fieldSelector=spec.providerID%3Dx");
     expect(field.status).toBe(400);
     expect(field.object).toMatchObject({ reason: "BadRequest" });
     expect((await client().get("/api/v1/nodes?labelSelector=a%3D%3D%3Db")).status).toBe(400);
   });
 
-  test("resourceVersion=0 is answered from any state, and one that is none is refused", async () => {
+  test("resourceVersion=0 is answered from any state, and an invalid one is refused", async () => {
     expect((await client().get("/api/v1/nodes?resourceVersion=0&limit=1")).status).toBe(200);
     const bad = await client().get("/api/v1/nodes?resourceVersion=not-a-version");
     expect(bad.object).toMatchObject({ kind: "Status", status: "Failure" });

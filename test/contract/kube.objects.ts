@@ -10,7 +10,7 @@ const FOREIGN_UID = "00000000-0000-4000-8000-000000000000";
 
 /** Registers the tests; `client` gives the client of the server under contract. */
 export function objectsContract(client: () => RawClient): void {
-  test("a created object comes back with uid, resourceVersion and creation time, and reads the same", async () => {
+  test("a created object has uid, resourceVersion and creation time, and reads the same", async () => {
     const created = await client().post(
       "/api/v1/nodes",
       nodeNamed("o-create", { metadata: { name: "o-create", labels: { a: "b" } } }),
@@ -38,7 +38,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(object.spec).toEqual({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] });
   });
 
-  test("a new pod tolerates not-ready and unreachable for 300 s by its admission (8.10)", async () => {
+  test("a new pod tolerates not-ready and unreachable for 300 s by its admission", async () => {
     const { status, object } = await client().post(PODS, podNamed("o-tolerations", "o-nowhere"));
     expect(status).toBe(201);
     expect(object).toMatchObject({
@@ -55,7 +55,7 @@ export function objectsContract(client: () => RawClient): void {
     });
   });
 
-  test("generateName gives a name with five characters more", async () => {
+  test("generateName gives a name with five more characters", async () => {
     const pod = { ...podNamed("unused"), metadata: { generateName: "o-generated-", namespace: "default" } };
     const { status, object } = await client().post(PODS, pod);
     expect(status).toBe(201);
@@ -63,7 +63,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(object.metadata).toMatchObject({ generateName: "o-generated-" });
   });
 
-  test("what is not there is 404 NotFound with the name in its details", async () => {
+  test("a missing object is 404 NotFound with its name in the details", async () => {
     const { status, object } = await client().get(nodePath("o-missing"));
     expect(status).toBe(404);
     expect(object).toEqual({
@@ -80,7 +80,7 @@ export function objectsContract(client: () => RawClient): void {
     expect((await client().patch(nodePath("o-missing"), "merge-patch", {})).status).toBe(404);
   });
 
-  test("a pod of a namespace that is not there is 404 for the namespace", async () => {
+  test("a pod of a missing namespace is 404 for the namespace", async () => {
     const pod = { ...podNamed("p"), metadata: { name: "p", namespace: "o-nowhere" } };
     const { status, object } = await client().post("/api/v1/namespaces/o-nowhere/pods", pod);
     expect(status).toBe(404);
@@ -99,7 +99,7 @@ export function objectsContract(client: () => RawClient): void {
     });
   });
 
-  test("an update with an old resourceVersion is 409 Conflict, with the present one it is done", async () => {
+  test("an update with an old resourceVersion is 409 Conflict, with the present one ok", async () => {
     const { object: first } = await client().post("/api/v1/nodes", nodeNamed("o-update"));
     const labelled = { ...first, metadata: { ...first.metadata, labels: { step: "one" } } };
     const second = await client().put(nodePath("o-update"), labelled);
@@ -121,7 +121,7 @@ export function objectsContract(client: () => RawClient): void {
     ["events.k8s.io", NEW_EVENTS, "events.k8s.io/v1", "Event", "events.events.k8s.io", "events/default/"],
     ["nodes", "/api/v1/nodes", "v1", "Node", "nodes", "minions/"],
     ["pods", PODS, "v1", "Pod", "pods", "pods/default/"],
-  ])("an update with a uid never makes anew what was deleted: %s", async (_, path, apiVersion, kind, named, key) => {
+  ])("an update with a uid never creates a deleted object again: %s", async (_, path, apiVersion, kind, named, key) => {
     const gone = { apiVersion, kind, metadata: { name: "o-gone", uid: FOREIGN_UID, resourceVersion: "1" } };
     const { status, object } = await client().put(`${path}/o-gone`, gone);
     expect(status).toBe(409);
@@ -152,7 +152,7 @@ export function objectsContract(client: () => RawClient): void {
     });
   });
 
-  test("an apply with a uid never makes anew what was deleted", async () => {
+  test("an apply with a uid never creates a deleted object again", async () => {
     const gone = { apiVersion: "v1", kind: "Node", metadata: { name: "o-applied", uid: FOREIGN_UID } };
     const { status, object } = await client().apply(nodePath("o-applied"), gone);
     expect(status).toBe(409);
@@ -160,7 +160,7 @@ export function objectsContract(client: () => RawClient): void {
     expect((await client().get(nodePath("o-applied"))).status).toBe(404);
   });
 
-  test("a node is in no namespace, whatever who creates or patches it says", async () => {
+  test("a node is in no namespace, whatever its creator or a patch sets", async () => {
     const namespace = "default";
     const created = await client().post(
       "/api/v1/nodes",
@@ -174,7 +174,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(items).toMatchObject([{ metadata: { name: "o-placed", labels } }]);
   });
 
-  test("an update without a uid makes a lease that is not there, and no node", async () => {
+  test("an update without a uid creates a missing lease, but no node", async () => {
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "o-made" } };
     expect((await client().put(`${LEASES}/o-made`, lease)).status).toBe(201);
     expect((await client().put(nodePath("o-made"), nodeNamed("o-made"))).status).toBe(404);
@@ -186,7 +186,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(again.object.metadata.resourceVersion).toBe(object.metadata.resourceVersion);
   });
 
-  test("the status subresource writes only status, the main resource all but status", async () => {
+  test("the status subresource writes only status, the main resource all the rest", async () => {
     const { object } = await client().post("/api/v1/nodes", nodeNamed("o-status"));
     const status = {
       ...object,
@@ -208,7 +208,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(viaMain.object).toMatchObject({ spec: { unschedulable: true }, status: { phase: "Running" } });
   });
 
-  test("a node's quantities are written in their shortest form, and what is none is 400", async () => {
+  test("a node's quantities are written in their shortest form; an invalid one is 400", async () => {
     const capacity = { cpu: "4000m", memory: "1024Mi", pods: "1000", a: "0.5", b: "0.5Ki", c: "1e3", d: "1500Mi" };
     const { object } = await client().post("/api/v1/nodes", nodeNamed("o-quantities", { status: { capacity } }));
     const shortest = { cpu: "4", memory: "1Gi", pods: "1k", a: "500m", b: "512", c: "1e3", d: "1500Mi" };

@@ -1,4 +1,4 @@
-/** The contract's part about the options of requests: which state a list shows, what a delete leaves, who applies. */
+/** The contract's part about request options: which state a list shows, what a delete leaves, which manager applies. */
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../protocols/ports.ts";
 import { nodeNamed, nodePath, podNamed, podPath, type RawAnswer, type RawClient } from "./kube.provided.ts";
@@ -15,7 +15,7 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     const { object } = await client().post(NODES, nodeNamed(name, { metadata: { name, labels: { o: "list" } } }));
     return String(object.metadata.resourceVersion);
   };
-  /** A list of nodes that was a, b, then b, c: the version at which it was a, b. */
+  /** The nodes were first a and b, then b and c. Returns the resourceVersion of the first state. */
   const changing = async (prefix: string): Promise<string> => {
     await labelled(`${prefix}-a`);
     const version = await labelled(`${prefix}-b`);
@@ -25,20 +25,20 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     return version;
   };
 
-  test("every answer says what time it is at the server", async () => {
+  test("every answer has the server's date", async () => {
     for (const path of ["/version", NODES, nodePath("o-nobody")]) {
       const { headers } = await client().get(path);
       expect(Math.abs(Date.parse(headers.date ?? "") - Date.now())).toBeLessThan(10_000);
     }
   });
 
-  test("a list at an exact version shows that state, one not older than it the present", async () => {
+  test("a list at an exact version shows that state; NotOlderThan shows the present", async () => {
     const version = await changing("o-at");
     const exact = await client().get(`${NODES}?${chosen}&resourceVersion=${version}&resourceVersionMatch=Exact`);
     expect([exact.status, exact.object.metadata.resourceVersion]).toEqual([200, version]);
     expect(names(exact)).toEqual(["o-at-a", "o-at-b"]);
     expect((exact.object.items as KubeObject[])[1]?.metadata.labels).toEqual({ o: "list" });
-    // A cache has no order.
+    // A list from the cache is not ordered.
     for (const match of ["&resourceVersionMatch=NotOlderThan", ""]) {
       const present = await client().get(`${NODES}?${chosen}&resourceVersion=${version}${match}`);
       expect(names(present).toSorted()).toEqual(["o-at-b", "o-at-c"]);
@@ -46,7 +46,7 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     for (const name of ["o-at-b", "o-at-c"]) await client().delete(nodePath(name));
   });
 
-  test("a page of a list at a version is of that version, and so are the pages after it", async () => {
+  test("a page of a list at a version shows that version, and so do the next pages", async () => {
     const version = await changing("o-page");
     const first = await client().get(`${NODES}?${chosen}&resourceVersion=${version}&limit=1`);
     const token = encodeURIComponent(String(first.object.metadata.continue));
@@ -55,7 +55,7 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     for (const name of ["o-page-b", "o-page-c"]) await client().delete(nodePath(name));
   });
 
-  test("a list at an exact version that is forgotten is 410 Expired, at one to come 500", async () => {
+  test("a list at a forgotten version is 410 Expired, at a future one 500", async () => {
     const version = await changing("o-old");
     await compact();
     const exact = "resourceVersionMatch=Exact&resourceVersion";
@@ -95,7 +95,7 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
   test.each([
     ["Foreground", "foregroundDeletion"],
     ["Orphan", "orphan"],
-  ])("a delete with %s keeps the object under a finalizer, until that is taken off", async (policy, finalizer) => {
+  ])("a delete with %s keeps the object under a finalizer until that is removed", async (policy, finalizer) => {
     const name = `o-${policy.toLowerCase()}`;
     await client().post(NODES, nodeNamed(name, { metadata: { name, finalizers: ["vigil.test/hold"] } }));
     const { status, object } = await client().delete(nodePath(name), { propagationPolicy: policy });
@@ -108,13 +108,13 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     expect((await client().get(nodePath(name))).status).toBe(404);
   });
 
-  test("a pod on a node that is deleted with Foreground in the query has its grace too", async () => {
+  test("a Foreground delete of a pod on a node respects its grace period", async () => {
     await client().post(PODS, podNamed("o-pod", "o-node"));
     const { object } = await client().delete(`${podPath("o-pod")}?propagationPolicy=Foreground`);
     expect(object.metadata).toMatchObject({ deletionGracePeriodSeconds: 30, finalizers: ["foregroundDeletion"] });
   });
 
-  test("a later delete may let go of what an earlier one held, and Background holds nothing", async () => {
+  test("a later delete may drop an earlier one's finalizer; Background adds none", async () => {
     await client().post(NODES, nodeNamed("o-later"));
     const held = await client().delete(nodePath("o-later"), { orphanDependents: true });
     expect(held.object.metadata).toMatchObject({ finalizers: ["orphan"] });
@@ -144,7 +144,7 @@ export function optionsContract(client: () => RawClient, compact: () => Promise<
     expect((await client().get(nodePath("o-odd"))).object.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test("an apply by nobody, a manager with too long a name and force without apply are 422 Invalid", async () => {
+  test("an apply without a manager, a manager name too long, force alone: 422 Invalid", async () => {
     const long = "x".repeat(129);
     const answers = [
       ["PatchOptions", await client().apply(nodePath("o-apply"), nodeNamed("o-apply"), "")],

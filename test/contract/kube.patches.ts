@@ -27,7 +27,7 @@ export function patchesContract(client: () => RawClient): void {
     return client().put(nodePath(name, "/status"), { ...object, status });
   };
 
-  test("conditions merge by type: the named one changes in its place, the others stay", async () => {
+  test("conditions merge by type: the named one changes in place, the others stay", async () => {
     await nodeWithConditions("p-conditions");
     const patched = await client().patch(nodePath("p-conditions", "/status"), SMP, {
       status: { conditions: [{ type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" }] },
@@ -42,7 +42,7 @@ export function patchesContract(client: () => RawClient): void {
     });
   });
 
-  test("$setElementOrder/conditions orders them, and a new condition finds its place", async () => {
+  test("$setElementOrder/conditions orders them and places a new condition", async () => {
     await nodeWithConditions("p-order");
     const order = ["Ready", "PIDPressure", "MemoryPressure", "DiskPressure"].map((type) => ({ type }));
     const patched = await client().patch(nodePath("p-order", "/status"), SMP, {
@@ -51,7 +51,7 @@ export function patchesContract(client: () => RawClient): void {
     expect(patched.object.status).toMatchObject({ conditions: order });
   });
 
-  test("$patch delete takes one condition away", async () => {
+  test("$patch delete removes one condition", async () => {
     await nodeWithConditions("p-delete");
     const patched = await client().patch(nodePath("p-delete", "/status"), SMP, {
       status: { conditions: [{ $patch: "delete", type: "DiskPressure" }] },
@@ -59,7 +59,7 @@ export function patchesContract(client: () => RawClient): void {
     expect(patched.object.status).toMatchObject({ conditions: [{ type: "MemoryPressure" }, { type: "Ready" }] });
   });
 
-  test("taints are replaced as a whole, and null takes them all away (R4.13)", async () => {
+  test("taints are replaced as a whole, and null removes them all (R4.13)", async () => {
     const { object } = await client().post(NODES, nodeNamed("p-taints"));
     const { resourceVersion } = object.metadata;
     const taints = [
@@ -116,7 +116,7 @@ export function patchesContract(client: () => RawClient): void {
     expect((await client().get(nodePath("p-stale"))).object.spec).not.toHaveProperty("unschedulable");
   });
 
-  test("a patch with another object's uid is refused, with its own it is done (R8.29)", async () => {
+  test("a patch with another object's uid is refused, with its own accepted (R8.29)", async () => {
     const { object } = await client().post("/api/v1/namespaces/default/pods", podNamed("p-uid", "p-node"));
     const target = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
     const status = { conditions: [target] };
@@ -144,7 +144,7 @@ export function patchesContract(client: () => RawClient): void {
     expect(patched.object.metadata.resourceVersion).toBe(object.metadata.resourceVersion);
   });
 
-  test("a merge patch merges maps, takes nulls away and replaces lists", async () => {
+  test("a merge patch merges maps, removes nulls and replaces lists", async () => {
     await client().post(NODES, nodeNamed("p-merge", { metadata: { name: "p-merge", labels: { a: "1", b: "2" } } }));
     const patched = await client().patch(nodePath("p-merge"), "merge-patch", {
       metadata: { labels: { a: null, c: "3" } },
@@ -171,7 +171,7 @@ export function patchesContract(client: () => RawClient): void {
     expect(failed.status).toBe(422);
   });
 
-  test("a JSON patch tests for null where a field is missing, and is bound to no version of the object", async () => {
+  test("a JSON patch test for null matches a missing field, at any resourceVersion", async () => {
     await nodeWithConditions("p-guarded");
     const path = nodePath("p-guarded", "/status");
     const { object } = await client().get(nodePath("p-guarded"));
@@ -216,7 +216,7 @@ export function patchesContract(client: () => RawClient): void {
     expect(object).toMatchObject({ reason: "UnsupportedMediaType" });
   });
 
-  test("a status patch leaves spec and labels alone but for metadata it names", async () => {
+  test("a status patch leaves spec and labels alone but applies metadata it names", async () => {
     await client().post(NODES, nodeNamed("p-spec"));
     const patched = await client().patch(nodePath("p-spec", "/status"), SMP, {
       metadata: { labels: { set: "yes" } },

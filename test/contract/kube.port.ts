@@ -1,4 +1,4 @@
-/** The contract's part about the Kubernetes port: what the product's own client makes of the server. */
+/** The contract's part about the Kubernetes port: what the product's own client sees of the server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import { type Kube, type ObjectRef, Urgency, type WriteReply } from "../../protocols/ports.ts";
@@ -49,7 +49,7 @@ export function portContract(server: () => ProvidedServer): void {
     return reply.object;
   };
 
-  test("a watch tells all there is, says that it is synced, and goes on with every change", async () => {
+  test("a watch lists every object, becomes synced, and continues with every change", async () => {
     await until("the watches are synced", () => [nodes, leases, pods].every(({ watch }) => watch.state().synced));
     expect(nodes.story.slice(0, -1).every((line) => line.startsWith("changed "))).toBe(true);
     expect(nodes.story.at(-1)).toBe("synced");
@@ -57,7 +57,7 @@ export function portContract(server: () => ProvidedServer): void {
       spec: { unschedulable: true, taints: [{ key: "k", value: "v", effect: "NoExecute" }] },
     });
     const { metadata } = await created(node("k-watched"), body);
-    await until("the node is seen", () => nodes.present.has("k-watched"));
+    await until("the node appears", () => nodes.present.has("k-watched"));
     expect(nodes.present.get("k-watched")).toMatchObject({
       node: "k-watched",
       uid: metadata.uid,
@@ -77,7 +77,7 @@ export function portContract(server: () => ProvidedServer): void {
     expect(await read(kube, node("k-nobody"))).toMatchObject({ outcome: "gone" });
   });
 
-  test("every outcome of a write is told apart", async () => {
+  test("every outcome of a write is distinguished", async () => {
     const { metadata } = await created(node("k-write"), nodeNamed("k-write"));
     const patch = (body: unknown) =>
       write(kube, { ref: node("k-write"), urgency, verb: "patch", patch: "strategic", body });
@@ -123,10 +123,10 @@ export function portContract(server: () => ProvidedServer): void {
     });
   });
 
-  test("a pod is seen once it is bound, and marked when its deletion was asked for", async () => {
+  test("a pod appears once it is bound, and is marked when its deletion is requested", async () => {
     await created(pod("k-unbound"), podNamed("k-unbound"));
     const { metadata } = await created(pod("k-bound"), podNamed("k-bound", "k-node"));
-    await until("the pod is seen", () => pods.present.has("default/k-bound"));
+    await until("the pod appears", () => pods.present.has("default/k-bound"));
     expect(pods.present.has("default/k-unbound")).toBe(false);
     const seen = pods.present.get("default/k-bound");
     expect(seen).toMatchObject({ node: "k-node", pod: { uid: metadata.uid, phase: "Pending", deletionAt: null } });
@@ -137,7 +137,7 @@ export function portContract(server: () => ProvidedServer): void {
     await until("the pod is gone", () => !pods.present.has("default/k-bound"));
   });
 
-  test("a lease renewal is seen to the microsecond, and its line takes the fast path", async () => {
+  test("a lease renewal is read to the microsecond, and its line takes the fast path", async () => {
     const renewed = (at: string, metadata: Record<string, unknown> = {}) => ({
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
@@ -154,18 +154,18 @@ export function portContract(server: () => ProvidedServer): void {
     const body = renewed("2026-01-01T00:00:10.123456Z", metadata);
     await write(kube, { ref: lease("k-lease"), urgency, verb: "update", body });
     const renewedAt = Date.parse("2026-01-01T00:00:10.123Z") + 0.456;
-    await until("the renewal is seen", () => leases.present.get("k-lease")?.renewedAt === renewedAt);
+    await until("the renewal appears", () => leases.present.get("k-lease")?.renewedAt === renewedAt);
     const text = () => Buffer.concat(lines).toString();
-    await until("the whole line is there", () => text().includes("\n"));
+    await until("the whole line has arrived", () => text().includes("\n"));
     raw.abort();
     const [line = ""] = text().split("\n");
     expect(scanLease(Buffer.from(line))?.object).toEqual({ node: "k-lease", renewedAt });
   });
 
-  test("a watch outlives forgotten history: it lists anew and sees what comes after", async () => {
+  test("a watch survives forgotten history: it lists again and sees later changes", async () => {
     await server().compact();
-    await until("the nodes are in sight again", () => nodes.watch.state().synced);
+    await until("the watch of nodes is synced again", () => nodes.watch.state().synced);
     await created(node("k-after"), nodeNamed("k-after"));
-    await until("the node is seen", () => nodes.present.has("k-after"));
+    await until("the node appears", () => nodes.present.has("k-after"));
   });
 }

@@ -1,20 +1,20 @@
 /**
- * What the contract of the Kubernetes API is run on: one server, and a plain client that shows its raw answers. It
- * expects nothing.
+ * The provisions of the Kubernetes API contract: a server, and a plain client that shows its raw answers without
+ * expectations.
  */
 import type { KubeObject, Wire } from "../../protocols/ports.ts";
 import type { KubectlResult } from "../support/kubectl.ts";
 
 /** A server under contract. */
 export interface ProvidedServer {
-  /** A wire of someone who may do everything. */
+  /** A wire of a user with every right. */
   readonly wire: Wire;
-  /** Makes the server forget its history: older watches and continue tokens are expired after it. */
+  /** Makes the server forget its history: older watches and continue tokens expire. */
   compact(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A server that has an address. */
+/** A server with an address. */
 export interface AddressedServer extends ProvidedServer {
   /** A wire with this bearer token. */
   wireWith(token: string): Wire;
@@ -25,7 +25,7 @@ export interface AddressedServer extends ProvidedServer {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as an object; on a failure it is a Status. */
+  /** The body as an object; after a failure it is a Status. */
   readonly object: KubeObject;
 }
 
@@ -40,7 +40,7 @@ export type PatchKind = "strategic-merge-patch" | "merge-patch" | "json-patch";
 
 const WAIT_MS = 20_000;
 
-/** Speaks plain HTTP over a wire. */
+/** Sends plain HTTP over a wire. */
 export class RawClient {
   readonly #wire: Wire;
 
@@ -64,7 +64,7 @@ export class RawClient {
     return this.#send("PATCH", path, { ...json, "content-type": `application/${kind}+json` }, body);
   }
 
-  /** A server-side apply, by this manager unless it has no name. */
+  /** A server-side apply, by this manager unless the name is empty. */
   apply(path: string, body: unknown, manager = "contract"): Promise<RawAnswer> {
     const headers = { ...json, "content-type": "application/apply-patch+yaml" };
     return this.#send("PATCH", `${path}?fieldManager=${manager}`, headers, body);
@@ -130,7 +130,7 @@ export class RawWatch {
     );
   }
 
-  /** The first event, past or to come, that fits; fails after a while. */
+  /** The first matching event, past or future; fails after a while. */
   event(fits: (event: RawEvent) => boolean, withinMs = WAIT_MS): Promise<RawEvent> {
     return new Promise((resolve, reject) => {
       const seen = (): string => this.events.map(({ type, object }) => `${type} ${object.metadata.name}`).join(", ");
@@ -158,12 +158,12 @@ export class RawWatch {
   }
 }
 
-/** A node of this name, as a test writes it. */
+/** A node with this name. */
 export function nodeNamed(name: string, fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return { apiVersion: "v1", kind: "Node", metadata: { name }, ...fields };
 }
 
-/** A pod of this name in the namespace `default`, bound to a node when one is given. */
+/** A pod with this name in the namespace `default`, bound to a node when one is given. */
 export function podNamed(name: string, nodeName?: string): Record<string, unknown> {
   return {
     apiVersion: "v1",
@@ -173,7 +173,7 @@ export function podNamed(name: string, nodeName?: string): Record<string, unknow
   };
 }
 
-/** The path of a node; with `sub` of its subresource. */
+/** The path of a node or, with `sub`, of its subresource. */
 export function nodePath(name: string, sub = ""): string {
   return `/api/v1/nodes/${name}${sub}`;
 }

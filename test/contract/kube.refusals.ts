@@ -1,4 +1,4 @@
-/** The contract's part about writes that must change nothing: those only tried, those not allowed, those not valid. */
+/** The contract's part about writes that must change nothing: dry runs, forbidden ones and invalid ones. */
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../protocols/ports.ts";
 import { nodeNamed, nodePath, podNamed, podPath, type RawClient } from "./kube.provided.ts";
@@ -14,7 +14,7 @@ export function refusalsContract(client: () => RawClient): void {
   const causes = ({ details }: KubeObject): unknown =>
     (details as { causes: { field: string; message: string }[] }).causes.map(({ field, message }) => [field, message]);
 
-  test("a delete whose options say dryRun deletes nothing, as kubectl delete --dry-run=server asks", async () => {
+  test("a delete whose options contain dryRun deletes nothing", async () => {
     await client().post(PODS, podNamed("r-dry", "r-node"));
     const tried = await client().delete(podPath("r-dry"), { dryRun: ["All"] });
     expect(tried.status).toBe(200);
@@ -22,7 +22,7 @@ export function refusalsContract(client: () => RawClient): void {
     expect(await marked("r-dry")).toBeUndefined();
   });
 
-  test("an eviction whose options say dryRun evicts nobody", async () => {
+  test("an eviction whose options contain dryRun evicts no pod", async () => {
     await client().post(PODS, podNamed("r-evicted", "r-node"));
     const { status } = await client().post(podPath("r-evicted", "/eviction"), {
       apiVersion: "policy/v1beta1",
@@ -34,7 +34,7 @@ export function refusalsContract(client: () => RawClient): void {
     expect(await marked("r-evicted")).toBeUndefined();
   });
 
-  test("a dryRun that is none is 422 Invalid, and nothing is written", async () => {
+  test("an invalid dryRun is 422 Invalid, and nothing is written", async () => {
     await client().post(PODS, podNamed("r-some", "r-node"));
     const answers = [
       ["CreateOptions", "Some", await client().post(`${NODES}?dryRun=Some`, nodeNamed("r-some"))],
@@ -62,7 +62,7 @@ export function refusalsContract(client: () => RawClient): void {
     expect(await marked("r-status")).toBeUndefined();
   });
 
-  test("tolerations that could never tolerate, or never for a time, are 422 Invalid", async () => {
+  test("tolerations that could never match, or never with a time, are 422 Invalid", async () => {
     const pod = podNamed("r-tolerations") as { spec: Record<string, unknown> };
     const tolerations = [
       { key: "a", operator: "Odd" },
@@ -99,7 +99,7 @@ export function refusalsContract(client: () => RawClient): void {
     ]);
   });
 
-  test("a pod for a node that can have no such name, or with two containers of one name, is 422 Invalid", async () => {
+  test("a pod with an invalid nodeName or two containers of one name is 422 Invalid", async () => {
     const { status, object } = await client().post(PODS, {
       ...podNamed("r-pod"),
       spec: { nodeName: "Bad_Node", containers: [1, 2].map(() => ({ name: "c", image: "i" })) },
@@ -111,7 +111,7 @@ export function refusalsContract(client: () => RawClient): void {
     ]);
   });
 
-  test("an owner without a uid, and an annotation with a bad key, are 422 Invalid, for an event too", async () => {
+  test("an owner without a uid and an annotation with a bad key are 422 Invalid", async () => {
     const metadata = {
       name: "r-owned",
       annotations: { "a b": "c", "Upper.Case/Is-Fine": "d" },
@@ -130,7 +130,7 @@ export function refusalsContract(client: () => RawClient): void {
     }
   });
 
-  test("seconds of a toleration that are a text, and seconds of a lease that no int32 holds, are 400", async () => {
+  test("seconds that are text, or that no int32 holds, are 400", async () => {
     const pod = podNamed("r-text") as { spec: Record<string, unknown> };
     const tolerations = [{ key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: "300" }];
     expect((await client().post(PODS, { ...pod, spec: { ...pod.spec, tolerations } })).status).toBe(400);
@@ -146,7 +146,7 @@ export function refusalsContract(client: () => RawClient): void {
     }
   });
 
-  test("an update to a path without the object's name, and one to another namespace, are 400", async () => {
+  test("an update without the object's name, or to another namespace, is 400", async () => {
     const nameless = await client().put(`${LEASES}/r-nameless`, { metadata: {}, spec: {} });
     expect(nameless.object).toMatchObject({
       code: 400,

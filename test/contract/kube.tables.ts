@@ -1,4 +1,4 @@
-/** The contract's part about tables, as kubectl prints them. */
+/** The contract's part about tables as kubectl prints them. */
 import { expect, test } from "vitest";
 import { nodeNamed, nodePath, podNamed, type RawClient } from "./kube.provided.ts";
 
@@ -21,7 +21,7 @@ export function tablesContract(client: () => RawClient): void {
     return (object.rows as { cells: unknown[] }[]).map(({ cells }) => cells.slice(0, cellsMax));
   };
 
-  test("nodes, pods and events are Tables with kubectl's columns when asked for so", async () => {
+  test("nodes, pods and events are Tables with kubectl's columns when requested", async () => {
     expect(await columns("/api/v1/nodes")).toEqual([
       ["Name", 0],
       ["Status", 0],
@@ -59,7 +59,7 @@ export function tablesContract(client: () => RawClient): void {
     ]);
   });
 
-  test("a node's Status cell tells Ready, NotReady or Unknown, and cordoning", async () => {
+  test("a node's Status cell shows Ready, NotReady or Unknown, and cordoning", async () => {
     const selected = "/api/v1/nodes?labelSelector=t%3Dnode";
     const { object } = await client().post(
       "/api/v1/nodes",
@@ -76,7 +76,7 @@ export function tablesContract(client: () => RawClient): void {
     expect(await rows(selected, 2)).toEqual([["t-node", "NotReady,SchedulingDisabled"]]);
   });
 
-  test("a pod's row tells its phase, readiness and node; a terminating one says so", async () => {
+  test("a pod's row shows its phase, readiness and node, and whether it terminates", async () => {
     await client().post(PODS, {
       ...podNamed("t-pod", "t-node"),
       metadata: { name: "t-pod", namespace: "default", labels: { t: "pod" } },

@@ -1,11 +1,11 @@
-/** The contract's part about watches: where they start, what they bring, how they end. */
+/** The contract's part about watches: where they start, what they contain, how they end. */
 import { expect, test } from "vitest";
 import { nodeNamed, nodePath, podNamed, podPath, type RawClient, type RawWatch } from "./kube.provided.ts";
 
 const NODES = "/api/v1/nodes";
 const PODS = "/api/v1/namespaces/default/pods";
 
-/** The real server sends bookmarks each minute, checked now and then. */
+/** The real server sends bookmarks about once a minute. */
 const BOOKMARK_WAIT_MS = 80_000;
 
 /** Registers the tests; `compact` makes the server forget its history. */
@@ -19,7 +19,7 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     }
   };
 
-  test("a watch from a resourceVersion brings every later change once and in order", async () => {
+  test("a watch from a resourceVersion has every later change once and in order", async () => {
     const { object: created } = await client().post(NODES, nodeNamed("w-order"));
     for (const step of ["1", "2", "3"]) {
       await client().patch(nodePath("w-order"), "merge-patch", { metadata: { labels: { step } } });
@@ -41,7 +41,7 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     });
   });
 
-  test("a watch without a resourceVersion begins with what is there", async () => {
+  test("a watch without a resourceVersion begins with the present objects", async () => {
     await client().post(NODES, nodeNamed("w-there"));
     await watched(`${NODES}?watch=true&fieldSelector=metadata.name%3Dw-there`, async (watch) => {
       const first = await watch.event(() => true);
@@ -66,7 +66,7 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     expect(object).toMatchObject({ status: { conditions: [{ type: "PodScheduled", status: "True" }] } });
   });
 
-  test("an object that leaves a watch's selection is told as DELETED, as it last was in it", async () => {
+  test("an object that leaves a watch's selection is DELETED, in its last state there", async () => {
     await client().post(NODES, nodeNamed("w-leaves", { metadata: { name: "w-leaves", labels: { w: "in" } } }));
     await watched(`${NODES}?watch=true&labelSelector=w%3Din`, async (watch) => {
       await watch.event(({ type }) => type === "ADDED");
@@ -79,7 +79,7 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
   });
 
   test(
-    "a quiet watch gets a bookmark about every minute, with a resourceVersion to go on from",
+    "a quiet watch gets a bookmark with a resourceVersion about every minute",
     async () => {
       const { object } = await client().get(NODES);
       const from = object.metadata.resourceVersion;
@@ -111,14 +111,14 @@ export function watchesContract(client: () => RawClient, compact: () => Promise<
     );
   });
 
-  test("a watch from a forgotten resourceVersion is told that it is expired", async () => {
+  test("a watch from a forgotten resourceVersion reports that it is expired", async () => {
     const { object: old } = await client().post(NODES, nodeNamed("w-old"));
     for (const step of ["1", "2"]) {
       await client().patch(nodePath("w-old"), "merge-patch", { metadata: { labels: { step } } });
     }
     await compact();
     const watch = await client().watch(`${NODES}?watch=true&resourceVersion=${old.metadata.resourceVersion}`);
-    // The real server says so in an event or in the answer's status, as the history was lost here or there.
+    // The real server reports it in an event or in the answer's status, depending on where the history was lost.
     if ((await watch.accepted) === 200) {
       const error = await watch.event(({ type }) => type === "ERROR");
       expect(error.object).toMatchObject({ kind: "Status", code: 410, reason: "Expired" });

@@ -1,4 +1,4 @@
-/** What a person would say of a node, a pod or an Event: the matters that controllers change, as text. */
+/** Describes a node, a pod or an Event as text, one line for each field that controllers change. */
 
 interface Condition {
   readonly type: string;
@@ -7,7 +7,7 @@ interface Condition {
   readonly message?: string;
 }
 
-/** As much of an API object as the facts are made of. */
+/** The part of an API object that is compared. */
 export interface ApiObject {
   readonly kind: string;
   readonly metadata: {
@@ -28,18 +28,21 @@ export interface ApiObject {
   readonly involvedObject?: { readonly kind: string; readonly name: string; readonly uid?: string };
 }
 
-/** An object's name and what is to be said of it, by matter. */
+/** An object's name and its compared fields with their values. */
 interface Facts {
   readonly title: string;
   readonly facts: ReadonlyMap<string, string>;
-  /** Since when a matter is so by the object's own stamps, in wall milliseconds; only of matters that have a stamp. */
+  /**
+   * Since when a field has had its value by the object's own stamps, in wall milliseconds; only for fields that have a
+   * stamp.
+   */
   readonly stamps: ReadonlyMap<string, number>;
 }
 
-/** The matter of a taint. */
+/** The field name of a taint. */
 const taintMatter = (key: string, effect: string): string => `${key.replace(/^.*\//, "")}:${effect}`;
 
-/** The facts of a node, a pod or an Event. */
+/** The compared fields of a node, a pod or an Event. */
 export function comparedFieldsOf(object: ApiObject): Facts {
   const { kind, metadata } = object;
   if (kind === "Event") return eventFacts(object);
@@ -48,7 +51,7 @@ export function comparedFieldsOf(object: ApiObject): Facts {
   return { title, facts, stamps: new Map(stampsOf(object)) };
 }
 
-/** When taints were set and when deletions were asked for. */
+/** When taints were set and when deletions were requested. */
 function stampsOf({ metadata, spec: { taints = [] } = {} }: ApiObject): [string, number][] {
   const stamps = taints.flatMap(({ key, effect, timeAdded }): [string, number][] =>
     timeAdded === undefined ? [] : [[taintMatter(key, effect), Date.parse(timeAdded)]],
@@ -79,18 +82,18 @@ function podFacts({ metadata, status = {} }: ApiObject): [string, string][] {
   }
   if (status.reason !== undefined) facts.push(["reason", status.reason]);
   if (metadata.deletionTimestamp !== undefined) {
-    facts.push(["deletion", `asked, with ${metadata.deletionGracePeriodSeconds} s of grace`]);
+    facts.push(["deletion", `requested, with ${metadata.deletionGracePeriodSeconds} s of grace`]);
   }
   return facts;
 }
 
-/** An Event says one thing for ever: it has no other matter, and its own name does not count. */
+/** An Event never changes: its message is its only field, and its own name is not compared. */
 function eventFacts({ type, reason, message, source, involvedObject }: ApiObject): Facts {
   const { kind = "", name = "", uid } = involvedObject ?? {};
   const whose = `${kind} ${name}${uid === undefined ? " without uid" : ""}`;
   return {
     title: `Event ${type} ${reason} of ${source?.component} about ${whose}`,
-    facts: new Map([["says", message ?? ""]]),
+    facts: new Map([["message", message ?? ""]]),
     stamps: new Map(),
   };
 }

@@ -1,4 +1,4 @@
-/** Holds docs/parity.md to itself and to the tree: no rule is missing or told twice, and every test it names exists. */
+/** Checks docs/parity.md against itself and the tree: each rule has one row, and every test it names exists. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ const rows = readFileSync(join(ROOT, "docs/parity.md"), "utf8")
   }));
 const problemsOf = (problem: (row: (typeof rows)[number]) => boolean) => rows.filter(problem).map(({ id }) => id);
 
-/** Whether a row's test is a file: a suite, or the part of one. */
+/** Whether a row names a file: a suite or a part of one. */
 const isThere = (name: string) => ["test.ts", "ts"].some((ending) => existsSync(join(ROOT, `test/${name}.${ending}`)));
 
 describe("docs/parity.md", () => {
@@ -50,13 +50,13 @@ describe("docs/parity.md", () => {
     expect(told).toEqual(Array.from({ length: last }, (_, index) => `${family}${index + 1}`));
   });
 
-  test("tells each row once, in four cells", () => {
+  test("has each row once, in four cells", () => {
     const ids = rows.map(({ id }) => id);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
     expect(problemsOf(({ id, short, rest }) => id === "" || short === "" || rest.length > 0)).toEqual([]);
   });
 
-  test("says of each row whether it is same, better or absent", () => {
+  test("marks each row as same, better or absent", () => {
     expect(problemsOf(({ is }) => !["same", "better", "absent"].includes(is))).toEqual([]);
   });
 

@@ -1,4 +1,7 @@
-/** The story both controllers are told: what happens to six nodes, and what the API has to show before it goes on. */
+/**
+ * The scenario that both controllers run through: what happens to six nodes, and what the API must show after each
+ * step.
+ */
 import type { StagePod } from "../support/stage.ts";
 import type { SideBySideRecorder } from "./side-by-side.recorder.ts";
 import type { Timeline } from "./timeline.ts";
@@ -52,11 +55,11 @@ const isUnreachable = (node: string) => (timeline: Timeline) =>
   shows(timeline, node, "Unknown", "unreachable:NoSchedule", "unreachable:NoExecute");
 const areRegistered = (timeline: Timeline) => timeline.told("RegisteredNode").length === NODES.length;
 
-/** The first part: what comes and goes again. */
+/** The first part: failures that end again. */
 export async function playChanges(telling: SideBySideRecorder): Promise<void> {
   const { stage } = telling;
   await telling.step(
-    "nodes and pods are there",
+    "nodes and pods exist",
     () => {
       stage.register(ZONES);
       return stage.create(PODS);
@@ -75,13 +78,13 @@ export async function playChanges(telling: SideBySideRecorder): Promise<void> {
   await telling.step("it returns", () => stage.resume(away), isWell(away));
   const ill = "said-to-be-ill";
   await telling.step(
-    "a kubelet says NotReady",
+    "a kubelet reports NotReady",
     () => stage.report(ill, "Ready", "False"),
     (timeline) => shows(timeline, ill, "False", "not-ready:NoSchedule", "not-ready:NoExecute"),
   );
-  await telling.step("and then nothing", () => stage.silence(ill), isUnreachable(ill));
+  await telling.step("and then it falls silent", () => stage.silence(ill), isUnreachable(ill));
   await telling.step(
-    "and then that it is well",
+    "and then it reports Ready",
     () => {
       stage.report(ill, "Ready", "True");
       stage.resume(ill);
@@ -93,33 +96,37 @@ export async function playChanges(telling: SideBySideRecorder): Promise<void> {
     () => stage.specify("cordoned", { unschedulable: true }),
     (timeline) => shows(timeline, "cordoned", "True", "unschedulable:NoSchedule"),
   );
-  await telling.step("it is let go", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
+  await telling.step("it is uncordoned", () => stage.specify("cordoned", { unschedulable: null }), isWell("cordoned"));
   const pressed = "under-pressure";
   await telling.step(
-    "memory is short",
+    "a node is under memory pressure",
     () => stage.report(pressed, "MemoryPressure", "True"),
     (timeline) => shows(timeline, pressed, "True", "memory-pressure:NoSchedule"),
   );
-  await telling.step("there is memory again", () => stage.report(pressed, "MemoryPressure", "False"), isWell(pressed));
+  await telling.step(
+    "the memory pressure ends",
+    () => stage.report(pressed, "MemoryPressure", "False"),
+    isWell(pressed),
+  );
 }
 
-/** The second part: a node that does not return, one that is taken away, and a controller that is killed meanwhile. */
+/** The second part: a node that does not return, a deleted node, and a controller that is killed meanwhile. */
 export async function playSteadyState(telling: SideBySideRecorder): Promise<void> {
   const { stage } = telling;
   const gone = "away-for-good";
   await telling.step(
-    "a node falls silent for good",
+    "a node falls silent and does not return",
     () => stage.silence(gone),
     (timeline) => isUnreachable(gone)(timeline) && timeline.shown("Pod for-five-seconds", "deletion") !== null,
   );
   await telling.step(
-    "the controller is killed and starts again",
+    "the controller is killed and restarted",
     () => stage.restart(),
     (timeline) => areRegistered(timeline) && isUnreachable(gone)(timeline),
   );
   const removed = "steady-in-a";
   await telling.step(
-    "a node is taken away",
+    "a node is deleted",
     () => stage.remove(removed),
     (timeline) => timeline.told("RemovingNode").length === 1,
   );

@@ -1,4 +1,7 @@
-/** Upstream's own controller and Vigil, each on an API server of its own, told the same story at the same time. */
+/**
+ * Runs upstream's own controller and Vigil through the same scenario at the same time, each on an API server of its
+ * own.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +14,7 @@ import { SideBySideRecorder } from "./side-by-side.recorder.ts";
 import type { Timeline } from "./timeline.ts";
 
 const STORY_MS = 240_000;
-/** A busy machine makes everybody late, but not by as much as is tolerated. */
+/** A busy machine delays both sides, but by less than the tolerated difference. */
 const LATE_SECONDS_MAX = TOLERATED_SECONDS - 1;
 const FLAGS: Readonly<Record<string, string>> = {
   "node-monitor-period": "1s",
@@ -31,7 +34,7 @@ interface Lone {
   readonly line: string;
 }
 
-/** The lines that one side alone shows, step by step. */
+/** The lines that only one side shows, step by step. */
 function loneLines(theirs: Timeline, ours: Timeline): Lone[] {
   return [...theirs.steps].flatMap(([step, lines]): Lone[] => {
     const upstreams = [...lines].map(bettered);
@@ -48,15 +51,15 @@ const explains = (difference: Difference, lone: Lone): boolean =>
   (difference.step ?? lone.step) === lone.step &&
   difference.line.test(lone.line);
 
-/** Seconds between the taint of the dead node and the deletion of its pod, both as the API stamped them. */
+/** Seconds between the taint of the dead node and the deletion of its pod, both as stamped by the API. */
 function toleratedFor({ stamps }: Timeline): number {
-  const step = "a node falls silent for good";
+  const step = "a node falls silent and does not return";
   const tainted = stamps.get(`${step}: Node away-for-good unreachable:NoExecute`) ?? Number.NaN;
   const deleted = stamps.get(`${step}: Pod for-five-seconds deletion`) ?? Number.NaN;
   return (deleted - tainted) / 1000;
 }
 
-describeWithKube("upstream's controller and Vigil, told the same story", () => {
+describeWithKube("upstream's controller and Vigil, in the same scenario", () => {
   let theirs: Timeline;
   let ours: Timeline;
   const tellings: SideBySideRecorder[] = [];
@@ -73,12 +76,12 @@ describeWithKube("upstream's controller and Vigil, told the same story", () => {
 
   afterAll(() => Promise.all(tellings.map((telling) => telling.close())));
 
-  test("show the same nodes, pods and Events in every step, but for the differences that are listed", () => {
+  test("show the same nodes, pods and Events in every step, but for listed differences", () => {
     const unexplained = loneLines(theirs, ours).filter((lone) => !DIFFERENCES.some((listed) => explains(listed, lone)));
     expect(unexplained).toEqual([]);
   });
 
-  test("differ in every way that is listed, so that none is listed for nothing", () => {
+  test("show every listed difference, so that none is listed for nothing", () => {
     const lone = loneLines(theirs, ours);
     const unseen = DIFFERENCES.filter(({ sometimes }) => sometimes !== true).filter(
       (listed) => !lone.some((line) => explains(listed, line)),
@@ -86,7 +89,7 @@ describeWithKube("upstream's controller and Vigil, told the same story", () => {
     expect(unseen).toEqual([]);
   });
 
-  test("differ in nothing that docs/parity.md does not tell", () => {
+  test("have no difference without a row in docs/parity.md", () => {
     const rows = readFileSync(join(import.meta.dirname, "../../docs/parity.md"), "utf8").split("\n");
     const ids = new Set([...DIFFERENCES.flatMap((listed) => listed.rows), "D5", "D6"]);
     const told = (id: string) => rows.some((row) => row.startsWith(`| ${id} |`) && row.includes("side-by-side"));

@@ -1,13 +1,13 @@
-/** A story told to one controller, step by step, and what the API showed of it. */
+/** Runs one controller through the scenario, step by step, and records what the API shows. */
 import { Stage, type StartActor } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { Timeline } from "./timeline.ts";
 
 const WITHIN_MS = 60_000;
-/** A step is over when nothing new has been seen for so long: two passes of a controller that looks each second. */
+/** A step is over when nothing has changed for this long: two passes of a controller that polls every second. */
 const QUIET_MS = 2_500;
 
-/** One telling; begun with `open`, ended with `close`. */
+/** One run of the scenario; begun with `open`, ended with `close`. */
 export class SideBySideRecorder {
   readonly stage: Stage;
   readonly timeline: Timeline;
@@ -21,13 +21,13 @@ export class SideBySideRecorder {
     this.timeline = new Timeline(stage.wire());
   }
 
-  /** Does something and waits until the API shows what should come of it, and then nothing more. */
+  /** Takes an action, waits until the API shows its expected result, and then until nothing changes. */
   async step(name: string, act: () => unknown, holds: (timeline: Timeline) => boolean): Promise<void> {
     this.timeline.begin(name);
     await act();
     const isOver = () => holds(this.timeline) && this.timeline.quietMs() > QUIET_MS;
     await until(name, isOver, { withinMs: WITHIN_MS, everyMs: 100 }).catch((error: Error) => {
-      throw new Error(`${error.message}; told were\n${this.timeline.told("").join("\n")}\n${this.stage.log()}`);
+      throw new Error(`${error.message}; recorded lines:\n${this.timeline.told("").join("\n")}\n${this.stage.log()}`);
     });
   }
 

@@ -1,4 +1,6 @@
-/** What an API server shows of a story, written down step by step as plain lines. It knows no controller. */
+/**
+ * Records what an API server shows during a scenario, step by step as plain lines. It does not depend on a controller.
+ */
 import type { Stop, Wire } from "../../protocols/ports.ts";
 import { LineSplitter } from "../../services/platform/kube/watch/stream.ts";
 import { type ApiObject, comparedFieldsOf } from "./compared-fields.ts";
@@ -10,11 +12,14 @@ interface WatchLine {
 
 const WATCHED = ["nodes", "pods", "events"];
 
-/** A record of everything that changed, by step; order within a step and instants are left out of the lines. */
+/** Every change by step. The lines leave out instants and the order within a step. */
 export class Timeline {
-  /** The lines of each step, each once. */
+  /** The distinct lines of each step. */
   readonly steps = new Map<string, Set<string>>();
-  /** Since when a matter was so when it first was in its step, by the API's own stamps; by `step: object matter`. */
+  /**
+   * Since when a field had its value when it first appeared in its step, by the API's own stamps; by `step: object
+   * field`.
+   */
   readonly stamps = new Map<string, number>();
   readonly #facts = new Map<string, ReadonlyMap<string, string>>();
   readonly #stops: readonly Stop[];
@@ -25,19 +30,19 @@ export class Timeline {
     this.#stops = WATCHED.map((resource) => this.#watch(wire, resource));
   }
 
-  /** Everything told from now on belongs to this step. */
+  /** Everything recorded from now on belongs to this step. */
   begin(step: string): void {
     this.#step = step;
     this.steps.set(step, new Set());
     this.#lastAt = Date.now();
   }
 
-  /** How long nothing new has been told, in milliseconds. */
+  /** For how long nothing has changed, in milliseconds. */
   quietMs(): number {
     return Date.now() - this.#lastAt;
   }
 
-  /** What an object shows of one matter at present; null when it shows nothing of it. */
+  /** The present value of one field of an object; null when it has none. */
   shown(object: string, matter: string): string | null {
     return this.#facts.get(object)?.get(matter) ?? null;
   }

@@ -1,4 +1,4 @@
-/** Shows that no field of any message can carry more than the API server could hold or a service could compute. */
+/** Shows that no message field can hold more than the API server could store or a service could compute with. */
 import { describe, expect, test } from "vitest";
 import { INSTANT_MAX, INSTANT_MIN } from "../../protocols/bounds.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
@@ -14,7 +14,7 @@ const fieldsOf = (kind: "number" | "string") =>
       .filter(({ value }) => typeof value === kind)
       .map(({ path }) => ({ field: `${frame.type} ${path.join(".")}`, frame, path })),
   );
-/** Instants, counts and shards, all of which a poisoned one would carry on to who formats or counts with it. */
+/** Every field that is an instant, a count or a shard. A reader would format or compute with an absurd one. */
 const ABSURD = [1e300, -1e300];
 
 describe("decode refuses", () => {
@@ -22,7 +22,7 @@ describe("decode refuses", () => {
     for (const absurd of ABSURD) expect(isRefused(withLeaf(frame, path, absurd)), String(absurd)).toBe(true);
   });
 
-  test.each(fieldsOf("string"))("a text without end in $field", ({ frame, path }) => {
+  test.each(fieldsOf("string"))("an endless text in $field", ({ frame, path }) => {
     expect(isRefused(withLeaf(frame, path, "x".repeat(40_000)))).toBe(true);
   });
 
@@ -38,11 +38,11 @@ describe("decode refuses", () => {
   });
 });
 
-test.each([INSTANT_MIN, 0, INSTANT_MAX])("decode takes the instant %d", (at) => {
+test.each([INSTANT_MIN, 0, INSTANT_MAX])("decode accepts the instant %d", (at) => {
   for (const { frame } of readGolden()) expect(isRefused({ ...frame, at })).toBe(false);
 });
 
-test("decode refuses a name that no URL can hold, at which a writer would throw", () => {
+test("decode refuses a name that no URL can hold, because a writer would throw", () => {
   const [golden] = readGolden().filter(({ frame }) => frame.type === "asked.label");
   expect(isRefused(withLeaf(golden?.frame, ["body", "node"], "\ud800"))).toBe(true);
 });

@@ -1,4 +1,7 @@
-/** Shows that a digest follows a changing map whatever the order, and tells maps apart that differ in one pair. */
+/**
+ * Shows that a digest follows a changing map in any order, and that maps with one different pair have different
+ * digests.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { digestWith, digestWithout, EMPTY_DIGEST, nodeVersion, sameDigest } from "../../protocols/digest.ts";
@@ -18,7 +21,7 @@ describe("a digest", () => {
     );
   });
 
-  test("is what it was after a pair came and went", () => {
+  test("is unchanged after a pair came and went", () => {
     fc.assert(
       fc.property(pairs, fc.string(), fc.string(), (list, name, version) => {
         const before = digestOf(list);
@@ -27,7 +30,7 @@ describe("a digest", () => {
     );
   });
 
-  test("is empty after every pair was taken away", () => {
+  test("is empty after every pair was removed", () => {
     fc.assert(
       fc.property(pairs, (list) => {
         const left = list.reduce((digest, [name, version]) => digestWithout(digest, name, version), digestOf(list));
@@ -62,12 +65,12 @@ describe("a digest", () => {
       ],
     ],
     ["a name that runs into its version", [["a", "b"]], [["ab", ""]]],
-  ] as [string, [string, string][], [string, string][]][])("tells apart %s", (_what, left, right) => {
+  ] as [string, [string, string][], [string, string][]][])("distinguishes %s", (_what, left, right) => {
     expect(sameDigest(digestOf(left), digestOf(right))).toBe(false);
   });
 });
 
-test("a node's version changes with its uid, so that a re-created node is another one", () => {
+test("a node's version changes with its uid, so a re-created node is a new one", () => {
   expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u2", "7"));
   expect(nodeVersion("u1", "7")).not.toBe(nodeVersion("u1", "8"));
 });

@@ -1,4 +1,4 @@
-/** Shows that a frame's identity can be read back, whatever its source is called. */
+/** Shows that a frame's identity can be read back for any source name. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { frameId, positionOf } from "../../protocols/frame.ts";
@@ -19,7 +19,7 @@ describe("positionOf", () => {
     );
   });
 
-  test("tells streams apart by source, type and shard", () => {
+  test("distinguishes streams by source, type and shard", () => {
     const ids = [
       frameId("node@a", 1, "judged.node", 1, 1),
       frameId("node@b", 1, "judged.node", 1, 1),

@@ -1,4 +1,4 @@
-/** Holds the wire format to what it has been: messages once sent decode for ever. */
+/** Keeps the wire format compatible: messages that were sent once decode for ever. */
 import { describe, expect, test } from "vitest";
 import { isMessageType, MESSAGES, type MessageType } from "../../protocols/messages.ts";
 import { decode, encode, MalformedMessage, subjectFor } from "../../protocols/wire.ts";
@@ -13,7 +13,7 @@ const opened = (frame: unknown) => {
 };
 
 describe.each(GOLDEN)("golden $file of $frame.type", ({ file, subject, frame }) => {
-  test("lies in the file of its type", () => expect(file).toBe(`${frame.type}.json`));
+  test("is in the file of its type", () => expect(file).toBe(`${frame.type}.json`));
 
   test("decodes without losing a field", () => {
     const { v, ...rest } = frame;

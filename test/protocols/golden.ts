@@ -1,4 +1,4 @@
-/** Reads the golden messages: what version 1 of the protocol has ever put on the wire. */
+/** Reads the golden messages: every form that version 1 of the protocol has put on the wire. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

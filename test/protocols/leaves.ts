@@ -1,6 +1,6 @@
 /** Finds and replaces single values deep inside JSON. */
 
-/** One value that is neither a list nor a record, and the keys that lead to it. */
+/** A value that is neither a list nor a record, and the keys that lead to it. */
 export interface Leaf {
   readonly path: readonly string[];
   readonly value: unknown;

@@ -16,7 +16,7 @@ export function messageTable(): string {
   return ["| message | key | body | from → to | what it says |", "|---|---|---|---|---|", ...rows].join("\n");
 }
 
-/** A page with the table between its two marks written anew. Throws an Error when a mark is missing. */
+/** A page whose table between the two marks is written again. Throws an Error when a mark is missing. */
 export function withMessageTable(page: string): string {
   const from = page.indexOf(OPENS);
   const to = page.indexOf(CLOSES);

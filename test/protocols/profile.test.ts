@@ -1,6 +1,4 @@
-/**
- * Holds every tunable to kube-controller-manager's flag names and defaults (section 1.1), and to its own description.
- */
+/** Checks every tunable against kube-controller-manager's flag names and defaults, and against its own description. */
 import { describe, expect, test } from "vitest";
 import { STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
 
@@ -28,11 +26,11 @@ describe("the tunables", () => {
     expect(new Set(flags).size).toBe(flags.length);
   });
 
-  test.each(all)("%s says in a sentence what it means", (_name, { meaning }) =>
+  test.each(all)("%s has a meaning that is a sentence", (_name, { meaning }) =>
     expect(meaning).toMatch(/^.{20,}[.)]$/),
   );
 
-  test.each(all)("%s has its unit last in its name", (name, { unit }) => {
+  test.each(all)("%s ends with its unit", (name, { unit }) => {
     expect(name.endsWith("Ms")).toBe(unit === "duration");
   });
 

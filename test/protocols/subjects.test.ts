@@ -1,4 +1,4 @@
-/** Shows that subjects name what they should: tokens are injective and NATS-valid, patterns match what they cover. */
+/** Shows that subjects are correct: tokens are injective and NATS-valid, patterns match what they cover. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGES } from "../../protocols/messages.ts";
@@ -105,7 +105,7 @@ describe("shardOf", () => {
     fc.assert(fc.property(anyText, (text) => shardOf(text) >= 0 && shardOf(text) < SHARD_COUNT));
   });
 
-  test("spreads ten thousand ordinary node names over every shard, none over twice the mean", () => {
+  test("spreads ten thousand ordinary names over all shards, none over twice the mean", () => {
     const sizes = Array.from({ length: SHARD_COUNT }, () => 0);
     for (let index = 0; index < 10_000; index++) {
       const at = shardOf(`node-${index}`);

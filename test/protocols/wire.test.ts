@@ -1,4 +1,4 @@
-/** Shows that the door for messages lets in what is well formed and names the fault of everything else in one line. */
+/** Shows that decode accepts well-formed messages and names the fault of every other payload in one line. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../protocols/frame.ts";

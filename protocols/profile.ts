@@ -107,6 +107,16 @@ export const TUNABLES = {
       "taint: NoExecute taints and tolerations decide; direct: a node's pods are deleted after pod-eviction-timeout.",
     upstream: false,
   } as Tunable<string>,
+  upstream: {
+    unit: "choice",
+    flag: "upstream",
+    standard: "replace",
+    choices: ["replace", "beside"],
+    meaning:
+      "replace: upstream's controllers are switched off, and Vigil does their work; beside: they run, and Vigil only " +
+      "marks silent nodes Unknown and their pods not ready, by its own grace period.",
+    upstream: false,
+  } as Tunable<string>,
   tolerationComparisonOperators: onOff({
     flag: "toleration-comparison-operators",
     standard: false,

@@ -1,6 +1,7 @@
 /** Which Kubernetes Events follow from a message and the cluster state before it (R2.9 to R8.25, docs/events.md). */
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import { EventSource } from "../../protocols/names.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import type { InvolvedObject, Occurrence } from "../platform/kube/events/event-correlator.ts";
 import { type ByType, dispatch } from "./by-type.ts";
 import type { ClusterState, NodeRecord } from "./cluster-state.ts";
@@ -28,8 +29,16 @@ const EVENTS: ByType<[before: ClusterState], readonly EventToWrite[]> = {
   "done.write": (message, before) => eventsOfWrite(message, before),
 };
 
-/** The Events that follow from a message, given the state before it. */
-export function eventsOf(message: AnyMessage, before: ClusterState): readonly EventToWrite[] {
+/**
+ * The Events that follow from a message, given the state before it. Beside upstream only Vigil's own writes have
+ * Events, because upstream reports nodes that come and go, and its evictions.
+ */
+export function eventsOf(
+  message: AnyMessage,
+  before: ClusterState,
+  upstream: Profile["upstream"],
+): readonly EventToWrite[] {
+  if (upstream === "beside" && message.type !== "done.write") return NONE;
   return dispatch(EVENTS, message, before) ?? NONE;
 }
 

@@ -138,7 +138,7 @@ class RunningLedger {
   #process(message: AnyMessage): void {
     const state = this.#state;
     const isOurs = this.#io.fleet.owns("ledger", definitionOf(message.type).shard(message.body));
-    const events = eventsOf(message, state);
+    const events = eventsOf(message, state, this.#io.profile.upstream);
     const addToHistory = this.#historyEntryOf(message, state);
     if (message.type === "judged.zone") this.#metrics.zone(message.body, !state.zones.has(message.body.zone));
     if (isOurs) {

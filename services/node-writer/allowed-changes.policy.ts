@@ -1,7 +1,8 @@
 /**
  * Which changes of a node Vigil's own services may request. Any process with the NATS seed of a requesting service can
- * publish any request, so the writer carries out only those for Vigil's own taints, labels, annotations and conditions,
- * as far as the eviction mode has them. node-writer.policy.ts decides whether a request holds for the live node.
+ * publish any request, so the writer carries out only those for Vigil's own taints, labels, annotations and
+ * conditions, as far as the eviction mode has them; beside upstream, for conditions alone. node-writer.policy.ts
+ * decides whether a request holds for the live node.
  */
 import type { BodyOf } from "../../protocols/messages.ts";
 import {
@@ -25,7 +26,13 @@ type AnyNodeRequest = {
 }["asked.condition" | "asked.taint" | "asked.label"];
 
 /** Why no service of Vigil would request this; null if one may. */
-export function forbiddenChange(ask: AnyNodeRequest, { evictionMode }: Pick<Profile, "evictionMode">): string | null {
+export function forbiddenChange(
+  ask: AnyNodeRequest,
+  { evictionMode, upstream }: Pick<Profile, "evictionMode" | "upstream">,
+): string | null {
+  if (upstream === "beside" && ask.type !== "asked.condition") {
+    return "beside upstream Vigil changes no taint, label or annotation";
+  }
   switch (ask.type) {
     case "asked.condition":
       return forbiddenConditions(ask.body);

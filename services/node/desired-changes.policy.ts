@@ -18,7 +18,7 @@ export interface NodeSituation {
   readonly bound: BoundPods | null;
   readonly isSilent: boolean;
   readonly eviction: EvictionStatus;
-  readonly evictionMode: Profile["evictionMode"];
+  readonly profile: Pick<Profile, "evictionMode" | "upstream">;
 }
 
 /** The desired changes; lists are empty and objects null where nothing must change. */
@@ -32,16 +32,31 @@ export interface DesiredChanges {
 
 /** The changes that a node needs. The pods of a node without Ready stay untouched (R2.23). */
 export function desiredChangesOf(situation: NodeSituation): DesiredChanges {
-  const { node, bound, isSilent, eviction, evictionMode } = situation;
+  const { node, bound, isSilent, eviction, profile } = situation;
   const pods = situation.pods ?? [];
-  const isDrained = evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
+  const conditions = isSilent ? conditionsToForce(node) : [];
+  if (profile.upstream === "beside") return changesBesideUpstream(node, pods, conditions);
+  const isDrained = profile.evictionMode === "direct" && eviction === "evicted" && readyConditionOf(node) !== null;
   return {
-    conditions: isSilent ? conditionsToForce(node) : [],
-    taints: taintChangeOf(node, evictionMode),
+    conditions,
+    taints: taintChangeOf(node, profile.evictionMode),
     labels: labelChangeOf(node),
     unready: podsToMarkUnready(node, pods, bound),
     evictions: isDrained ? podsToEvict(pods) : [],
   };
+}
+
+/**
+ * Beside upstream, Vigil writes only what upstream would write later, so upstream takes nothing back. Upstream marks
+ * the pods of a node only if it set Unknown itself (R2.28), so the pods of every Unknown node are Vigil's. Pods bound
+ * while the kubelet reports Ready=False are upstream's (R3.11), and so are taints, labels and evictions.
+ */
+function changesBesideUpstream(
+  node: ObservedNode,
+  pods: readonly ObservedPod[],
+  conditions: DesiredChanges["conditions"],
+): DesiredChanges {
+  return { conditions, taints: null, labels: null, unready: podsToMarkUnready(node, pods, null), evictions: [] };
 }
 
 /** The changes that may be requested while blind: healing and labels. The others wait until the view is synced. */

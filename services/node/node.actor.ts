@@ -282,9 +282,15 @@ export class NodeActor {
     const pods = view.pods(node.node)?.pods ?? null;
     this.#bound = boundWhileNotReady(this.#bound, node, pods);
     const { eviction, heartbeat } = this.#state;
-    const { evictionMode } = io.profile;
-    const situation = { node, pods, bound: this.#bound, isSilent: isSilent(this.#state), eviction, evictionMode };
-    const changes = desiredChangesOf(situation);
+    const { profile } = io;
+    const changes = desiredChangesOf({
+      node,
+      pods,
+      bound: this.#bound,
+      isSilent: isSilent(this.#state),
+      eviction,
+      profile,
+    });
     const mustWait = !canJudge && !isHarmless(changes);
     if (mustWait) {
       heldBack.add(1);

@@ -50,8 +50,9 @@ const CLOCKS_APART_MS = 2000;
 /** Why no service of Vigil would request this eviction; null if one may. */
 export function forbiddenEviction(
   { mode }: Pick<BodyOf<"asked.eviction">, "mode">,
-  { evictionMode }: Pick<Profile, "evictionMode">,
+  { evictionMode, upstream }: Pick<Profile, "evictionMode" | "upstream">,
 ): string | null {
+  if (upstream === "beside") return "beside upstream Vigil evicts no pod";
   return mode === evictionMode ? null : `${mode} mode requests it, and this is ${evictionMode} mode`;
 }
 

@@ -52,6 +52,8 @@ describe("a flag", () => {
     [["--services", "observer, node"], { services: ["observer", "node"] }],
     [["--shadow"], { shadow: true }],
     [["--controllers=*"], { services: SERVICE_NAMES }],
+    [["--upstream=beside"], { services: ["observer", "node", "node-writer", "pod-writer", "ledger"] }],
+    [["--upstream=beside", "--services=observer,node"], { services: ["observer", "node"] }],
     [
       ["--controllers=*,-taint-eviction-controller"],
       { services: ["observer", "node", "zone", "node-writer", "pod-writer", "ledger"] },
@@ -114,6 +116,12 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
       `--services=node,zome: "zome" is none of ${SERVICE_NAMES.join(", ")}; did you mean zone?`,
     ],
     [["--services="], "--services=: name at least one service"],
+    [
+      ["--upstream=beside", "--services=observer,zone,taint-manager"],
+      "--services=observer,zone,taint-manager: with --upstream=beside leave zone and taint-manager out, because " +
+        "upstream's controllers taint and evict",
+    ],
+    [["--upstream=beside", "--eviction-mode=direct"], "--eviction-mode=direct: must be taint with --upstream=beside"],
     [["--services=node,zone"], "--services=node,zone: without --nats the observer must be among them"],
     [["--nats-creds=a.creds"], "--nats-creds: needs --nats"],
     [["--nats-history-nkey=a.nk"], "--nats-history-nkey: needs --nats"],

@@ -11,6 +11,13 @@ describe("taints", () => {
     expect(scene.cluster.taints("node-1")).toContain("node.kubernetes.io/memory-pressure:NoSchedule");
   });
 
+  test("are refused beside upstream, which sets and removes them", () => {
+    const scene = new Scene({ upstream: "beside" });
+    scene.ask("asked.taint", scene.taintAsk());
+    expect(scene.calls).toEqual([]);
+    expect(scene.outcomes()).toEqual(["refused"]);
+  });
+
   test("that evict are patched after one live read of the node", () => {
     const scene = new Scene();
     scene.ask("asked.taint", scene.grantedTaintAsk(), "zone");

@@ -1,5 +1,6 @@
 /** All desired changes of a node, and which of them may be requested while blind. */
 import { describe, expect, test } from "vitest";
+import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
   desiredChangesOf,
   harmlessChanges,
@@ -12,9 +13,12 @@ import { condition, nodeWith, taint } from "./node-fixtures.ts";
 const [NOT_READY, UNREACHABLE] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 const [NO_EXECUTE, NO_SCHEDULE] = ["NoExecute", "NoSchedule"];
 
+const DIRECT = { evictionMode: "direct", upstream: "replace" };
+const BESIDE = { evictionMode: "taint", upstream: "beside" };
+
 function desired(fields: Partial<NodeSituation>) {
   const node = nodeWith("True");
-  const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", evictionMode: "taint" } as const;
+  const rest = { pods: [], bound: null, isSilent: false, eviction: "unmarked", profile: STANDARD_PROFILE } as const;
   return desiredChangesOf({ node, ...rest, ...fields });
 }
 
@@ -31,16 +35,46 @@ describe("a node's pods are deleted", () => {
     ["direct", "unmarked", []],
     ["taint", "evicted", []],
   ] as const)("in %s mode when it is %s: %j", (evictionMode, eviction, names) => {
-    expect(desired({ pods, evictionMode, eviction }).evictions.map(({ name }) => name)).toEqual(names);
+    const profile = { evictionMode, upstream: "replace" };
+    expect(desired({ pods, profile, eviction }).evictions.map(({ name }) => name)).toEqual(names);
   });
 
   test("not if the drained node has lost its Ready condition since (R2.23)", () => {
-    const drained = { node: nodeWith(null), pods, evictionMode: "direct", eviction: "evicted" } as const;
+    const drained = { node: nodeWith(null), pods, profile: DIRECT, eviction: "evicted" } as const;
     expect(desired(drained).evictions).toEqual([]);
   });
 
   test("not before they are known", () => {
-    expect(desired({ pods: null, evictionMode: "direct", eviction: "evicted" }).evictions).toEqual([]);
+    expect(desired({ pods: null, profile: DIRECT, eviction: "evicted" }).evictions).toEqual([]);
+  });
+});
+
+describe("beside upstream", () => {
+  const pods = [observedPod("p")];
+  const names = (fields: Partial<NodeSituation>) =>
+    desired({ pods, profile: BESIDE, ...fields }).unready.map(({ name }) => name);
+
+  test("a silent node is forced Unknown as ever", () => {
+    const silent = { isSilent: true } as const;
+    expect(desired({ ...silent, profile: BESIDE }).conditions).toEqual(desired(silent).conditions);
+  });
+
+  test.each([
+    ["carries a wrong NoExecute taint", nodeWith("False", { taints: [taint(UNREACHABLE, NO_EXECUTE)] })],
+    ["is ready and tainted", nodeWith("True", { taints: [taint(UNREACHABLE, NO_EXECUTE)] })],
+    ["is cordoned", nodeWith("True", { unschedulable: true })],
+    ["has a new label without its old name", nodeWith("True", { labels: { "kubernetes.io/os": "linux" } })],
+  ])("taints and labels of a node that %s are upstream's", (_what, node) => {
+    expect(desired({ node }).taints ?? desired({ node }).labels).not.toBeNull();
+    expect(desired({ node, profile: BESIDE })).toMatchObject({ taints: null, labels: null });
+  });
+
+  test("pods of an Unknown node are marked, and those of a NotReady one are left to upstream", () => {
+    expect(names({ node: nodeWith("Unknown") })).toEqual(["p"]);
+    const bound = { pods, unmarked: new Set(["uid-p"]) };
+    expect(desired({ node: nodeWith("False"), pods, bound }).unready).toHaveLength(1);
+    expect(names({ node: nodeWith("False"), bound })).toEqual([]);
+    expect(names({ node: nodeWith("True") })).toEqual([]);
   });
 });
 
@@ -54,7 +88,7 @@ describe("while blind", () => {
       pods: [observedPod("p")],
       isSilent: true,
       eviction: "evicted",
-      evictionMode: "direct",
+      profile: DIRECT,
     });
     expect(isHarmless(lost)).toBe(false);
     expect(harmlessChanges(lost)).toEqual({
@@ -69,7 +103,7 @@ describe("while blind", () => {
   test.each([
     ["is silent", { isSilent: true }],
     ["has pods to mark", { node: nodeWith("Unknown"), pods: [observedPod("p")] }],
-    ["is drained", { pods: [observedPod("p")], eviction: "evicted", evictionMode: "direct" }],
+    ["is drained", { pods: [observedPod("p")], eviction: "evicted", profile: DIRECT }],
     ["is cordoned", { node: nodeWith("True", cordoned) }],
     ["has its taint swapped", { node: nodeWith("False", { taints: [taint(UNREACHABLE, NO_EXECUTE)] }) }],
   ] as const)("a change is held back for a node that %s", (_what, fields) => {

@@ -181,9 +181,15 @@ describe("a drain (direct mode)", () => {
   });
 
   test("is forbidden in taint mode, as an eviction by taint is in direct mode", () => {
-    expect(forbiddenEviction(drain, { evictionMode: "taint" })).toContain("direct mode requests it");
-    expect(forbiddenEviction(ask, { evictionMode: "direct" })).toContain("taint mode requests it");
-    expect(forbiddenEviction(ask, { evictionMode: "taint" })).toBeNull();
+    const upstream = "replace";
+    expect(forbiddenEviction(drain, { evictionMode: "taint", upstream })).toContain("direct mode requests it");
+    expect(forbiddenEviction(ask, { evictionMode: "direct", upstream })).toContain("taint mode requests it");
+    expect(forbiddenEviction(ask, { evictionMode: "taint", upstream })).toBeNull();
+  });
+
+  test("is refused beside upstream, which evicts", () => {
+    const beside = { evictionMode: "taint", upstream: "beside" };
+    expect(forbiddenEviction(ask, beside)).toBe("beside upstream Vigil evicts no pod");
   });
 
   test("is refused once the node is ready, and for a DaemonSet's pod (L39)", () => {

@@ -137,6 +137,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   zoneState: counted,
   zoneQueue: counted,
   zoneSilent: notInCalm,
+  queueUpstreams: () => false,
   queueHalted: waitsAt("halted"),
   queueSmallZone: waitsAt("stopped"),
   queueNever: waitsAt("stopped"),

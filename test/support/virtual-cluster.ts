@@ -17,6 +17,7 @@ import type {
   Transport,
   Wire,
 } from "../../protocols/ports.ts";
+import type { Profile } from "../../protocols/profile.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
@@ -57,6 +58,10 @@ export interface StartOptions {
   readonly wallAheadMs?: number;
   /** Its wire to the API, made from the API's own. */
   readonly wireOver?: (wire: Wire) => Wire;
+  /** A bus of its own, which the other processes are not on. */
+  readonly transport?: Transport;
+  /** Settings that differ from those of the world. */
+  readonly profile?: Partial<Profile>;
 }
 
 /** A component with its own bus. */
@@ -100,14 +105,14 @@ export class VirtualCluster extends VirtualWorld {
     const name = member ?? `process-${this.#started}`;
     const log = recordingLog();
     const metrics = createMetrics();
-    const { transport, cut } = cuttable(this.transport);
+    const { transport, cut } = cuttable(options.transport ?? this.transport);
     const { clock, wire } = this.#surroundingsOf(options, log);
     const kube = this.createKube(`${name}/${this.#started}`, log, metrics, {
       clock,
       wire,
       machineWallMs: () => clock.machineWallMs(),
     });
-    const { profile } = this;
+    const profile = { ...this.profile, ...options.profile };
     const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, kube);
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
     const supervisor = supervise({

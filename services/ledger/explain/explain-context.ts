@@ -13,6 +13,7 @@ export interface ExplainContext {
     | "nodeStartupGraceMs"
     | "largeClusterSizeThreshold"
     | "evictionMode"
+    | "upstream"
     | "askRetryMaxMs"
     | "tolerationComparisonOperators"
   >;

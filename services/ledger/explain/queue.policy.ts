@@ -24,6 +24,7 @@ export function queueSentences(node: NodeRecord, judged: JudgedNode, context: Ex
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
   if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(judged, context)];
   if (judged.eviction !== "toBeEvicted") return sentences;
+  if (context.profile.upstream === "beside") return [...sentences, sentence("queueUpstreams", {})];
   const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
   if (stops !== null) return [...sentences, stops];
   return [...sentences, ...waitSentences(node, zone, context), effectSentence(judged, context)];

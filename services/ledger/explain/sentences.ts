@@ -70,6 +70,10 @@ export const QUEUE_SENTENCES = {
     when: "the owner of the zone has stopped publishing",
     text: "Its zone {zone} was {state} at {at}, and its owner has published nothing since.",
   },
+  queueUpstreams: {
+    when: "waits, `--upstream=beside`",
+    text: "It waits for upstream's controllers, which taint it and evict its pods at their own rate.",
+  },
   queueHalted: {
     when: "waits, every zone is disrupted",
     text: "It waits: evictions are halted while every zone is disrupted, because the nodes are then probably not at fault.",

@@ -72,6 +72,14 @@ export const RUN_ALIASES: ReadonlyMap<string, Alias> = new Map(
   }),
 );
 
+/** Services whose work upstream's controllers do under --upstream=beside. */
+const UPSTREAMS_SERVICES: readonly string[] = ["zone", "taint-manager"];
+
+/** Defaults under --upstream=beside. */
+const BESIDE_UPSTREAM: ReadonlyMap<string, SettingValue> = new Map([
+  ["services", PROCESS_SETTINGS.services.standard.filter((name) => !UPSTREAMS_SERVICES.includes(name))],
+]);
+
 /** Pairs where the second must be longer than the first. */
 const ORDERED: readonly (readonly [keyof typeof TUNABLES, keyof typeof TUNABLES])[] = [
   ["pulsePeriodMs", "pulseTimeoutMs"],
@@ -120,7 +128,8 @@ function tunablesWhere(upstream: boolean): SettingTable {
   return Object.fromEntries(Object.entries(TUNABLES).filter(([, tunable]) => tunable.upstream === upstream));
 }
 
-function configOf(values: ReadonlyMap<string, SettingValue>): Config {
+function configOf(given: ReadonlyMap<string, SettingValue>): Config {
+  const values = given.get("upstream") === "beside" ? new Map([...BESIDE_UPSTREAM, ...given]) : given;
   const pick = <T extends SettingTable>(table: T) =>
     Object.fromEntries(Object.entries(table).map(([name, { standard }]) => [name, values.get(name) ?? standard]));
   return {
@@ -142,10 +151,22 @@ function checkTogether({ process, profile }: Config): void {
   if (alone !== undefined) throw new ConfigProblem(`--${PROCESS_SETTINGS[alone].flag}: needs --nats`);
   checkNats(process.nats);
   checkListen(process);
+  checkUpstream(process, profile);
   if (process.services.length === 0) throw new ConfigProblem("--services=: name at least one service");
   if (process.nats.length === 0 && !process.services.includes("observer")) {
     throw new ConfigProblem(`--services=${process.services.join()}: without --nats the observer must be among them`);
   }
+}
+
+function checkUpstream({ services }: ProcessSettings, { upstream, evictionMode }: Profile): void {
+  if (upstream !== "beside") return;
+  const idle = services.filter((name) => UPSTREAMS_SERVICES.includes(name));
+  if (idle.length > 0) {
+    const fix = `leave ${idle.join(" and ")} out, because upstream's controllers taint and evict`;
+    throw new ConfigProblem(`--services=${services.join()}: with --upstream=beside ${fix}`);
+  }
+  if (evictionMode === "taint") return;
+  throw new ConfigProblem(`--eviction-mode=${evictionMode}: must be taint with --upstream=beside`);
 }
 
 function checkListen(process: ProcessSettings): void {

@@ -1,6 +1,6 @@
 /**
- * A large cluster inside the process of the embedded API: filled and renewed through its registry, because a hundred
- * thousand kubelets over HTTP would need more cores than the controller that is measured.
+ * A large cluster inside the process of the embedded API. It is filled and renewed through the registry, because a
+ * hundred thousand kubelets over HTTP would need more cores than the controller under test.
  */
 
 import { renewPeriodMs } from "../../services/agent/lease.policy.ts";
@@ -18,7 +18,7 @@ import { podsOf } from "./pod-template.ts";
 
 const LEASES = "kube-node-lease";
 const STATUS_PERIOD_MS = 300_000;
-/** Nodes are dealt to slots of their period, so that heartbeats are spread evenly over it. */
+/** Each node has a slot of its period, so heartbeats are spread evenly over it. */
 const SLOT_MS = 50;
 const NOT_READY = /"type":"Ready","status":"(?:Unknown|False)"/;
 const NO_ORDERS = new Map<string, never>();
@@ -30,7 +30,7 @@ const POD = storedAs("pods");
 interface Kubelet {
   readonly spec: ReturnType<typeof specsOf>[number];
   silent: boolean;
-  /** It was silent, and has not shown itself since. */
+  /** It was silent and has not posted since. */
   isBack: boolean;
   /** Its next status is due in this slot at the latest. */
   statusSlot: number;
@@ -60,7 +60,7 @@ export class ApiserverKubelets {
     this.#slots = renewPeriodMs(options.leaseSeconds) / SLOT_MS;
   }
 
-  /** Creates every node, lease and pod, all of them ready; the CPU for each of a kind, in microseconds. */
+  /** Creates every node, lease and pod, all of them ready. Returns the CPU time per object by kind, in microseconds. */
   fill(): Record<string, number> {
     const { store } = this.#api;
     const perKind = (create: (kubelet: Kubelet) => void): number => {
@@ -79,7 +79,7 @@ export class ApiserverKubelets {
 
   /** Starts the heartbeats: each node renews its lease in its own slot of the period. */
   start(): void {
-    // As a kubelet does, a node whose conditions were changed by another posts its own with its next heartbeat.
+    // As a kubelet does, a node whose conditions another client changed posts its own with its next heartbeat.
     this.#api.store.collection("nodes").listen(({ now }) => {
       const kubelet = this.#byName.get(now.name);
       if (kubelet !== undefined && NOT_READY.test(now.json)) kubelet.statusSlot = 0;
@@ -89,8 +89,8 @@ export class ApiserverKubelets {
   }
 
   /**
-   * Silences nodes, or lets each come back in its next slot with a heartbeat, a status and its pods; how many. All of
-   * them back in one turn would block the API for a second, and their renewals would not be spread any more.
+   * Silences nodes, or lets each return in its next slot with a heartbeat, a status and its pods. Returns their number.
+   * All returns at once would block the API for a second, and renewals would no longer be spread evenly.
    */
   order(order: "silence" | "resume", selector: HollowSelector): number {
     const selected = select(this.#kubelets, selector, systemRandom);
@@ -101,7 +101,9 @@ export class ApiserverKubelets {
     return selected.length;
   }
 
-  /** Pods that were marked while their node was silent are ready again, as a kubelet that is back tells. */
+  /**
+   * Reports the pods that were marked while their node was silent as ready again, as a kubelet does when it is back.
+   */
   #showPodsReady({ spec: { name: node } }: Kubelet): void {
     for (let index = 0; index < this.#options.podsPerNode; index++) {
       const { namespace, name } = hollowPod(node, index).ref;
@@ -137,7 +139,8 @@ export class ApiserverKubelets {
       const { status } = hollowStatus(asNode(node), kubelet.spec, NO_ORDERS, now);
       return { ...node, status: JSON.parse(JSON.stringify(status)) };
     });
-    // After its node: a pod that is ready on a node that looks silent is marked again, and this kubelet tells it once.
+    // The pods come after their node: a ready pod on a node that still looks silent is marked again, and this kubelet
+    // reports it only once.
     if (kubelet.isBack) this.#showPodsReady(kubelet);
     kubelet.isBack = false;
   }
@@ -150,7 +153,7 @@ export class ApiserverKubelets {
     const node = hollowNode(spec, NO_ORDERS, Date.now());
     this.#api.registry.create(NODE, "", JSON.parse(JSON.stringify(node)));
     const place = { resource: NODE, namespace: "", name: spec.name };
-    // A cluster at rest has nodes without the taint that new ones get.
+    // The nodes of a steady cluster do not have the taint that new ones get.
     this.#api.registry.update(place, "main", ({ spec: _tainted, ...rest }) => ({ ...rest, spec: {} }));
   }
 

@@ -1,4 +1,7 @@
-/** Measures what the embedded API costs: a large cluster in memory, its leases renewed over HTTP with a watch open. */
+/**
+ * Measures the cost of the embedded API: a large cluster in memory whose leases are renewed over HTTP while a watch is
+ * open.
+ */
 import { once } from "node:events";
 import { Agent, type ClientRequest, get, request } from "node:http";
 import { LEASE_SECONDS } from "./bench-world.ts";
@@ -13,7 +16,7 @@ const CONNECTIONS = 64;
 const MEASURE_MS = 10_000;
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** Memory of a filled server, CPU of creating objects, and CPU and rate of renewals over HTTP. */
+/** Memory of a filled server, CPU time to create objects, and CPU time and rate of renewals over HTTP. */
 export async function apiserver(): Promise<BenchReport> {
   const size = { nodes: NODES, podsPerNode: PODS_PER_NODE, leaseSeconds: LEASE_SECONDS, heartbeats: false };
   const { load: child, filled } = await Load.start(import.meta.resolve("./apiserver-process.ts"), size);
@@ -26,7 +29,7 @@ export async function apiserver(): Promise<BenchReport> {
   await child.stop();
   return {
     bench: "apiserver",
-    load: `${NODES} nodes with ${PODS_PER_NODE} pods each; ${RENEWALS_PER_SECOND} leases a second asked for, one watch`,
+    load: `${NODES} nodes with ${PODS_PER_NODE} pods each; ${RENEWALS_PER_SECOND} leases renewed a second, one watch`,
     measurements: [
       measurement("memory when filled", "MiB", [rssMebibytes]),
       ...Object.entries(filled.createMicros).map(([kind, micros]) =>
@@ -44,7 +47,7 @@ interface LeaseList {
   readonly items: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** Renews leases at a steady pace, each from what its last renewal was answered. */
+/** Renews leases at a steady rate, each from the answer to its last renewal. */
 class RenewalLoad {
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -56,7 +59,7 @@ class RenewalLoad {
     this.#url = url;
   }
 
-  /** Lists every lease and opens a watch from there, so that only renewals are left to measure. */
+  /** Lists every lease and opens a watch from there, so only renewals are measured. */
   async prepare(): Promise<void> {
     const list = JSON.parse(await this.#send("GET", LEASES, "")) as LeaseList;
     for (const item of list.items)

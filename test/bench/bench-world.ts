@@ -1,4 +1,4 @@
-/** A cluster to be measured in: an API server and kubelets, in processes of their own. It runs no controller. */
+/** The cluster of a benchmark: an API server and kubelets in processes of their own, without a controller. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,24 +10,24 @@ import { type ClusterSize, Load, type LoadOrder } from "./load.ts";
 import type { ApiKind } from "./options.ts";
 import { podsInEtcd } from "./pod-template.ts";
 
-/** kubelet's: a lease lasts 40 s and is renewed each 10 s. */
+/** As a kubelet: a lease lasts 40 s and is renewed every 10 s. */
 export const LEASE_SECONDS = 40;
 
-/** A cluster that is filled and heartbeats. */
+/** A filled cluster with heartbeats. */
 export interface World {
   readonly size: ClusterSize;
-  /** The server in words, such as `embedded API`. */
+  /** A description of the server, such as `embedded API`. */
   readonly server: string;
   readonly kubeconfig: string;
   readonly wire: SocketWire;
-  /** The processes that are not measured but named in a report, by what they are. */
+  /** The pids of processes that a report names but does not measure. */
   readonly pids: Readonly<Record<string, number>>;
-  /** Silences nodes or lets them come back; how many. */
+  /** Silences nodes or lets them return; resolves with their number. */
   order(order: LoadOrder): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Opens a world: resolves when all its nodes, leases and pods are there. */
+/** Opens a world and resolves when all its nodes, leases and pods exist. */
 export function openWorld(api: ApiKind, size: ClusterSize): Promise<World> {
   return api === "embedded" ? openEmbedded(size) : openReal(size);
 }
@@ -61,7 +61,7 @@ async function openReal(size: ClusterSize): Promise<World> {
   try {
     const { kubeconfig, pid } = server;
     await server.preload(podsInEtcd(size));
-    // The pods are there: the kubelets only mind them.
+    // The pods exist already: the kubelets only maintain them.
     const kubelets = { nodes: size.nodes, podsPerNode: 0, leaseSeconds: LEASE_SECONDS, kubeconfig };
     const { load } = await Load.start(import.meta.resolve("./hollow-process.ts"), kubelets);
     const close = async () => {

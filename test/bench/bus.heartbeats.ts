@@ -1,4 +1,4 @@
-/** Measures what a heartbeat costs on its way from observer to node service, in one process and over NATS. */
+/** Measures the cost of a heartbeat on its way from observer to node service, in one process and over NATS. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import type { Transport } from "../../protocols/ports.ts";
@@ -13,7 +13,7 @@ import { type Measurement, measurement } from "./measurements.ts";
 import { pause } from "./pause.ts";
 import { usageOver } from "./process-usage.ts";
 
-/** How much to measure. */
+/** How much is measured. */
 export interface HeartbeatSettings {
   readonly nodes: number;
   readonly windowMs: number;
@@ -24,7 +24,7 @@ export interface HeartbeatSettings {
 const PERIOD_MS = 10_000;
 const STEP_MS = 100;
 const STEPS = PERIOD_MS / STEP_MS;
-/** Longer than it takes until a reader has asked for all it lacks. */
+/** Longer than a reader needs to request all that it lacks. */
 const SETTLE_MS = 10_000;
 const JUDGED_MS = 60_000;
 
@@ -38,7 +38,7 @@ export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Pr
   for (let run = 0; run <= runs; run++) {
     const before = process.cpuUsage();
     for (let step = 0; step < STEPS; step++) renewStep(heartbeats, step);
-    // The heartbeats go together: until then nothing has been told.
+    // The heartbeats are sent together: nothing has been published before.
     await pause(2 * STANDARD_PROFILE.leaseBatchMs);
     const { user, system } = process.cpuUsage(before);
     // The first run warms up.
@@ -48,14 +48,14 @@ export async function heartbeatsOnMemory({ nodes, runs }: HeartbeatSettings): Pr
   return [
     measurement("observer and node on memory: CPU per heartbeat", "µs", micros),
     measurement(
-      "observer and node on memory: what one core carries",
+      "observer and node on memory: heartbeats per core",
       "heartbeats/s",
       micros.map((each) => 1e6 / each),
     ),
   ];
 }
 
-/** The node service in a process of its own, reached over NATS, at the pace of kubelets. */
+/** The node service in a process of its own, reached over NATS, at the rate of kubelets. */
 export async function heartbeatsOverNats(
   server: string,
   transport: Transport,
@@ -90,7 +90,7 @@ export async function heartbeatsOverNats(
   ];
 }
 
-/** A world of which every node has been judged. */
+/** A world whose nodes have all been judged. */
 async function listed(options: ConstructorParameters<typeof Heartbeats>[0]): Promise<Heartbeats> {
   const { clock, transport, nodes } = options;
   const judged = new Set<string>();

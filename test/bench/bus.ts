@@ -1,4 +1,4 @@
-/** Measures what a message costs, from publish to handler, on memory and on NATS in the same run. */
+/** Measures the cost of a message from publish to handler, in memory and over NATS in the same run. */
 import type { ServiceName, Transport } from "../../protocols/ports.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
@@ -19,8 +19,8 @@ const NODES = 20_000;
 const WINDOW_MS = 10_000;
 
 /**
- * CPU per message and per heartbeat: batches as the observer sends and the node service reads them, then the two
- * services themselves.
+ * CPU per message and per heartbeat: first for batches as the observer sends and the node service reads them, then for
+ * the two services themselves.
  */
 export async function bus(options: BenchOptions): Promise<BenchReport> {
   const { runs = RUNS, windowMs = WINDOW_MS, nodes: [nodes = NODES] = [] } = options;

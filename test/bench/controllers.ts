@@ -1,4 +1,4 @@
-/** The controllers that are measured, each as a process of its own: Vigil, and upstream's. */
+/** The measured controllers, each in a process of its own: Vigil and upstream's. */
 import { join } from "node:path";
 import { startControllerManager } from "../support/kube-controller-manager.ts";
 import { freePort } from "../support/nats-server.ts";
@@ -6,11 +6,11 @@ import { ServerProcess } from "../support/server-process.ts";
 import { until } from "../support/until.ts";
 import type { World } from "./bench-world.ts";
 
-/** A controller that runs. */
+/** A running controller. */
 export interface Controller {
   readonly name: string;
   readonly pid: number;
-  /** From the start of the process until it says that its eyes are open; NaN where it has no word for that. */
+  /** From the start of the process until it is synced; NaN where the controller does not report that. */
   readonly readyMs: number;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ const MAIN = join(import.meta.dirname, "../../services/main.ts");
 const READY_MS = 180_000;
 const READY_LOOK_MS = 20;
 
-/** `vigil run` with every service in one process; resolves when its eyes are open. */
+/** `vigil run` with every service in one process; resolves when it is synced. */
 export const startVigil: StartController = async (world, flags = {}) => {
   const port = await freePort();
   const own = { kubeconfig: world.kubeconfig, listen: `127.0.0.1:${port}`, "log-level": "warn" };
@@ -42,8 +42,8 @@ export const startVigil: StartController = async (world, flags = {}) => {
 };
 
 /**
- * kube-controller-manager with its node lifecycle controller alone, which holds the taint manager too, and with limits
- * on its requests that it never meets.
+ * kube-controller-manager with only its node lifecycle controller, which contains the taint manager, and with request
+ * limits that it never reaches.
  */
 export const startUpstream: StartController = async (world, flags = {}) => {
   const { kubeconfig } = world;

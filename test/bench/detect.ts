@@ -1,4 +1,4 @@
-/** Measures how late silence is found under Vigil: a tenth of the nodes is silent, a whole zone, half of everything. */
+/** Measures how late Vigil finds silence: of a tenth of the nodes, of a whole zone, of half of everything. */
 import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
 import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
@@ -14,17 +14,17 @@ const SIZES: Readonly<Record<ApiKind, readonly number[]>> = {
   embedded: [5_000, 20_000, 100_000],
 };
 const PODS_PER_NODE = 10;
-/** Longer than kubelets take between two renewals, so that only the silent ones are found. */
+/** Longer than the interval between two renewals, so only silent nodes are found. */
 const GRACE_MS = 15_000;
 const RUNS = 2;
-/** Beyond the grace, before the first silence: a controller that has just started counts silence from its start. */
+/** Time beyond the grace before the first silence: a controller that has just started counts silence from its start. */
 const SETTLE_MS = 5_000;
 /**
- * From the healing of the last node to the next silence: as long as a kubelet takes to renew, so that renewals are
- * spread over their period as before, and what healing led to has been done.
+ * From the healing of the last node to the next silence. It is as long as a renewal period, so renewals are spread
+ * again and the work that follows healing is finished.
  */
 const REST_MS = 10_000;
-/** The embedded API is for size: there only so many fall silent, and neither a zone nor half of it. */
+/** The embedded API serves for size: only this many nodes fall silent, and neither a zone nor half of everything. */
 const SILENT_NODES_MAX = 1_000;
 
 interface Case {
@@ -87,7 +87,7 @@ async function detectIn(world: World, cases: readonly Case[], runs: number, grac
   }
 }
 
-/** The latenesses of several runs as figures. */
+/** The lateness of several runs as measurements. */
 function figuresOf(where: string, runs: readonly SilenceFound[]): Measurement[] {
   return [
     ...quantiles(

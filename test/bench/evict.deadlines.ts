@@ -1,4 +1,4 @@
-/** Measures deadlines by the million: what they weigh, what moving one costs, how late they fire when due at once. */
+/** Measures millions of deadlines: their memory, the cost of moving one, and how late they fire when due at once. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { ObservedPod } from "../../protocols/objects.ts";
@@ -14,14 +14,14 @@ const PODS_PER_NODE = 100;
 /** From the last deadline set to the first one due. */
 const AHEAD_MS = 2_000;
 const SPREADS_MS = [0, 100, 1_000];
-/** The clock is read for one in so many that fire and for the last one: reading it takes longer than firing. */
+/** The clock is read for one firing in this many and for the last one, because reading it takes longer than firing. */
 const LOOK_EACH = 64;
 const MEBIBYTE = 1024 ** 2;
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** The figures of so many deadlines. */
+/** The measurements of this many deadlines. */
 export async function deadlineFigures(count: number, runs: number): Promise<Measurement[]> {
   const figures = [...decided(count, runs), moved(count, runs)];
   for (const spreadMs of SPREADS_MS) figures.push(await lateness(count, spreadMs, runs));
@@ -29,8 +29,8 @@ export async function deadlineFigures(count: number, runs: number): Promise<Meas
 }
 
 /**
- * What countdowns weigh as the service holds them, a sentence and its deadline for each pod beside the pod itself; and
- * what it costs to decide them anew. Nobody hears what is told: the bus has a benchmark of its own.
+ * The memory of countdowns as the service holds them (an eviction schedule and its deadline for each pod, without the
+ * pod), and the cost of deciding them again. No component receives the messages: the bus has a benchmark of its own.
  */
 function decided(count: number, runs: number): Measurement[] {
   const clock = realClock();
@@ -65,11 +65,11 @@ function decided(count: number, runs: number): Measurement[] {
   return [
     measurement(`${count} deadlines: memory`, "MiB", [bytes / MEBIBYTE]),
     measurement(`${count} deadlines: memory of each`, "bytes", [bytes / count]),
-    measurement(`${count} deadlines: deciding one anew, by a second taint`, "µs", micros),
+    measurement(`${count} deadlines: deciding one again, for a second taint`, "µs", micros),
   ];
 }
 
-/** The same pod, tolerating any taint for a time of its own. */
+/** The same pod, tolerating any taint for a random time. */
 function toleratingAll(pod: ObservedPod): ObservedPod {
   return {
     ...pod,
@@ -77,7 +77,7 @@ function toleratingAll(pod: ObservedPod): ObservedPod {
   };
 }
 
-/** The cost of moving one, as a changed toleration or taint does. */
+/** The cost of moving one, as after a change of a toleration or a taint. */
 function moved(count: number, runs: number): Measurement {
   const clock = realClock();
   const deadlines = new Deadlines<number>({ clock, fire: () => {} });
@@ -93,7 +93,7 @@ function moved(count: number, runs: number): Measurement {
   return measurement(`${count} deadlines: moving one`, "µs", micros);
 }
 
-/** How late the latest of them fires when all are due within a time. */
+/** How late the last deadline fires when all are due within a time. */
 async function lateness(count: number, spreadMs: number, runs: number): Promise<Measurement> {
   const clock = realClock();
   const latest: number[] = [];

@@ -1,4 +1,4 @@
-/** Measures a foreign NoExecute taint on many nodes at once, end to end, until the last of their pods is deleted. */
+/** Measures a foreign NoExecute taint on many nodes at once, end to end until the last of their pods is deleted. */
 import { Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
@@ -19,7 +19,7 @@ const TAINT = { key: "bench.example/maintenance", effect: "NoExecute" };
 const WARM_UP_MS = 5_000;
 const WITHIN_MS = 120_000;
 
-/** From the moment a node's taint shows to the deletion of each of its pods, and the time that all of it takes. */
+/** From the moment a node's taint appears to the deletion of each of its pods, and the total time. */
 export async function taintFigures(api: ApiKind, size: ClusterSize): Promise<Measurement[]> {
   const world = await openWorld(api, size);
   try {

@@ -1,4 +1,4 @@
-/** Measures evictions: scheduled deadlines by number, and a taint that empties many nodes at once. */
+/** Measures evictions: deadlines by number, and a taint that empties many nodes at once. */
 import { deadlineFigures } from "./evict.deadlines.ts";
 import { taintFigures } from "./evict.taint.ts";
 import type { BenchReport, Measurement } from "./measurements.ts";
@@ -10,7 +10,7 @@ const RUNS = 3;
 const TAINTED_NODES = 500;
 const PODS_PER_NODE = 10;
 
-/** For each number of deadlines what they weigh, cost and how late they fire; then the taint, on each API server. */
+/** For each number of deadlines their memory, cost and lateness; then the taint, on each API server. */
 export async function evict(options: BenchOptions): Promise<BenchReport> {
   const { runs = RUNS, api, podsPerNode = PODS_PER_NODE, nodes: [nodes = TAINTED_NODES] = [] } = options;
   const measurements: Measurement[] = [];

@@ -1,7 +1,7 @@
 /**
- * Measures how the work of judging is shared: the CPU of one process that runs the node service for all nodes, and of
- * each of two and of four, and what of it each takes however little it minds. API with its kubelets, NATS and every
- * other service run in processes of their own.
+ * Measures how the work of judging is shared. It compares the CPU time of one process that runs the node service for
+ * all nodes with that of each of two and of four, and finds what a process costs regardless of its share. The API with
+ * its kubelets, NATS and every other service run in processes of their own.
  */
 import { SERVICE_NAMES, type ServiceName } from "../../protocols/ports.ts";
 import { startNatsServer } from "../support/nats-server.ts";
@@ -16,17 +16,17 @@ const NODES = 20_000;
 const SIZES = [1, 2, 4];
 const OTHERS = SERVICE_NAMES.filter((name) => name !== "node");
 /**
- * From the start of processes to their window. A heap is trimmed after 20 s, and with it goes what was compiled; a
- * process of four hears a quarter of the heartbeats and so takes four times as long until it is compiled again.
+ * From the start of the processes to their window. V8 trims the heap after 20 s and drops compiled code with it. One of
+ * four processes receives a quarter of the heartbeats, so its code takes four times as long to be compiled again.
  */
 const SETTLE_MS = 240_000;
 const WINDOW_MS = 60_000;
-/** More than there are in all fleets together. */
+/** More than the processes of all fleets together. */
 const PROCESSES_MAX = 32;
 /** A kubelet renews its lease after a quarter of its duration. */
 const HEARTBEATS_PER_NODE_SECOND = 4 / LEASE_SECONDS;
 
-/** Has the same nodes judged by one process, two and four side by side, so that the machine is the same for all. */
+/** One process, two and four judge the same nodes side by side, so the machine is the same for all. */
 export async function fleet({ nodes = [NODES], windowMs = WINDOW_MS }: BenchOptions): Promise<BenchReport> {
   const measurements: Measurement[] = [];
   for (const count of nodes) measurements.push(...(await fleetsOf(count, windowMs)));
@@ -51,7 +51,7 @@ async function fleetsOf(nodes: number, windowMs: number): Promise<Measurement[]>
     await started.says("running");
     return started;
   };
-  /** A fleet of its own on the same bus: what others of it say it does not hear. */
+  /** A fleet of its own on the same bus: fleets do not receive each other's messages. */
   const runFleet = async (size: number): Promise<Record<string, number>> => {
     const cluster = `fleet-${size}`;
     await run(cluster, "others", OTHERS);
@@ -79,8 +79,8 @@ async function fleetsOf(nodes: number, windowMs: number): Promise<Measurement[]>
 }
 
 /**
- * What each process takes whatever it minds, and what a heartbeat adds: the line through the means of each size over
- * the share of the nodes that one minds, by least squares.
+ * What a process costs regardless of its share, and what each heartbeat adds: a least-squares line through the means of
+ * each size over the share of the nodes that one process owns.
  */
 function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Measurement[] {
   const points = usages.map((usage, index) => ({
@@ -91,9 +91,9 @@ function sharingOf(nodes: number, usages: readonly WindowUsage[][]): Measurement
   const meanCores = mean(points.map(({ cores }) => cores));
   const covariance = mean(points.map(({ share, cores }) => (share - meanShare) * (cores - meanCores)));
   const slope = covariance / mean(points.map(({ share }) => (share - meanShare) ** 2));
-  const where = `${nodes} nodes, by the line through all sizes`;
+  const where = `${nodes} nodes, by a line through all sizes`;
   return [
-    measurement(`${where}: CPU of a process whatever it minds`, "cores", [meanCores - slope * meanShare]),
+    measurement(`${where}: CPU of a process without nodes`, "cores", [meanCores - slope * meanShare]),
     measurement(`${where}: CPU that a heartbeat adds`, "µs", [(slope * 1e6) / (nodes * HEARTBEATS_PER_NODE_SECOND)]),
   ];
 }

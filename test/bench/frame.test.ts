@@ -1,4 +1,4 @@
-/** The parts that every benchmark stands on: its command line, its figures, what it reads of processes, its pods. */
+/** The parts that every benchmark uses: its command line, its measurements, process usage, and its pods. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
@@ -30,8 +30,8 @@ describe("the command line", () => {
   });
 });
 
-describe("a figure", () => {
-  test("is the middle of its runs, between their least and most", () => {
+describe("a measurement", () => {
+  test("is the median of its runs, between the least and the most", () => {
     expect(measurement("it", "s", [3, 1, 2])).toEqual({ name: "it", unit: "s", median: 2, least: 1, most: 3 });
     expect(measurement("it", "s", [4, 1]).median).toBe(2.5);
   });
@@ -46,22 +46,22 @@ describe("a figure", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("what Linux says of this process", () => {
-  test("agrees with what Node says of it", () => {
+describe.runIf(process.platform === "linux")("the usage of this process from Linux", () => {
+  test("agrees with what Node reports", () => {
     const { user, system } = process.cpuUsage();
     const { cpuSeconds, rssMebibytes } = usageOf(process.pid);
     expect(Math.abs(cpuSeconds - (user + system) / 1e6)).toBeLessThan(0.5);
     expect(rssMebibytes / (process.memoryUsage.rss() / 1024 ** 2)).toBeCloseTo(1, 0);
   });
 
-  test("forgets the peak when it is told to", async () => {
+  test("forgets the peak after resetPeak", async () => {
     const program =
       "let held = Buffer.alloc(3e8, 1); held = null; gc(); console.log('freed'); setInterval(() => {}, 1e6)";
     const child = spawn(process.execPath, ["--expose-gc", "-e", program]);
     try {
       await once(child.stdout, "data");
       const { pid = 0 } = child;
-      await until("it has given its memory back", () => usageOf(pid).rssMebibytes < HELD_MEBIBYTES);
+      await until("the process has returned its memory", () => usageOf(pid).rssMebibytes < HELD_MEBIBYTES);
       expect(usageOf(pid).peakMebibytes).toBeGreaterThan(HELD_MEBIBYTES);
       resetPeak(pid);
       expect(usageOf(pid).peakMebibytes).toBeLessThan(HELD_MEBIBYTES);
@@ -82,14 +82,14 @@ describe("the pods of a large cluster", () => {
     expect(pods.map(({ status }) => status)).toEqual(pods.map(() => expect.objectContaining({ phase: "Running" })));
   });
 
-  test("differ in name and uid and in nothing that names another", () => {
+  test("differ in name and uid, and contain no name of another object", () => {
     for (const field of ["name", "uid"] as const)
       expect(new Set(pods.map(({ metadata }) => metadata[field])).size).toBe(6);
     expect(JSON.stringify(pods)).not.toContain("name-of-node");
     expect(pods.map(({ metadata }) => metadata.resourceVersion)).toEqual(pods.map(() => "7"));
   });
 
-  test("lie beside nodes without taints and leases of their own", () => {
+  test("exist beside nodes without taints, and leases", () => {
     const api = new ApiServer({ clock: new VirtualClock(), random: seededRandom(1) });
     new ApiserverKubelets(api, { ...size, leaseSeconds: 40 }).fill();
     const of = (name: "nodes" | "leases" | "pods") => api.store.collection(name).sorted("");

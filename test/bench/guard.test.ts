@@ -1,6 +1,6 @@
 /**
- * How cost grows, so that nothing gets slower with size unseen. Only CPU time and counts of one run are compared with
- * each other, with generous bounds: how fast the machine is, and how busy, does not matter.
+ * Guards how cost grows with size. Only CPU times and counts of one run are compared with each other, with generous
+ * bounds, so neither the speed of the machine nor its load matters.
  */
 import { describe, expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";
@@ -20,7 +20,7 @@ const MANY = 20_000;
 const GROWTH = MANY / FEW;
 const RUNS = 5;
 
-/** CPU that the process takes for something, in microseconds. */
+/** CPU time of a function, in microseconds. */
 function cpuMicros(run: () => void): number {
   const before = process.cpuUsage();
   run();
@@ -29,8 +29,8 @@ function cpuMicros(run: () => void): number {
 }
 
 /**
- * How many times the CPU of one thing another takes: the middle of several pairs. What slows the machine slows both of
- * a pair, and a collection of garbage falls into few of them.
+ * The ratio of two CPU costs: the median of several pairs. A slow machine slows both of a pair, and a garbage
+ * collection affects only a few pairs.
  */
 function timesAsMuch(much: () => number, little: () => number): number {
   return quantile(
@@ -39,7 +39,7 @@ function timesAsMuch(much: () => number, little: () => number): number {
   );
 }
 
-/** Counts what is called back, so that work on a tick shows even where it is quick. */
+/** Counts callbacks, so work on a tick shows even where it is fast. */
 class CountingClock extends VirtualClock {
   callbacks = 0;
 
@@ -64,7 +64,7 @@ describe("observer and node service in one process", () => {
     return { clock, heartbeats };
   }
 
-  /** Ten seconds in which every node renews its lease once, spread evenly. */
+  /** Ten seconds in which every node renews its lease once, evenly spread. */
   function beat({ clock, heartbeats }: ReturnType<typeof steadyWorld>): void {
     const batch = heartbeats.nodes / 100;
     for (let from = 0; from < heartbeats.nodes; from += batch) {
@@ -74,7 +74,7 @@ describe("observer and node service in one process", () => {
   }
 
   test("a heartbeat costs no more in a cluster of ten times the size", () => {
-    // As many heartbeats in each, over several times the grace, so that deadlines have come and been moved.
+    // Both get as many heartbeats, over several times the grace, so deadlines have ended and been moved.
     const few = () => {
       for (let turn = 0; turn < GROWTH; turn++) beat(world(FEW));
     };
@@ -86,7 +86,7 @@ describe("observer and node service in one process", () => {
     expect(ratio).toBeLessThan(3);
   });
 
-  test("time in which nothing is due calls back as often and costs as much, however many nodes there are", () => {
+  test("idle time costs little more CPU and no more callbacks with more nodes", () => {
     const callbacks = new Map<number, number>();
     const idleMicros = (nodes: number) => () => {
       const { clock } = world(nodes);
@@ -104,7 +104,7 @@ describe("observer and node service in one process", () => {
   });
 });
 
-test("ten times as many deadlines cost ten times as much to set and to fire, and no more than 2.5 times that", () => {
+test("ten times the deadlines cost at most 25 times as much to set and fire", () => {
   const setAndFire = (count: number): void => {
     const clock = new VirtualClock();
     let fired = 0;
@@ -123,7 +123,7 @@ test("ten times as many deadlines cost ten times as much to set and to fire, and
   expect(ratio).toBeLessThan(2.5);
 });
 
-test("a lease is found in a watch line for clearly less than what the plain path costs", () => {
+test("finding a lease in a watch line costs clearly less than the plain path", () => {
   const metadata = { name: "n-1", namespace: "kube-node-lease", uid: "0d3c", resourceVersion: "42" };
   const renewTime = "2026-01-01T00:00:10.000001Z";
   const fieldsV1 = { "f:spec": { "f:holderIdentity": {}, "f:leaseDurationSeconds": {}, "f:renewTime": {} } };

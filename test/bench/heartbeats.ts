@@ -1,4 +1,4 @@
-/** Nodes that heartbeat into an observer without an API server: what watches would tell is handed to it directly. */
+/** Nodes that heartbeat into an observer without an API server: the test hands the watch events to it directly. */
 import type {
   Clock,
   Io,
@@ -18,7 +18,7 @@ import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { observedNode } from "../support/observed-objects.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 
-/** What a world of heartbeats is made of; each service runs on a bus of its own. */
+/** The settings of a world of heartbeats. Each service has a bus of its own. */
 export interface HeartbeatOptions {
   readonly clock: Clock;
   readonly transport: Transport;
@@ -28,7 +28,7 @@ export interface HeartbeatOptions {
 
 type Sinks = { -readonly [K in keyof Watched]?: WatchSink<Watched[K]> };
 
-/** So many nodes, all ready, whose leases are renewed when it is told so. */
+/** A number of ready nodes whose leases are renewed on request. */
 export class Heartbeats {
   readonly nodes: number;
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class Heartbeats {
     );
   }
 
-  /** Tells all that the first lists would hold. */
+  /** Delivers everything that the first lists would hold. */
   list(): void {
     const state = { synced: true, since: this.#clock.wallMs() };
     for (let index = 0; index < this.nodes; index++) this.#sinks.nodes?.changed(observedNode(`n-${index}`));
@@ -65,7 +65,7 @@ export class Heartbeats {
   }
 }
 
-/** The ports of one service that is alone, with no log and no metrics to look at. */
+/** The ports of a single service, without a log or metrics. */
 export function bareIo(
   service: ServiceName,
   { clock, transport, kube }: { readonly clock: Clock; readonly transport: Transport; readonly kube: Kube },
@@ -77,7 +77,7 @@ export function bareIo(
   return { ...io, profile: STANDARD_PROFILE, fleet: aloneFleet("bench") };
 }
 
-/** An API of which only the watches are there; whatever is read or written of it stays without an answer. */
+/** An API that only has watches; reads and writes are never answered. */
 export function watchesInto(sinks: Sinks): Kube {
   return {
     watch: (what, sink) => {

@@ -1,4 +1,4 @@
-/** Hollow nodes in a process of their own, against an API server that is there, for the benchmark that forks it. */
+/** Hollow nodes in a process of their own, against an existing API server, for the benchmark that forks it. */
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { loadKubeConfig } from "../../services/platform/kube/auth/kubeconfig.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";

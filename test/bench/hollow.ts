@@ -1,4 +1,4 @@
-/** Measures what hollow nodes cost: heartbeats of many nodes from one process against the embedded API over HTTP. */
+/** Measures the cost of hollow nodes: heartbeats of many nodes from one process against the embedded API over HTTP. */
 
 import { LEASE_SECONDS, openWorld } from "./bench-world.ts";
 import { Load } from "./load.ts";

@@ -1,4 +1,4 @@
-/** A process that plays the kubelets of a benchmark, and what it is told and tells. It measures nothing. */
+/** A process that plays the kubelets of a benchmark, and its orders and reports. It measures nothing. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
@@ -10,37 +10,37 @@ export interface ClusterSize {
   readonly podsPerNode: number;
 }
 
-/** What such a process is started with. */
+/** The options of such a process. */
 export interface LoadOptions extends ClusterSize {
   /** How long a lease lasts; nodes renew it four times as often. */
   readonly leaseSeconds: number;
-  /** The API server that is there already; the embedded one brings its own. */
+  /** An existing API server; the embedded one brings its own. */
   readonly kubeconfig?: string;
   /** Without heartbeats the cluster is only filled. */
   readonly heartbeats?: boolean;
 }
 
-/** What it is told: nodes fall silent, as machines without power, or come back with a heartbeat at once. */
+/** An order: nodes fall silent, as machines without power do, or return with a heartbeat at once. */
 export interface LoadOrder {
   readonly order: "silence" | "resume";
   readonly selector: HollowSelector;
 }
 
-/** What it tells: once when every node and pod is there, and then how many nodes each order reached. */
+/** A report: one when every node and pod exists, then the number of nodes that each order reached. */
 export type LoadReport = FilledReport | { readonly kind: "reached"; readonly nodes: number };
 
-/** Every node and pod is there. */
+/** Every node and pod exists. */
 export interface FilledReport {
   readonly kind: "filled";
-  /** Where the embedded API listens; "" where it was there already. */
+  /** The address of the embedded API; "" where the server existed before. */
   readonly url: string;
-  /** CPU that the creation of one object took, by kind, where it was measured. */
+  /** CPU time to create one object, by kind, where it was measured. */
   readonly createMicros: Readonly<Record<string, number>>;
 }
 
 const ZONES = 10;
 
-/** The nodes of a cluster: n-0, n-1 and so on, dealt to ten zones in turn. */
+/** The nodes of a cluster: n-0, n-1 and so on, spread over ten zones. */
 export function specsOf({ nodes, podsPerNode }: ClusterSize): HollowNodeSpec[] {
   return Array.from({ length: nodes }, (_, index) => ({
     name: `n-${index}`,
@@ -49,17 +49,17 @@ export function specsOf({ nodes, podsPerNode }: ClusterSize): HollowNodeSpec[] {
   }));
 }
 
-/** The first so many nodes, which are spread evenly over the zones. */
+/** The first nodes, which are spread evenly over the zones. */
 export function firstNodes(count: number): HollowSelector {
   return { names: Array.from({ length: count }, (_, index) => `n-${index}`) };
 }
 
-/** What the process was started with, as it reads it. */
+/** The options of this process, from its command line. */
 export function loadOptions(): LoadOptions {
   return JSON.parse(process.argv[2] ?? "{}");
 }
 
-/** Tells the benchmark something. */
+/** Sends a report to the benchmark. */
 export function tell(report: LoadReport): void {
   process.send?.(report);
 }
@@ -74,7 +74,7 @@ export class Load {
     this.pid = pid;
   }
 
-  /** Starts a program, by its URL, and waits until it has filled the cluster. */
+  /** Starts a program by its URL and waits until it has filled the cluster. */
   static async start(program: string, options: LoadOptions): Promise<{ load: Load; filled: FilledReport }> {
     const child = fork(new URL(program), [JSON.stringify(options)]);
     if (child.pid === undefined) throw new Error(`${program} did not start`);
@@ -82,7 +82,7 @@ export class Load {
     return { load, filled: (await load.#told()) as FilledReport };
   }
 
-  /** Gives an order and returns how many nodes it reached. */
+  /** Gives an order and returns the number of nodes it reached. */
   async order(order: LoadOrder): Promise<number> {
     this.#child.send(order);
     const report = await this.#told();

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: runs the benchmarks by name or all of them, prints tables and writes JSON. Each measures in its own
- * file.
+ * `npm run bench`: runs the named benchmarks or all of them, prints tables and writes JSON. Each benchmark has a file
+ * of its own.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { apiserver } from "./apiserver.ts";

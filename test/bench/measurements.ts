@@ -1,7 +1,7 @@
-/** Numbers of a benchmark: how several runs are summed up, and on what machine. It measures nothing. */
+/** The numbers of a benchmark: a summary over several runs, and the machine. It measures nothing. */
 import { availableParallelism, cpus, totalmem } from "node:os";
 
-/** One figure of one benchmark, over its runs. */
+/** One measurement of one benchmark, over its runs. */
 export interface Measurement {
   readonly name: string;
   readonly unit: string;
@@ -10,17 +10,17 @@ export interface Measurement {
   readonly most: number;
 }
 
-/** What a benchmark came to. */
+/** The result of a benchmark. */
 export interface BenchReport {
   readonly bench: string;
-  /** What was done, with its sizes. */
+  /** The load, with its sizes. */
   readonly load: string;
-  /** What is left out before the first figure, and how much is measured then. */
+  /** What is left out before the first measurement, and how much is measured then. */
   readonly warmUp?: string;
   readonly measurements: readonly Measurement[];
 }
 
-/** The machine the figures are from. */
+/** The machine of the measurements. */
 export function machine(): Readonly<Record<string, string | number>> {
   const gibibytes = Math.round(totalmem() / 1024 ** 3);
   return { cores: availableParallelism(), cpu: cpus()[0]?.model ?? "unknown", gibibytes, node: process.version };
@@ -32,14 +32,14 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** The middle of the values, or half way between the two in the middle; NaN of none. */
+/** The median of the values; of an even number the mean of the middle two; NaN of none. */
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const at = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(at)] ?? Number.NaN) + (sorted[Math.ceil(at)] ?? Number.NaN)) / 2;
 }
 
-/** A figure from the values of several runs. */
+/** A measurement from the values of several runs. */
 export function measurement(name: string, unit: string, runs: readonly number[]): Measurement {
   return { name, unit, median: median(runs), least: Math.min(...runs), most: Math.max(...runs) };
 }

@@ -1,31 +1,31 @@
-/** The command line of `npm run bench`: which benchmarks, how large, how often. It runs nothing. */
+/** The command line of `npm run bench`: which benchmarks, which sizes, how often. It runs nothing. */
 import { parseArgs } from "node:util";
 
-/** How a benchmark is to be run; what is absent is the benchmark's own choice. */
+/** How to run a benchmark; each benchmark has its own defaults. */
 export interface BenchOptions {
-  /** How often each figure is measured, after a warm-up. */
+  /** How often each value is measured, after a warm-up. */
   readonly runs?: number;
   /** The sizes to measure, in nodes. */
   readonly nodes?: readonly number[];
   readonly podsPerNode?: number;
-  /** How long a figure that needs time is measured. */
+  /** How long a value that needs time is measured. */
   readonly windowMs?: number;
-  /** The silence that controllers tolerate of a node. */
+  /** The node monitor grace period of the controllers. */
   readonly graceMs?: number;
-  /** Which API server; both in turn when absent, where a benchmark has both. */
+  /** Which API server; both, one after the other, when absent. */
   readonly api?: ApiKind;
 }
 
 /** The embedded API in a process of its own, or a real etcd and kube-apiserver. */
 export type ApiKind = "embedded" | "real";
 
-/** The words of the command line, opened. */
+/** The parsed command line. */
 export interface BenchCommand {
   readonly names: readonly string[];
   readonly options: BenchOptions;
 }
 
-/** What the flags are, for whoever mistypes one. */
+/** The usage, for a mistyped flag. */
 export const USAGE =
   "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--api=real]";
 

@@ -1,6 +1,6 @@
 /**
- * Pods by the million: one running pod as the embedded API stores it, and its text under other names. Making each one
- * through the registry would take longer than what is measured.
+ * Millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating each one
+ * through the registry would take longer than the measurement.
  */
 
 import { apiTime } from "../../services/domain/api-time.ts";
@@ -18,7 +18,7 @@ const NODE = "name-of-node";
 const HEX = 16;
 const UID_DIGITS = 12;
 
-/** Every pod of a cluster, ready and running on its node; `nextRevision` is asked once for each. */
+/** Every pod of a cluster, ready and running on its node; `nextRevision` is called once for each. */
 export function* podsOf({ nodes, podsPerNode }: ClusterSize, nextRevision: () => number): Generator<Stored> {
   const template = templatePod();
   for (let index = 0; index < nodes * podsPerNode; index++) {
@@ -31,7 +31,7 @@ export function* podsOf({ nodes, podsPerNode }: ClusterSize, nextRevision: () =>
       .replace(`"${NODE}"`, `"${node}"`)
       .replace(template.uid, uid)
       .replace(`"resourceVersion":"${template.revision}"`, `"resourceVersion":"${revision}"`);
-    // A replaced text is a chain of pieces; through a buffer it becomes one, at a third of the memory.
+    // A replaced text is a chain of pieces. Through a buffer it becomes one string, with a third of the memory.
     const flat = Buffer.from(json, "latin1").toString("latin1");
     const { namespace, phase } = template;
     yield new Stored({ namespace, name, uid, revision, json: flat, node, phase, terminating: false });

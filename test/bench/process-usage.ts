@@ -1,4 +1,4 @@
-/** What the operating system says of a process: its CPU time and its memory. Linux alone tells it, under /proc. */
+/** CPU time and memory of a process as the operating system reports them. It needs Linux's /proc. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { pause } from "./pause.ts";
 
@@ -6,28 +6,28 @@ import { pause } from "./pause.ts";
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly rssMebibytes: number;
-  /** The most memory it has held since its start or since `resetPeak`. */
+  /** The most memory the process has held since its start or since `resetPeak`. */
   readonly peakMebibytes: number;
 }
 
-/** What a process took over a window of time. */
+/** The usage of a process over a window of time. */
 export interface WindowUsage {
-  /** Of one core: 0.1 is a tenth of it. */
+  /** In cores: 0.1 is a tenth of one. */
   readonly cores: number;
   readonly rssMebibytes: number;
   readonly peakMebibytes: number;
 }
 
-/** The kernel counts CPU time for user space in hundredths of a second, on every architecture that Node runs on. */
+/** The kernel counts CPU time for user space in hundredths of a second on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
-/** Written to clear_refs, it makes the kernel forget the peak. */
+/** Written to clear_refs, it resets the peak. */
 const FORGET_PEAK = "5";
 const KIBIBYTES = 1024;
 
-/** Reads a running process; throws when there is none. */
+/** Reads a running process; throws when it does not exist. */
 export function usageOf(pid: number): ProcessUsage {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name of the program stands in brackets and may hold spaces; utime and stime are the 12th and 13th after it.
+  // The program's name is in brackets and may contain spaces; utime and stime are the 12th and 13th field after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const mebibytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / KIBIBYTES;
@@ -38,12 +38,12 @@ export function usageOf(pid: number): ProcessUsage {
   };
 }
 
-/** From now on the peak of this process is counted anew. */
+/** Starts a new peak of this process. */
 export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, FORGET_PEAK);
 }
 
-/** What named processes take from now on, for `windowMs`. */
+/** The usage of named processes from now on, over `windowMs`. */
 export async function usageOver<N extends string>(
   pids: Readonly<Record<N, number>>,
   windowMs: number,

@@ -1,8 +1,11 @@
-/** Reads an API server without a cache: one answer, or the changes from now on. What measures must not need much. */
+/**
+ * Reads an API server without a cache: one answer, or the changes from now on. A measurement must not use much CPU
+ * itself.
+ */
 import type { Stop, Wire } from "../../protocols/ports.ts";
 import { LineSplitter } from "../../services/platform/kube/watch/stream.ts";
 
-/** An object as the API writes it, in the fields that benchmarks look at. */
+/** An object as the API writes it, in the fields that benchmarks use. */
 export interface RawObject {
   readonly metadata: {
     readonly name: string;
@@ -28,7 +31,7 @@ export interface RawList {
 
 const HEADERS = { accept: "application/json" };
 
-/** Where the node leases are. */
+/** The path of the node leases. */
 export const LEASES_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 /** Reads a list; rejects when it is not answered with 200. */
@@ -54,7 +57,7 @@ export function listOf(wire: Wire, path: string): Promise<RawList> {
   });
 }
 
-/** Tells of each object of a collection that is written from now on, with the wall time of its arrival. */
+/** Reports each object of a collection that is written from now on, with the wall time of its arrival. */
 export async function changesOf(
   wire: Wire,
   path: string,

@@ -1,4 +1,4 @@
-/** Measures what a start costs: the time from process start until the eyes are open, and the memory at its peak. */
+/** Measures the cost of a start: the time from process start to the first sync, and the peak memory. */
 
 import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
@@ -12,7 +12,7 @@ const NODES: Readonly<Record<ApiKind, number>> = { embedded: 100_000, real: 5_00
 const PODS_PER_NODE = 10;
 const RUNS = 3;
 
-/** For each API server: starts Vigil again and again beside nodes and pods that are there. */
+/** For each API server: starts Vigil several times beside existing nodes and pods. */
 export async function restart(options: BenchOptions): Promise<BenchReport> {
   const { podsPerNode = PODS_PER_NODE, runs = RUNS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["real", "embedded"] : [options.api];
@@ -45,11 +45,11 @@ async function restartIn(world: World, runs: number): Promise<Measurement[]> {
   const of = (name: string, unit: string, value: (start: Start) => number) =>
     measurement(`${where}: ${name}`, unit, starts.map(value));
   return [
-    of("until the eyes are open", "s", ({ readyMs }) => readyMs / 1000),
+    of("time to first sync", "s", ({ readyMs }) => readyMs / 1000),
     of("CPU until then", "s", ({ cpuSeconds }) => cpuSeconds),
-    of("memory at its peak", "MiB", ({ peakMebibytes }) => peakMebibytes),
+    of("peak memory", "MiB", ({ peakMebibytes }) => peakMebibytes),
     of(`memory ${WARM_UP_MS / 1000} s later`, "MiB", ({ steadyMebibytes }) => steadyMebibytes),
-    of("peak over what stays", "×", ({ peakMebibytes, steadyMebibytes }) => peakMebibytes / steadyMebibytes),
+    of("peak over steady memory", "×", ({ peakMebibytes, steadyMebibytes }) => peakMebibytes / steadyMebibytes),
   ];
 }
 

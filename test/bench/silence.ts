@@ -1,4 +1,4 @@
-/** What follows when nodes of a world fall silent, as the API shows it. It knows no controller and starts none. */
+/** What the API shows after nodes of a world fall silent. It knows no controller and starts none. */
 
 import { epochMsOf } from "../../services/domain/api-time.ts";
 import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
@@ -6,20 +6,20 @@ import { until } from "../support/until.ts";
 import type { World } from "./bench-world.ts";
 import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
 
-/** How late each thing was seen, in milliseconds. */
+/** The lateness of each result, in milliseconds. */
 export interface SilenceFound {
   readonly silent: number;
   /** From the last renewal of a node's lease plus the grace to Ready=Unknown. */
   readonly verdicts: readonly number[];
   /** From Ready=Unknown to the unreachable:NoSchedule taint. */
   readonly taints: readonly number[];
-  /** From Ready=Unknown of its node to each pod that is not ready. */
+  /** From Ready=Unknown of a node to each of its pods that is not ready. */
   readonly pods: readonly number[];
-  /** From where a verdict is due to each pod that is not ready: what a Service's clients see of both. */
+  /** From when a verdict is due to each pod that is not ready: what a Service's clients see of both. */
   readonly podsPastGrace: readonly number[];
 }
 
-/** What to do, and what is known of the controller that watches. */
+/** Which nodes to silence, and what is known of the controller. */
 export interface Silence {
   readonly selector: HollowSelector;
   readonly graceMs: number;
@@ -31,7 +31,7 @@ const WITHIN_MS = 120_000;
 const LOOK_MS = 50;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-/** Silences nodes, waits until all of them and their pods are marked, then lets them come back and be healed. */
+/** Silences nodes, waits until all of them and their pods are marked, then lets them return and be healed. */
 export async function fallSilent(
   world: World,
   { selector, graceMs, withinMs = WITHIN_MS }: Silence,
@@ -60,13 +60,13 @@ export async function fallSilent(
   }
 }
 
-/** When each node renewed its lease last, in wall milliseconds. */
+/** When each node last renewed its lease, in wall milliseconds. */
 async function lastRenewals({ wire }: World): Promise<ReadonlyMap<string, number>> {
   const { items } = await listOf(wire, LEASES_PATH);
   return new Map(items.map(({ metadata, spec }) => [metadata.name, epochMsOf(spec.renewTime) ?? Number.NaN]));
 }
 
-/** The first sight of everything that follows from silence. */
+/** When each result of a silence was first observed. */
 class Seen {
   readonly unknownAt = new Map<string, number>();
   readonly taintedAt = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Measures what a cluster in which nothing happens costs: CPU and memory of Vigil while leases are renewed. */
+/** Measures the cost of a steady cluster: CPU and memory of Vigil while leases are renewed. */
 
 import { openWorld, type World } from "./bench-world.ts";
 import { startVigil } from "./controllers.ts";
@@ -14,10 +14,10 @@ const SIZES: Readonly<Record<ApiKind, readonly number[]>> = {
 const PODS_PER_NODE = 10;
 const WINDOW_MS = 30_000;
 const RUNS = 3;
-/** From ready to the first window: what starting up left behind has been collected by then. */
+/** From ready to the first window. By then the garbage of the start has been collected. */
 export const WARM_UP_MS = 30_000;
 
-/** For each size: cores and memory over windows in which nothing but heartbeats comes. */
+/** For each size: cores and memory over windows with nothing but heartbeats. */
 export async function steady(options: BenchOptions): Promise<BenchReport> {
   const { podsPerNode = PODS_PER_NODE, windowMs = WINDOW_MS, runs = RUNS } = options;
   const kinds: readonly ApiKind[] = options.api === undefined ? ["embedded", "real"] : [options.api];
@@ -49,7 +49,7 @@ async function steadyIn(world: World, windowMs: number, runs: number): Promise<M
   }
 }
 
-/** What named processes take over several windows, one after the other. */
+/** The usage of named processes over several windows, one after the other. */
 export async function windowsOf<N extends string>(
   pids: Readonly<Record<N, number>>,
   windowMs: number,

@@ -1,6 +1,6 @@
 /**
  * Measures Vigil against upstream's kube-controller-manager: the same cluster on the same real API server, one after
- * the other, first at rest and then with nodes falling silent at once.
+ * the other, first steady and then with nodes falling silent at once.
  */
 
 import { openWorld, type World } from "./bench-world.ts";
@@ -28,14 +28,14 @@ const RUNS = 3;
 /** Upstream needs more than a minute to find the silent nodes and to heal them. */
 const SILENCES_MAX = 2;
 
-/** What one controller took and how late it was, over the runs. */
+/** Usage and lateness of one controller, over the runs. */
 interface Measured {
   readonly name: string;
   readonly windows: readonly WindowUsage[];
   readonly silences: readonly SilenceFound[];
 }
 
-/** For each size: the figures of both controllers, and Vigil's over upstream's. */
+/** For each size: the measurements of both controllers, and Vigil's over upstream's. */
 export async function versus(options: BenchOptions): Promise<BenchReport> {
   const measurements: Measurement[] = [];
   for (const size of sizesOf(options)) {
@@ -53,7 +53,7 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
   return {
     bench: "versus",
     load: `real API server, leases renewed each 10 s, grace ${graceMs / 1000} s`,
-    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${silences} times silence`,
+    warmUp: `${WARM_UP_MS / 1000} s, then ${runs} windows of ${windowMs / 1000} s and ${silences} silences`,
     measurements,
   };
 }

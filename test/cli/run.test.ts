@@ -115,6 +115,25 @@ describe("vigil run", () => {
     await late.close();
   });
 
+  test("has the API server's time before its services start", async () => {
+    const ahead = createServer((request, response) => {
+      response.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString() });
+      // Only the first read is answered whole, so it alone can have set the clock.
+      if (request.url?.includes("limit=1&") === true) response.end("{}");
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => ahead.once("listening", resolve));
+    const { port } = ahead.address() as AddressInfo;
+    const vigil = run(`--kubeconfig=${kubeconfig("ahead", `http://127.0.0.1:${port}`, TOKEN)}`);
+    await vigil.says("running");
+    const messages = vigil.logged.map(({ message }) => message);
+    const differs = messages.findIndex((message) => message.startsWith("this machine's clock differs"));
+    expect(differs).toBeGreaterThanOrEqual(0);
+    expect(differs).toBeLessThan(messages.indexOf("running"));
+    vigil.signal("SIGKILL");
+    ahead.closeAllConnections();
+    ahead.close();
+  });
+
   test("is alive but not ready while it waits for an API server, and ready once synced", async () => {
     const [apiPort, port] = [await freePort(), await freePort()];
     const file = kubeconfig("away", `http://127.0.0.1:${apiPort}`, TOKEN);

@@ -4,7 +4,7 @@
  */
 
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
-import type { Log, Random, ServiceName, Stop } from "../../protocols/ports.ts";
+import type { Log, Random, ServiceName, Stop, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import { PULSE_PROBLEMS } from "../../services/platform/fleet/pulse-alarms.ts";
@@ -43,6 +43,12 @@ function errorLog(errors: string[]): Log {
       errors.push(`${message} ${error instanceof Error ? error.stack : ""}`);
     },
   };
+}
+
+/** Sends the first read of a process. Its services start after the answer, so they have the API server's time. */
+function sendFirstRead(wire: Wire): void {
+  const ignored = { response: () => {}, data: () => {}, end: () => {}, failed: () => {} };
+  wire.send({ method: "GET", path: "/version", headers: {}, body: null }, ignored);
 }
 
 /** A read that is older than this has timed out before its answer is taken. */
@@ -188,6 +194,7 @@ export class SimulatedProcess {
     const errors: string[] = [];
     const [log, metrics] = [errorLog(errors), createMetrics()];
     const time = new ServerClock(standstill.clock, log);
+    sendFirstRead(time.over(api.wire));
     const io = { clock: time, wire: time.over(standstill.wire(this.apiPath.over(wire))) };
     const reachability = new ApiReachability({ ...io, log, metrics, profile });
     const measured = { ...io, wire: reachability.wire, reachability };

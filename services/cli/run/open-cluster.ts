@@ -3,6 +3,7 @@ import type { Clock, Log } from "../../../protocols/ports.ts";
 import type { ProcessSettings } from "../../platform/config/settings.ts";
 import { checkServer, type FirstRead } from "../../platform/kube/auth/access-check.ts";
 import { KubeConfigProblem, type KubeConnection, loadKubeConfig } from "../../platform/kube/auth/kubeconfig.ts";
+import type { ServerClock } from "../../platform/kube/transport/server-clock.ts";
 import { type RetrySettings, retryPauseMs } from "../../platform/structures/retry-schedule.ts";
 import { Failure, type Host, pause, untilStopped } from "../verb.ts";
 
@@ -13,6 +14,8 @@ type ClusterSettings = KubeSettings & Partial<Pick<ProcessSettings, "services">>
 /** The ports for waiting. */
 export interface ClusterIo {
   readonly clock: Clock;
+  /** The clock that the first answer sets, so that no service starts on the machine's; absent where that one counts. */
+  readonly serverClock?: ServerClock;
   readonly log: Log;
   readonly host: Host;
   /** Called with what the process waits for. */
@@ -24,14 +27,15 @@ const RETRIES: RetrySettings = { baseMs: 500, maxMs: 10_000 };
 /** A connection to an API server that has answered; null when the process was stopped before. Throws a Failure. */
 export async function openCluster(
   settings: ClusterSettings,
-  { clock, log, host, waitsFor }: ClusterIo,
+  { clock, serverClock, log, host, waitsFor }: ClusterIo,
 ): Promise<KubeConnection | null> {
   const connection = await findCluster(settings, log);
   waitsFor?.(`the API server at ${new URL(connection.server).host}`);
+  const wire = serverClock?.over(connection.wire) ?? connection.wire;
   const read: FirstRead = settings.services?.includes("observer") === false ? "ask for its version" : "list nodes";
   for (let tries = 1; !host.stopped.aborted; tries++) {
     const problem = await Promise.race([
-      checkServer({ wire: connection.wire, clock }, connection.server, read),
+      checkServer({ wire, clock }, connection.server, read),
       untilStopped(host).then(() => "stopped" as const),
     ]);
     if (problem === "stopped") break;

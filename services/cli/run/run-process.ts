@@ -44,7 +44,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   // Before the API server answers, because a process that waits for it must pass its liveness probe.
   const served = await openConsole(guarded, { log, metrics });
   const waitsFor = (what: string) => served?.waitsFor(what);
-  const cluster = await openCluster(settings, { clock, log, host, waitsFor });
+  const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
   const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
   access?.askFrom(kube);

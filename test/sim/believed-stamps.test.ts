@@ -56,3 +56,23 @@ test("a taint that went and came back has no stamps from before", () => {
   stamp(FIRST);
   expect(stamps.earliestAt(NODE, TAINT)).toBe(Number.POSITIVE_INFINITY);
 });
+
+test("an owner that begins counts from a later stamp that it finds", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(SECOND);
+  clock.advance(60_000);
+  stamp(FIRST);
+  begin();
+  expect(stamps.latestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
+});
+
+test("a stamp of the future counts from when the last owner has seen its nodes", () => {
+  const { clock, stamps, stamp, begin } = stage();
+  stamp(FIRST);
+  clock.advance(60_000);
+  stamp("2030-01-01T00:00:00Z");
+  begin();
+  const wholeAt = clock.wallMs() + 30_000;
+  stamps.calm(wholeAt);
+  expect(stamps.latestAt(NODE, TAINT)).toBe(wholeAt);
+});

@@ -23,6 +23,8 @@ export class BelievedStamps {
   readonly #stamps = new Map<string, Map<string, Stood[]>>();
   /** When anybody gained a shard. */
   readonly #gainsAt = new Map<number, number[]>();
+  /** When every owner has seen the nodes of its shards, after the faults ended. */
+  #wholeAt = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock, lagMs: number) {
     this.#clock = clock;
@@ -32,6 +34,11 @@ export class BelievedStamps {
   /** A process has begun to follow the pods of a shard. */
   gained(shard: number): void {
     this.#gainsAt.set(shard, [...(this.#gainsAt.get(shard) ?? []), this.#clock.wallMs()]);
+  }
+
+  /** The faults have ended: from the given instant on every owner has seen the nodes of its shards. */
+  calm(wholeAt: number): void {
+    this.#wholeAt = wholeAt;
   }
 
   /** Takes a change of a node; null when it is gone. */
@@ -52,10 +59,22 @@ export class BelievedStamps {
 
   /** The earliest instant from which an owner may count a taint; infinite when none has reason to doubt its coming. */
   earliestAt(name: string, taint: string): number {
+    return Math.min(...this.#found(name, taint).map(({ stampAt }) => stampAt));
+  }
+
+  /**
+   * The latest such instant; minus infinity when none has reason. A stamp of the future counts from when the owner
+   * first sees the taint, and that may be as late as the end of the faults.
+   */
+  latestAt(name: string, taint: string): number {
+    return Math.max(...this.#found(name, taint).map(({ stampAt }) => Math.min(stampAt, this.#wholeAt)));
+  }
+
+  /** The stamps that some owner found when it began. */
+  #found(name: string, taint: string): Stood[] {
     const gainsAt = this.#gainsAt.get(shardOf(name)) ?? [];
     const wasFound = ({ fromAt, untilAt }: Stood): boolean =>
       gainsAt.some((gainAt) => gainAt >= fromAt - this.#lagMs && gainAt <= untilAt + this.#lagMs);
-    const stood = this.#stamps.get(name)?.get(taint) ?? [];
-    return Math.min(...stood.filter(wasFound).map(({ stampAt }) => stampAt));
+    return (this.#stamps.get(name)?.get(taint) ?? []).filter(wasFound);
   }
 }

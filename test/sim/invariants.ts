@@ -116,6 +116,8 @@ export interface Standing {
   readonly isStampVoid?: boolean;
   /** From when it counts for an owner that began after others had stamped it; none has where it is absent. */
   readonly believedAt?: number;
+  /** The latest such instant. */
+  readonly believedLatestAt?: number;
   /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
   readonly lineage?: readonly Segment[];
 }
@@ -285,7 +287,7 @@ export function startOf({ timeAdded }: CheckedTaint, { seenAt, isStampVoid }: St
 }
 
 /** When the countdown of one taint alone ends. */
-function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment): number {
+export function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment): number {
   const seconds = secondsFor(pod, { ...taint, key }) ?? 0;
   const cameAt = Date.parse(pod.metadata.creationTimestamp);
   return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;

@@ -88,6 +88,7 @@ export class MessageChecks {
   calm(): void {
     const { clock } = this.#context.world;
     this.#context.checks.grants.calm();
+    this.#context.history.calm(clock.wallMs() + BACK_MS);
     this.#calm = { sinceMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
 

@@ -52,6 +52,11 @@ export class NodeHistory {
     this.#believed.gained(shard);
   }
 
+  /** The faults have ended: from the given instant on every owner has seen the nodes of its shards. */
+  calm(wholeAt: number): void {
+    this.#believed.calm(wholeAt);
+  }
+
   /** Takes a change of a node; `before` is null for a new one, `after` for one that is gone. */
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
@@ -83,8 +88,12 @@ export class NodeHistory {
     const lineage = isPaced(taint) ? this.#lines.get(node) : undefined;
     const seenAt = this.taintedAt(node, taint);
     const putOnAt = this.#putOnAt.get(node)?.get(taintName(taint)) ?? seenAt;
-    const believedAt = this.#isRestamped ? { believedAt: this.#believed.earliestAt(node, taintName(taint)) } : {};
-    const stampVoid = { isStampVoid: true, ...believedAt };
+    const name = taintName(taint);
+    const believed = {
+      believedAt: this.#believed.earliestAt(node, name),
+      believedLatestAt: this.#believed.latestAt(node, name),
+    };
+    const stampVoid = { isStampVoid: true, ...(this.#isRestamped && believed) };
     return { seenAt, putOnAt, ...(this.#isStampVoid && stampVoid), ...(lineage && { lineage }) };
   }
 

@@ -3,6 +3,7 @@ import {
   type CheckedNode,
   type CheckedPod,
   conditionOf,
+  endOf,
   evictionOverdueAt,
   isPaced,
   startOf,
@@ -113,7 +114,10 @@ function wrongPod(
     if (taint.timeAdded === undefined) continue;
     const standingNow = standing(node.metadata.name, taint);
     const stood = { ...standingNow, seenAt: standingNow.putOnAt ?? standingNow.seenAt };
-    const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood));
+    const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
+    // An owner that finds a taint that others have stamped counts from what it finds.
+    const believedDueAt = endOf(pod, taint, { key: taint.key, at: believedLatestAt });
+    const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood), believedDueAt);
     if (dueAt + slackMs < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);
   }
   return found;

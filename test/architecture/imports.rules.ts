@@ -32,7 +32,7 @@ const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; 
     owner: /^services\/(platform\/bus\/nats[a-z.]*|ledger\/[a-z.-]*store[a-z.-]*)\.ts$/,
     where: "services/platform/bus/nats*.ts and the ledger's store",
   },
-  { name: /^@kubernetes\//, owner: /^services\/platform\/kube\//, where: "services/platform/kube/" },
+  { name: /^@kubernetes\//, owner: /^test\//, where: "test/" },
   { name: /^pino$/, owner: /^services\/platform\/process\/log\.ts$/, where: "services/platform/process/log.ts" },
   {
     name: /^prom-client$/,

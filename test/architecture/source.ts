@@ -37,7 +37,7 @@ export interface Rule {
 }
 
 /** Folders that hold no source of ours. */
-const FOREIGN = new Set(["node_modules", ".git", "bench-results"]);
+const FOREIGN = new Set(["node_modules", ".git", "bench-results", "dist"]);
 
 /** Every file of the repository below `root`, as sorted relative paths. */
 export function filesBelow(root: string, folder = ""): string[] {

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function authorizeAs(user: Readonly<Record<string, unknown>>, cluster = {}): Authorize {
   const target = { server: "https://server", cluster, user };
-  return credentialsFor(() => target, { monotonicMs: () => nowMs, wallMs: () => nowMs });
+  return credentialsFor(() => target, { monotonicMs: () => nowMs, wallMs: () => nowMs, environment: {} });
 }
 
 describe("a token file", () => {

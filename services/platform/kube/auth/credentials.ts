@@ -1,12 +1,12 @@
 /**
- * Turns the cluster and user entries of a kubeconfig into request credentials. Tokens, files, certificates and
- * passwords are read here. Auth providers (OIDC) use @kubernetes/client-node, which is loaded for them alone because it
- * takes 38 MiB (decision 12).
+ * Turns the cluster and user entries of a kubeconfig into request credentials: tokens, files, certificates, passwords,
+ * exec plugins and the auth provider `oidc` (decision 12).
  */
 import { existsSync, readFileSync } from "node:fs";
 import { type JsonRecord, listOf, recordOf, textOf } from "../../structures/json.ts";
 import type { Authorize, Credentials } from "../transport/https.ts";
 import { execPlugin, type Plugin } from "./exec-plugin.ts";
+import { oidcProvider } from "./oidc-provider.ts";
 
 /** One server and the user to present there, as in a kubeconfig but with absolute paths. */
 export interface KubeTarget {
@@ -22,10 +22,14 @@ const PLUGIN_FRESH_MS = 5_000;
 /** A server that refuses every request must not start the plugin for each. */
 const RENEW_PAUSE_MS = 2_000;
 
-/** The monotonic clock measures the age of credentials; plugins give expiry times on the wall clock. */
-export interface CredentialsClock {
+/** What credentials depend on besides the kubeconfig. */
+export interface CredentialsContext {
+  /** Measures the age of credentials. */
   readonly monotonicMs: () => number;
+  /** Epoch milliseconds; plugins give expiry times on this clock. */
   readonly wallMs: () => number;
+  /** Holds the proxy variables. */
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 /**
@@ -33,7 +37,7 @@ export interface CredentialsClock {
  * changed. While it or a file it names cannot be read, the last credentials are used until the server refuses them. A
  * plugin caches its own.
  */
-export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsClock): Authorize {
+export function credentialsFor(resolve: () => KubeTarget, context: CredentialsContext): Authorize {
   let reading: Promise<Credentials> | null = null;
   let last: Credentials | null = null;
   let readAtMs = 0;
@@ -42,14 +46,14 @@ export function credentialsFor(resolve: () => KubeTarget, clock: CredentialsCloc
     const target = resolve();
     const plain = plainCredentials(target);
     const kept = renew || !usesPlugin(target.user) ? null : plugin;
-    plugin = kept ?? pluginFor(target, plain.tls.ca ?? null, clock.wallMs);
+    plugin = kept ?? pluginFor(target, plain.tls.ca ?? null, context);
     return plugin === null ? plain : withPlugin(plain, plugin);
   };
   return (renew) => {
-    const ageMs = clock.monotonicMs() - readAtMs;
+    const ageMs = context.monotonicMs() - readAtMs;
     const freshMs = plugin === null ? FRESH_MS : PLUGIN_FRESH_MS;
     if (reading !== null && ageMs < (renew ? RENEW_PAUSE_MS : freshMs)) return reading;
-    readAtMs = clock.monotonicMs();
+    readAtMs = context.monotonicMs();
     reading = read(renew).then(
       (credentials) => {
         last = credentials;
@@ -124,24 +128,21 @@ function usesPlugin(user: JsonRecord): boolean {
   return user.exec !== undefined || user["auth-provider"] !== undefined;
 }
 
-function pluginFor({ server, cluster, user }: KubeTarget, ca: string | null, wallMs: () => number): Plugin | null {
+function pluginFor(
+  { server, cluster, user }: KubeTarget,
+  ca: string | null,
+  context: CredentialsContext,
+): Plugin | null {
+  const { wallMs } = context;
   if (user.exec !== undefined) return execPlugin({ exec: recordOf(user.exec), server, cluster, ca, wallMs });
-  return usesPlugin(user) ? providerFor(user) : null;
+  return usesPlugin(user) ? providerFor(recordOf(user["auth-provider"]), context) : null;
 }
 
-/** The library applies a provider to a whole cluster; only its token is used. */
-function providerFor(user: JsonRecord): Plugin {
-  const loading = import("@kubernetes/client-node").then(({ KubeConfig }) => {
-    const config = new KubeConfig();
-    const cluster = { name: "any", server: "https://any", skipTLSVerify: false };
-    config.loadFromClusterAndUser(cluster, { name: "any", authProvider: user["auth-provider"] });
-    return config;
-  });
-  return async () => {
-    const options: { headers: Record<string, string> } = { headers: {} };
-    await (await loading).applyToHTTPSOptions(options);
-    return { token: textOf(options.headers.Authorization?.replace(/^Bearer /, "")), cert: null, key: null };
-  };
+/** kubectl 1.26 dropped every other provider. */
+function providerFor(provider: JsonRecord, { environment, wallMs }: CredentialsContext): Plugin {
+  if (provider.name === "oidc") return oidcProvider({ config: recordOf(provider.config), environment, wallMs });
+  const fix = "use an exec plugin, such as gke-gcloud-auth-plugin or kubelogin";
+  throw new Error(`auth provider ${String(provider.name)} is not supported, as in kubectl since 1.26: ${fix}`);
 }
 
 async function withPlugin(plain: Credentials, plugin: Plugin): Promise<Credentials> {

@@ -52,8 +52,11 @@ export async function loadKubeConfig(
     if (target.server !== server) throw new KubeConfigProblem(`${origin}: its server is ${target.server} by now`);
     return target;
   };
-  const clock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
-  const always = credentialsFor(resolve, clock);
+  const always = credentialsFor(resolve, {
+    monotonicMs: () => performance.now(),
+    wallMs: () => Date.now(),
+    environment,
+  });
   const isSafe = new URL(server).protocol === "https:" || options.allowTokenOverHttp === true;
   const authorize = isSafe ? always : refusingSecrets(always, server);
   try {

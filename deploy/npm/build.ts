@@ -1,0 +1,16 @@
+/**
+ * Builds what `npm pack` packs: JavaScript and types under dist/, since Node runs no TypeScript below node_modules. npm
+ * runs this before it packs.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+const OUTPUT = join(ROOT, "dist");
+/** Files that the program reads at run time. */
+const PAGE = "services/console/page";
+
+rmSync(OUTPUT, { recursive: true, force: true });
+execFileSync("tsc", ["--project", join(import.meta.dirname, "tsconfig.json")], { stdio: "inherit" });
+cpSync(join(ROOT, PAGE), join(OUTPUT, PAGE), { recursive: true });

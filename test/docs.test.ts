@@ -33,12 +33,9 @@ test.each(PAGES)("every script and every test that %s runs exists", (page) => {
   expect([...missing, ...paths]).toEqual([]);
 });
 
-test.each(PAGES)(
-  "a command of %s prints what Vigil prints and no banner of npm's, so that it can go into a file",
-  (page) => {
-    expect(namedIn(page, /npm run (vigil)/g)).toEqual([]);
-  },
-);
+test.each(PAGES)("a command of %s prints only Vigil's output, without npm's banner", (page) => {
+  expect(namedIn(page, /npm run (vigil)/g)).toEqual([]);
+});
 
 test("every flag of vigil run that the README and the decisions name exists", () => {
   const flags = [...Object.values(RUN_SETTINGS).map(({ flag }) => flag), "enable-taint-manager", "controllers"];
@@ -54,7 +51,7 @@ test("every decision has a number of its own, the same in its title and its name
   expect(decisions.flatMap((page) => namedIn(page, /^# (\d+)\./g)).map(Number)).toEqual(numbers);
 });
 
-test("docs/machines.md draws the machines that run, and explains each event, guard and action", () => {
+test("docs/machines.md draws the real machines, each event, guard and action explained", () => {
   const page = readFileSync(join(ROOT, "docs/machines.md"), "utf8");
   expect(withMachineDrawings(page)).toBe(page);
   const named = [nodeMachine, zoneMachine].flatMap(({ events, implementations: { guards, actions } }) => [

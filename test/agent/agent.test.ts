@@ -158,7 +158,7 @@ describe("the status", () => {
     expect(api.eventCount("NodeHasSufficientMemory")).toBe(2);
   });
 
-  it("that a controller set to Unknown is posted in the next period, with its Event (L51)", () => {
+  it("that a controller set to Unknown is reposted with its Event in a period (L51)", () => {
     api.start();
     api.clock.advance(1_000);
     api.send("PATCH", STATUS, {
@@ -173,7 +173,7 @@ describe("the status", () => {
     [4, 3, "True", ["NodeHasInsufficientMemory"]],
     [5, 4, "False", []],
   ])(
-    "with %d failed posts reports the connection %d times and has pressure %s (R9.9, L46)",
+    "after %d failed posts has %d connection errors and pressure %s (R9.9, L46)",
     (times, calls, status, eventCount) => {
       api.start();
       api.clock.advance(1_000);

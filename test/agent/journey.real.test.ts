@@ -36,7 +36,7 @@ describeWithKube("an agent on a real kube-apiserver", () => {
     return expect.poll(() => read(scene.kube, leaseRef(name)), { timeout: 30_000 }).toMatchObject(owned);
   };
 
-  test("registers a fresh node with lease and Events, and Vigil takes the admission's taint off", async () => {
+  test("registers a fresh node with lease and Events; Vigil removes the admission taint", async () => {
     scene.start("fresh", { zone: "z" });
     const node = await scene.shows("fresh", "Ready=True", []);
     expect(node?.status?.capacity).toMatchObject({ cpu: "4", memory: "8Gi", pods: "110" });

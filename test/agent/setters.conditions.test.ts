@@ -141,7 +141,7 @@ describe("Ready", () => {
     expect(events).toEqual([{ type: "Normal", reason, message: `Node node-1 status is now: ${reason}` }]);
   });
 
-  it("rewrites reason and message without a change of status, and keeps the transition time (R9.19)", () => {
+  it("keeps the transition time when only reason or message change (R9.19)", () => {
     const status = { capacity: CAPACITY, conditions: [conditionWith("Ready", "True")] };
     const { node, events } = setReady(nodeOf({ status }), inputOf());
     expect(conditionOf(node, "Ready")).toEqual({

@@ -160,7 +160,7 @@ describe("scheduling", () => {
 });
 
 describe("all setters", () => {
-  it("run in order, so that Ready sees the capacity, and one that fails stops no other (R9.18)", () => {
+  it("run in order so Ready has the capacity; a failed one stops no other (R9.18)", () => {
     const stats: MachineStats = { ...STATS, version: { problem: "v" }, images: { problem: "i" } };
     const { node, problems } = computeStatus(nodeOf(), inputOf({ stats }));
     expect(problems).toEqual(["error getting version info: v", "i"]);

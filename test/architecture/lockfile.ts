@@ -14,7 +14,7 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The part of a lock file that is looked at. */
+/** The part of a lock file that is checked. */
 interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }

@@ -1,6 +1,6 @@
 /** Small files that each break one architecture rule, for the test to catch. */
 
-/** One planted breach: where it is planted, the source, and a part of the problem that must be told. */
+/** One planted breach: its file, its source, and a part of the problem that must be reported. */
 interface Planted {
   readonly what: string;
   readonly path: string;

@@ -81,7 +81,7 @@ function problemsOf(path: string): string[] {
   return problems;
 }
 
-/** Breaches of the rule that the repository speaks of the product alone; `.ci/run` alone may name its surroundings. */
+/** Breaches of the rule that the repository only describes the product; `.ci/run` alone may name its environment. */
 export function surroundingsNamed(path: string, text: string): Breach[] {
   if (path === ".ci/run" || path === "test/architecture/tree.rules.ts") return [];
   return text

@@ -56,7 +56,7 @@ describe("help", () => {
     expect(out).not.toContain("=~");
   });
 
-  test("of get shows kubectl's letters for --output and --watch", async () => {
+  test("of get shows kubectl's short flags for --output and --watch", async () => {
     const { out } = await run(["get", "--help"]);
     expect(out).toContain("Other spellings:\n  -o=table|json|yaml\n      The same as --output.\n  -w\n");
     expect(out.replaceAll(/\s+/g, " ")).toContain("query again every 2s and print each row that changed");

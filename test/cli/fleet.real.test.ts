@@ -98,7 +98,7 @@ describeWithNats("vigil run on NATS", () => {
     expect(members.map(({ member, shards }) => [member, shards])).toEqual([["stays", ALL_SHARDS]]);
   });
 
-  test("members of another Kubernetes cluster with the same names are shown and counted apart", async () => {
+  test("same-named members of another Kubernetes cluster are listed and counted apart", async () => {
     const [clock, log, metrics] = [realClock(), silentLog, createMetrics()];
     const transport = await connectNats({ servers: [nats.url], name: "members", clock, log, metrics });
     const names = { service: "fleet", member: "a", cluster: "mixed" };

@@ -110,7 +110,7 @@ describe("the fleet", () => {
     expect(third?.shards).toBe(64);
   });
 
-  test("of each Kubernetes cluster owns its own shards, and a member of neither shares with both", () => {
+  test("of each Kubernetes cluster owns its shards; a member of neither shares with both", () => {
     const members = [member("west", ["node"], "uid-w"), member("b", ["node"], "uid-e"), member("a", ["node"], "uid-e")];
     const [first, second, third] = withShards(members);
     expect([first?.member, second?.member, third]).toMatchObject(["a", "b", { member: "west", shards: 64 }]);
@@ -136,7 +136,7 @@ describe("the fleet", () => {
     );
   });
 
-  test("shows services that a member withholds, and since when it cannot reach the API server", () => {
+  test("shows services a member withholds and since when it cannot reach the API server", () => {
     const cutOff = { ...member("a", ["node"]), unableSince: NOW - 90_000, withheld: ["observer", "ledger"] };
     expect(shownIn(MEMBERS, withShards([cutOff]))).toContain("unreachable for 90 s   node (not observer,ledger)\n");
   });

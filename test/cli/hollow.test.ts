@@ -87,7 +87,7 @@ test("nodes are named by number and spread over the zones", () => {
   expect(hollowSpecs({ ...settings, nodes: 1, zones: 0 })).toEqual([{ name: "h-0", pods: 4 }]);
 });
 
-test("a run registers its nodes, obeys orders from another process, and removes its nodes at the end", async () => {
+test("a run registers its nodes, takes orders, and removes its nodes at the end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "hollow-"));
   const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
   const front = await listen(server, { port: 0 });

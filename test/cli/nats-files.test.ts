@@ -49,7 +49,7 @@ test.each([
   expect(await get(flags)).toEqual({ code: 1, err: `vigil: ${problem}\n` });
 });
 
-test("warns of a seed or key that every user can read, not of one that its group can read", async () => {
+test("warns of a seed or key that every user can read, but not of a group-readable one", async () => {
   const own = thisProcess();
   const tls = [`--nats-tls-cert=${clientCert}`, `--nats-tls-key=${clientKey}`];
   const warned = async (mode: number) => {

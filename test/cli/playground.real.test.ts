@@ -7,7 +7,7 @@ import { fakeHost } from "./fake-host.ts";
 
 const LONG = { timeout: 180_000 };
 
-test("the verb plays it for real: narrated, with a kubeconfig, to a table and exit code 0", LONG, async () => {
+test("plays for real, narrated, with a kubeconfig, a final table and exit code 0", LONG, async () => {
   const host = fakeHost();
   const argv = ["--pause=0s", "--write-kubeconfig=play.kubeconfig"];
   expect(await playgroundVerb.start(argv, host)).toBe(0);

@@ -37,7 +37,7 @@ describe("the story on virtual time", () => {
     expect(told.said).toHaveLength(2 * STORY.length);
   });
 
-  test("judged the fifteen silent nodes on time, brought them all back, and failed no write", () => {
+  test("finds the fifteen silent nodes in time, heals all of them, and fails no write", () => {
     expect(told.narration.totals).toMatchObject({ verdicts: 15, recoveries: 15, failedWrites: 0 });
     expect(told.narration.totals.latestMs).toBeLessThanOrEqual(PLAYGROUND_PROFILE.leaseBatchMs);
   });

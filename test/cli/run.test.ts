@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 describe("vigil run", () => {
-  test("becomes ready, serves its probes and metrics, and exits with 0 when it is stopped", async () => {
+  test("becomes ready, serves probes and metrics, and exits with 0 when stopped", async () => {
     const port = await freePort();
     const vigil = run(`--kubeconfig=${kubeconfig("right", front.url, TOKEN)}`, `--listen=127.0.0.1:${port}`);
     await vigil.says("running");

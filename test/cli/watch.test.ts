@@ -157,7 +157,7 @@ describe("get nodes --watch", () => {
     expect(JSON.parse(await next())).toEqual(node("n2", { readiness: "notReady" }));
   });
 
-  test("with --output-watch-events prints YAML documents like an API server's watch events", async () => {
+  test("with --output-watch-events prints YAML documents like kubectl's watch events", async () => {
     await watch("-w", "-oyaml", "--output-watch-events");
     nodes = [node("n1")];
     await next();

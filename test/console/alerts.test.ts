@@ -81,7 +81,7 @@ describe("the Grafana dashboard", () => {
     for (const expr of ofProcesses) expect(expr).toMatch(/ and on \(job, instance\) vigil_\w+$/);
   });
 
-  test("looks back far enough for a Prometheus that scrapes once a minute, as the alerts do", () => {
+  test("has windows long enough for a scrape interval of a minute, as the alerts do", () => {
     const exprs = [...rules, ...panels.flatMap(({ targets = [] }) => targets)].map(({ expr }) => expr);
     const seconds = { s: 1, m: 60, h: 3600 };
     const windows = exprs.flatMap((expr) => [...expr.matchAll(/\[(\d+)([smh])\]/g)]);

@@ -221,7 +221,7 @@ async function events(response: Response, count: number): Promise<{ name: string
 }
 
 describe("the event stream", () => {
-  test("sends past decisions and a snapshot, then decisions at once and a snapshot each second", async () => {
+  test("sends past decisions and a snapshot, then new decisions, a snapshot each second", async () => {
     const { get, world } = await setup();
     world.receive("judged.zone", judgedZone(), null);
     const response = await get("/api/stream");
@@ -280,7 +280,7 @@ describe("the page", () => {
   });
 });
 
-test("a client that pipelines requests gets a limited number of answers on one connection", async () => {
+test("a client that pipelines requests gets a limited number of answers", async () => {
   let asked = 0;
   const { url } = await setup({ metricsText: async () => `${asked++}` });
   const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");

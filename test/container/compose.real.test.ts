@@ -44,7 +44,7 @@ const inProfile = (profile: string): string[] =>
   Object.keys(services).filter((name) => services[name]?.profiles.includes(profile));
 
 describe("compose.yaml", () => {
-  test("has one process in profile one, one for each service and two for node in split, and a watch beside them", () => {
+  test("has one process in profile one, one per service in split, and a watch profile", () => {
     expect(inProfile("one")).toEqual(["nats", "cluster", "nodes", "vigil"]);
     const split = [...SERVICE_NAMES.filter((name) => name !== "node"), "node-1", "node-2"];
     expect(inProfile("split").toSorted()).toEqual(["nats", "cluster", "nodes", ...split].toSorted());
@@ -70,7 +70,7 @@ describe("compose.yaml", () => {
     expect(mounted.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test("gives Grafana the data of its Prometheus, and a dashboard that asks for them and is shown first", () => {
+  test("gives Grafana its Prometheus as data source and a dashboard as home page", () => {
     const { volumes = [], environment = {} } = services.grafana ?? {};
     const inside = new Map(volumes.map((volume) => volume.split(":").slice(0, 2).toReversed() as [string, string]));
     const folder = "deploy/compose/grafana";
@@ -111,7 +111,7 @@ describeWithCompose("profile one", () => {
   const ask = async <A>(path: string) =>
     ((await project.json("PROMETHEUS_PORT", `/api/v1/${path}`)) as { data: A }).data;
 
-  test("with Prometheus of profile watch has every alert rule weighed, and every panel of the dashboard filled", async () => {
+  test("with Prometheus every alert rule is evaluated and every panel has data", async () => {
     project.run("--profile=watch", "up", "--detach", "--no-build", "--no-deps", "prometheus");
     await until("Prometheus is ready", () => project.answers("PROMETHEUS_PORT", "/-/ready"), WITHIN);
     const rules = async () =>
@@ -143,7 +143,7 @@ describeWithCompose("profile split", () => {
     let members: { services: string[]; shards: number }[] = [];
     const wanted = JSON.stringify([...SERVICE_NAMES, "node"].toSorted());
     await until(
-      () => `each process minds shards of its service: ${JSON.stringify(members)}`,
+      () => `each process owns shards of its service: ${JSON.stringify(members)}`,
       () => {
         members = JSON.parse(project.run("exec", "-T", "ledger", ...get));
         return JSON.stringify(members.map((member) => member.services.join()).toSorted()) === wanted;

@@ -42,7 +42,7 @@ describeWithDocker("the image", () => {
       WITHIN,
     );
 
-  test("holds the product and its packages, nothing of its tests, and runs as user nobody", async () => {
+  test("holds the product and its packages but no tests, and runs as user nobody", async () => {
     const { output } = await containers.reader.exec(["node", "-e", LOOK_AROUND]);
     const files = ["LICENSE", "node_modules", "package.json", "protocols", "services"];
     expect(JSON.parse(output)).toEqual({ files, user: 65532, shipped: true, unshipped: [] });

@@ -28,7 +28,7 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("is probed, goes before others, and tolerates every taint, that of a lost node for a minute", () => {
+    test("has probes and a priority, and tolerates every taint, some for a minute", () => {
       for (const { containers, priorityClassName, tolerations } of manifests.pods()) {
         expect(priorityClassName).toBe("system-cluster-critical");
         expect(tolerations.at(-1)).toEqual({ operator: "Exists" });
@@ -49,7 +49,7 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("stands apart from its like on nodes and in zones, and has a disruption budget and a network policy", () => {
+    test("is spread over nodes and zones, with a disruption budget and a network policy", () => {
       for (const { labels, affinity } of manifests.pods()) {
         const terms = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
         expect(terms.map(({ podAffinityTerm }) => podAffinityTerm)).toEqual(
@@ -64,7 +64,7 @@ describeWithKube("every pod", () => {
       }
     });
 
-    test("accepts only the named clients; its console accepts monitoring and its own namespace", () => {
+    test("accepts only named clients; its console accepts monitoring and its namespace", () => {
       expect(manifests.openPorts()).toEqual([]);
       expect(manifests.peersOf("vigil", 8080)).toEqual([
         { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
@@ -81,7 +81,7 @@ describeWithKube("every pod", () => {
 
 describeWithKube("with a NATS user for each process", () => {
   test.each(OVERLAYS)(
-    "the processes of overlay %s have lasting names, do the same, and see one seed each",
+    "the processes of overlay %s have stable names, the same spec, and a seed each",
     async (overlay) => {
       const [usual, named] = [await render(overlay), await renderUserPerProcess(overlay)];
       expect(named.workloads()).toEqual(["StatefulSet nats", "StatefulSet vigil-reader", "StatefulSet vigil-writer"]);

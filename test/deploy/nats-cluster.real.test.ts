@@ -71,7 +71,7 @@ describeWithEachNats("the StatefulSet's servers", () => {
     delete process.env.ROUTE_PASSWORD;
   });
 
-  test("are one bus that keeps history, which the loss of one leaves whole, and which a server without the password cannot join", {
+  test("are one bus with history that survives a loss; joining needs the password", {
     timeout: LONG_TEST_MS,
   }, async () => {
     const keys = folder();

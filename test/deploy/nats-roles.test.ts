@@ -63,7 +63,7 @@ describe("the roles", () => {
     expect(sayers("done.write")).toEqual(["node-writer", "pod-writer", "writer", "cluster"]);
   });
 
-  test("an inspector may subscribe to observed, judged, done and the fleet, and publish nothing", () => {
+  test("an inspector may read observed, judged, done and the fleet, and publish nothing", () => {
     expect(permissionsOf("inspector").publish).toEqual([]);
     const heard = TYPES.filter((type) => hearers(type).includes("inspector"));
     expect(heard).toEqual(TYPES.filter((type) => /^(observed|judged|done|pulse)\./.test(type)));

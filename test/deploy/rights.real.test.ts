@@ -80,7 +80,7 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       );
     };
 
-    test("in place of taint eviction alone it evicts what others taint, and needs no right on nodes but to read", async () => {
+    test("in place of taint eviction alone it evicts, and only needs to read nodes", async () => {
       joins("marked");
       const use = await cluster.run("taint-eviction-only", async ({ writer }) => {
         await runsPod("restless", "marked", 0);
@@ -103,10 +103,10 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
     };
     const cancellations = () => ask("get", "events", "-o=jsonpath={.items[?(@.involvedObject.name=='patient')].count}");
 
-    const wouldWrite = async ({ url }: Installed, wish: string): Promise<boolean> => {
+    const wouldWrite = async ({ url }: Installed, request: string): Promise<boolean> => {
       const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
       const counts = lines.filter((line) => line.startsWith("vigil_writes_total") && line.includes('"shadowed"'));
-      return counts.some((line) => line.includes(`"${wish}"`));
+      return counts.some((line) => line.includes(`"${request}"`));
     };
 
     test("in shadow it reads, logs what it would do, and writes nothing", async () => {
@@ -118,8 +118,8 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
         doomed.stop();
         // As the upstream controllers do, beside which a shadow runs.
         await ask("taint", "node", "doomed", "node.kubernetes.io/unreachable:NoExecute");
-        for (const wish of ["asked.condition", "asked.taint", "asked.eviction"]) {
-          await until(`it would have written what was ${wish}`, () => wouldWrite(writer, wish), WITHIN);
+        for (const request of ["asked.condition", "asked.taint", "asked.eviction"]) {
+          await until(`it shadows ${request}`, () => wouldWrite(writer, request), WITHIN);
         }
       });
       expect(use.requests.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
@@ -127,7 +127,7 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       expect(mismatches(use)).toEqual([]);
     });
 
-    test("alone it condemns, taints, evicts, marks and heals, with the rights it has and with all of them", async () => {
+    test("alone it marks, taints, evicts and heals, with minimal rights and with all", async () => {
       const actor = joins("actor");
       const use = await cluster.run("full", async () => {
         await shows(taints("actor"), /^$/);

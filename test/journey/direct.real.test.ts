@@ -60,7 +60,7 @@ describeWithKube("direct mode on a real kube-apiserver", () => {
       await stage?.close();
     });
 
-    test("a dead node is drained after pod-eviction-timeout, whatever its pods tolerate (R5.3)", () => {
+    test("a dead node is drained after pod-eviction-timeout despite tolerations (R5.3)", () => {
       // A silent node's timeout counts from its last heartbeat.
       const lastSignMs = leases.present.get("dead")?.renewedAt ?? Number.NaN;
       const dueMs = lastSignMs + TIMEOUT_SECONDS * 1000;
@@ -68,7 +68,7 @@ describeWithKube("direct mode on a real kube-apiserver", () => {
       expect(record.deletedAt.get("web")).toBeLessThan(Math.max(dueMs, runsMs) + LATE_SECONDS * 1000);
     });
 
-    test("DaemonSet pods, pods of healthy nodes and of nodes that came back are kept (R5.12, R5.16)", () => {
+    test("DaemonSet pods and pods of healthy and returned nodes are kept (R5.12, R5.16)", () => {
       expect([...record.deletedAt.keys()]).toEqual(["web"]);
     });
 

@@ -140,14 +140,14 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       expect(deletedMs).toBeLessThanOrEqual(Math.max(dueMs, restartedMs) + LATE_SECONDS * 1000);
     };
 
-    test("a dead node's pods go when their tolerations say, by the taint's timeAdded (R8.20, L3)", () => {
+    test("a dead node's pods go as their tolerations and timeAdded say (R8.20, L3)", () => {
       expect(record.taints.get("single-0")).toEqual(["", "unreachable"]);
       expectOnTime("single-0", "single-five", 5);
       expectOnTime("single-0", "single-zero", 0);
       expect(record.deletedAt.has("single-for-ever")).toBe(false);
     });
 
-    test("a node that comes back during the countdown keeps its pods and loses its taints (8.11)", async () => {
+    test("a node that returns during the countdown keeps its pods and loses its taints", async () => {
       const endMs = (record.taintedAt.get("back-0") ?? Number.NaN) + BACK_SECONDS * 1000;
       await until("the countdown would be over", () => Date.now() > endMs + SETTLED_MS, WITHIN);
       expect(record.taints.get("back-0")).toEqual(["", "unreachable", ""]);
@@ -155,7 +155,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       expect(record.ready("back-0")).toBe("True");
     });
 
-    test("NotReady becomes Unknown in one swap, and the countdown goes on from the first taint (R4.7, L20)", () => {
+    test("NotReady becomes Unknown in one swap; the countdown continues (R4.7, L20)", () => {
       expect(record.taints.get("swap-0")).toEqual(["", "not-ready", "unreachable"]);
       expectOnTime("swap-0", "swap-twelve", 12);
     });
@@ -201,7 +201,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       },
     );
 
-    test("when every zone is down our NoExecute taints are taken back, and none is put on (R6.10)", async () => {
+    test("when every zone is down our NoExecute taints are removed, none is added (R6.10)", async () => {
       stage.silence(...NODES.map(({ name }) => name));
       const allUnknown = () => NODES.every(({ name }) => record.ready(name) === "Unknown");
       await until("every node is Unknown", allUnknown, WITHIN);

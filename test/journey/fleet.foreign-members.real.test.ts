@@ -58,7 +58,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
       return heard.map(({ member }) => member).join() === members && heard.every(({ shards }) => shards > 0);
     });
 
-  test("the second with the same --cluster ends with 1 and one clear line, with another it runs", async () => {
+  test("the second with the same --cluster exits with 1 and one line; another works", async () => {
     start("east", "east-1", "--cluster=prod");
     await minds("prod", "east-1");
     const said: string[] = [];
@@ -86,7 +86,7 @@ describeWithNats("two Kubernetes clusters on one NATS", () => {
     await minds("other", "west-1");
   });
 
-  test("a second process of the same cluster joins, with the right to know which cluster it is and without", async () => {
+  test("a second process of the same cluster joins, even without the right to its uid", async () => {
     start("east", "east-2", "--cluster=both");
     await minds("both", "east-2");
     const mayNot = { kind: "status", code: 403, message: "no" } as const;

@@ -14,11 +14,11 @@ const TOLERATION_SECONDS = 16;
 /** How late a takeover may make what falls due meanwhile; a restarted grace period or countdown would be later. */
 const TAKEOVER_MS = 5_000;
 const LEASE_SECONDS = 20;
-/** By so much the last heartbeats of nodes that fall at once differ. */
+/** How far apart the last heartbeats of nodes that fall at once may be. */
 const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
 /**
- * How late a pod may be evicted: who takes its countdown over may ask a moment before another takes over the writes,
- * and asks again after two seconds.
+ * How late a pod may be evicted. The process that takes over its countdown may request the eviction a moment before
+ * another takes over the writes, and requests it again after two seconds.
  */
 const EVICTION_LATE_MS = TAKEOVER_MS + 2_000;
 /** How long a stop may take. */
@@ -73,7 +73,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
   }
 
   test.for(MEMBERS)(
-    "%s is killed: what falls due meanwhile in any shard is judged within five seconds, and nothing too early",
+    "%s is killed: verdicts of every shard come within five seconds, none too early",
     { timeout: LONG_TEST_MS },
     async (member) => {
       const lastWords = lastWordsOf(member);

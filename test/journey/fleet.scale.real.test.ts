@@ -31,7 +31,7 @@ describeWithNats("a fleet of one process, then four, then one of those that came
     await nats.stop();
   });
 
-  test("loses and restarts no countdown: every pod of the dark zone is evicted once and in time", {
+  test("keeps every countdown: each pod of the dark zone is evicted once and in time", {
     timeout: LONG_TEST_MS,
   }, async () => {
     world.fall(world.standing("dark"));

@@ -138,7 +138,7 @@ describeWithNats("a fleet of two processes that share the shards", () => {
     await nats.stop();
   });
 
-  test("of which the observer is stopped: the other takes over, and gives back what is its own when it goes on", {
+  test("whose observer stops: the other takes over, and returns the shards afterwards", {
     timeout: LONG_TEST_MS,
   }, async () => {
     const observer = world.ownerOf("observer", 0);

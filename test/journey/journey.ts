@@ -31,11 +31,11 @@ export function journey(
     await world.expectSteadyWell();
   });
 
-  test("a silent node becomes Unknown with all four conditions and its taint, and is healed when it returns", async () => {
+  test("a silent node gets four Unknown conditions and its taint, and heals on return", async () => {
     await world.falls();
   });
 
-  test("a kubelet that reports NotReady, pressures and a cordon become taints, and go again", async () => {
+  test("NotReady, pressures and a cordon become taints and go again", async () => {
     world.actor.report("Ready", "False");
     await world.shows([...ALL_WELL.slice(0, 3), "Ready=False"], ["node.kubernetes.io/not-ready:NoSchedule"]);
     world.actor.report("Ready", "True");

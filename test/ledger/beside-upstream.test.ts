@@ -20,7 +20,7 @@ function besideWorld(): LedgerWorld {
   return world;
 }
 
-test("Events report what Vigil wrote, and leave registrations and departures to upstream", () => {
+test("Events report Vigil's writes; upstream reports registrations and departures", () => {
   const world = besideWorld();
   world.receive("observed.node", observedNode("n-1"), null);
   world.receive("judged.node", judgedNode("n-1"), null);

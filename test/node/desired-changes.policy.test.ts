@@ -69,7 +69,7 @@ describe("beside upstream", () => {
     expect(desired({ node, profile: BESIDE })).toMatchObject({ taints: null, labels: null });
   });
 
-  test("pods of an Unknown node are marked, and those of a NotReady one are left to upstream", () => {
+  test("pods of an Unknown node are marked; those of a NotReady one are upstream's", () => {
     expect(names({ node: nodeWith("Unknown") })).toEqual(["p"]);
     const bound = { pods, unmarked: new Set(["uid-p"]) };
     expect(desired({ node: nodeWith("False"), pods, bound }).unready).toHaveLength(1);
@@ -118,7 +118,7 @@ describe("while blind", () => {
     expect(healed.taints?.remove).toHaveLength(2);
   });
 
-  test("a Ready node that is cordoned loses its NoExecute taint, and gets its new one later", () => {
+  test("a cordoned Ready node loses its NoExecute taint, and gets the cordon's later", () => {
     const taints = [taint(UNREACHABLE, NO_EXECUTE), taint(UNREACHABLE, NO_SCHEDULE)];
     const healed = desired({ node: nodeWith("True", { ...cordoned, taints }) });
     expect(harmlessChanges(healed).taints).toEqual({

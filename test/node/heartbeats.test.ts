@@ -30,7 +30,7 @@ test("an older heartbeat does not shorten a restarted grace", () => {
   expect(heartbeats.lastMs).toBe(130_000);
 });
 
-test("a heartbeat is witnessed when its stamp changes, not when it is found or a grace restarts", () => {
+test("a heartbeat is witnessed when its stamp changes, not on discovery or a new grace", () => {
   const heartbeats = new HeartbeatRecord(KNOWN_SINCE_MS);
   heartbeats.take({ kind: "lease", renewedAt: 1 }, 60_000, "lease");
   heartbeats.rebase(130_000);

@@ -153,7 +153,7 @@ test("equal states are one object: all nodes share 72", () => {
   expect(reached.size).toBe(72);
 });
 
-test("the drawing shows the three regions with every transition, its guard and its actions", () => {
+test("the drawing has three regions, each transition with its guard and actions", () => {
   const drawing = machineMermaid(nodeMachine.config);
   expect(drawing.startsWith("stateDiagram-v2\n")).toBe(true);
   expect(drawing).toContain("  state readiness {\n    [*] --> starting\n");

@@ -5,7 +5,7 @@ import { observedPod } from "../support/observed-objects.ts";
 
 const PROFILE = { askRetryMs: 2_000, askRetryMaxMs: 10_000 };
 
-test("an end state is requested at once, then with pauses that double up to the longest", () => {
+test("an end state is requested at once, then with pauses that double to a maximum", () => {
   const requests = new RequestSchedule(PROFILE);
   const requestedMs: number[] = [];
   for (let nowMs = 0; nowMs <= 40_000; nowMs += 500) if (requests.isDue("taint", "x", nowMs)) requestedMs.push(nowMs);

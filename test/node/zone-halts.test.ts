@@ -67,7 +67,7 @@ test("a halt that is still claimed a grace after its end begins again", () => {
   expect(announce("a", 55, false)).toBe("ended");
 });
 
-test("a zone is dropped if it was never halted, has no nodes, or its halt ended a grace ago", () => {
+test("a zone never halted, without nodes, or a grace past its halt is dropped", () => {
   const { halts, announce } = scene();
   announce("a", 0, false);
   expect(halts.size).toBe(0);

@@ -35,7 +35,7 @@ test("removing another pod of the same name removes nothing", () => {
   expect(index.podsOf("a")).toHaveLength(1);
 });
 
-test("after any events the index equals a plain map; equal contents have equal versions", () => {
+test("after any events the index equals a plain map; same contents have one version", () => {
   const event = fc.record({
     node: fc.constantFrom("a", "b"),
     name: fc.constantFrom("one", "two", "three"),

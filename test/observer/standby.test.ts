@@ -88,7 +88,7 @@ test("after a gap longer than watchBlindMs every node gets a full grace period",
   expect(isUnknown()).toBe(true);
 });
 
-test("a node deleted while no process observes and created again has a full grace period", () => {
+test("a node deleted unobserved and created again has a full grace period", () => {
   const cluster = new VirtualCluster();
   const kubelet = cluster.addNode({ name: "node-1" });
   const [first, second, third] = [new HandFleet("one"), new HandFleet("two"), new HandFleet("three")];

@@ -31,7 +31,7 @@ function reportPod(world: BesideWorld): void {
 }
 
 describe("a node that falls silent", () => {
-  test("is Unknown and its pod not ready at Vigil's grace, and upstream taints and evicts from then on", () => {
+  test("is Unknown at Vigil's grace; upstream taints and evicts from then on", () => {
     const world = besideWorld();
     world.silence(["a-0"]);
     world.advance(BESIDE_GRACE_MS - 10 * SECOND);
@@ -117,7 +117,7 @@ describe("upstream", () => {
     expect(world.objectWrites()).toEqual(MARKS);
   });
 
-  test("that ends in the middle of a countdown evicts when it is back, by the taint it set", () => {
+  test("that ends during a countdown evicts when it is back, by the taint it set", () => {
     const world = new BesideWorld();
     world.addZone("a", 3);
     world.addZone("b", 3);
@@ -138,7 +138,7 @@ describe("upstream", () => {
     expect(world.objectWrites()).toEqual(MARKS);
   });
 
-  test("that starts together with Vigil on a cluster with a lost node leaves each write to one of them", () => {
+  test("that starts with Vigil beside a lost node leaves each write to one side", () => {
     const world = new BesideWorld();
     world.addZone("a", 3);
     world.addTolerantPod("a-0", "p", TOLERATIONS);

@@ -33,7 +33,7 @@ test("a timer that arms itself again fires once for each period that passed", ()
   expect(seen).toEqual([10, 20, 30, 40, 50]);
 });
 
-test("what is asked for soon runs before the next timer, even one due at the same instant", () => {
+test("a soon callback runs before the next timer, even one due at the same instant", () => {
   const clock = new VirtualClock();
   const seen: string[] = [];
   clock.after(0, () => {

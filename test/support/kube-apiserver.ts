@@ -163,7 +163,8 @@ export class KubeApiserver {
 
   /** A wire to the server, closed when it stops; the administrator's unless another token is given. */
   wire(token = ADMIN_TOKEN): SocketWire {
-    // What writes still when the files are removed is told so in a later turn, as with credentials of the product.
+    // A write still under way when the files are removed fails in a later turn of the event loop, as with the product's
+    // credentials.
     const wire = httpsWire({ server: this.url, authorize: async () => this.#credentials(token) });
     this.#wires.push(wire);
     return wire;

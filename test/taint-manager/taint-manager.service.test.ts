@@ -54,7 +54,7 @@ describe("while blind", () => {
   });
 });
 
-test("a process that takes over a shard meets its deadlines; the old one requests nothing", () => {
+test("a process that takes over a shard meets its deadlines; the old one stops", () => {
   const world = new EvictionWorld();
   const { "taint-manager": _taintManager, ...rest } = EVICTING;
   world.addZone("a", 3);

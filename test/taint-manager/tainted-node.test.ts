@@ -65,7 +65,7 @@ test("an eviction is requested with backoff until the pod is terminating", () =>
   expect(deadlines.size).toBe(0);
 });
 
-test("the end of a taint cancels an eviction that is refused, not one that is done (L28)", () => {
+test("the end of a taint cancels a refused eviction, not one that is done (L28)", () => {
   const refused = setUp();
   refused.review([at(refused.clock, 0)], [observedPod("p")]);
   refused.clock.advance(5 * S);
@@ -168,7 +168,7 @@ test("an eviction held back while blind is dropped if its deadline has moved", (
   expect(deadlines.size).toBe(1);
 });
 
-test("a pod bound after a swap during a standstill gets the full time of the present taint", () => {
+test("a pod bound after a swap in a standstill gets the present taint's full time", () => {
   const [first, second] = ["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"] as const;
   const { clock, node, evictions, requests } = setUp();
   const swapAt = clock.wallMs();

@@ -122,7 +122,7 @@ describe("too many Events of one source about one object", () => {
   });
 });
 
-test("R12.1: names are the object's with the nanoseconds in hex, different even within one millisecond", () => {
+test("R12.1: names are the object's and the time in hex nanoseconds, each unique", () => {
   const correlator = new EventCorrelator();
   const names = times(9, (index) => correlator.correlate(occurrence({ message: `${index}` }), START)?.name);
   expect(new Set(names).size).toBe(9);

@@ -96,7 +96,7 @@ describe("a connection that breaks", () => {
   });
 });
 
-test("a server that is down refuses connections and has broken its watches, until it is back", () => {
+test("a server that is down refuses connections and breaks watches until it is back", () => {
   const embedded = new Embedded();
   const watch = embedded.watch(`${NODES}?watch=1`);
   const back = embedded.api.faults.refuse();

@@ -36,7 +36,7 @@ describe("conditions merge by their type", () => {
     expect(merged).toEqual(withConditions(condition("X")));
   });
 
-  test("$setElementOrder orders the named ones and keeps the server's own where they were", () => {
+  test("$setElementOrder orders the named ones and keeps the server's own in place", () => {
     const three = withConditions(condition("A"), condition("Own"), condition("B"));
     const order = { "$setElementOrder/conditions": [{ type: "B" }, { type: "A" }] };
     expect(typesIn(strategicMerge(three, patched([condition("A", "False")], order), NODE))).toEqual(["Own", "B", "A"]);
@@ -128,7 +128,7 @@ test("owner references merge by uid", () => {
   expect(strategicMerge(owned, patch, NODE)).toEqual({ metadata: { ownerReferences: [{ uid: "2", name: "b" }] } });
 });
 
-test("$retainKeys drops every other field of its object, $patch replaces or empties one", () => {
+test("$retainKeys drops the object's other fields, $patch replaces or empties one", () => {
   const object = { spec: { a: 1, b: 2, c: 3 } };
   expect(strategicMerge(object, { spec: { $retainKeys: ["a", "d"], d: 4 } }, {})).toEqual({ spec: { a: 1, d: 4 } });
   expect(strategicMerge(object, { spec: { $patch: "replace", d: 4, e: null } }, {})).toEqual({ spec: { d: 4 } });

@@ -115,7 +115,7 @@ describe("an update", () => {
     });
   });
 
-  test("counts a DaemonSet's generation when its spec changes, and not when its status does", () => {
+  test("counts a DaemonSet's generation when its spec changes, not its status", () => {
     const embedded = new Embedded();
     const path = "/apis/apps/v1/namespaces/default/daemonsets";
     const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } };

@@ -129,7 +129,7 @@ describe("a watch ends", () => {
 });
 
 describe("bookmarks", () => {
-  test("come each period and shortly before the end, with the newest resourceVersion of all", () => {
+  test("come each period and shortly before the end, with the newest resourceVersion", () => {
     const embedded = new Embedded({ bookmarkPeriodMs: 10_000 });
     const watch = embedded.watch(`${NODES}?watch=1&allowWatchBookmarks=true&timeoutSeconds=15`);
     embedded.ask("POST", PODS, pod("p"));

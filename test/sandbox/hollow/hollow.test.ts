@@ -107,7 +107,7 @@ describe("pods of hollow nodes", () => {
     expect(pod("n-2-pod-1")?.status?.containerStatuses).toMatchObject([{ ready: true }]);
   });
 
-  it("that are being deleted are gone at once from a live node, and stay on a stopped one until it resumes", () => {
+  it("that are being deleted go at once, but from a stopped node only on resume", () => {
     hollow = api.start(2, { pods: 1 });
     hollow.stop({ names: ["n-1"] });
     for (const name of ["n-0-pod-0", "n-1-pod-0"]) api.send("DELETE", `${PODS}/${name}`);
@@ -131,7 +131,7 @@ describe("pods of hollow nodes", () => {
     expect(pod("n-0-pod-0")).toBeUndefined();
   });
 
-  it("that a controller marked not ready are ready again when the node is back, not while it says it is not", () => {
+  it("that a controller marked are ready again once their node reports Ready", () => {
     hollow = api.start(1, { pods: 1 });
     hollow.set({}, "Ready", "False");
     const conditions = [{ type: "Ready", status: "False" }];

@@ -1,6 +1,6 @@
 /**
  * How tests run: TypeScript natively on the pinned Node, without a module runner in between. A file's name says which
- * set it is in. `npm test` runs the unit set; `npm run test:all` runs the three, one after the other.
+ * set it is in. `npm test` runs the unit set, `npm run test:all` all of them, one after the other.
  */
 import { defineConfig } from "vitest/config";
 
@@ -10,6 +10,11 @@ const UNIT = "test/**/*.test.ts";
 const SLOW = "test/**/*.slow.test.ts";
 /** Real servers, containers and browsers, in real time. Such a suite mostly waits, so three of them share two cores. */
 const REAL = "test/**/*.real.test.ts";
+/**
+ * Upstream's own tests and journeys with real kubelets, in real time. They hardly compute, so they may run beside the
+ * other sets, in a test run of their own.
+ */
+const UPSTREAM = "test/upstream/*.real.test.ts";
 
 export default defineConfig({
   test: {
@@ -21,14 +26,15 @@ export default defineConfig({
     projects: [
       set("unit", { include: [UNIT], exclude: [SLOW, REAL], maxWorkers: "100%" }, 0),
       set("slow", { include: [SLOW], maxWorkers: "100%" }, 1),
-      set("real", { include: [REAL], maxWorkers: 3 }, 2),
+      set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 3 }, 2),
+      set("upstream", { include: [UPSTREAM], maxWorkers: 3, env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],
   },
 });
 
 function set(
   name: string,
-  options: { include: string[]; exclude?: string[]; maxWorkers: number | string },
+  options: { include: string[]; exclude?: string[]; maxWorkers: number | string; env?: Record<string, string> },
   order: number,
 ) {
   return { extends: true as const, test: { name, ...options, sequence: { groupOrder: order } } };

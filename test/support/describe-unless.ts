@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
  * Describes a suite unless something is missing; `missing` then says in one line what, and how to get it. Such a suite
  * is skipped and the line printed; where CI is set it fails with that line.
  */
-export function describeUnless(missing: string | null, name: string, suite: () => void): void {
+export function describeUnless(missing: string | null, name: string, suite: () => void | Promise<void>): void {
   if (missing === null) {
     describe(name, suite);
   } else if (process.env.CI) {

@@ -19,6 +19,7 @@ import { until } from "./until.ts";
 const ADMIN_TOKEN = "admin-token";
 /** The token of a known user without rights. */
 const STRANGER_TOKEN = "stranger-token";
+const SERVICE_ACCOUNT_KEY = "service-account.key";
 const READY_MS = 90_000;
 /** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
@@ -47,6 +48,8 @@ export interface KubeApiserverOptions {
   readonly auditedGroup?: string;
   /** Whether new nodes come without the not-ready taint, which otherwise the first controller has to take off. */
   readonly untaintedNodes?: boolean;
+  /** Whether every pod gets a service account, which a controller manager has to make; otherwise none does. */
+  readonly serviceAccounts?: boolean;
 }
 
 /** A running API server. */
@@ -58,6 +61,8 @@ export class KubeApiserver {
   readonly kubeconfig: string;
   /** Path of the certificate that the server is trusted by. */
   readonly caFile: string;
+  /** Path of the private key that signs the tokens of service accounts. */
+  readonly serviceAccountKeyFile: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "kube-apiserver-"));
   readonly #etcdUrl: string;
   readonly #etcd: ServerProcess;
@@ -66,19 +71,22 @@ export class KubeApiserver {
 
   constructor(
     ports: { readonly etcd: number; readonly peer: number; readonly secure: number },
-    { auditedGroup, untaintedNodes = false }: KubeApiserverOptions,
+    { auditedGroup, untaintedNodes = false, serviceAccounts = false }: KubeApiserverOptions,
   ) {
     this.url = `https://127.0.0.1:${ports.secure}`;
     this.#etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.caFile = join(this.#folder, "apiserver.crt");
+    this.serviceAccountKeyFile = join(this.#folder, SERVICE_ACCOUNT_KEY);
     this.#etcd = new ServerProcess(
       kubeProgram("etcd"),
       etcdArgs(this.#folder, this.#etcdUrl, `http://127.0.0.1:${ports.peer}`),
     );
     this.#apiserver = new ServerProcess(kubeProgram("kube-apiserver"), [
       ...apiserverArgs(this.#folder, this.#etcdUrl, ports.secure),
-      // Pods need no service account here; there is no controller that would make one.
-      `--disable-admission-plugins=ServiceAccount${untaintedNodes ? ",TaintNodesByCondition" : ""}`,
+      ...withoutPlugins([
+        ...(serviceAccounts ? [] : ["ServiceAccount"]),
+        ...(untaintedNodes ? ["TaintNodesByCondition"] : []),
+      ]),
       ...auditArgs(this.#folder, auditedGroup),
     ]);
     writeSecrets(this.#folder);
@@ -230,9 +238,13 @@ function* batchesOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
   if (batch.length > 0) yield batch;
 }
 
+function withoutPlugins(names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`--disable-admission-plugins=${names.join(",")}`];
+}
+
 function writeSecrets(folder: string): void {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  writeFileSync(join(folder, "service-account.key"), privateKey.export({ type: "pkcs1", format: "pem" }));
+  writeFileSync(join(folder, SERVICE_ACCOUNT_KEY), privateKey.export({ type: "pkcs1", format: "pem" }));
   const tokens = [`${ADMIN_TOKEN},admin,admin,system:masters`, `${STRANGER_TOKEN},stranger,stranger,`];
   writeFileSync(join(folder, "tokens.csv"), `${tokens.join("\n")}\n`);
 }
@@ -252,7 +264,7 @@ function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] 
 }
 
 function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] {
-  const key = join(folder, "service-account.key");
+  const key = join(folder, SERVICE_ACCOUNT_KEY);
   return [
     `--etcd-servers=${etcdUrl}`,
     "--bind-address=127.0.0.1",

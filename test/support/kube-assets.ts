@@ -7,33 +7,50 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describeUnless } from "./describe-unless.ts";
 
+/** The programs of a control plane that tests use. */
+type ControlPlaneProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kubectl";
+/** Kubelets on a fake container runtime, and upstream's compiled tests. */
+type UpstreamProgram = "kubemark" | "node.test" | "scheduler.test" | "e2e.test";
 /** The programs tests use. */
-export type KubeProgram = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kubectl";
+export type KubeProgram = ControlPlaneProgram | UpstreamProgram;
 
 /** What a test prints when there is no API server. */
 const KUBE_ASSETS_MISSING =
   "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
 
-/** The folder of the programs: KUBEBUILDER_ASSETS, or the cache of the build that brings the controller manager too. */
+/**
+ * The folder of the programs: KUBE_TESTS, which has to hold them, KUBEBUILDER_ASSETS, or the cache of the build that
+ * brings the controller manager too.
+ */
 function kubeAssets(): string | null {
-  const folders = [process.env.KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
-  const has = (folder: string): boolean =>
-    ["etcd", "kube-apiserver"].every((program) => existsSync(join(folder, program)));
+  const { KUBE_TESTS, KUBEBUILDER_ASSETS } = process.env;
+  const folders = KUBE_TESTS ? [KUBE_TESTS] : [KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
+  const has = (folder: string): boolean => ["etcd", "kube-apiserver"].every((program) => pathIn(folder, program));
   return folders.filter((folder) => folder !== undefined).find(has) ?? null;
+}
+
+/** The path of a program of this folder, or of its `upstream-tests`, where the build puts upstream's tests. */
+function pathIn(folder: string, program: string): string | undefined {
+  return [folder, join(folder, "upstream-tests")].map((place) => join(place, program)).find((path) => existsSync(path));
 }
 
 /** The path of one program. */
 export function kubeProgram(program: KubeProgram): string {
   const folder = kubeAssets();
   if (folder === null) throw new Error(KUBE_ASSETS_MISSING);
-  const path = join(folder, program);
-  if (!existsSync(path)) throw new Error(`no ${program} in ${folder}`);
+  const path = pathIn(folder, program);
+  if (path === undefined) throw new Error(`no ${program} in ${folder}`);
   return path;
 }
 
 /** Whether a program of this version has a flag; flags come and go between versions. */
 export function hasFlag(program: KubeProgram, flag: string): boolean {
   return helpOf(program).includes(`--${flag} `);
+}
+
+/** Whether the controller manager of this version has a controller; with an unknown name it does not start. */
+export function hasController(name: string): boolean {
+  return new RegExp(`[ ,]${name}[, ]`).test(helpOf("kube-controller-manager"));
 }
 
 const helps = new Map<KubeProgram, string>();
@@ -50,13 +67,17 @@ function helpOf(program: KubeProgram): string {
  * A suite that needs a real API server, and perhaps more programs: skipped with a line that says how to get them, but
  * failed where CI is set.
  */
-export function describeWithKube(name: string, suite: () => void, programs: readonly KubeProgram[] = []): void {
+export function describeWithKube(
+  name: string,
+  suite: () => void | Promise<void>,
+  programs: readonly KubeProgram[] = [],
+): void {
   describeUnless(missingOf(programs), name, suite);
 }
 
 function missingOf(programs: readonly KubeProgram[]): string | null {
   const folder = kubeAssets();
   if (folder === null) return KUBE_ASSETS_MISSING;
-  const missing = programs.filter((program) => !existsSync(join(folder, program)));
+  const missing = programs.filter((program) => pathIn(folder, program) === undefined);
   return missing.length === 0 ? null : `no ${missing.join(", ")} in ${folder}`;
 }

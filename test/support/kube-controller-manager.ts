@@ -7,7 +7,7 @@ import { ServerProcess } from "./server-process.ts";
 export interface ControllerManagerOptions {
   /** Path of a kubeconfig for an administrator. */
   readonly kubeconfig: string;
-  /** The controllers that run, such as `nodelifecycle`; no other does. */
+  /** The controllers that run, such as `nodelifecycle`; no other does unless `*` is among them. */
   readonly controllers: readonly string[];
   /** More flags, by name without dashes: `{ "node-monitor-grace-period": "4s" }`. */
   readonly flags?: Readonly<Record<string, string>>;

@@ -41,15 +41,18 @@ export interface NatsServer {
   log(): string;
 }
 
-/** Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. */
-const PORTS = { first: 20_000, end: 32_000 };
+/**
+ * Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. Test
+ * runs beside each other begin at ports of their own.
+ */
+const PORTS = { first: Number(process.env.FIRST_TEST_PORT ?? 20_000), count: 6_000 };
 /** Test processes beside each other take from ranges of their own: a server may start late, or be away for a while. */
 const RANGES = 4;
 const given = new Set<number>();
 
 /** A port that nothing listens on at the moment, and that no other test of this run gets. */
 export async function freePort(): Promise<number> {
-  const size = (PORTS.end - PORTS.first) / RANGES;
+  const size = PORTS.count / RANGES;
   const first = PORTS.first + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * size;
   for (;;) {
     const port = randomInt(first, first + size);

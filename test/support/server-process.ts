@@ -2,35 +2,53 @@
  * A server program as a child process of a test: started, frozen, ended, never outliving the test. It knows no
  * particular server.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import type { Readable } from "node:stream";
 
 /** On Linux the kernel then ends the child with its parent, however the parent ends. */
 const DEATH_WATCH = "/usr/bin/setpriv";
 /** How much of a server's output is kept for a failure's message. */
 const LOG_CHARACTERS_MAX = 20_000;
 
+/** A process whose output can be read, and that gets no input. */
+type ReadableProcess = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Where a program runs: what is added to the environment of the test, and the working folder. */
+export interface ProcessPlace {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Starts a program that ends with the test process, on Linux however that ends. */
+export function spawnWithTest(program: string, args: readonly string[], place: ProcessPlace = {}): ReadableProcess {
+  const watched = existsSync(DEATH_WATCH);
+  const command = watched ? DEATH_WATCH : program;
+  const argv = watched ? ["--pdeathsig", "KILL", program, ...args] : args;
+  const env = { ...process.env, ...place.env };
+  return spawn(command, argv, { ...place, env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
 /** One program that is started again and again with the same arguments. */
 export class ServerProcess {
   readonly #program: string;
   readonly #args: readonly string[];
-  #child: ChildProcess | null = null;
+  readonly #place: ProcessPlace;
+  #child: ReadableProcess | null = null;
   #log = "";
   readonly #endWithTest = (): void => {
     this.#child?.kill("SIGKILL");
   };
 
-  constructor(program: string, args: readonly string[]) {
+  constructor(program: string, args: readonly string[], place: ProcessPlace = {}) {
     this.#program = program;
     this.#args = args;
+    this.#place = place;
   }
 
   start(): void {
-    const watched = existsSync(DEATH_WATCH);
-    const command = watched ? DEATH_WATCH : this.#program;
-    const args = watched ? ["--pdeathsig", "KILL", this.#program, ...this.#args] : this.#args;
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawnWithTest(this.#program, this.#args, this.#place);
     const keep = (chunk: Buffer): void => {
       this.#log = (this.#log + chunk.toString()).slice(-LOG_CHARACTERS_MAX);
     };

@@ -1,4 +1,4 @@
-/** The path between a simulated process and the API server does what its faults say, and nothing else. */
+/** The path between a simulated process and the API server has exactly the faults that it names. */
 import { describe, expect, test } from "vitest";
 import type { HttpExchange, Wire } from "../../protocols/ports.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
@@ -7,7 +7,7 @@ import { API_CUTS, type ApiCut, ApiPath } from "./api-path.ts";
 const READ = "/api/v1/nodes/n";
 const WATCH = "/api/v1/nodes?watch=true";
 
-/** A path to a server that answers reads at once and sends each watch what it is given. */
+/** A path to a server that answers reads at once and sends each watch its given events. */
 function pathToServer() {
   const clock = new VirtualClock();
   const carriedOut: string[] = [];
@@ -59,7 +59,7 @@ describe("a cut path", () => {
     refused: ["200", "read ECONNRESET"],
   };
 
-  test.each(API_CUTS)("(%s) stops what it says it stops", (cut) => {
+  test.each(API_CUTS)("(%s) stops what its name says", (cut) => {
     const { clock, path, carriedOut, send, publish } = pathToServer();
     const watched = send(WATCH);
     path.sever(cut);
@@ -71,7 +71,7 @@ describe("a cut path", () => {
     expect(read).toEqual(cut === "refused" ? ["connect ECONNREFUSED, not sent"] : []);
   });
 
-  test.each(["replies", "silent"] as const)("(%s) passes on in order what it held up, once it is repaired", (cut) => {
+  test.each(["replies", "silent"] as const)("(%s) delivers what it held, in order, once it is repaired", (cut) => {
     const { path, send, publish } = pathToServer();
     const watched = send(WATCH);
     const repair = path.sever(cut);
@@ -83,7 +83,7 @@ describe("a cut path", () => {
     expect(read).toEqual(["200", "object", "end"]);
   });
 
-  test("resets its connections when it is repaired by breaking them", () => {
+  test("resets its connections when it is repaired by a break", () => {
     const { path, send, publish } = pathToServer();
     const watched = send(WATCH);
     const repair = path.sever("silent");
@@ -93,7 +93,7 @@ describe("a cut path", () => {
   });
 });
 
-test("a slow request is carried out after half of its latency and answered after all of it", () => {
+test("a slow request is carried out after half of its latency and answered after all", () => {
   const { clock, path, carriedOut, send } = pathToServer();
   path.slow({ get: 4_000 });
   const read = send(READ);
@@ -106,7 +106,7 @@ test("a slow request is carried out after half of its latency and answered after
   expect(read).toEqual(["200", "object", "end"]);
 });
 
-test("a request that has left is carried out though its process is gone, and nobody hears of it", () => {
+test("a sent request is carried out though its process is dead, and no reply arrives", () => {
   const { clock, path, carriedOut, send } = pathToServer();
   path.slow({ get: 4_000 });
   path.shareBefore = 1;
@@ -120,7 +120,7 @@ test("a request that has left is carried out though its process is gone, and nob
   expect(read).toEqual([]);
 });
 
-test("a request that a cut holds up is lost with its process", () => {
+test("a request that a cut holds is lost with its process", () => {
   const { path, carriedOut, send } = pathToServer();
   const repair = path.sever("requests");
   send(READ);
@@ -142,7 +142,7 @@ test("a watch that lags keeps its order and catches up", () => {
   expect(watched).toEqual(["200", "first", "second"]);
 });
 
-test("a stale replica answers what it rewrites, and its watches speak when it has caught up", () => {
+test("a stale replica answers with the rewritten request; its watches catch up later", () => {
   const { path, carriedOut, send, publish } = pathToServer();
   const watched = send(WATCH);
   const catchUp = path.leadTo((request) => (request.path === READ ? { ...request, path: `${READ}?old` } : null));

@@ -1,43 +1,43 @@
 /**
- * The network path between one process and the API server. It can be cut in several ways, and it can be slow. What it
- * holds up arrives later, in order, or never. It outlives the process, because a restart repairs no network.
+ * The network path between one process and the API server. It can be cut in several ways, and it can be slow. Held
+ * traffic arrives later, in order, or never. The path outlives the process, because a restart repairs no network.
  */
 import type { Clock, HttpExchange, HttpRequest, Random, Stop, Wire } from "../../protocols/ports.ts";
 import { isCall, readCall, type Verb } from "../../services/sandbox/apiserver/routes.ts";
 
-/** Something that was in the way for a while, and ended on the world's monotonic clock. */
+/** An interruption that has ended, on the world's monotonic clock. */
 export interface Interruption {
   readonly endedMs: number;
   readonly lastedMs: number;
 }
 
 /**
- * How a path is cut. `requests`: nothing reaches the server, open watches go on. `replies`: requests are carried out,
- * nothing comes back. `silent`: both, so that open watches stay open and say nothing. `refused`: connections break at
- * once, and new ones are refused.
+ * How a path is cut. `requests`: no request reaches the server, and open watches continue. `replies`: requests are
+ * carried out, and no reply arrives. `silent`: both, so open watches stay open without events. `refused`: connections
+ * break at once, and new ones are refused.
  */
 export const API_CUTS = ["requests", "replies", "silent", "refused"] as const;
 /** One way to cut a path. */
 export type ApiCut = (typeof API_CUTS)[number];
 
-/** How long requests take, by verb, in milliseconds. A verb that is absent is as fast as ever. */
+/** How long requests take, by verb, in milliseconds. An absent verb has its usual speed. */
 export type Latencies = Readonly<Partial<Record<Verb, number>>>;
 
 /** Longest latency of a request, in milliseconds. */
 export const LATENCY_MAX_MS = 5_000;
-/** The client gives up a write after 15 s and a read after 10 s; until then a held request may still arrive. */
+/** The client gives up a write after 15 s and a read after 10 s. Until then a held request may still arrive. */
 const HELD_MAX_MS = 25_000;
 /** A request that takes this long counts as slow in the marks. */
 const SLOW_MS = 2_000;
 
-/** An API server whose cache stands still: the request as it takes it, null where it answers as any other. */
+/** An API server whose cache is stale: the request as the server rewrites it, null where it answers as usual. */
 export type StaleReplica = (request: HttpRequest) => HttpRequest | null;
 
-/** What a path is made of. */
+/** The parts of a path. */
 export interface ApiPathOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
 }
 
@@ -52,7 +52,7 @@ export class ApiPath {
   watchLagMs = 0;
   /** How much of a request's latency lies before the server carries it out, from 0 to 1. */
   shareBefore = 0.5;
-  /** The last time at which watches brought nothing; null before. */
+  /** The last time in which watches delivered nothing; null before. */
   lastSilence: Interruption | null = null;
   /** When the last cut and the last slowness ended; infinite while they last. */
   #cutUntilMs = Number.NEGATIVE_INFINITY;
@@ -66,7 +66,7 @@ export class ApiPath {
     return this.#cut;
   }
 
-  /** Cuts the path. The result repairs it: connections go on where they were held up, or break. */
+  /** Cuts the path. The returned function repairs it: connections continue where they were held, or break. */
   sever(cut: ApiCut): (outcome: "goOn" | "break") => void {
     const { count, clock } = this.options;
     count(`API cut: ${cut}`);
@@ -77,21 +77,22 @@ export class ApiPath {
     return (outcome) => {
       this.#cut = null;
       this.#cutUntilMs = clock.monotonicMs();
-      // Open watches go on where only requests are held up.
+      // Open watches continue where only requests are held.
       if (cut !== "requests") this.lastSilence = { endedMs: this.#cutUntilMs, lastedMs: this.#cutUntilMs - beganMs };
       if (outcome === "break") this.breakConnections();
       else this.#goOn();
     };
   }
 
-  /** Whether watches say nothing now, because the server behind the path knows no news. */
+  /** Whether watches deliver nothing now, because the server behind the path is stale. */
   get isStale(): boolean {
     return this.#replica !== null;
   }
 
   /**
-   * Leads the path to a server whose cache stands still: lists from the cache are old, and watches say nothing until
-   * the result lets the server catch up. Reads and lists that ask for the newest state get it, as the API promises.
+   * Connects the path to a server whose cache is stale: lists from the cache are old, and watches deliver nothing until
+   * the returned function lets the server catch up. Reads and lists that require the newest state get it, as the API
+   * promises.
    */
   leadTo(replica: StaleReplica): Stop {
     this.#replica = replica;
@@ -101,7 +102,7 @@ export class ApiPath {
     };
   }
 
-  /** Makes requests slow. The result ends it. */
+  /** Makes requests slow. The returned function ends it. */
   slow(latencies: Latencies): Stop {
     this.#latencies = latencies;
     this.#slowUntilMs = Number.POSITIVE_INFINITY;
@@ -116,14 +117,14 @@ export class ApiPath {
     for (const connection of this.#present()) connection.reset();
   }
 
-  /** The process is gone, and with it its connections; a request that has left is carried out all the same. */
+  /** Ends the process and its connections. A request that was sent is carried out all the same. */
   closeConnections(): void {
     for (const connection of this.#present()) connection.leave();
   }
 
   /**
-   * How long at most the path can hold up a read and the write that rests on it, in milliseconds: what the process
-   * read may be this old when the server carries out the write.
+   * How long at most the path can delay a read and the write that rests on it, in milliseconds. When the server carries
+   * out the write, the read may be this old.
    */
   delayMaxMs(nowMs: number): number {
     const isRecent = (untilMs: number): boolean => nowMs - untilMs < HELD_MAX_MS;
@@ -144,12 +145,12 @@ export class ApiPath {
     };
   }
 
-  /** Passes on what was held up, as far as nothing else holds it. */
+  /** Delivers what was held, unless something else still holds it. */
   #goOn(): void {
     for (const connection of this.#present()) connection.goOn();
   }
 
-  /** The connections of this moment: a reset lets the client open others at once. */
+  /** The present connections: a reset makes the client open others at once. */
   #present(): Connection[] {
     return [...this.#connections];
   }
@@ -164,21 +165,21 @@ export class ApiPath {
   }
 }
 
-/** One request and its answer on their way. */
+/** One request and its answer under way. */
 class Connection {
   readonly #path: ApiPath;
   readonly #request: HttpRequest;
   readonly #exchange: HttpExchange;
   readonly #closed: () => void;
   readonly #isWatch: boolean;
-  /** What the path holds up now, in order. */
+  /** What the path holds now, in order. */
   readonly #held: (() => void)[] = [];
   #abortInner: () => void = () => {};
   /** Parts of the answer that are under way. */
   #underWay = 0;
   #dueMs = 0;
   #isOpen = true;
-  /** Whether the process is gone that sent it, so that it arrives and nobody waits for its answer. */
+  /** Whether the sending process is dead: the request arrives, and no process waits for its answer. */
   #isOrphaned = false;
 
   constructor(path: ApiPath, request: HttpRequest, exchange: HttpExchange, closed: () => void) {
@@ -189,7 +190,7 @@ class Connection {
     this.#isWatch = request.path.includes("watch=");
   }
 
-  /** Sends the request. A share of the latency lies before the server carries it out, the rest behind. */
+  /** Sends the request. A part of the latency comes before the server carries it out, the rest after. */
   start(wire: Wire, latencyMs: number): void {
     const { options, shareBefore } = this.#path;
     const { clock } = options;
@@ -200,7 +201,7 @@ class Connection {
     else depart();
   }
 
-  /** Passes on what was held up, as far as nothing else holds it. */
+  /** Delivers what was held, unless something else still holds it. */
   goOn(): void {
     for (const pass of this.#held.splice(0)) pass();
   }
@@ -216,7 +217,7 @@ class Connection {
   }
 
   leave(): void {
-    // What a cut holds up has not left.
+    // A request that a cut holds was not sent.
     this.#isOrphaned = !this.#isWatch && this.#held.length === 0;
     this.#end(() => {});
     if (this.#isWatch) this.#abortInner();
@@ -271,7 +272,7 @@ class Connection {
     if (isCut) options.count(this.#isWatch ? "watch held up by a cut" : "reply held up by a cut");
     const isOld = isStale && this.#isWatch && part === "data";
     if (isOld) options.count("watch of a stale replica");
-    // What comes behind something that is held up waits for it.
+    // Parts behind a held part wait for it.
     if (isCut || isOld || this.#held.length > 0) this.#held.push(() => this.#deliver(piece, part));
     else piece();
   }

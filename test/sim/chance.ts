@@ -1,8 +1,8 @@
-/** Seeded chance for a run: a stream for each purpose, and ways to draw from one. */
+/** Seeded chance for a run: one stream for each purpose, and ways to draw from it. */
 import type { Random } from "../../protocols/ports.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 
-/** A stream of chance of its own for each purpose, so that one more draw in one shifts no other. */
+/** One stream for each purpose, so an additional draw in one shifts no other. */
 export function chanceOf(seed: number, purpose: string): Random {
   return seededRandom(`${seed}/${purpose}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Two writers of one field may not fight for ever: what somebody else has changed we change back a few times an hour at
- * most, while nothing about its node has changed.
+ * Two writers of one field may not fight for ever. While a node's state is unchanged, Vigil may change back a field
+ * that another client changed only a few times an hour.
  */
 import { BrokenInvariant, type CheckedNode, type CheckedPod, conditionOf, taintName } from "./invariants.ts";
 
@@ -8,11 +8,11 @@ import { BrokenInvariant, type CheckedNode, type CheckedPod, conditionOf, taintN
 const TIMES_MAX = 3;
 const HOUR_MS = 3_600_000;
 
-/** Follows every field that we write and others write too. */
+/** Follows every field that both Vigil and other clients write. */
 export class Contests {
-  /** When we last changed back a field, since its node was in its present state. */
+  /** When Vigil last changed back a field, since its node was in its present state. */
   readonly #times = new Map<string, number[]>();
-  /** Who wrote a field last. */
+  /** The last writer of a field. */
   readonly #writers = new Map<string, string>();
 
   /** Takes a change of a node's taints. */

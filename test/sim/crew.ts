@@ -1,13 +1,13 @@
-/** Runs many seeds on all cores. It knows nothing of what a seed does. */
+/** Runs many seeds on all cores. It does not know what a seed does. */
 import { availableParallelism } from "node:os";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulate, type Verdict } from "./simulate.ts";
 import { type DrawOptions, drawSwarm, meets, type Situation } from "./swarm.ts";
 
-/** A verdict without its steps, as workers pass it on; `ms` is how long it took. */
+/** A result without its steps, as workers return it; `ms` is how long it took. */
 export type Short = Omit<Verdict, "steps"> & { readonly ms: number };
 
-/** What many runs came to. */
+/** The result of many runs. */
 export interface Outcome {
   readonly runs: number;
   readonly twice: number;
@@ -22,16 +22,16 @@ export interface Outcome {
 /** Which seeds to run. */
 export interface Order {
   readonly from: number;
-  /** How many seeds, if time does not end it before. */
+  /** How many seeds, unless time ends it before. */
   readonly count: number;
   readonly forMs: number;
-  /** Which classes the seeds draw from, where it is not the usual ones. */
+  /** The classes that the seeds draw from, where they are not the usual ones. */
   readonly draw?: DrawOptions;
-  /** The seeds that draw this go before the others. */
+  /** Seeds that draw this run before the others. */
   readonly first?: Situation;
   /** Whether the first failure ends it. */
   readonly untilFailure?: boolean;
-  /** Told after each seed what it all came to so far. */
+  /** Called after each seed with the result so far. */
   readonly told?: (soFar: Outcome) => void;
 }
 
@@ -104,7 +104,7 @@ function withVerdict(outcome: Outcome, verdict: Short): Outcome {
   };
 }
 
-/** Runs a seed; one that breaks out of its run is a failure like any other. */
+/** Runs a seed. An exception from a run is a failure like any other. */
 function runOne(seed: number, draw: DrawOptions): Short {
   const startedAt = performance.now();
   try {

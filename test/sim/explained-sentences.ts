@@ -1,7 +1,7 @@
-/** Reads the sentences of explain back: which one it is, and what was filled into it. It judges nothing. */
+/** Parses the sentences of explain: which sentence a text is, and its values. It judges nothing. */
 import { SENTENCES, type SentenceName } from "../../services/ledger/explain/sentences.ts";
 
-/** A sentence as it was said. */
+/** A parsed sentence. */
 export interface ExplainedSentence {
   readonly name: SentenceName;
   readonly text: string;
@@ -16,7 +16,7 @@ const FORMS = (Object.keys(SENTENCES) as SentenceName[]).map((name) => {
   return { name, pattern: new RegExp(`^${pattern}$`, "is") };
 });
 
-/** The sentence that a text is; null when it is none of those that explain says. */
+/** The sentence that a text is; null for a text that explain never produces. */
 export function explainedSentence(text: string): ExplainedSentence | null {
   for (const { name, pattern } of FORMS) {
     const found = pattern.exec(text);

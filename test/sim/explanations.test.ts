@@ -1,4 +1,4 @@
-/** What the simulation makes of the sentences of explain: which one it is, and that one which is not so is found. */
+/** The simulation parses the sentences of explain and finds false ones. */
 import { describe, expect, test } from "vitest";
 import type { Explanation, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage } from "../../protocols/messages.ts";
@@ -14,7 +14,7 @@ import { World } from "./world.ts";
 
 const NAMES = Object.keys(SENTENCES) as SentenceName[];
 
-test.each(NAMES)("%s is read back with what was filled into it", (name) => {
+test.each(NAMES)("%s is parsed with its values", (name) => {
   const values = Object.fromEntries(
     [...SENTENCES[name].text.matchAll(/\{(\w+)\}/g)].map(([, hole = ""]) => [hole, `<${hole}>`]),
   );
@@ -22,18 +22,18 @@ test.each(NAMES)("%s is read back with what was filled into it", (name) => {
   expect(explainedSentence(text)).toEqual({ name, text, values });
 });
 
-test("a text that explain does not say is no sentence", () => {
+test("a text that explain does not produce is no sentence", () => {
   expect(explainedSentence("Node n is fine.")).toBeNull();
 });
 
-/** What somebody with a stolen seed asks for a node. */
+/** A forged request for a node, as a process with a stolen seed sends it. */
 function forgedAsk(node: string): AnyMessage {
   const body = { node, uid: "u", resourceVersion: "1", labels: { forged: "true" } };
   return { type: "asked.label", id: "node@thief:0:1", source: "node@thief", at: 0, cause: null, body };
 }
 
 describe("a ledger", () => {
-  /** The problem that is found when the only node's Ready condition is this and a ledger explains it like that. */
+  /** The reported problem when the only node has this Ready status and a ledger explains it with these sentences. */
   function problemOf(status: string, sentences: readonly string[], forgedOf?: string): string | null {
     const clock = new VirtualClock();
     const node = { metadata: { name: "n", uid: "u" }, status: { conditions: [{ type: "Ready", status }] } };
@@ -64,29 +64,29 @@ describe("a ledger", () => {
 
   const READY = "Node n has been ready since 2026-01-01T00:00:00Z (10 min).";
 
-  test("that says what is so is believed", () => {
+  test("with a true sentence passes", () => {
     expect(problemOf("True", [READY, "It carries no NoExecute taint."])).toBeNull();
   });
 
-  test("that says what is not so is found out", () => {
+  test("with a false sentence is reported", () => {
     expect(problemOf("Unknown", [READY])).toContain(`p1 explains n: "${READY}" is not so (nodeReady)`);
     expect(problemOf("True", [READY, "It carries a:NoExecute."])).toContain("is not so (nodeTainted)");
   });
 
-  test("that is blind in the calm, or says what explain never says, is found out", () => {
+  test("that is blind in the calm, or has an unknown sentence, is reported", () => {
     expect(problemOf("True", ["Vigil takes no action against it at present: no pulse."])).toContain(
       "is not so (nodeBlind)",
     );
     expect(problemOf("True", ["All is well."])).toContain('"All is well." is no sentence of explain');
   });
 
-  test("may say anything of a node that a forged message names, and of others what is so", () => {
+  test("may say anything about a node that a forged message names, but not about others", () => {
     expect(problemOf("Unknown", [READY], "n")).toBeNull();
     expect(problemOf("Unknown", [READY], "m")).toContain("is not so (nodeReady)");
   });
 });
 
-describe("of a pod that bears the name of one that Vigil deleted", () => {
+describe("of a pod with the name of one that Vigil deleted", () => {
   const CREATED = "2026-01-01T00:10:00Z";
   const truth = new ExplainedTruth();
   const taint = { key: "a", effect: "NoExecute" };
@@ -99,7 +99,7 @@ describe("of a pod that bears the name of one that Vigil deleted", () => {
   truth.deletedByVigil("p", "old");
   truth.pods.note("p", 1000, null);
 
-  /** What is wrong with a sentence about the pod that bears the name since two seconds. */
+  /** The problem with a sentence about the pod that has had the name for two seconds. */
   function problemOf(text: string, podSinceMs = 2000): string | null {
     const sentence = explainedSentence(text);
     if (sentence === null) throw new Error(`${text} is no sentence`);
@@ -110,7 +110,7 @@ describe("of a pod that bears the name of one that Vigil deleted", () => {
     return untruth({ ...sentence, ...asked, truth, isSilent: unasked, wasAlive: unasked, zone: unasked });
   }
 
-  test("what was done to that one is so while the name is free, and not of the other", () => {
+  test("the earlier deletion is true while the name is free, not of the later pod", () => {
     const ours = "Vigil deleted it at 2026-01-01T00:05:00Z.";
     expect(problemOf(ours)).toBeNull();
     truth.pods.note("p", 2000, pod("new", CREATED));
@@ -119,7 +119,7 @@ describe("of a pod that bears the name of one that Vigil deleted", () => {
     expect(problemOf(ours)).toBeNull();
   });
 
-  test("a deadline of that one is not the other's", () => {
+  test("a deadline of the earlier pod is not the later one's", () => {
     expect(problemOf("Pod default/p is due to be deleted at 2026-01-01T00:10:30Z, in 30 s.")).toBeNull();
     const earlier = "Pod default/p was due to be deleted at 2026-01-01T00:09:00Z, 60 s ago.";
     expect(problemOf(earlier)).toContain("is not so (podOverdue)");

@@ -1,6 +1,6 @@
 /**
- * Has processes explain nodes and pods while a run goes on, and everything once all is right, and holds what they say
- * to the cluster: what explain says now is so.
+ * Asks processes to explain nodes and pods during a run, and everything in the calm. Each sentence about the present
+ * must be true of the cluster.
  */
 
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
@@ -17,34 +17,34 @@ import { countsOf, placeOf, rateStatesOf } from "./zone-rates.ts";
 /** A process that may explain. */
 export interface Explaining {
   readonly name: string;
-  /** Its ledger; null while it is dead, and where it runs none. */
+  /** Its ledger; null while the process is dead or runs none. */
   readonly ledger: LedgerReader | null;
   readonly isFree: boolean;
   /** Its last stop; null before. */
   readonly lastPause: Interruption | null;
 }
 
-/** What explanations need of a run. */
+/** The parts of a run that explanations need. */
 export interface ExplanationsRun {
   readonly world: World;
   readonly processes: () => readonly Explaining[];
 }
 
-/** What was asked for, and when on the world's wall clock. */
+/** The object to explain, and when it was asked for on the world's wall clock. */
 interface Asked {
   readonly node: string;
-  /** "" where it was asked for the node. */
+  /** "" for an explanation of the node. */
   readonly pod: string;
   readonly askedMs: number;
 }
 
-/** How often some process is asked while things fail. */
+/** How often one process explains while things fail. */
 const ASKED_MS = 30_000;
-/** How many pods it is asked for then. */
+/** How many pods it explains then. */
 const PODS_ASKED = 4;
 /**
- * A pod that takes the name of an earlier one is asked for so soon after it was created: for a moment nothing was said
- * of it yet, and the record of the earlier one still stands.
+ * A pod that takes the name of an earlier one is explained this soon after its creation. For a moment nothing about it
+ * has been published, and the record of the earlier pod is still there.
  */
 const NAMESAKE_ASKED_MS = 1;
 /** A process that is not blind may be this far behind while things fail: a watch may be stale for a minute. */
@@ -53,24 +53,24 @@ const BEHIND_MS = 150_000;
 const CALM_BEHIND_MS = 30_000;
 /** Sentences of a process that still waits for a resync; its zones publish with the next pulse. */
 const WAITING: ReadonlySet<string> = new Set(["nodeBlind", "zoneSilent"]);
-/** A read serves for half a second, and its answer may be under way for as long as the API lets one wait. */
+/** A read is valid for half a second, and its answer may be under way for as long as a client waits. */
 const READ_MS = 1_500;
-/** How much earlier than a heartbeat a process may say that it saw it: clocks drift. */
+/** How much earlier than a heartbeat a process may date it: clocks drift. */
 const HEARTBEAT_SLACK_MS = 75_000;
-/** How long after a heartbeat a process may see it first: when the API server can be reached again. */
+/** How long after a heartbeat a process may first receive it: when the API server can be reached again. */
 const HEARTBEAT_UNSEEN_MS = 600_000;
-/** A process that stood still is asked again after this. */
+/** A process that stood still explains again after this. */
 const RECOVERED_MS = 60_000;
 
-/** What is said by every process, checked. Instants are on the world's wall clock. */
+/** Checks the explanations of every process. Instants are on the world's wall clock. */
 export class Explanations {
   readonly #run: ExplanationsRun;
   readonly #truth = new ExplainedTruth();
   /** The nodes and pods that forged messages name. */
   readonly #forged = new Set<string>();
-  /** The uid of the pod that last bore each name. */
+  /** The uid of the last pod with each name. */
   readonly #uids = new Map<string, string>();
-  /** The first sentence that was not so. */
+  /** The first false sentence. */
   #problem: string | null = null;
   #askedMs = 0;
   #turns = 0;
@@ -97,7 +97,7 @@ export class Explanations {
     this.#run.world.clock.after(NAMESAKE_ASKED_MS, () => this.#askNext([now.name]));
   }
 
-  /** Takes a request or what came of one. */
+  /** Takes a request or its outcome. */
   hear(message: AnyMessage): void {
     const { type, body } = message;
     if (type === "done.write") this.#truth.outcomes.add(`${body.name} ${body.outcome}`);
@@ -105,14 +105,14 @@ export class Explanations {
   }
 
   /**
-   * Takes what somebody with a stolen seed publishes: ledgers hear it as Vigil's own, so that they may say anything of
-   * what it names.
+   * Takes a message from a stolen seed. Ledgers receive it as one of Vigil's, so they may say anything about the
+   * objects that it names.
    */
   hearForged(message: AnyMessage): void {
     this.#forged.add(nameIn(message));
   }
 
-  /** Asks some process now and then. Throws for a sentence that was not so. */
+  /** Lets a process explain now and then. Throws for a false sentence. */
   look(): void {
     if (this.#problem !== null) throw new BrokenInvariant(this.#problem);
     const nowMs = this.#run.world.clock.monotonicMs();
@@ -125,7 +125,7 @@ export class Explanations {
     this.#askNext(picked, this.#nodes);
   }
 
-  /** The processes whose view is not whole: blind to a node, or without the state of its zone. */
+  /** The processes without a whole view: blind to a node, or without the state of its zone. */
   waitingProcesses(): string[] {
     const isWaiting = ({ ledger }: Explaining, node: string): boolean =>
       (ledger?.explainNode(node)?.sentences ?? []).some((text) => WAITING.has(explainedSentence(text)?.name ?? ""));
@@ -135,7 +135,7 @@ export class Explanations {
       .map(({ name }) => `${name} has no whole view`);
   }
 
-  /** All is right: everything is asked of every process, and holds now. */
+  /** In the calm every process explains everything, and every sentence must be true. */
   settled(): void {
     this.#isCalm = true;
     const pods = this.#run.world.api.store.collection("pods").sorted("");
@@ -162,7 +162,7 @@ export class Explanations {
     return ledger !== null && isFree && this.#run.world.clock.monotonicMs() - endedMs > RECOVERED_MS;
   }
 
-  /** Asks one process after the other, of those that can explain. */
+  /** The processes that can explain, one after the other. */
   #askNext(pods: readonly string[], nodes: readonly string[] = []): void {
     if (this.#isCalm) return;
     const ready = this.#run.processes().filter((process) => this.#canExplain(process));
@@ -190,11 +190,11 @@ export class Explanations {
     }
   }
 
-  /** Checks an explanation; a sentence that names no node is about the one that was named before it. */
+  /** Checks an explanation. A sentence that names no node is about the node named before it. */
   #check(process: string, sentences: readonly string[], asked: Asked): void {
     if (this.#forged.has(asked.pod)) return;
     const said = sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
-    // What is said without sight is of some earlier time, and says so.
+    // A blind process describes an earlier time, and its sentences say so.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
     let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
     for (const { text, sentence } of said) {
@@ -223,7 +223,7 @@ export class Explanations {
     };
   }
 
-  /** Whether a node gave a heartbeat that a process may have seen first at an instant on its clock. */
+  /** Whether a node gave a heartbeat that a process may have received first at an instant on its clock. */
   #wasAlive(name: string, atMs: number): boolean {
     const { signs } = this.#run.world;
     return signs.lastBy(name, atMs + HEARTBEAT_SLACK_MS) >= atMs - HEARTBEAT_UNSEEN_MS;

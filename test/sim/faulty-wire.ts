@@ -1,24 +1,24 @@
 /**
- * The way of one simulated process to the API server: late, refused, cut and silent answers. It changes no object
- * itself.
+ * The connection of one simulated process to the API server, with late, refused, cut and missing answers. It changes no
+ * object itself.
  */
 import type { Clock, HttpExchange, HttpRequest, Random, Wire } from "../../protocols/ports.ts";
 
-/** How badly the way behaves now. Chances are 0 to 1 for each request. */
+/** The present faults of the connection. Chances are 0 to 1 for each request. */
 export interface WireFaults {
   readonly latencyMaxMs: number;
   /** 409, 429, 500, 503: refused before anything is carried out. */
   readonly refusal: number;
-  /** Nobody answers, and the request is not carried out. */
+  /** No answer arrives, and the request is not carried out. */
   readonly timeout: number;
   /** The request is carried out and the answer is lost. */
   readonly lostReply: number;
 }
 
-/** A way on which nothing goes wrong. */
+/** A connection without faults. */
 export const CALM_WIRE: WireFaults = { latencyMaxMs: 5, refusal: 0, timeout: 0, lostReply: 0 };
 
-/** Header by which the server side knows whose write it carries out. */
+/** Header that tells the server whose write it carries out. */
 export const WRITER_HEADER = "x-simulated-writer";
 
 const REFUSALS: readonly (readonly [code: number, reason: string])[] = [
@@ -28,14 +28,14 @@ const REFUSALS: readonly (readonly [code: number, reason: string])[] = [
   [503, "ServiceUnavailable"],
 ];
 
-/** What a faulty wire is made of. */
+/** The parts of a faulty wire. */
 export interface FaultyWireOptions {
   readonly wire: Wire;
   readonly clock: Clock;
   readonly random: Random;
   /** Name of the process. */
   readonly writer: string;
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
 }
 
@@ -49,7 +49,7 @@ export class FaultyWire implements Wire {
     this.#options = options;
   }
 
-  /** The process is gone: what it had under way is carried out, and nobody hears of it. */
+  /** Ends the process: its requests under way are carried out without an answer to it. */
   kill(): void {
     this.#dead = true;
   }
@@ -96,7 +96,7 @@ export class FaultyWire implements Wire {
   }
 }
 
-/** An exchange that hears only that the connection broke. */
+/** An exchange that only learns that the connection broke. */
 function losing(exchange: HttpExchange): HttpExchange {
   return {
     response: () => {},

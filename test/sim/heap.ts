@@ -1,19 +1,22 @@
 /**
- * What objects hold, read from a heap snapshot of the engine: it has the private fields and the variables of closures,
- * which nothing else reaches. It knows nothing of Vigil.
+ * The references of objects, read from a heap snapshot of V8, which includes private fields and closure variables. It
+ * knows nothing of Vigil.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeHeapSnapshot } from "node:v8";
 
-/** How many references the collections of one name hold together. A name is `Class.field`, of what holds them. */
+/**
+ * How many references the collections of one name hold together. A name is `Class.field`, by the owner of the
+ * collection.
+ */
 export type Holdings = ReadonlyMap<string, number>;
 
 const COLLECTIONS: ReadonlySet<string> = new Set(["Map", "Set", "Array"]);
-/** Kinds of places that data is made of. */
+/** Kinds of heap nodes that make up data. */
 const DATA: ReadonlySet<string> = new Set(["object", "closure", "array"]);
-/** Where data ends and modules and the global object begin. */
+/** Where data ends, and modules and the global object begin. */
 const CODE: readonly string[] = ["system / NativeContext", "system / SourceTextModule", "global"];
 
 /** Marks in a snapshot where a walk begins. */
@@ -31,7 +34,7 @@ export function holdingsOf(object: object, outside: readonly string[]): Holdings
   return new Heap(snapshot(), new Set([...CODE, ...outside])).holdings(root.constructor.name);
 }
 
-/** What is needed of a snapshot: the numbers of all places lie in one list, those of the references in another. */
+/** The used parts of a snapshot: one list with the numbers of all nodes, another with those of the references. */
 interface Snapshot {
   readonly snapshot: { readonly meta: Readonly<Record<"node_fields" | "edge_fields", readonly string[]>> & Kinds };
   readonly nodes: readonly number[];
@@ -49,17 +52,17 @@ function snapshot(): Snapshot {
   }
 }
 
-/** A reference from one place to another; it has no name where it is an element. */
+/** A reference from one heap node to another; elements have no name. */
 interface Reference {
   readonly name: string | null;
   readonly to: number;
 }
 
-/** A snapshot as a graph. A place is known by where its numbers begin. */
+/** A snapshot as a graph. A heap node is identified by the index of its first number. */
 class Heap {
   readonly #snapshot: Snapshot;
   readonly #outside: ReadonlySet<string>;
-  /** Where the references of each place begin. */
+  /** The index of each heap node's first reference. */
   readonly #firsts = new Map<number, number>();
 
   constructor(taken: Snapshot, outside: ReadonlySet<string>) {
@@ -85,8 +88,8 @@ class Heap {
   }
 
   /**
-   * The places that can be reached, each with the name of its field; one of several fields by the order of letters, as
-   * the order of a snapshot is not always the same.
+   * The heap nodes that can be reached, each with the name of its field. Of several fields the first in alphabetical
+   * order counts, because the order of a snapshot varies.
    */
   #namesFrom(roots: readonly number[]): Map<number, string> {
     const names = new Map(roots.map((place) => [place, ""]));
@@ -109,14 +112,14 @@ class Heap {
     return DATA.has(this.#kind(place)) && !this.#outside.has(this.#className(place));
   }
 
-  /** The references out of a place; of a collection its elements, whatever they are. */
+  /** The references of a heap node; of a collection its elements. */
   #references(place: number): Reference[] {
     const isCollection = COLLECTIONS.has(this.#className(place));
     const all = [...this.#edges(place)];
     if (!isCollection) return all.filter(({ kind, name }) => kind !== "weak" && name !== "__proto__");
     const table = all.find(({ name }) => name === "table" || name === "elements");
     if (table === undefined) return [];
-    // What is hidden marks an element that was deleted.
+    // A hidden value marks a deleted element.
     const elements = [...this.#edges(table.to)].filter(({ to }) => this.#kind(to) !== "hidden");
     return elements.map(({ to }) => ({ name: null, to }));
   }

@@ -1,8 +1,8 @@
-/** What a check knows of a kubelet's signs, for the posts that nobody could see. */
+/** What a check knows of a kubelet's heartbeats, including posts that no watch could show. */
 import { expect, test } from "vitest";
 import { HeartbeatHistory } from "./heartbeat-history.ts";
 
-test("the last sign by an instant counts, of whatever kind; without any, silence has no beginning", () => {
+test("the last heartbeat of any kind counts; without any, silence has no beginning", () => {
   const signs = new HeartbeatHistory(10);
   signs.note("a", "lease", 100);
   signs.note("a", "status", 150);
@@ -11,7 +11,7 @@ test("the last sign by an instant counts, of whatever kind; without any, silence
   expect(signs.lastBy("a", 150)).toBe(Number.NEGATIVE_INFINITY);
 });
 
-test("a post without Ready takes away the posts that a watch may have missed, but no older one and no lease", () => {
+test("a post without Ready hides posts that a watch may have missed, but no lease", () => {
   const signs = new HeartbeatHistory(10);
   signs.note("a", "status", 100);
   signs.note("a", "lease", 105);

@@ -1,6 +1,6 @@
 /**
- * A simulated node's kubelet: it registers, renews, posts and buries its pods as long as it lives. It never meets a
- * fault of the API.
+ * The kubelet of a simulated node: it registers, renews, posts and removes its terminated pods while it is alive. It
+ * never meets a fault of the API.
  */
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Clock, Timer } from "../../protocols/ports.ts";
@@ -26,31 +26,31 @@ const NODES = storedAs("nodes");
 const PODS = storedAs("pods");
 const LEASES = storedAs("leases");
 
-/** What a kubelet says of its node; null when it has lost the condition. */
+/** The Ready status that a kubelet reports; null when it has lost the condition. */
 export type Said = "True" | "False" | null;
 
-/** What a kubelet tells of its signs of life. */
+/** The heartbeats of a kubelet. */
 export interface SignTold {
   readonly given: (node: string, kind: HeartbeatKind) => void;
   readonly erased: (node: string) => void;
 }
 
-/** What a kubelet stands on. */
+/** What a kubelet needs. */
 export interface KubeletWorld {
   readonly clock: Clock;
   readonly api: ApiServer;
-  /** Told of each sign of life that reached the API, and of each post that took the last one out of it. */
+  /** Called for each heartbeat that reached the API, and for each post that removed the last one from it. */
   readonly signs: SignTold;
-  /** Told of each pod that was made ready again. */
+  /** Called for each pod that was made ready again. */
   readonly resent: () => void;
-  /** Runs what the kubelet does in the world's name. */
+  /** Runs an action of the kubelet as a client other than Vigil. */
   readonly asWorld: (act: () => void) => void;
 }
 
-/** How a kubelet begins, where it is not that of a node that has long been there. */
+/** How a kubelet begins, where its node has not existed for long. */
 export interface KubeletStart {
   readonly ready: Said;
-  /** Whether it sets what its pods report as often as it renews, whoever has changed it. */
+  /** Whether it restores the status of its pods with each renewal, whatever the last writer set. */
   readonly resendsPods: boolean;
 }
 
@@ -58,11 +58,11 @@ export interface KubeletStart {
 export class SimulatedKubelet {
   readonly name: string;
   labels: Readonly<Record<string, string>>;
-  /** How much later than due it renews. */
+  /** How late its renewals are. */
   lagMs = 0;
-  /** What a hostile one reports beside its own conditions. */
+  /** What a hostile kubelet reports beside its own conditions. */
   absurdConditions: readonly JsonObject[] = [];
-  /** How the wall clock of its machine is wrong. */
+  /** The error of its machine's wall clock. */
   wallError: WallError = NO_WALL_ERROR;
   readonly #world: KubeletWorld;
   readonly #resendsPods: boolean;
@@ -92,7 +92,7 @@ export class SimulatedKubelet {
     return this.#ready;
   }
 
-  /** Comes up: registers when its node is missing, and goes on from there. */
+  /** Starts: registers when its node is missing, and continues from there. */
   start(): void {
     if (this.#alive) return;
     this.#alive = true;
@@ -103,13 +103,13 @@ export class SimulatedKubelet {
     if (this.#resendsPods) this.#every("resend", RENEWAL_MS, () => this.#resend());
   }
 
-  /** Falls silent without a word. */
+  /** Falls silent at once. */
   stop(): void {
     this.#alive = false;
     for (const timer of this.#timers.splice(0)) timer.cancel();
   }
 
-  /** Says something else of its node from now on. */
+  /** Reports another status of its node from now on. */
   say(ready: Said): void {
     if (ready === this.#ready) return;
     this.#ready = ready;
@@ -122,7 +122,7 @@ export class SimulatedKubelet {
     return clock.wallMs() + wallErrorAt(this.wallError, clock);
   }
 
-  /** Whether its node stands in the API. */
+  /** Whether its node exists in the API. */
   get registered(): boolean {
     return this.#world.api.store.collection("nodes").get("", this.name) !== undefined;
   }
@@ -169,7 +169,7 @@ export class SimulatedKubelet {
       const present = Array.isArray(status.conditions) ? status.conditions : [];
       return { ...node, status: { ...status, conditions: this.#conditions(present) } };
     });
-    // A status without Ready is no sign of life (R2.36).
+    // A status without Ready is no heartbeat (R2.36).
     if (this.#ready === null) this.#world.signs.erased(this.name);
     else this.#world.signs.given(this.name, "status");
   }
@@ -215,7 +215,7 @@ export class SimulatedKubelet {
     }
   }
 
-  /** Lets go of its pods that are to be deleted, as a kubelet does once their containers have ended. */
+  /** Removes its terminating pods, as a kubelet does once their containers have ended. */
   #bury(): void {
     const { api } = this.#world;
     for (const pod of api.store.collection("pods").onNode(this.name)) {

@@ -1,4 +1,4 @@
-/** Simulated fleets that lose replies of the API server: what the metrics count is what the API server carried out. */
+/** Simulated fleets that lose replies of the API server: the metrics count what the server carried out. */
 import { expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
@@ -7,7 +7,7 @@ import { simulate } from "./simulate.ts";
 import { drawSwarm, type FaultClass } from "./swarm.ts";
 
 const SEEDS = 12;
-/** Nodes that die and come back, and nobody but Vigil deletes pods. */
+/** Nodes die and return, and only Vigil deletes pods. */
 const FAULTS: readonly FaultClass[] = ["lostReplies", "flakyApi", "death", "zoneDeath", "flapping", "notReady"];
 
 async function sum(registries: readonly ReadableMetrics[], name: string): Promise<number> {
@@ -15,7 +15,7 @@ async function sum(registries: readonly ReadableMetrics[], name: string): Promis
   return values.reduce((left, right) => left + right, 0);
 }
 
-test("evictions are counted once each, whichever replies are lost", async () => {
+test("evictions are counted once each, whatever replies are lost", async () => {
   const counted: unknown[] = [];
   const happened: unknown[] = [];
   let lost = 0;

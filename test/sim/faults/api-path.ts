@@ -22,7 +22,7 @@ export const API_PATH_FAULTS = {
   slowApi: {
     everySeconds: 40,
     act: (reach, random) => {
-      // Mostly the server is slow, and so for everybody; sometimes the path of one process.
+      // Mostly the server is slow for every process, sometimes the path of one process.
       const slowed = random() < 0.7 ? reach.processes : [oneOf(random, reach.processes)];
       const latencies: Latencies = Object.fromEntries(
         VERBS.map((verb) => [verb, random() < 0.3 ? 0 : between(random, 200, LATENCY_MAX_MS)]),
@@ -65,14 +65,14 @@ export const API_PATH_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** A server whose cache stands still from now on. It names the version of a list that was asked for from the cache. */
+/** A server whose cache is stale from now on. It adds its version to a list that is requested from the cache. */
 function replicaOf({ world, count }: Reach): StaleReplica {
   const { store } = world.api;
   const { revision } = store;
   return (request) => {
     const call = readCall(request);
     if (!isCall(call) || call.verb !== "list" || call.query.get("resourceVersion") !== "0") return null;
-    // What has been compacted away cannot be shown.
+    // The state at a compacted version cannot be shown.
     if (store.collection(call.resource.storage).history.after(revision) === null) return null;
     count("stale list answered");
     const path = request.path.replace("resourceVersion=0", `resourceVersion=${revision}&resourceVersionMatch=Exact`);

@@ -40,7 +40,7 @@ export const API_FAULTS = {
       const end = reach.world.api.faults.silenceWatches(storage);
       return lasting(reach, random, 60, () => {
         end();
-        // A cache that lost its own watch starts anew: its clients have to as well.
+        // A cache that lost its own watch starts again, and its clients have to as well.
         reach.world.api.faults.compact();
         reach.world.api.faults.cutWatches({ storage });
       });
@@ -67,13 +67,13 @@ export const API_FAULTS = {
       const end = api.faults.add({
         fault,
         when: ({ verb, query }) => {
-          // A list that may come from the cache is not one that the server has to read from its store.
+          // A list that may come from the cache needs no read from the server's store.
           const isRefused = verb === "list" && query.get("resourceVersion") !== "0";
           if (isRefused) reach.count("fresh list refused");
           return isRefused;
         },
       });
-      // Watches that cannot go on where they were need such a list.
+      // Watches that cannot resume need such a list.
       api.faults.compact();
       api.faults.cutWatches();
       return lasting(reach, random, 60, end);

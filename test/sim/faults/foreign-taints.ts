@@ -1,4 +1,4 @@
-/** Foreign controllers that change taints: they stamp them again, bring them back, take ours away, and insist on it. */
+/** Foreign controllers that change taints: they stamp them again, restore them, remove ours, and repeat that. */
 import type { Random, Stop } from "../../../protocols/ports.ts";
 import { apiTime } from "../../../services/domain/api-time.ts";
 import { childList, isObject, type JsonObject } from "../../../services/sandbox/apiserver/api-objects.ts";
@@ -8,12 +8,12 @@ import { lasting, type Meddler, type Reach } from "../meddler.ts";
 import type { World } from "../world.ts";
 
 const OURS = ["not-ready", "unreachable"].map((name) => `node.kubernetes.io/${name}`);
-/** How far a stamp that others set may be from the present, in milliseconds. */
+/** How far a stamp that another client sets may be from the present, in milliseconds. */
 const STAMP_MAX_MS = 600_000;
-/** How often the one controller that insists changes a node back. */
+/** How often the persistent controller changes a node back. */
 const ROUNDS_MAX = 3;
 const ROUND_MS = 7_000;
-/** Worlds in which one controller has insisted: a second one is a war that nobody can win. */
+/** Worlds in which one controller has fought already: two of them would never end. */
 const WITH_FIGHT = new WeakSet<World>();
 
 /** The classes, by name. */
@@ -24,7 +24,7 @@ export const FOREIGN_TAINT_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** Sets another `timeAdded` on a NoExecute taint that stands somewhere, or takes it off. */
+/** Sets another `timeAdded` on some NoExecute taint, or removes it. */
 function restamp(reach: Reach, random: Random): undefined {
   const { world, count } = reach;
   const name = anyTainted(reach, random);
@@ -40,7 +40,7 @@ function restamp(reach: Reach, random: Random): undefined {
   );
 }
 
-/** Puts a taint of ours onto a node, whatever its state. */
+/** Adds one of our taints to a node, whatever its state. */
 function bringBack(reach: Reach, random: Random): Stop | undefined {
   const { name } = reach.world.anyKubelet(random);
   const [key, effect] = [oneOf(random, OURS), oneOf(random, ["NoExecute", "NoSchedule"])];
@@ -48,7 +48,7 @@ function bringBack(reach: Reach, random: Random): Stop | undefined {
   return random() < 0.5 ? lasting(reach, random, 30, () => editTaints(reach, name, without(key, effect))) : undefined;
 }
 
-/** Takes our NoExecute taint off a node that needs it. */
+/** Removes our NoExecute taint from a node that needs it. */
 function takeAway(reach: Reach, random: Random): undefined {
   const name = anyTainted(reach, random);
   if (name === null) return;
@@ -56,7 +56,7 @@ function takeAway(reach: Reach, random: Random): undefined {
   for (const key of OURS) editTaints(reach, name, without(key, "NoExecute"));
 }
 
-/** Undoes what happens to our taints on a node, a few times. */
+/** Reverts the changes of our taints on a node, a few times. */
 function insist(reach: Reach, random: Random): Stop | undefined {
   const { world, count } = reach;
   const { name } = world.anyKubelet(random);

@@ -1,6 +1,6 @@
 /**
- * Kubelets that write what NodeRestriction lets them: annotations, labels and conditions of their own node, and their
- * own lease, without measure and sense. Every check of a run goes on for all nodes, theirs among them.
+ * Kubelets that write whatever NodeRestriction allows: annotations, labels and conditions of their own node, and their
+ * own lease, without limits or sense. Every check of a run also covers their nodes.
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { Random } from "../../../protocols/ports.ts";
@@ -18,7 +18,7 @@ const ABSURD_AT = [-62_135_596_800_000, 0, 4_294_967_296_000, 253_402_300_000_00
 const ABSURD_TIMES = ABSURD_AT.map(apiMicroTime);
 const MANY = Array.from({ length: 800 }, (_, index) => `example.com/key-${index}`);
 
-/** Values for the annotations that Vigil keeps on nodes: they record nothing that could be true. */
+/** Values for the annotations that Vigil keeps on nodes. None of them can be true. */
 const RECORDS: Readonly<Record<string, readonly string[]>> = {
   "vigil.v1/taints-seen": [
     LONG,
@@ -38,7 +38,7 @@ const RECORDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a hostile kubelet writes, by the situation that it makes. */
+/** What a hostile kubelet writes, by situation. */
 const WRITINGS: Readonly<Record<string, (reach: Reach, kubelet: SimulatedKubelet, random: Random) => void>> = {
   "absurd annotation": writeAnnotation,
   "absurd conditions": writeConditions,
@@ -47,7 +47,7 @@ const WRITINGS: Readonly<Record<string, (reach: Reach, kubelet: SimulatedKubelet
   "absurd labels": writeLabels,
 };
 
-/** What a run counts of them. */
+/** The situations that a run counts. */
 export const HOSTILE_SITUATIONS: readonly string[] = Object.keys(WRITINGS);
 
 /** The classes, by name. */
@@ -75,7 +75,7 @@ function writeAnnotation({ world }: Reach, { name }: SimulatedKubelet, random: R
   });
 }
 
-/** Conditions that mean nothing, beside those that the kubelet keeps; it posts them again and again. */
+/** Meaningless conditions beside those that the kubelet keeps; it posts them repeatedly. */
 function writeConditions({ world }: Reach, kubelet: SimulatedKubelet, random: Random): void {
   const added = oneOf<readonly JsonObject[]>(random, [
     [{ type: LONG, status: "True" }],
@@ -91,7 +91,7 @@ function writeConditions({ world }: Reach, kubelet: SimulatedKubelet, random: Ra
   world.editStatus(kubelet.name, (conditions) => [...conditions, ...added]);
 }
 
-/** A status heartbeat that names an absurd instant. */
+/** A status heartbeat at an absurd instant. */
 function writeHeartbeat({ world }: Reach, { name, ready }: SimulatedKubelet, random: Random): void {
   const at = oneOf(random, ABSURD_AT) + between(random, 0, 999) * 1000;
   const times = { lastHeartbeatTime: apiMicroTime(at), lastTransitionTime: oneOf(random, ABSURD_TIMES) };
@@ -102,7 +102,7 @@ function writeHeartbeat({ world }: Reach, { name, ready }: SimulatedKubelet, ran
   world.signs.note(name, "status", world.clock.wallMs());
 }
 
-/** A lease that was renewed at an absurd instant, by somebody else, for ever or for no time. */
+/** A lease renewed at an absurd instant, by another holder, or with no or an endless duration. */
 function writeLease({ world }: Reach, { name }: SimulatedKubelet, random: Random): void {
   const place = { resource: storedAs("leases"), namespace: LEASE_NAMESPACE, name };
   if (world.api.store.collection("leases").get(LEASE_NAMESPACE, name) === undefined) return;

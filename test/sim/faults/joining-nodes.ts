@@ -1,10 +1,10 @@
-/** Nodes that join: not ready at first, unsettled for a while, and with kubelets that insist on their pods' status. */
+/** Nodes that join: not ready at first, unstable for a while, and with kubelets that restore their pods' status. */
 import type { Timer } from "../../../protocols/ports.ts";
 import { between, oneOf } from "../chance.ts";
 import { later, type Meddler } from "../meddler.ts";
 import { labelsOf } from "../world.ts";
 
-/** Joining nodes of one run at most. */
+/** The most nodes that join in one run. */
 const JOINED_MAX = 6;
 const FIRST_JOINED = 101;
 

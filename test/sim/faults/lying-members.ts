@@ -1,6 +1,6 @@
 /**
- * Somebody who holds the seed of a process and publishes pulses of the fleet, as the permissions of every role allow:
- * in the names of processes that live, and of some that it invents.
+ * A thief with the seed of one process who publishes fleet pulses, as the permissions of every role allow: in the names
+ * of live processes and of invented ones.
  */
 import { frameId, positionOf, type StreamPosition } from "../../../protocols/frame.ts";
 import type { Message } from "../../../protocols/messages.ts";
@@ -13,7 +13,7 @@ import { lasting, type Meddler, type Reach } from "../meddler.ts";
 /** The name of simulated clusters. */
 const CLUSTER = "sim";
 const HIGHEST = Number.MAX_SAFE_INTEGER;
-/** Shorter than the time after which a member is missed. */
+/** Shorter than the time after which a member counts as silent. */
 const INVENTED_EVERY_MS = 1000;
 
 /** Every forged pulse: a liar does not answer another. */
@@ -24,7 +24,7 @@ type Pulse = Message<"pulse.member">;
 /** A pulse made from a true one, and its place in a stream. */
 type Lie = (pulse: Pulse, place: StreamPosition) => { readonly body: Partial<Pulse["body"]>; readonly place: object };
 
-/** What is said right after a true pulse of a process, in its name. */
+/** The forged pulses that follow a true pulse of a process, in its name. */
 const LIES: Readonly<Record<string, Lie>> = {
   "pulse from the end of time": () => ({ body: { services: [] }, place: { epoch: HIGHEST } }),
   "pulse with the last number": () => ({ body: { services: [] }, place: { sequence: HIGHEST } }),
@@ -74,7 +74,7 @@ function forge(reach: Reach, random: Random): Stop {
   return () => link.close();
 }
 
-/** Pulses in the names of processes that do not exist, and offers whatever there is. */
+/** Pulses in the names of processes that do not exist, with every service. */
 function invent(reach: Reach, random: Random): Stop {
   const { clock } = reach.world;
   const names = Array.from({ length: between(random, 1, 20) }, (_, index) => `invented-${index + 1}`);

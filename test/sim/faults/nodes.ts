@@ -1,4 +1,4 @@
-/** Faults of nodes and their kubelets: death, lateness, changes of what they report and of where they are. */
+/** Faults of nodes and their kubelets: death, lateness, and changes of their reports and zones. */
 import type { Stop } from "../../../protocols/ports.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, later, type Meddler } from "../meddler.ts";

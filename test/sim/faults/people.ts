@@ -1,4 +1,4 @@
-/** What people and other controllers do to nodes and pods, none of it in coordination with Vigil. */
+/** What people and other controllers do to nodes and pods, without coordination with Vigil. */
 import { isObject } from "../../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "../chance.ts";
 import { lasting, type Meddler } from "../meddler.ts";
@@ -12,7 +12,7 @@ export const PEOPLE_FAULTS = {
     everySeconds: 10,
     act: ({ world }, random) => {
       const pod = world.anyPod(random);
-      // A replacement of the same name, as a StatefulSet makes it, often on another node.
+      // A replacement with the same name, as a StatefulSet creates it, often on another node.
       if (pod !== null) world.remove("pods", pod.name);
       world.addPod(world.anyKubelet(random).name, pod?.name ?? `pod-new-${between(random, 1, 999)}`);
       return undefined;

@@ -2,7 +2,7 @@
 import { between, oneOf } from "../chance.ts";
 import { lasting, lastingFor, type Meddler } from "../meddler.ts";
 
-/** Stops last from a second to ten minutes, half of them less than 25 s; in a long run a minute at least. */
+/** Stops last from a second to ten minutes, half of them under 25 s; in a long run at least a minute. */
 const STOP_MAX_SECONDS = 600;
 const LONG_RUN_MS = 600_000;
 

@@ -1,7 +1,6 @@
 /**
- * Somebody who holds the NATS seed of one asking service and publishes, within the permissions of its role, asks that
- * no service of Vigil makes or that the API does not bear out. The writers refuse them, so every check of what is
- * written goes on.
+ * A thief with the NATS seed of one service who publishes, within the permissions of its role, requests that no service
+ * of Vigil makes or that the API contradicts. The writers refuse them, so every check of the writes stays on.
  */
 import { INSTANT_MAX } from "../../../protocols/bounds.ts";
 import type { BodyOf } from "../../../protocols/messages.ts";
@@ -15,7 +14,7 @@ import { UNCOUNTED } from "../process.ts";
 import { THIEF } from "../thief.ts";
 
 const ASKED_EVERY_MS = 1000;
-/** A deadline that is further away than this does not come while an ask is on its way. */
+/** No deadline further away than this comes while a request is under way. */
 const FAR_MS = 60_000;
 
 const EVIL = { key: "example.com/evil", effect: "NoSchedule" };
@@ -31,19 +30,19 @@ interface StoredLease {
   readonly spec: { readonly renewTime?: string };
 }
 
-/** What a thief has to do with at one moment. */
+/** What a thief can use at one moment. */
 interface Loot {
-  /** A bus that bears the stolen seed. */
+  /** A bus with the stolen seed. */
   readonly bus: Bus;
   readonly reach: Reach;
   readonly random: Random;
   readonly node: StoredNode;
 }
 
-/** An ask that must be refused, and the roles that may publish it. */
+/** A request that must be refused, and the roles that may publish it. */
 interface Forgery {
   readonly seeds: readonly Seed[];
-  /** Publishes one and returns its id; null where the cluster has nothing to make one of. */
+  /** Publishes one and returns its id; null where the cluster has no object to name. */
   readonly ask: (loot: Loot) => string | null;
 }
 
@@ -96,7 +95,7 @@ export const STOLEN_SEED_FAULTS = {
   },
 } satisfies Record<string, Meddler>;
 
-/** Publishes a forged ask every now and then with one seed, and notes which of them are refused. */
+/** Publishes a forged request every now and then with one seed, and counts the refused ones. */
 function steal(reach: Reach, random: Random): Stop {
   const { clock, swarm } = reach.world;
   const seed = oneOf<Seed>(random, ["node", "zone", "taint-manager"]);
@@ -136,7 +135,7 @@ function askLabel({ bus, node }: Loot, fields: Partial<BodyOf<"asked.label">>): 
   return bus.publish("asked.label", { ...named(node), labels: {}, ...fields }, null);
 }
 
-/** Asks for the eviction of a pod of the node; in the cluster's own mode of one that has to stay for a while yet. */
+/** Requests the eviction of a pod of the node; in the cluster's own mode, that of a pod that must stay for a while. */
 function askEviction({ bus, reach, random, node }: Loot, mode: "taint" | "direct"): string | null {
   const { world } = reach;
   const byMs = world.clock.wallMs() + FAR_MS;
@@ -150,7 +149,7 @@ function askEviction({ bus, reach, random, node }: Loot, mode: "taint" | "direct
   return bus.publish("asked.eviction", { ...pod, mode, deadlineAt: INSTANT_MAX, taint: UNREACHABLE }, null);
 }
 
-/** Whether every NoExecute taint of a pod's node leaves it there until an instant. */
+/** Whether every NoExecute taint of a pod's node lets it stay until an instant. */
 function staysUntil(pod: CheckedPod, node: CheckedNode, atMs: number): boolean {
   return (node.spec?.taints ?? [])
     .filter(({ effect }) => effect === "NoExecute")
@@ -161,7 +160,7 @@ function named({ metadata: { name, uid, resourceVersion } }: StoredNode) {
   return { node: name, uid, resourceVersion };
 }
 
-/** The heartbeats of a node as the API shows them, so that none refutes what is asked. */
+/** The heartbeats of a node as the API shows them, so that none refutes the request. */
 function basisOf({ world }: Reach, node: CheckedNode): BodyOf<"asked.condition">["basis"] {
   const lease = world.objects<StoredLease>("leases").find(({ metadata }) => metadata.name === node.metadata.name);
   return {

@@ -193,8 +193,9 @@ test.each([
     sentences = explained?.sentences ?? [];
   });
   world.clock.advance(ANSWER_MS);
-  expect(sentences.slice(0, 2)).toEqual([
+  expect(sentences.slice(0, 3)).toEqual([
     `Pod default/web could not be read from the API server: ${why}.`,
+    "This ledger knows the following about the last pod of that name.",
     expect.stringMatching(/^Pod default\/web is due to be deleted at 2026-01-01T00:01:00Z, /),
   ]);
 });

@@ -165,6 +165,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   retryRequested: always,
   retryGrant: always,
   podUnread: notInCalm,
+  podLastKnown: notInCalm,
   podUnnamed: notInCalm,
   podGone: ({ truth, pod, podSinceMs }) => truth.pods.since(pod, podSinceMs).includes(null),
   podTerminating: (claim) => somePod(claim, (pod) => deletedAt(pod) === claim.values.since),

@@ -196,24 +196,27 @@ export class Explanations {
     const said = sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
     // A blind process describes an earlier time, and its sentences say so.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
+    // What is known of an earlier pod of the name may be as old as its record.
+    const isLastKnown = said.some(({ sentence }) => sentence?.name === "podLastKnown");
+    const podSinceMs = isLastKnown ? Number.NEGATIVE_INFINITY : asked.askedMs - READ_MS;
     let node = said.find(({ sentence }) => sentence?.values.node)?.sentence?.values.node ?? asked.node;
     for (const { text, sentence } of said) {
       node = sentence?.values.node ?? node;
       if (this.#forged.has(node)) continue;
-      const wrong =
-        sentence === null ? `"${text}" is no sentence of explain` : untruth(this.#claim(sentence, { ...asked, node }));
+      const claim = sentence === null ? null : this.#claim(sentence, { ...asked, node, podSinceMs });
+      const wrong = claim === null ? `"${text}" is no sentence of explain` : untruth(claim);
       if (wrong !== null) this.#problem ??= `${process} explains ${asked.pod || asked.node}: ${wrong}`;
     }
   }
 
-  #claim(sentence: ExplainedSentence, { node, pod, askedMs }: Asked): Claim {
+  #claim(sentence: ExplainedSentence, { node, pod, askedMs, podSinceMs }: Asked & Pick<Claim, "podSinceMs">): Claim {
     const nodeSinceMs = askedMs - (this.#isCalm ? CALM_BEHIND_MS : BEHIND_MS);
     return {
       ...sentence,
       node,
       pod,
       nodeSinceMs,
-      podSinceMs: askedMs - READ_MS,
+      podSinceMs,
       truth: this.#truth,
       isSilent: (name) => this.#isSilent(name, nodeSinceMs),
       wasAlive: (name, atMs) => this.#wasAlive(name, atMs),

@@ -43,7 +43,8 @@ export function podSentences(
   const unread = sentence("podUnread", { pod, why: read.why.replace(/\.$/, "") });
   const node = named === undefined ? null : (targetOf(named)?.node ?? null);
   const known = named === undefined ? [] : recordSentences(pod, named, context);
-  return { sentences: [unread, ...(known.length === 0 ? [sentence("podUnnamed", { pod })] : known)], node };
+  const about = known.length === 0 ? sentence("podUnnamed", { pod }) : sentence("podLastKnown", {});
+  return { sentences: [unread, about, ...known], node };
 }
 
 function presentPodSentences(

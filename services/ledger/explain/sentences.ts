@@ -151,6 +151,10 @@ export const REQUEST_SENTENCES = {
 /** Sentences about a pod. */
 export const POD_SENTENCES = {
   podUnread: { when: "the live read failed", text: "Pod {pod} could not be read from the API server: {why}." },
+  podLastKnown: {
+    when: "the live read failed, a request for its deletion stands",
+    text: "This ledger knows the following about the last pod of that name.",
+  },
   podUnnamed: {
     when: "the live read failed, no request for its deletion stands",
     text: "This ledger knows of no request to delete pod {pod}.",

@@ -52,7 +52,7 @@ export class ApiPath {
   watchLagMs = 0;
   /** How much of a request's latency lies before the server carries it out, from 0 to 1. */
   shareBefore = 0.5;
-  /** The last time in which watches delivered nothing; null before. */
+  /** The last interval in which watches delivered nothing; null before. */
   lastSilence: Interruption | null = null;
   /** When the last cut and the last slowness ended; infinite while they last. */
   #cutUntilMs = Number.NEGATIVE_INFINITY;

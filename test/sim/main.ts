@@ -1,4 +1,4 @@
-/** `npm run sim`: reads what to run, has it run, prints what came of it. It decides nothing about a run. */
+/** `npm run sim`: parses the options, runs the seeds and prints the result. It decides nothing about a run. */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { type Outcome, runSeeds } from "./crew.ts";
@@ -15,9 +15,9 @@ Which faults a seed draws:
   --with CLASS,…                   these classes are on in any case
   --up-to CLASS                    classes that came later are not drawn, as for a seed that was kept before them`;
 
-/** How often a long run shows how far it is. */
+/** How often a long run prints its progress. */
 const PROGRESS_MS = 60_000;
-/** How many failures are told with their stories; each costs some runs more. */
+/** How many failures are printed with their descriptions; each costs some more runs. */
 const FAILURES_TOLD_MAX = 3;
 
 const { values } = parseArgs({
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
   if (values.seed !== undefined) return one(Number(values.seed), tree);
   const count = values.seeds === undefined ? Number.POSITIVE_INFINITY : Number(values.seeds);
   const ms = Number(values.minutes ?? Number(values.hours ?? 1 / 60) * 60) * 60_000;
-  // Seeds of a day's own, unless somebody wants to run the same again.
+  // Seeds of the day's own, unless a person wants to repeat others.
   const freshFrom = values.seeds === undefined ? Date.now() % 1_000_000_000 : 1;
   const from = values.from === undefined ? freshFrom : Number(values.from);
   let toldAt = performance.now();
@@ -95,7 +95,7 @@ function explain(seed: number, tree: string): void {
   for (const line of describeRun(swarm)) console.log(`  ${line}`);
 }
 
-/** What is checked out, and whether it was changed since. */
+/** The checked-out commit, and whether files were changed since. */
 function commit(): string {
   const git = (...words: string[]): string => execFileSync("git", words, { encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--", "protocols", "services", "test/sim") !== "";
@@ -106,7 +106,7 @@ function isFaultClass(name: string): name is FaultClass {
   return FAULT_CLASSES.some((known) => known === name);
 }
 
-/** The report: how much was run of which commit, how often the situations that matter were met, and what failed. */
+/** The report: how many seeds of which commit ran, how often the dangerous situations occurred, and what failed. */
 function reportLines(outcome: Outcome, commit: string): string[] {
   const { runs, twice, failures, sometimes, seeds } = outcome;
   const situations = [...sometimes]
@@ -124,7 +124,7 @@ function reportLines(outcome: Outcome, commit: string): string[] {
   ];
 }
 
-/** How far many runs have come, in one line. */
+/** The progress of many runs, in one line. */
 function headLine({ runs, virtualMs, tookMs, failures }: Outcome): string {
   const hours = (virtualMs / 3_600_000).toFixed(1);
   return `${runs} seeds, ${hours} simulated hours in ${Math.round(tookMs / 1000)} s, ${failures.length} failed`;

@@ -1,4 +1,4 @@
-/** How often a run met the situations that it is for. A mark judges nothing. */
+/** Counts how often a run met the situations that it is meant to reach. A mark judges nothing. */
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { API_CUTS } from "./api-path.ts";
 import { HOSTILE_SITUATIONS } from "./faults/hostile-nodes.ts";
@@ -8,7 +8,7 @@ import { type CheckedNode, type CheckedPod, conditionOf, isPaced } from "./invar
 import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
 
-/** What must have happened in some run, by the class of fault that is there for it. */
+/** The situations that each class of fault must reach in some run. */
 export const MARKS_OF_CLASS: Readonly<Partial<Record<FaultClass, readonly string[]>>> = {
   apiCuts: [
     ...API_CUTS.map((cut) => `API cut: ${cut}`),
@@ -54,7 +54,7 @@ export class Marks {
     this.counts[situation] = (this.counts[situation] ?? 0) + 1;
   }
 
-  /** Takes any change of a node or pod: whether a name was given to another object. */
+  /** Takes any change of a node or pod and counts a name that another object takes over. */
   see(kind: "node" | "pod", { type, now }: Change): void {
     if (type !== "ADDED") return;
     const name = `${kind} ${now.name}`;
@@ -74,14 +74,14 @@ export class Marks {
     if (key !== undefined && newKey !== undefined && key !== newKey) this.count("NoExecute taint swapped");
   }
 
-  /** Takes the start of a process that was dead: whether pods were waiting for their deadlines then. */
+  /** Takes the start of a process that was dead, and counts it when pods were waiting for their deadlines then. */
   restarted(): void {
     const tainted = this.#world.objects<CheckedNode>("nodes").filter(({ spec }) => spec?.taints?.some(isPaced));
     const nodes = new Set(tainted.map(({ metadata }) => metadata.name));
     const isSentenced = ({ metadata, spec }: CheckedPod): boolean =>
       metadata.deletionTimestamp === undefined && nodes.has(spec.nodeName ?? "");
     if (this.#world.objects<CheckedPod>("pods").some(isSentenced)) {
-      this.count("process restarted while a pod is sentenced");
+      this.count("process restarted during a countdown");
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What a fault can reach, how often it strikes and how one that lasts ends. It strikes nobody itself. */
+/** The reach of a fault, how often it acts, and how a lasting one ends. It causes no fault itself. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
@@ -7,10 +7,10 @@ import type { SimulatedProcess } from "./process.ts";
 import type { Step } from "./simulate.ts";
 import type { World } from "./world.ts";
 
-/** What a step of the story begins with that is a fault. */
+/** The prefix of a step that is a fault. */
 export const FAULT = "fault";
 
-/** An act of a class as a step of the story. */
+/** A step for an act of a class. */
 export function stepOf(fault: string, atMs: number): Step {
   return { atMs, writer: "", what: `${FAULT} ${fault}` };
 }
@@ -20,9 +20,9 @@ export interface Reach {
   readonly world: World;
   readonly network: Network;
   readonly processes: readonly SimulatedProcess[];
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
-  /** Told of each act of a class, for the story. */
+  /** Called for each act of a class, for the description of the run. */
   readonly struck: (fault: string) => void;
 }
 
@@ -30,7 +30,7 @@ export interface Reach {
 export interface Meddler {
   /** Mean pause between two acts, in seconds. */
   readonly everySeconds: number;
-  /** Does harm; what it returns undoes what would otherwise last. */
+  /** Causes the fault. The returned function ends a fault that would otherwise last. */
   readonly act: (reach: Reach, random: Random) => Stop | undefined;
 }
 
@@ -52,10 +52,10 @@ export function lastingFor({ world }: Reach, seconds: number, undo: Stop): Stop 
   return once;
 }
 
-/** This long after the faults ended everybody who was to come back is back. */
+/** This long after the faults ended, everything that was to return has returned. */
 const BACK_WITHIN_MS = 25_000;
 
-/** Does something as the world after a while; when the faults end first, soon after that. */
+/** Runs an action of the world after a while; when the faults end first, soon after that. */
 export function later(
   { world }: Reach,
   random: Random,
@@ -83,7 +83,7 @@ export function withLinks(reach: Reach, random: Random, change: Partial<typeof C
   });
 }
 
-/** Makes one process's way to the API server worse for a while. */
+/** Makes one process's connection to the API server worse for a while. */
 export function withWire(reach: Reach, random: Random, change: Partial<typeof CALM_WIRE>): Stop {
   const process = oneOf(random, reach.processes);
   process.wireFaults = { ...CALM_WIRE, ...change };

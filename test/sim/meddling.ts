@@ -1,4 +1,7 @@
-/** What goes wrong while faults are on, each class at its own pace and by its own chance. It knows no rule of ours. */
+/**
+ * Runs the faults while they are on, each class at its own rate and with its own stream of chance. It knows no rule of
+ * Vigil.
+ */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { chanceOf } from "./chance.ts";
 import { API_FAULTS } from "./faults/api.ts";
@@ -32,7 +35,7 @@ const MEDDLERS: Readonly<Record<Exclude<FaultClass, "clockDrift">, Meddler>> = {
   ...HOSTILE_NODE_FAULTS,
 };
 
-/** Starts the plot and every class of fault that is on. What it returns ends them all and mends what lasts. */
+/** Starts the plot and every class of fault that is on. The returned function ends them all and repairs what lasts. */
 export function meddle(reach: Reach): Stop {
   const undos = new Set<Stop>();
   const timers = new Map<string, Timer>();

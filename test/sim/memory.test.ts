@@ -1,4 +1,4 @@
-/** A process that keeps what has left the cluster is caught, wherever it keeps it. */
+/** A process that keeps deleted objects is found out, whatever holds them. */
 import { describe, expect, it } from "vitest";
 import { holdingsOf } from "./heap.ts";
 import { excess } from "./memory.ts";
@@ -37,7 +37,7 @@ describe("what an object holds", () => {
     expect(held.get("closure.names")).toBe(3);
   });
 
-  it("leaves out what was forgotten and what is outside", () => {
+  it("leaves out deleted entries and objects outside", () => {
     const keeper = new Keeper();
     for (const name of ["a", "b", "c"]) keeper.keep(name);
     keeper.forget("b");
@@ -46,10 +46,10 @@ describe("what an object holds", () => {
   });
 });
 
-describe("a process that has lived long", () => {
+describe("a process that has run for long", () => {
   const fresh = new Map([["Zones.#actors", 4]]);
 
-  it("may hold one reference more for each object there is", () => {
+  it("may hold one more reference for each existing object", () => {
     expect(excess(new Map([["Zones.#actors", 9]]), fresh, 5)).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Whether processes forget what has left the cluster: those that have lived through it must hold no more than processes
- * that have just started beside the same cluster, except one reference in each collection for each object that exists.
+ * Whether processes forget deleted objects. A process that has run for long must hold no more than one that has just
+ * started beside the same cluster, except one reference in each collection for each existing object.
  */
 import { type Holdings, holdingsOf } from "./heap.ts";
 import type { SimulatedProcess } from "./process.ts";
@@ -8,9 +8,9 @@ import type { World } from "./world.ts";
 
 /** Classes of the simulation. */
 const OF_THE_WORLD = ["World", "ApiServer", "Collection", "VirtualClock", "Network", "ApiPath", "FaultyWire", "Run"];
-/** Classes that keep what has gone up to a fixed number. */
+/** Classes that keep up to a fixed number of deleted objects. */
 const LIMITED = ["BoundedMap", "History", "Interner", "RecentLatencies"];
-/** Classes that count messages by publisher, type and shard, whatever is in them. */
+/** Classes that count messages by publisher, type and shard, whatever they contain. */
 const COUNTERS = ["StreamTracker", "ServiceBus"];
 /** How long a process takes from its start until it knows the whole cluster. */
 const START_MS = 60_000;
@@ -22,7 +22,7 @@ export interface CalmRun {
   readonly advance: (ms: number) => void;
 }
 
-/** The collections that hold too much, in words; null when none does. It starts every process again. */
+/** The collections that hold too much, as text; null when none does. It restarts every process. */
 export function heldTooLong({ world, processes, advance }: CalmRun): string | null {
   const before = held(processes);
   for (const process of processes) process.kill();
@@ -34,7 +34,7 @@ export function heldTooLong({ world, processes, advance }: CalmRun): string | nu
   return found.length === 0 ? null : found.join("; ");
 }
 
-/** Compares what processes hold with what fresh ones hold beside so many objects. */
+/** Compares the references of processes with those of fresh ones beside this many objects. */
 export function excess(before: Holdings, fresh: Holdings, objects: number): string[] {
   return [...before]
     .filter(([name, references]) => references > (fresh.get(name) ?? 0) + objects)

@@ -1,4 +1,4 @@
-/** The checks of what services say to each other catch what they are for, and let pass what comes close to it. */
+/** The message checks catch the breaches that they are for and let close cases pass. */
 import { describe, expect, it } from "vitest";
 import { EMPTY_DIGEST } from "../../protocols/digest.ts";
 import type { BodyOf, MessageType } from "../../protocols/messages.ts";
@@ -63,7 +63,7 @@ function bytesOf<T extends MessageType>(type: T, body: BodyOf<T>): Uint8Array {
 }
 
 describe("a request to evict", () => {
-  it("is caught when its process has heard no pulse for too long", () => {
+  it("is caught when its process has received no pulse for too long", () => {
     const stage = new Stage();
     stage.hearPulse();
     expect(() => stage.evict()).not.toThrow();
@@ -71,7 +71,7 @@ describe("a request to evict", () => {
     expect(() => stage.evict()).toThrow("without a pulse");
   });
 
-  it("passes when that time is one for which the clock of its process stood still", () => {
+  it("passes when the clock of its process stood still for that time", () => {
     const stage = new Stage();
     stage.hearPulse();
     const resume = stage.clock.suspend();

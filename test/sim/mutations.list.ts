@@ -1,15 +1,15 @@
-/** Known bugs as changes of the source: what each is, and how it is planted. It runs nothing. */
+/** Known bugs as changes of the source. It runs nothing. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Situation } from "./swarm.ts";
 
-/** A bug and how it is planted: one text of a file, found there once, in the place of another. */
+/** A bug as a replacement: a text that occurs once in a file, and its substitute. */
 export interface Mutation {
   readonly name: string;
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** What it takes for the bug to show: of the seeds that are run, those that draw it go first. */
+  /** The class or plot that makes the bug show: seeds that draw it run first. */
   readonly showsIn?: Situation;
 }
 
@@ -188,14 +188,14 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "longQueue",
   },
   {
-    name: "taint that nobody was heard to grant is not paid",
+    name: "taint without a received grant is not paid",
     file: "services/zone/zone.service.ts",
     from: "    this.#spend(zoneKeyOf(node.labels), null);\n",
     to: "",
     showsIn: "taintsUnderWay",
   },
   {
-    name: "late pulse that counts as sight",
+    name: "late pulse that counts as on time",
     file: "services/platform/shard-view/watch-health.ts",
     from: "    this.#lateMs = this.#latenessOf(message, nowMs);\n",
     to: "    this.#lateMs = Math.min(0, this.#latenessOf(message, nowMs));\n",
@@ -272,7 +272,8 @@ export const MUTATIONS: readonly Mutation[] = [
 ];
 
 /**
- * The text of a bug's file below `root` with the bug in it; throws when the source has moved on and it has no place.
+ * The text of a bug's file below `root` with the bug in it. Throws when the source has changed and no longer contains
+ * the place.
  */
 export function planted({ name, file, from, to }: Mutation, root: string): string {
   const text = readFileSync(join(root, file), "utf8");

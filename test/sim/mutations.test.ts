@@ -17,7 +17,7 @@ describe("the planted bugs", () => {
     expect(unmet.map(({ name }) => name)).toEqual([]);
   });
 
-  it("are told apart from a source that has moved on", () => {
+  it("are refused when the source has changed", () => {
     const moved = { name: "gone", file: "package.json", from: "nobody wrote this", to: "" };
     expect(() => planted(moved, ROOT)).toThrow("gone: its text stands 0 times in package.json");
   });

@@ -25,7 +25,7 @@ if (chosen.length === 0) {
 }
 for (const mutation of chosen) console.log(await tried(mutation, Number(values.seeds)));
 
-/** Plants a bug, runs seeds until one fails, and tells what came of it in one line of the table. */
+/** Plants a bug, runs seeds until one fails, and returns the result as one line of the table. */
 async function tried(mutation: Mutation, seeds: number): Promise<string> {
   const copy = copied();
   try {
@@ -48,7 +48,7 @@ async function tried(mutation: Mutation, seeds: number): Promise<string> {
   }
 }
 
-/** A copy of the tree as it stands, on the same packages. */
+/** A copy of the present tree with the same packages. */
 function copied(): string {
   const copy = mkdtempSync(join(tmpdir(), "vigil-mutation-"));
   for (const folder of ["protocols", "services", "test/sim", "test/support"]) {

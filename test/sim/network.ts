@@ -1,11 +1,11 @@
 /**
- * The bus of a simulated fleet: one server in the middle, a lossy link to every process. It knows no message, only
- * bytes.
+ * The bus of a simulated fleet: one server in the middle and a lossy link to every process. It carries bytes and does
+ * not know the messages.
  */
 import type { Clock, Random, Stop, Transport } from "../../protocols/ports.ts";
 import { SubjectTree } from "../../services/platform/structures/subject-tree.ts";
 
-/** How badly links behave now. Chances are 0 to 1 for each message and receiver. */
+/** The present faults of links. Chances are 0 to 1 for each message and receiver. */
 export interface LinkFaults {
   readonly loss: number;
   readonly doubling: number;
@@ -40,7 +40,7 @@ export interface LinkEnd {
   readonly name: string;
   /** Name of the process. */
   readonly member: string;
-  /** Hands the process what has come; later, where the process stands still. */
+  /** Delivers what has arrived to the process; later where the process stands still. */
   readonly read: (take: () => void) => void;
 }
 
@@ -54,7 +54,7 @@ export class Link implements Transport {
   readonly #watchers = new Set<(connected: boolean) => void>();
   readonly #subscribers = new Set<Stop>();
   cut: Cut = OPEN;
-  /** Before this instant nothing reaches the process: it is a slow consumer. */
+  /** Until this instant nothing reaches the process: it is a slow consumer. */
   stalledUntilMs = 0;
   #connected = true;
   #closed = false;
@@ -91,7 +91,7 @@ export class Link implements Transport {
     return () => this.#watchers.delete(changed);
   }
 
-  /** Tells the process what it would have noticed by now. */
+  /** Reports a changed connection once the process would notice it. */
   notice(connected: boolean): void {
     this.read(() => {
       if (connected === this.#connected || this.#closed) return;
@@ -100,12 +100,12 @@ export class Link implements Transport {
     });
   }
 
-  /** Hands the process what has come. */
+  /** Delivers what has arrived to the process. */
   read(take: () => void): void {
     this.#read(take);
   }
 
-  /** The process is gone: nothing of it is heard, nothing reaches it. */
+  /** Ends the process: it sends and receives nothing any more. */
   close(): void {
     this.#closed = true;
     for (const stop of this.#subscribers) stop();
@@ -116,17 +116,17 @@ export class Link implements Transport {
 /** The server in the middle and all links to it. */
 export class Network {
   readonly #clock: Clock;
-  /** Each way to fail draws from its own stream. */
+  /** Each kind of fault draws from its own stream. */
   readonly #random: Readonly<Record<"loss" | "doubling" | "lateness" | "delay", Random>>;
   readonly #tree = new SubjectTree<Subscriber>();
   faults: LinkFaults = CALM_LINKS;
-  /** Which subjects reach nobody now. */
+  /** The subjects that reach no process now. */
   muted: (subject: string) => boolean = () => false;
-  /** Told of every message that reaches the server in the middle. */
+  /** Called for every message that reaches the server in the middle. */
   crossed: ((subject: string, payload: Uint8Array, from: Link) => void) | null = null;
-  /** Told of every pattern that a process begins to follow. */
+  /** Called for every pattern that a process begins to follow. */
   followed: ((pattern: string, by: Link) => void) | null = null;
-  /** Told of every message that reaches a process. */
+  /** Called for every message that reaches a process. */
   arrived: ((subject: string, payload: Uint8Array, at: Link) => void) | null = null;
 
   constructor({ clock, chance }: { clock: Clock; chance: (purpose: string) => Random }) {
@@ -145,7 +145,9 @@ export class Network {
     return new Link(end, this);
   }
 
-  /** Cuts a link in one or both directions; the process notices by missing pings. What it returns mends the link. */
+  /**
+   * Cuts a link in one or both directions; the process notices missing pings. The returned function repairs the link.
+   */
   cut(link: Link, cut: Cut): Stop {
     link.cut = cut;
     const notice = this.#clock.after(NOTICE_MS, () => link.notice(false));

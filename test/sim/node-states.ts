@@ -8,11 +8,11 @@ export interface NodeState {
   readonly uid: string;
   /** Status of the Ready condition; null without one. */
   readonly ready: string | null;
-  /** Whether one of the taints that zones grant stood on it. */
+  /** Whether one of the taints that zones grant was on it. */
   readonly isTainted: boolean;
 }
 
-/** No view is older than this: not that of a process either which stood still for ten minutes. */
+/** No view is older than this, not even that of a process that stood still for ten minutes. */
 const KEPT_MS = 900_000;
 
 /** The states of all nodes; instants are on the world's wall clock. */
@@ -37,7 +37,7 @@ export class NodeStates {
     this.#states.set(name, known);
   }
 
-  /** The names of all nodes that were ever there. */
+  /** The names of all nodes that ever existed. */
   names(): Iterable<string> {
     return this.#states.keys();
   }
@@ -50,12 +50,12 @@ export class NodeStates {
     }
   }
 
-  /** The present state of a node; null when it never was. */
+  /** The present state of a node; null when it never existed. */
   now(name: string): NodeState | null {
     return this.#states.get(name)?.at(-1) ?? null;
   }
 
-  /** All states that a node has been in since an instant, the one of that instant first. */
+  /** All states of a node since an instant, the one at that instant first. */
   since(name: string, fromMs: number): readonly NodeState[] {
     const states = this.#states.get(name) ?? [];
     const first = states.findLastIndex((state) => state.fromMs <= fromMs);

@@ -1,4 +1,4 @@
-/** Plots about what changes behind the back of those who decide: taints that come again, nodes that leave. */
+/** Plots about changes that the deciding processes miss or see late: taints that return, nodes that leave. */
 import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
 import { childList, isObject } from "../../services/sandbox/apiserver/api-objects.ts";
@@ -7,22 +7,22 @@ import { FOREIGN_TAINT } from "./faults/people.ts";
 import { later, type Reach } from "./meddler.ts";
 import { BYSTANDERS, kubeletsOf, only, type Plot, SECOND, zone } from "./plots.stage.ts";
 
-/** How far watches lag behind at most, in milliseconds. */
+/** The longest lag of watches, in milliseconds. */
 const LAG_MAX_MS = 8_000;
 
-/** What share of the news of nodes is lost when a taint leaves, and for how long, in milliseconds. */
+/** The share of node messages that is lost when a taint leaves, and for how long, in milliseconds. */
 const LOST_SHARE = 0.7;
 const LOST_NEWS_MS = 12_000;
 /** How many nodes come and go in a turnover. */
 const GUESTS = 60;
-/** What the number of such a node, or of its zone, begins from. */
+/** The first number of such nodes, and of their zones. */
 const BEFORE_GUESTS = 200;
 
 /** The plots by name. */
 export const CHANGE_PLOTS = {
   /**
-   * People take a taint off shortly before pods would have to go, and put it on again: without a stamp on a server that
-   * writes slowly, or with one and watches that lag behind.
+   * People remove a taint shortly before pods would have to go, and set it again: without a stamp on a server with slow
+   * writes, or with one and lagging watches.
    */
   renewedTaints: {
     latest: "flakyApi",
@@ -65,7 +65,7 @@ export const CHANGE_PLOTS = {
     },
   },
 
-  /** Nodes leave for good, one after the other, and the bus loses much of what is said about that. */
+  /** Nodes leave for good, one after the other, and the bus loses many messages about that. */
   departures: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
@@ -79,7 +79,7 @@ export const CHANGE_PLOTS = {
       const leave = (name: string) => () => {
         network.faults = { ...network.faults, loss: 0.5 };
         world.leave(name);
-        // Not what it was before: another departure may have begun it.
+        // Another departure may have begun meanwhile, so the old value is not restored.
         world.clock.after(2 * SECOND, () => {
           network.faults = { ...network.faults, loss: 0 };
         });
@@ -119,7 +119,7 @@ export const CHANGE_PLOTS = {
     },
   },
 
-  /** People take taints off shortly before pods would have to go, and the bus loses most of that news. */
+  /** People remove taints shortly before pods would have to go, and the bus loses most messages about that. */
   lostNews: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
@@ -160,7 +160,7 @@ export const CHANGE_PLOTS = {
     },
   },
 
-  /** The only process stands still again and again while pulses are on their way to it, and reads them much later. */
+  /** The only process stands still repeatedly while pulses are on their way to it, and reads them much later. */
   latePulses: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
@@ -199,7 +199,7 @@ export const CHANGE_PLOTS = {
 
   /**
    * Many nodes join, some in a zone of their own, and leave for good, half of them silent by then. Afterwards processes
-   * must hold nothing of them (`memory.ts`).
+   * must hold nothing about them (`memory.ts`).
    */
   turnover: {
     latest: "flakyApi",
@@ -222,7 +222,7 @@ export const CHANGE_PLOTS = {
   },
 } satisfies Record<string, Plot>;
 
-/** Whether a message tells a node's state, or asks for that. */
+/** Whether a message contains a node's state or requests it. */
 function isNews(subject: string): boolean {
   return /\.(observed\.node|asked\.resync)\./.test(subject);
 }
@@ -237,7 +237,7 @@ function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean
   });
 }
 
-/** Lets a node join some time and leave; what it returns lets it leave at once. */
+/** Lets a node join for some time and leave. The returned function lets it leave at once. */
 function stay({ world }: Reach, random: Random, guest: number): Stop {
   const number = BEFORE_GUESTS + guest;
   const home = random() < 0.3 ? zone(number, 0, world.swarm) : oneOf(random, world.swarm.zones);

@@ -1,4 +1,4 @@
-/** What the plots are made of. It knows no rule of ours. */
+/** The parts of plots. It knows no rule of Vigil. */
 import type { Random, Stop, Timer } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
 import { JOINING_NODE_FAULTS } from "./faults/joining-nodes.ts";
@@ -11,30 +11,28 @@ import type { FaultClass, Swarm, ZonePlan } from "./swarm.ts";
 
 /** One plot. */
 export interface Plot {
-  /**
-   * The last class of fault that there was when it was made: a seed that draws up to an earlier one goes without it.
-   */
+  /** The last class of fault when the plot was added. A seed that draws up to an earlier one goes without the plot. */
   readonly latest?: FaultClass;
-  /** The drawn swarm, changed so far that it can happen. */
+  /** The drawn swarm, changed so that the plot can happen. */
   readonly stage: (swarm: Swarm, random: Random) => Swarm;
-  /** Brings it about, from the moment at which all is well. What it returns ends it. */
+  /** Starts the plot in a calm cluster. The returned function ends it. */
   readonly play: (reach: Reach, random: Random) => Stop;
 }
 
 /** A second, in milliseconds. */
 export const SECOND = 1000;
 
-/** Faults by which a node may count otherwise than the plot has it. */
+/** Faults by which a node may count differently than the plot intends. */
 export const CHANGES_OF_NODES: ReadonlySet<string> = new Set(Object.keys({ ...NODE_FAULTS, ...JOINING_NODE_FAULTS }));
-/** Faults of people and pods, which slow down nobody. */
+/** Faults of people and pods, which slow down no process. */
 export const BYSTANDERS: ReadonlySet<FaultClass> = new Set<FaultClass>(["podChurn", "tolerationEdits", "cordons"]);
 
-/** A zone of so many nodes, labelled as the swarm's own zones are. */
+/** A zone of this many nodes, labelled as the swarm's own zones are. */
 export function zone(number: number, nodes: number, { zones }: Swarm): ZonePlan {
   return { name: `zone-${number}`, labels: zones[0]?.labels === "beta" ? "beta" : "stable", nodes };
 }
 
-/** Those of a swarm's faults that a plot can bear. */
+/** The faults of a swarm that are compatible with a plot. */
 export function only({ faults }: Swarm, allowed: ReadonlySet<FaultClass>): ReadonlySet<FaultClass> {
   return new Set([...faults].filter((name) => allowed.has(name)));
 }
@@ -50,7 +48,9 @@ interface Deaths {
   readonly deadSeconds: readonly [least: number, most: number];
 }
 
-/** From the first NoExecute taint on, kills a process after a while, starts it again, and so on with any of them. */
+/**
+ * After the first NoExecute taint, kills and restarts processes, one at a time and chosen by chance, again and again.
+ */
 export function dyingAgain({ world, processes }: Reach, random: Random, { livesSeconds, deadSeconds }: Deaths): Stop {
   let timer: Timer;
   const after = ([least, most]: readonly [number, number], act: () => void): void => {

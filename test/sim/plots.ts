@@ -1,6 +1,6 @@
 /**
- * Situations that chance alone reaches too seldom, brought about on purpose in a share of the seeds. A plot knows no
- * rule of ours and breaks nothing by itself.
+ * Situations that chance alone reaches too rarely, brought about on purpose in a share of the seeds. A plot knows no
+ * rule of Vigil and breaks nothing by itself.
  */
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { between, oneOf } from "./chance.ts";
@@ -10,7 +10,7 @@ import { BYSTANDERS, CHANGES_OF_NODES, dyingAgain, kubeletsOf, only, type Plot, 
 import { ZONE_PLOTS } from "./plots.zones.ts";
 import type { FaultClass } from "./swarm.ts";
 
-/** The names of the plots. A new one goes last, so that the seeds of the others keep theirs. */
+/** The names of the plots. A new one goes last, so the seeds of the others keep theirs. */
 export const PLOT_NAMES = [
   "tiedZone",
   "restartsInPace",
@@ -32,7 +32,7 @@ export const PLOT_NAMES = [
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];
 
-/** What may go wrong with requests and watches at the same time. */
+/** The faults that may hit requests and watches at the same time. */
 const CHAOS: readonly FaultClass[] = ["writeConflicts", "cacheSyncLag", "flakyApi"];
 
 /** Zones in which `silent` of `size` nodes are exactly the threshold, though above or below it as float32. */
@@ -70,7 +70,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     },
   },
 
-  /** A queue of nodes at a low rate, and the only process dies again and again between two turns. */
+  /** A queue of nodes at a low rate, and the only process dies repeatedly between two grants. */
   restartsInPace: {
     stage: (swarm, random) => ({
       ...swarm,
@@ -91,7 +91,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     },
   },
 
-  /** Pods that wait for their deadlines, and the processes die again and again meanwhile. */
+  /** Pods that wait for their deadlines, and processes that die repeatedly meanwhile. */
   restartsInCountdowns: {
     stage: (swarm, random) => ({
       ...swarm,
@@ -108,7 +108,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     },
   },
 
-  /** Every node falls silent, zone after zone, and after a while they come back one by one. */
+  /** Every node falls silent, zone after zone, and after a while they return one by one. */
   everyZoneSilent: {
     stage: (swarm, random) => ({
       ...swarm,
@@ -132,7 +132,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
   },
 
   /**
-   * Nodes that are not ready, fall silent and come back no better, with pods that bear the one longer than the other.
+   * Nodes that are not ready, fall silent and return not ready, with pods that tolerate the one longer than the other.
    */
   changesOfIllness: {
     stage: (swarm, random) => ({
@@ -168,7 +168,7 @@ export const PLOTS: Readonly<Record<PlotName, Plot>> = {
     },
   },
 
-  /** Conflicts, watches that lag and bursts of errors all at once, while a zone loses nodes and processes die. */
+  /** Conflicts, lagging watches and bursts of errors at once, while a zone loses nodes and processes die. */
   combinedChaos: {
     latest: "flakyApi",
     stage: (swarm, random) => ({

@@ -1,4 +1,4 @@
-/** Plots about zones: their queues, their halts, and owners that know little of each other. */
+/** Plots about zones: their queues, their halts, and owners with little information about each other. */
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { LATENCY_MAX_MS } from "./api-path.ts";
 import { between, oneOf } from "./chance.ts";
@@ -7,7 +7,7 @@ import { BYSTANDERS, dyingAgain, kubeletsOf, only, type Plot, SECOND, zone } fro
 
 /** The plots by name. */
 export const ZONE_PLOTS = {
-  /** Many nodes of a zone wait for their turns, and nothing disturbs those who grant them. */
+  /** Many nodes of a zone wait for their grants, and nothing disturbs the granting processes. */
   longQueue: {
     latest: "flakyApi",
     stage: (swarm, random) => {
@@ -30,7 +30,7 @@ export const ZONE_PLOTS = {
     },
   },
 
-  /** Every node of every zone is down, some with kubelets that live; one of these falls silent, another gets well. */
+  /** Every node of every zone is down, some with live kubelets. One of these falls silent, another gets well. */
   endOfHalt: {
     latest: "flakyApi",
     stage: (swarm, random) => ({
@@ -53,7 +53,7 @@ export const ZONE_PLOTS = {
     },
   },
 
-  /** A zone is down among others that are well, and processes that own one each die and come back knowing nothing. */
+  /** A zone is down among healthy ones, and processes that own one each die and restart without knowledge. */
   ownersApart: {
     latest: "flakyApi",
     stage: (swarm, random) => ({

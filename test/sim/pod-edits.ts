@@ -4,8 +4,8 @@ import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { BrokenInvariant, type CheckedPod } from "./invariants.ts";
 
 /**
- * For how long an edit may cross with a deletion, in milliseconds: after some conflicts a deletion names no version,
- * and a read counts for longer where the API is slow (docs/decisions/0014-reads-age-with-latency.md).
+ * How long an edit may cross with a deletion, in milliseconds. After some conflicts a deletion names no version, and a
+ * read is valid for longer where the API is slow (docs/decisions/0014-reads-age-with-latency.md).
  */
 const CROSSING_MS = 3_000;
 
@@ -27,7 +27,9 @@ export class PodEdits {
     this.#before.set(now.uid, { pod: was, editedMs: this.#clock.monotonicMs() });
   }
 
-  /** Checks a pod that is deleted as it is and, where that breaks a rule, as it was before an edit that crossed. */
+  /**
+   * Checks a deleted pod in its present state and, where that breaks a rule, in its state before an edit that crossed.
+   */
   check(pod: CheckedPod, check: (pod: CheckedPod) => void): void {
     try {
       check(pod);

@@ -1,28 +1,28 @@
 /**
- * The clocks of one simulated process. They drift and step beside the world's, stop while its machine is suspended, and
- * stop for good when it is killed.
+ * The clocks of one simulated process. They drift and step relative to the world's, stop while its machine is
+ * suspended, and stop for good when it is killed.
  */
 import type { Clock, Stop, Timer } from "../../protocols/ports.ts";
 
-/** The shortest pause, in milliseconds: a shorter one would vanish when it is added to the world's time. */
+/** The shortest pause, in milliseconds. A shorter one would vanish when it is added to the world's time. */
 const RESOLUTION_MS = 0.001;
 
 /** How a process's clocks differ from the world's. */
 export interface ClockSkew {
   /** How many of its own milliseconds pass in one of the world's. */
   readonly rate: number;
-  /** How far its wall clock is ahead at the start of its life. */
+  /** How far its wall clock is ahead at its start. */
   readonly wallOffsetMs: number;
 }
 
-/** A process's view of time. */
+/** The clock of a process. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
   readonly #wallErrorMs: () => number;
   readonly #skew: ClockSkew;
   readonly #bornMs: number;
   #wallOffsetMs: number;
-  /** For how long it has stood still in the suspensions that are over. */
+  /** How long it has stood still in the suspensions that are over. */
   #suspendedMs = 0;
   /** Since when it stands still; null while it runs. */
   #suspendedAtMs: number | null = null;
@@ -43,7 +43,7 @@ export class ProcessClock implements Clock {
     return (this.#world.monotonicMs() - this.#bornMs - this.suspendedMs) * this.#skew.rate;
   }
 
-  /** For how long its monotonic clock has stood still so far, in the world's milliseconds. */
+  /** How long its monotonic clock has stood still so far, in the world's milliseconds. */
   get suspendedMs(): number {
     const sinceMs = this.#suspendedAtMs;
     return this.#suspendedMs + (sinceMs === null ? 0 : this.#world.monotonicMs() - sinceMs);
@@ -87,7 +87,10 @@ export class ProcessClock implements Clock {
     this.#wallOffsetMs += ms;
   }
 
-  /** Stops the monotonic clock, as where a machine is suspended. The result lets it go on; timers wait that much. */
+  /**
+   * Stops the monotonic clock, as a suspended machine does. The returned function continues it, and timers wait that
+   * much longer.
+   */
   suspend(): Stop {
     this.#suspendedAtMs ??= this.#world.monotonicMs();
     return () => {
@@ -98,7 +101,7 @@ export class ProcessClock implements Clock {
     };
   }
 
-  /** No timer set on this clock fires any more. */
+  /** Ends every timer of this clock. */
   kill(): void {
     this.#dead = true;
   }

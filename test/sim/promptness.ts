@@ -1,6 +1,6 @@
 /**
- * Whether pods go when their time has come: a countdown that starts anew after a restart evicts nobody wrongly, only
- * late. Told only in runs in which nothing slows down a message, a request or a clock.
+ * Whether pods go when they are due. A countdown that starts again after a restart evicts no pod wrongly, only late.
+ * The check runs only where nothing slows down a message, a request or a clock.
  */
 import {
   BrokenInvariant,
@@ -11,7 +11,7 @@ import {
 } from "./invariants.ts";
 import type { FaultClass, Swarm } from "./swarm.ts";
 
-/** Faults by which a pod may go late, or a process see late that it has to. */
+/** Faults by which a pod may go late, or a process may learn late that it must. */
 const DELAYING: readonly FaultClass[] = [
   ...(["loss", "lostPulses", "doubling", "lateness", "partitions", "slowConsumers", "crashes"] as const),
   ...(["apiRefusals", "apiTimeouts", "lostReplies", "watchCuts", "compaction", "staleWatches"] as const),
@@ -19,9 +19,9 @@ const DELAYING: readonly FaultClass[] = [
   ...(["apiCuts", "standstills", "slowApi", "wrongClocks", "staleReplica", "listRefusals"] as const),
   ...(["writeConflicts", "cacheSyncLag", "flakyApi", "lyingMembers", "stolenSeeds"] as const),
 ];
-/** The way of a deadline to its deletion: an ask, three requests, and the second that the API's stamps leave out. */
+/** From a deadline to its deletion: a message, three requests, and the second that the API's stamps cut off. */
 const WAY_MS = 2_000;
-/** What a fleet needs after a death or a start: to miss the dead, to list, to see everything and to ask again. */
+/** From a death or a start of a process: to miss the dead one, to list, to sync, and to request again. */
 export const RECOVERY_MS = 15_000;
 /** The slack of a run in which anything may be slow. */
 const HINDERED_SLACK_MS = 90_000;
@@ -31,18 +31,18 @@ export function isUnhindered({ faults, hindrance }: Swarm): boolean {
   return hindrance === undefined && !DELAYING.some((name) => faults.has(name));
 }
 
-/** Watches over the lateness of evictions. */
+/** Checks the lateness of evictions. */
 export class Promptness {
   readonly #isUnhindered: boolean;
   /** When a process last died or started, on the wall clock. */
   #disturbedAt = Number.NEGATIVE_INFINITY;
 
-  /** `isScripted` tells that somebody else than the swarm's faults meddles. */
+  /** `isScripted` is whether something other than the swarm's faults meddles. */
   constructor(swarm: Swarm, isScripted: boolean) {
     this.#isUnhindered = !isScripted && isUnhindered(swarm);
   }
 
-  /** How late a pod may be that still stands, in milliseconds. */
+  /** How late a pod that still exists may be, in milliseconds. */
   get slackMs(): number {
     return this.#isUnhindered ? RECOVERY_MS + WAY_MS : HINDERED_SLACK_MS;
   }
@@ -52,7 +52,7 @@ export class Promptness {
     this.#disturbedAt = wallMs;
   }
 
-  /** Checks a deletion that was allowed, against the node as the API shows it. */
+  /** Checks an allowed deletion against the node as the API shows it. */
   check(pod: CheckedPod, node: CheckedNode, { swarm, wallMs, standing }: WriteContext): void {
     if (!this.#isUnhindered || swarm.profile.evictionMode === "direct") return;
     const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");

@@ -1,4 +1,4 @@
-/** What Vigil's Events report of evictions, held against what the API server accepted. */
+/** Checks Vigil's Events about evictions against the deletions that the API server accepted. */
 import { BrokenInvariant } from "./invariants.ts";
 
 /** An Event as the check sees it. */
@@ -9,11 +9,11 @@ export interface CheckedEvent {
 
 const MARKING = "Marking for deletion";
 
-/** Follows the pods that Vigil deleted, and checks what it says of them. */
+/** Follows the pods that Vigil deleted, and checks its Events about them. */
 export class Reports {
   /** Pods whose deletion by Vigil the API server accepted. */
   readonly #evicted = new Set<string>();
-  /** Pods of which Vigil cannot know whether their deletion was accepted, because the reply was lost. */
+  /** Pods whose deletion may or may not have been accepted, because the reply was lost. */
   readonly #lost = new Set<string>();
 
   /** The API server accepted a pod's deletion from Vigil. */
@@ -26,7 +26,7 @@ export class Reports {
     this.#lost.add(uid);
   }
 
-  /** Takes an Event of Vigil's. Throws when it reports a deletion that never was. */
+  /** Takes one of Vigil's Events. Throws when it reports a deletion that never happened. */
   event({ message, involvedObject: { kind, name, uid } }: CheckedEvent): void {
     if (kind !== "Pod" || !message.includes(MARKING) || this.#evicted.has(uid) || this.#lost.has(uid)) return;
     throw new BrokenInvariant(`an Event says "${message}" of ${name}, whose deletion was never accepted`);

@@ -1,11 +1,11 @@
-/** What every write that Vigil requests must name, whether or not the API carries it out. */
+/** What every write request of Vigil must name, whether or not the API carries it out. */
 import { isObject, type Json } from "../../services/sandbox/apiserver/api-objects.ts";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 
 const KINDS: ReadonlySet<string> = new Set(["nodes", "pods"]);
 const WRITES: ReadonlySet<string> = new Set(["patch", "update", "delete", "deletecollection"]);
 
-/** What is wrong about a request of Vigil's, in words: it would write to whatever object has the name by then. */
+/** The problem of one of Vigil's requests, as text: it would write to whatever object has the name by then. */
 export function requestProblem({ verb, resource, name, body }: Call): string | null {
   if (!WRITES.has(verb) || !KINDS.has(resource.plural)) return null;
   return uidOf(body) === null ? `${resource.plural} ${name}: a ${verb} was requested whatever the UID` : null;

@@ -1,6 +1,5 @@
 /**
- * The story of a failed run: fewer faults that still make it fail, and which messages led to the writes about the
- * object.
+ * Describes a failed run: fewer faults that still make it fail, and which messages led to the writes about the object.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import { FAULT } from "./meddler.ts";
@@ -17,12 +16,12 @@ const CAUSES_MAX = 8;
 const LINES_MAX = 40;
 const FAULTS_MAX = 12;
 
-/** The kind of a problem: its words without names and numbers. */
+/** The kind of a problem: its text without names and numbers. */
 function kindOf(problem: string): string {
   return problem.replace(/[\w-]*\d[\w-]*/g, "#").slice(0, 60);
 }
 
-/** The swarm with only the faults without which it does not fail in the same way. */
+/** The swarm with only the faults that it needs to fail in the same way. */
 export function shrink(swarm: Swarm): Swarm {
   const problem = simulate(swarm.seed, swarm).problem;
   if (problem === null) return swarm;
@@ -35,7 +34,7 @@ export function shrink(swarm: Swarm): Swarm {
   return smallest;
 }
 
-/** Runs a swarm and tells the writes about the object its problem names, each with the messages that led to it. */
+/** Runs a swarm and describes the writes about the object of its problem, each with the messages that led to it. */
 export function describeRun(swarm: Swarm): string[] {
   const crossings: Crossing[] = [];
   const { problem, steps } = simulate(swarm.seed, swarm, { crossed: (crossing) => crossings.push(crossing) });
@@ -63,7 +62,7 @@ function causesOf(id: string | null, byId: ReadonlyMap<string, Crossing>): strin
     const crossing = byId.get(next);
     if (crossing === undefined) return [...causes, `${next}, which was lost or came before`];
     const { type, source, body, cause } = crossing.message;
-    causes.push(`${source} said ${type} at ${seconds(crossing.atMs)}: ${JSON.stringify(body).slice(0, 140)}`);
+    causes.push(`${source} sent ${type} at ${seconds(crossing.atMs)}: ${JSON.stringify(body).slice(0, 140)}`);
     next = cause;
   }
   return causes;

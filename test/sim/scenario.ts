@@ -1,4 +1,4 @@
-/** A known outage on the machinery of the simulation: its cluster, its script, and what came of it. */
+/** A known outage in the simulation: its cluster, its script, and its result. */
 import { SERVICE_NAMES, type Stop } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { CALM_WIRE } from "./faulty-wire.ts";
@@ -7,22 +7,22 @@ import type { Reach } from "./meddler.ts";
 import { simulate, type Verdict } from "./simulate.ts";
 
 const SECOND = 1000;
-/** The looks at node and pod, the status and the deletion itself. */
+/** How long the reads of node and pod, the status patch and the deletion take. */
 const REQUESTS_OF_A_DELETION = 4;
 
-/** An outage to play. */
+/** An outage. */
 export interface Scenario {
   /** How many nodes each zone has. */
   readonly zones: readonly number[];
   readonly profile?: Partial<Profile>;
   readonly seconds: number;
-  /** How long a request may be on its way, in milliseconds. */
+  /** The longest time of a request under way, in milliseconds. */
   readonly latencyMaxMs?: number;
-  /** What happens, told from the moment at which all is well. What it returns is called at the end. */
+  /** The script, started in a calm cluster. The returned function is called at the end. */
   readonly script: (stage: Stage) => Stop | undefined;
 }
 
-/** What a script moves. */
+/** What a script controls. */
 export class Stage {
   readonly reach: Reach;
 
@@ -36,12 +36,12 @@ export class Stage {
     return zone === undefined ? all : all.filter(({ name }) => name.startsWith(`zone-${zone}-`));
   }
 
-  /** Does something after a while, as the world. */
+  /** Runs an action of the world after a while. */
   at(seconds: number, act: () => void): void {
     this.reach.world.clock.after(seconds * SECOND, () => this.reach.world.asWorld(act));
   }
 
-  /** Silences kubelets at once and lets them come back within half a minute after a while. */
+  /** Silences kubelets at once and lets them return within half a minute after a while. */
   silence(kubelets: readonly SimulatedKubelet[], seconds: number): void {
     for (const [index, kubelet] of kubelets.entries()) {
       kubelet.stop();
@@ -50,7 +50,7 @@ export class Stage {
   }
 }
 
-/** Plays a scenario, with every invariant watched and the one right state demanded after it. */
+/** Plays a scenario, with every invariant checked and the one right state required after it. */
 export function play({
   zones,
   profile = {},

@@ -1,4 +1,4 @@
-/** Outages that clusters went through, played again: what they were spared, or must bear by rule. */
+/** Known outages of real clusters, replayed: what Vigil avoids, and what it must do by rule. */
 import { describe, expect, it } from "vitest";
 import { isObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { type CheckedNode, isPaced } from "./invariants.ts";
@@ -9,7 +9,7 @@ const TAINTED = "NoExecute taint put on";
 const EVICTED = "pod evicted";
 
 describe("known outages", () => {
-  it("an API server that comes back after ten minutes finds no node Unknown and no pod evicted (24200)", () => {
+  it("an API server back after ten minutes finds no Unknown node, no eviction (24200)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       seconds: 700,
@@ -25,7 +25,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("kubelets that all lose their way to a healthy API server halt every zone, so nobody is evicted (77864)", () => {
+  it("kubelets that all lose a healthy API server halt every zone: no eviction (77864)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       seconds: 700,
@@ -41,7 +41,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("pods become unready on silent nodes alone, and none is evicted when the nodes are soon back (105617)", () => {
+  it("only pods on silent nodes become unready; a short outage evicts none (105617)", () => {
     const silent: string[] = [];
     let nodeOf = new Map<string, string>();
     const { problem, sometimes, steps } = play({
@@ -61,7 +61,7 @@ describe("known outages", () => {
     expect(sometimes[EVICTED] ?? 0).toBe(0);
   });
 
-  it("a lease watch that is stale for ten minutes makes no node Unknown that renews (85221)", () => {
+  it("a lease watch stale for ten minutes makes no renewing node Unknown (85221)", () => {
     const { problem, sometimes } = play({
       zones: [20],
       seconds: 600,
@@ -71,7 +71,7 @@ describe("known outages", () => {
     expect(sometimes[NODE_UNKNOWN] ?? 0).toBe(0);
   });
 
-  it("a hiccup of 45 s under a grace of 40 s makes nobody Unknown (121793)", () => {
+  it("a hiccup of 45 s under a grace of 40 s makes no node Unknown (121793)", () => {
     const { problem, sometimes } = play({
       zones: [6, 6],
       profile: { nodeMonitorGraceMs: 40_000 },
@@ -87,9 +87,9 @@ describe("known outages", () => {
     expect(sometimes[NODE_UNKNOWN] ?? 0).toBe(0);
   });
 
-  // A delete that was decided on is looked at once more: the taint is gone by then, so the pods stay. What goes was
-  // looked at while the taint stood; nothing paces a taint that is not ours (R8.6).
-  it("a NoExecute taint of 100 ms on all nodes evicts hardly anybody of those it could (cilium 19890)", () => {
+  // Before a delete the writer reads node and pod again. By then the taint is mostly gone, so the pods stay. The
+  // deleted ones were read while the taint was there. No rate limits a foreign taint (R8.6).
+  it("a NoExecute taint of 100 ms on all nodes evicts almost no pod (cilium 19890)", () => {
     let intolerant = 0;
     const { problem, sometimes } = play({
       zones: [60],
@@ -108,13 +108,14 @@ describe("known outages", () => {
     expect((sometimes[EVICTED] ?? 0) + (sometimes["stale ask refused"] ?? 0)).toBe(intolerant);
   });
 
-  // Nodes fall silent within ten seconds, so the zone is still paced when the first is tainted; from the eleventh on it
-  // is stopped (R6.5). As soon as one is back it is paced again, and two more get their turns before they are back too.
+  // Nodes fall silent within ten seconds, so the zone still has a rate when the first is tainted. From the eleventh on
+  // it is stopped (R6.5). As soon as one is back it has a rate again, and two more are granted before they are back
+  // too.
   it.each([
     { share: "50 %", dead: 10, of: 20, begun: 2, tainted: 10, inAll: 10 },
     { share: "55 %", dead: 11, of: 20, begun: 1, tainted: 1, inAll: 3 },
     { share: "60 %", dead: 36, of: 60, begun: 1, tainted: 6, inAll: 8 },
-  ])("$share of $of nodes dead for ten minutes bring $tainted turns meanwhile (2023-03)", (band) => {
+  ])("$share of $of nodes dead for ten minutes bring $tainted grants (2023-03)", (band) => {
     const counted: number[] = [];
     const { problem, sometimes } = play({
       zones: [band.of, 3],

@@ -1,4 +1,4 @@
-/** The seal around a simulated run: everything real behind it is out of reach, and back in reach afterwards. */
+/** The seal around a simulated run: the real world behind it is out of reach, and within reach afterwards. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import { setTimeout as later } from "node:timers";
@@ -31,12 +31,12 @@ describe("a sealed run", () => {
     expect(() => sealed(touch)).toThrow("of the real world was touched in a simulated run");
   });
 
-  it("may use instants that it was given", () => {
+  it("may use given instants", () => {
     const told = sealed(() => [new Date(0).toISOString(), Date.UTC(1970, 0, 2), new Date(0) instanceof Date]);
     expect(told).toEqual(["1970-01-01T00:00:00.000Z", 86_400_000, true]);
   });
 
-  it("gives the real world back, whatever happened", () => {
+  it("gives the real world back in any case", () => {
     expect(() => sealed(() => Math.random())).toThrow("random");
     expect(randomUUID()).not.toBe(randomUUID());
     expect(Date.now()).toBeGreaterThan(Date.UTC(2020));

@@ -1,5 +1,6 @@
 /**
- * Keeps a simulated run away from the real world: whoever touches a real timer, clock, die, socket or promise ends it.
+ * Keeps a simulated run away from the real world: a call of a real timer, clock, random source, socket or promise ends
+ * it.
  */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
@@ -10,7 +11,7 @@ import { promiseHooks } from "node:v8";
 const DICE = ["randomBytes", "randomInt", "randomUUID", "randomFill", "randomFillSync"] as const;
 const TIMERS = ["setTimeout", "setInterval", "setImmediate"] as const;
 
-/** What is out of reach, each by its owner and its name. */
+/** The sealed functions, each by its owner and its name. */
 const FORBIDDEN: readonly (readonly [owner: object, name: string])[] = [
   ...[...TIMERS, "queueMicrotask"].map((name) => [globalThis, name] as const),
   ...TIMERS.map((name) => [timers, name] as const),
@@ -23,13 +24,13 @@ const FORBIDDEN: readonly (readonly [owner: object, name: string])[] = [
   [Socket.prototype, "connect"],
 ];
 
-/** Runs something that must live on virtual time and seeded chance alone. */
+/** Runs a function that must use only virtual time and seeded chance. */
 export function sealed<T>(run: () => T): T {
   const opened = FORBIDDEN.map(([owner, name]) => replaced(owner, name, forbid(name)));
   opened.push(replaced(globalThis, "Date", DATED));
   syncBuiltinESMExports();
   let promised: Error | null = null;
-  // A promise settles on the real event loop, in no order that a seed could repeat. A hook must not throw.
+  // A promise settles on the real event loop, in an order that no seed could repeat. A hook must not throw.
   const unhook = promiseHooks.onInit(() => {
     promised ??= touched("a promise");
   });
@@ -44,7 +45,7 @@ export function sealed<T>(run: () => T): T {
   }
 }
 
-/** `Date` for instants that are given; the present one is out of reach. */
+/** `Date` for given instants; the present one is out of reach. */
 const DATED = new Proxy(Date, {
   apply: () => {
     throw touched("Date()");

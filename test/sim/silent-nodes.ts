@@ -1,6 +1,6 @@
 /**
- * Whether the dead are found in time while faults go on: where only processes and their paths fail, a silent node is
- * Unknown a grace after its last sign of life, or after the last disturbance.
+ * Whether dead nodes are found in time during faults. Where only processes and their paths fail, a silent node is
+ * Unknown a grace after its last heartbeat or after the last disturbance.
  */
 import { BrokenInvariant } from "./invariants.ts";
 import type { NodeStates } from "./node-states.ts";
@@ -9,20 +9,20 @@ import type { FaultClass } from "./swarm.ts";
 import type { World } from "./world.ts";
 import { countsOf, ratesOf } from "./zone-rates.ts";
 
-/** The way of a verdict: it is asked for, the lease is read, the patch is sent. */
+/** The time from a verdict to its write: a request, a lease read, a patch. */
 const WAY_MS = 3_000;
-/** Faults of single processes, from which others or they themselves recover within a known time. */
+/** Faults of single processes, from which other processes or they themselves recover within a known time. */
 const OF_PROCESSES: ReadonlySet<FaultClass> = new Set<FaultClass>(["crashes", "apiCuts"]);
 
-/** What silent nodes are looked for in. */
+/** The parts of a run in which silent nodes are checked. */
 export interface SilenceWorld {
   readonly world: World;
   readonly states: NodeStates;
-  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  /** Whether the only faults are those of the swarm and its plot. */
   readonly isDrawn: boolean;
 }
 
-/** Watches over silent nodes. Instants are on the world's wall clock. */
+/** Checks silent nodes. Instants are on the world's wall clock. */
 export class SilentNodes {
   readonly #world: World;
   readonly #states: NodeStates;
@@ -37,12 +37,12 @@ export class SilentNodes {
     this.#applies = isDrawn && isUnhindered({ ...swarm, faults: new Set(others) });
   }
 
-  /** A process died or started, or lost its path or got it back. */
+  /** A process died or started, or its path was cut or repaired. */
   disturbed(): void {
     this.#disturbedMs = this.#world.clock.wallMs();
   }
 
-  /** Looks at every node; `isServed` tells whether each service runs in some process that nothing is in the way of. */
+  /** Checks every node; `isServed` is whether each service runs in some undisturbed process. */
   look(isServed: boolean): void {
     if (!this.#applies) return;
     const world = this.#world;

@@ -1,4 +1,6 @@
-/** Simulated fleets under seeded faults: what broke once, and enough seeds to reach every dangerous situation. */
+/**
+ * Simulated fleets under seeded faults: seeds that failed once, and enough seeds to reach every dangerous situation.
+ */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";
@@ -6,7 +8,7 @@ import { MARKS_OF_CLASS } from "./marks.ts";
 import { simulate } from "./simulate.ts";
 import { drawSwarm, FAULT_CLASSES } from "./swarm.ts";
 
-/** This many seeds reach every situation below, by a wide margin. */
+/** This many seeds reach every situation below by a wide margin. */
 const SEEDS = 200;
 const MINUTES_MAX = 8;
 
@@ -17,7 +19,7 @@ const DANGEROUS = [
   "pod status written",
   "pod replaced under its name",
   "node replaced under its name",
-  "process restarted while a pod is sentenced",
+  "process restarted during a countdown",
   "node recovered within the round trip of a deletion",
   "pulse gap inside a grace",
   "pulse gap that blinds a reader",
@@ -47,12 +49,12 @@ const failedOnce = readFileSync(new URL("seeds.txt", import.meta.url), "utf8")
     return { seed: Number(seed), draw: last === undefined ? {} : { upTo: last }, story };
   });
 
-it.each(failedOnce)("comes right with seed $seed: $story", ({ seed, draw }) => {
+it.each(failedOnce)("recovers with seed $seed: $story", ({ seed, draw }) => {
   expect(simulate(seed, drawSwarm(seed, draw)).problem).toBeNull();
 });
 
 it(
-  "is in every dangerous situation, writes nothing wrong and comes right, whatever the seed",
+  "reaches every dangerous situation, writes nothing wrong and recovers",
   async () => {
     const { failures, sometimes } = await runSeeds({ from: 1, count: SEEDS, forMs: MINUTES_MAX * 60_000 });
     expect(failures.map(({ seed, problem }) => `npm run sim -- --seed ${seed}: ${problem}`)).toEqual([]);

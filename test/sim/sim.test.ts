@@ -1,15 +1,15 @@
-/** Simulated fleets under seeded faults: a few seeds. `npm run sim` runs as many as you like. */
+/** Simulated fleets under seeded faults: a few seeds. `npm run sim` runs any number. */
 import { expect, it } from "vitest";
 import { runSeeds } from "./crew.ts";
 
 const SEEDS = 20;
 const MINUTES_MAX = 2;
 
-/** Without these nothing has been shown, however few the seeds. */
+/** The situations without which even a few seeds show nothing. */
 const EVERYDAY = ["node made Unknown", "NoExecute taint put on", "NoExecute taint taken off", "pod evicted"];
 
 it(
-  "a simulated fleet writes nothing wrong while things fail and comes right when they stop, whatever the seed",
+  "a simulated fleet writes nothing wrong during faults and recovers after them",
   async () => {
     const { failures, sometimes } = await runSeeds({ from: 1, count: SEEDS, forMs: MINUTES_MAX * 60_000 });
     expect(failures.map(({ seed, problem }) => `npm run sim -- --seed ${seed}: ${problem}`)).toEqual([]);

@@ -1,4 +1,4 @@
-/** One run: a safety phase with faults, then calm in which the cluster must come right. It prints nothing. */
+/** One run: a safety phase with faults, then a calm in which the cluster must recover. It prints nothing. */
 import { createHash } from "node:crypto";
 import type { Stop } from "../../protocols/ports.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
@@ -34,7 +34,7 @@ import { setClocksWrong } from "./wall-error.ts";
 import { World } from "./world.ts";
 import { ZoneRates } from "./zone-rates.ts";
 
-/** One write to the API, or one fault, as the story tells it. */
+/** One write to the API or one fault, as a description lists it. */
 export interface Step {
   readonly atMs: number;
   /** Name of a process of Vigil; "" for the world. */
@@ -42,45 +42,45 @@ export interface Step {
   readonly what: string;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Verdict {
   readonly seed: number;
-  /** What was broken or wrong; null when the run was clean. */
+  /** The broken rule or wrong state; null when the run was clean. */
   readonly problem: string | null;
-  /** Checksum of every change of nodes and pods: equal seeds must give equal ones. */
+  /** Checksum of every change of nodes and pods: equal seeds must have equal ones. */
   readonly traceHash: string;
-  /** How often the situations happened that a run is for. */
+  /** How often the run met the situations that it is meant to reach. */
   readonly sometimes: Readonly<Record<string, number>>;
   readonly steps: readonly Step[];
   readonly virtualMs: number;
 }
 
-/** What a run may be given beside its swarm. */
+/** The options of a run beside its swarm. */
 interface RunOptions {
-  /** Told of every message on the network. */
+  /** Called for every message on the network. */
   readonly crossed?: (crossing: Crossing) => void;
-  /** What goes wrong, when it is not the swarm's faults; what it returns ends it. */
+  /** A script instead of the swarm's faults. The returned function ends it. */
   readonly meddling?: (reach: Reach) => Stop;
-  /** How long the looks before a deletion and the deletion may take together, in milliseconds. */
+  /** How long the reads before a deletion and the deletion may take together, in milliseconds. */
   readonly roundTripMs?: number;
   /** Creates the registry of each process that starts; without it nothing is counted. */
   readonly createMetrics?: () => ReadableMetrics;
 }
 
 const SECOND = 1000;
-/** How often a run looks whether an invariant was broken. */
+/** How often a run checks whether an invariant was broken. */
 const CHECK_MS = 5 * SECOND;
 const CALM_STEP_MS = 15 * SECOND;
-/** For this long after the faults ended a run goes on in any case; kubelets come back meanwhile. */
+/** A run always continues this long after the faults ended, because kubelets return meanwhile. */
 const AFTERMATH_MS = 45 * SECOND;
 
 /**
- * A deletion may cross with the change that would have stopped it: nobody can look and delete in one step, and a look
- * counts for a second.
+ * A deletion may cross with the change that would have stopped it: no client can read and delete in one step, and a
+ * read is valid for a second.
  */
 const ROUND_TRIP_MS = 1_000;
 
-/** Runs a seed, or a swarm that was made by hand. */
+/** Runs a seed, or a swarm that was written by hand. */
 export function simulate(seed: number, swarm: Swarm = drawSwarm(seed), options: RunOptions = {}): Verdict {
   return sealed(() => new Run(swarm, options).verdict());
 }
@@ -182,7 +182,7 @@ class Run {
     return this.#comeRight();
   }
 
-  /** Lets time pass in the calm until nothing is wrong; the last word is what still is. */
+  /** Lets time pass in the calm until nothing is wrong. Returns what is still wrong at the end. */
   #comeRight(): string | null {
     const boundMs = calmMaxMs(this.#swarm, this.#world.kubelets.size);
     this.#advance(AFTERMATH_MS);
@@ -193,7 +193,7 @@ class Run {
     return `not right ${boundMs / SECOND} s after the faults ended: ${this.#wrongs().slice(0, 5).join("; ")}`;
   }
 
-  /** What is not right yet, in the cluster and in what its zones' owners say of them. */
+  /** What is not right yet in the cluster and in the announcements of its zones' owners. */
   #wrongs(): string[] {
     const { standing } = this.#around();
     const left = [...wrongs(this.#world, { slackMs: this.#promptness.slackMs, standing }), ...this.#words.wrongZones()];
@@ -251,7 +251,7 @@ class Run {
     this.#guard(() => this.#checks.reports.event(JSON.parse(now.json)));
   }
 
-  /** Keeps what a check throws for later: thrown here it would look to Vigil like a server or a bus that fails. */
+  /** Keeps an exception of a check for later: Vigil would take it for a failing server or bus. */
   #guard(check: () => void): void {
     try {
       check();

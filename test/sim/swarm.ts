@@ -7,7 +7,7 @@ import { PLOT_NAMES, PLOTS, type PlotName } from "./plots.ts";
 
 /**
  * The classes of fault. Half of the first ones are off in any run, and two thirds of those from `apiCuts` on. A new one
- * goes last: a kept seed names the last class that it was found with.
+ * goes last: a kept seed names the last class of its time.
  */
 export const FAULT_CLASSES = [
   "loss",
@@ -81,41 +81,41 @@ export interface Hindrance {
 /** One run, as drawn. */
 export interface Swarm {
   readonly seed: number;
-  /** The situation that is brought about on purpose; null in most runs. */
+  /** The plot; null in most runs. */
   readonly plot: PlotName | null;
   readonly zones: readonly ZonePlan[];
   readonly podsPerNode: number;
-  /** What pods tolerate: anything there is, one illness of their node longer than the other, or others' taints. */
+  /** The tolerations of pods: any, one node status longer than the other, or those of foreign taints. */
   readonly toleration: "any" | "unequal" | "maintenance";
   /** The services of each process. */
   readonly processes: readonly (readonly ServiceName[])[];
   readonly profile: Profile;
   readonly faults: ReadonlySet<FaultClass>;
-  /** What its plot slows down, whatever classes are on; nothing where it is absent. */
+  /** What its plot slows down, whatever classes are on; absent when nothing. */
   readonly hindrance?: Hindrance;
   /** How long the faults go on. */
   readonly safetyMs: number;
 }
 
 const SECOND = 1000;
-/** The share of the seeds in which a common class is on, and a rarer one. */
+/** The share of the seeds in which a common class is on, and that of a rarer one. */
 const COMMON_SHARE = 0.5;
 const RARE_SHARE = 1 / 3;
-/** The share of the runs with stopped processes that go on for much longer. */
+/** The share of the runs with stopped processes that last much longer. */
 const LONG_SHARE = 0.1;
 const LONGER_MS = 600_000;
 /** The share of the seeds that each plot gets. */
 const PLOT_SHARE = 0.07;
 
-/** Which classes a seed draws from, where it is not the usual ones. */
+/** The classes that a seed draws from, where they are not the usual ones. */
 export interface DrawOptions {
-  /** The last class that is drawn: a seed that was found before the later ones came goes without them. */
+  /** The last class that is drawn: a seed that was found before later classes existed goes without them. */
   readonly upTo?: FaultClass;
-  /** Classes that are on in any case. */
+  /** Classes that are always on. */
   readonly with?: readonly FaultClass[];
 }
 
-/** The run that a seed stands for. Every drawn thing has a stream of its own, so a new one changes no other. */
+/** The run of a seed. Each part is drawn from a stream of its own, so a new part changes no other. */
 export function drawSwarm(seed: number, options: DrawOptions = {}): Swarm {
   const chance = (what: string): Random => chanceOf(seed, what);
   const swarm: Swarm = {
@@ -159,7 +159,8 @@ function drawFaults(chance: Chance, options: DrawOptions): Set<FaultClass> {
 
 function drawZones(chance: Chance): ZonePlan[] {
   const count = between(chance("zones"), 1, 6);
-  // Mostly small clusters, because they reach more states in the same time; a few large ones for the large-zone rules.
+  // Mostly small clusters, because they reach more states in the same time, and a few large ones for the large-zone
+  // rules.
   const nodesMax = chance("size")() < 0.94 ? 8 : 85;
   return Array.from({ length: count }, (_, index) => {
     const random = chance(`zone/${index + 1}`);
@@ -173,7 +174,7 @@ function drawZones(chance: Chance): ZonePlan[] {
 function drawProcesses(chance: Chance): ServiceName[][] {
   const count = oneOf(chance("processes"), [1, 1, 2, 2, 3, 5]);
   const all = [...SERVICE_NAMES];
-  // Every service runs somewhere, and somewhere else too, so that there is somebody to take over.
+  // Every service runs in a process and in a second one, so there is always a successor.
   return Array.from({ length: count }, (_, index) => {
     const random = chance(`process/${index + 1}`);
     return index === 0 || random() < 0.5 ? all : all.filter(() => random() < 0.6);
@@ -183,7 +184,7 @@ function drawProcesses(chance: Chance): ServiceName[][] {
 function drawProfile(chance: Chance): Profile {
   const one = <T>(what: keyof Profile, choices: readonly T[]): T => oneOf(chance(`profile/${what}`), choices);
   const graceSeconds = one("nodeMonitorGraceMs", [20, 40, 50]);
-  // Pulses of 64 shards are most of what a run costs: quick ones are drawn, but seldom.
+  // Pulses of 64 shards are most of a run's cost: short periods are drawn, but rarely.
   const pulseSeconds = one("pulsePeriodMs", [6, 8, 12, 12, 12, 12]);
   return {
     ...STANDARD_PROFILE,

@@ -1,4 +1,4 @@
-/** Somebody with a stolen seed, as the simulated bus and the checks of what is said on it know them. */
+/** The name of a thief with a stolen seed, for the simulated bus and the message checks. */
 
-/** The name under which they speak. */
+/** The name under which the thief publishes. */
 export const THIEF = "thief";

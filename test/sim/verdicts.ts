@@ -1,6 +1,6 @@
 /**
- * What must hold when a process finds a node silent, whatever the writer makes of it: the node gave no sign of life for
- * its whole grace that could have been seen, and the process has seen for as long.
+ * What must hold when a process finds a node silent, whatever the writer does with it. The node gave no heartbeat for
+ * its whole grace that could have been observed, and the process has observed for as long.
  */
 import type { Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, heartbeatLagMs, viewLagMs } from "./fault-bounds.ts";
@@ -11,29 +11,29 @@ import type { World } from "./world.ts";
 
 /** Rounding of instants that travel as milliseconds since 1970. */
 const ROUNDING_MS = 0.01;
-/** Clocks that drift run up to this much faster than the world's. */
+/** How much faster than the world's a drifting clock may run. */
 const FAST = 1.001;
 
-/** What verdicts are held against. */
+/** The parts of a run that verdicts are checked against. */
 export interface VerdictWorld {
   readonly world: World;
   readonly states: NodeStates;
   readonly watchViews: WatchViews;
 }
 
-/** Checks verdicts as they are asked to be written. */
+/** Checks verdicts when their writes are requested. */
 export class Verdicts {
   readonly #context: VerdictWorld;
-  /** When a member heard that a zone is not halted any more, on the wall clock, by both. */
+  /** When a member received that a zone is no longer halted, on the wall clock, by both. */
   readonly #haltEnds = new Map<string, number>();
-  /** Who says, as a member heard it, that a zone is halted. */
+  /** The owners that announce a zone as halted, as a member received it. */
   readonly #halts = new Map<string, Set<string>>();
 
   constructor(around: VerdictWorld) {
     this.#context = around;
   }
 
-  /** Takes what a member hears of a zone. */
+  /** Takes a zone's announcement that a member receives. */
   hear({ body, source }: Message<"judged.zone">, member: string): void {
     const key = `${member} ${body.zone}`;
     const owners = this.#halts.get(key) ?? new Set();
@@ -42,7 +42,7 @@ export class Verdicts {
     else if (owners.delete(source) && owners.size === 0) this.#haltEnds.set(key, this.#context.world.clock.wallMs());
   }
 
-  /** Takes a verdict of a member on a node of a shard; one without conditions takes an earlier one back. */
+  /** Takes a verdict of a member on a node of a shard; a request without conditions withdraws an earlier one. */
   check({ body }: Message<"asked.condition">, member: string, shard: string): void {
     const { world, states, watchViews } = this.#context;
     const state = states.now(body.node);
@@ -53,7 +53,7 @@ export class Verdicts {
     const leastMs = world.swarm.faults.has("clockDrift") ? graceMs / FAST : graceMs;
     const nowMs = world.clock.wallMs();
     const silentMs = nowMs - world.signs.lastBy(body.node, nowMs - heartbeatLagMs(world.swarm));
-    // At exactly the last sign plus the grace a node still counts as alive.
+    // At exactly the last heartbeat plus the grace a node still counts as alive.
     if (silentMs <= leastMs + ROUNDING_MS) {
       throw new BrokenInvariant(`${member} wanted ${body.node} Unknown after ${silentMs} ms, of a grace of ${graceMs}`);
     }

@@ -13,16 +13,16 @@ export interface WallError {
   readonly drift: number;
 }
 
-/** A clock that is right. */
+/** A right clock. */
 export const NO_WALL_ERROR: WallError = { offsetMs: 0, drift: 0 };
 
-/** How a clock is wrong. */
+/** The error of a clock. */
 export function drawWallError(random: Random): WallError {
   const offsetMs = between(random, -WALL_ERROR_MAX_MS, WALL_ERROR_MAX_MS);
   return { offsetMs, drift: (2 * random() - 1) * DRIFT_MAX };
 }
 
-/** How far a clock that is wrong is ahead now, in milliseconds. */
+/** How far a wrong clock is ahead now, in milliseconds. */
 export function wallErrorAt({ offsetMs, drift }: WallError, world: Clock): number {
   return offsetMs + drift * world.monotonicMs();
 }

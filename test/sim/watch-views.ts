@@ -1,11 +1,11 @@
 /**
- * Since when a process can have seen what happens: the stops of its machine and the cuts of its path to the API server
+ * Since when a process can have observed events: the stops of its machine and the cuts of its path to the API server
  * that it cannot have missed. It judges nothing.
  */
 import type { Interruption } from "./api-path.ts";
 import type { World } from "./world.ts";
 
-/** A process, as far as its sight goes. */
+/** The parts of a process that its view depends on. */
 export interface ViewingProcess {
   readonly name: string;
   /** The time that has passed by its own clock, which may have stood still. */
@@ -16,14 +16,17 @@ export interface ViewingProcess {
   readonly lastPause: Interruption | null;
   /** When it was killed last, on the world's monotonic clock. */
   readonly lastDeathMs: number;
-  /** The last time at which its watches brought nothing. */
+  /** The last interval in which its watches delivered nothing. */
   readonly lastSilence: Interruption | null;
 }
 
-/** A watch that brings nothing is blind after: its quiet, a read that times out, and the limit of blindness. */
+/**
+ * After this a watch that delivers nothing is blind: its quiet period, a read that times out, and the limit of
+ * blindness.
+ */
 const SILENCE_NOTICED_MS = 35_000;
 
-/** The sight of all processes and, by shard, who tells what the API shows. Instants are on the monotonic clock. */
+/** The views of all processes and, by shard, which process observes. Instants are on the monotonic clock. */
 export class WatchViews {
   readonly #world: World;
   readonly #processes: () => readonly ViewingProcess[];
@@ -43,9 +46,9 @@ export class WatchViews {
   }
 
   /**
-   * How old the view of a member may be that is `lagMs` behind at most while it runs, in milliseconds. One that has
-   * just gone on says what it knew before, and what it reads of the time between. One that takes over from a process
-   * that was killed begins with what that one said last.
+   * How old the view of a member may be that is at most `lagMs` behind while it runs, in milliseconds. A member that
+   * has just continued publishes what it knew before and then what it reads of the time between. A member that takes
+   * over from a killed process begins with that process's last messages.
    */
   viewAgeMs(member: string, lagMs: number): number {
     const nowMs = this.#world.clock.monotonicMs();
@@ -69,9 +72,9 @@ export class WatchViews {
   }
 
   /**
-   * The instant before which nothing that a member did not hear of a shard can count as silence: it stood still itself
-   * while it owned the shard, or the only observer that it has heard for `spanMs` saw nothing. Of a shard that it
-   * gained later it was told what an observer saw meanwhile.
+   * The instant before which missing messages about a shard cannot count as a node's silence. Either the member stood
+   * still itself while it owned the shard, or the only observer that it received for `spanMs` saw nothing. When a
+   * member gained the shard later, it received what an observer saw meanwhile.
    */
   viewSinceMs(member: string, shard: string, spanMs: number): number {
     const { pulseTimeoutMs } = this.#world.swarm.profile;

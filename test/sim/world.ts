@@ -1,4 +1,4 @@
-/** The simulated cluster: API, nodes with kubelets, pods, and the people who meddle with them. Vigil is not in it. */
+/** The simulated cluster: API, nodes with kubelets, pods, and people who change them. It does not contain Vigil. */
 
 import { LEASE_NAMESPACE } from "../../protocols/names.ts";
 import type { Random } from "../../protocols/ports.ts";
@@ -31,7 +31,7 @@ const NAMESPACE = "default";
 const STALE_MAX_MS = 60_000;
 const AT_ONCE: DeleteOptions = { uid: null, resourceVersion: null, gracePeriodSeconds: 0 };
 
-/** What tolerations pods are made with, from none to everything. */
+/** The tolerations of new pods, from none to everything. */
 const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly CheckedToleration[])[]>> = {
   any: [
     [],
@@ -54,7 +54,7 @@ const TOLERATIONS: Readonly<Record<Swarm["toleration"], readonly (readonly Check
   unequal: [bearing(null, 20), bearing(200, 20), bearing(40, null), bearing(60, 150), bearing(100, 100)],
 };
 
-/** For how many seconds a pod bears that its node is not ready and that it is unreachable; null for ever. */
+/** How many seconds a pod tolerates that its node is not ready and that it is unreachable; null for ever. */
 function bearing(notReady: number | null, unreachable: number | null): CheckedToleration[] {
   return [["not-ready", notReady] as const, ["unreachable", unreachable] as const].map(([illness, seconds]) => ({
     key: `node.kubernetes.io/${illness}`,
@@ -78,11 +78,11 @@ export class World {
   readonly swarm: Swarm;
   readonly kubelets = new Map<string, SimulatedKubelet>();
   readonly signs: HeartbeatHistory;
-  /** Requests of Vigil's that must not be sent, in words. */
+  /** Requests of Vigil that must not be sent, as text. */
   readonly wrongRequests: string[] = [];
-  /** Told of each pod that its kubelet made ready again. */
+  /** Called for each pod that its kubelet made ready again. */
   podResent: () => void = () => {};
-  /** Whose request the API carries out now; "" for the world's own. */
+  /** The process whose request the API carries out now; "" for the world's own. */
   writer = "";
   #pods = 0;
 
@@ -90,7 +90,7 @@ export class World {
     this.swarm = swarm;
     this.signs = new HeartbeatHistory(swarm.faults.has("staleWatches") ? STALE_MAX_MS : swarm.profile.watchBlindMs);
     this.api = new ApiServer({ clock: this.clock, random: chanceOf(swarm.seed, "api") });
-    // A plan that never holds, but sees each request in the very moment it is carried out.
+    // A plan that never matches, but sees each request at the moment it is carried out.
     this.api.faults.add({
       fault: { kind: "stall" },
       when: (call) => {
@@ -103,7 +103,7 @@ export class World {
     for (const zone of swarm.zones) for (let index = 1; index <= zone.nodes; index++) this.#addNode(zone, index);
   }
 
-  /** Does something as the world, not as a process of Vigil. */
+  /** Runs an action of the world, not of a process of Vigil. */
   asWorld<T>(act: () => T): T {
     this.writer = "";
     return act();
@@ -155,7 +155,7 @@ export class World {
     };
     this.asWorld(() => {
       this.api.registry.create(PODS, NAMESPACE, pod);
-      // A pod is made without a status; its kubelet tells it.
+      // A pod is created without a status; its kubelet posts it.
       this.api.registry.update({ resource: PODS, namespace: NAMESPACE, name }, "status", (made) => ({
         ...made,
         status,
@@ -171,7 +171,7 @@ export class World {
     this.asWorld(() => this.api.registry.update({ resource, namespace, name }, "main", change));
   }
 
-  /** Changes a node's conditions as its kubelet does, or whoever has its credential. */
+  /** Changes a node's conditions as its kubelet does, or a client with its credential. */
   editStatus(name: string, change: (conditions: readonly JsonObject[]) => readonly JsonObject[]): void {
     if (this.api.store.collection("nodes").get("", name) === undefined) return;
     this.asWorld(() =>
@@ -182,13 +182,13 @@ export class World {
     );
   }
 
-  /** Gives a node other labels, and its kubelet too. */
+  /** Gives a node and its kubelet other labels. */
   move(kubelet: SimulatedKubelet, labels: Record<string, string>): void {
     kubelet.labels = labels;
     this.edit("nodes", kubelet.name, (node) => ({ ...node, metadata: { ...node.metadata, labels: { ...labels } } }));
   }
 
-  /** Lets a new node join, which is not ready yet; its first pods are bound at once. */
+  /** Lets a new node join that is not ready yet; its first pods are bound at once. */
   join(zone: ZonePlan, number: number, pods: number): SimulatedKubelet {
     const name = `${zone.name}-n${number}`;
     const kubelet = this.#kubelet(name, zone, { ready: "False", resendsPods: true });
@@ -197,7 +197,7 @@ export class World {
     return kubelet;
   }
 
-  /** Takes a node away for good, with its kubelet, its lease and its pods. */
+  /** Removes a node for good, with its kubelet, its lease and its pods. */
   leave(name: string): void {
     this.kubelets.get(name)?.stop();
     this.kubelets.delete(name);
@@ -233,7 +233,7 @@ export class World {
   #addNode(zone: ZonePlan, index: number): void {
     const name = `${zone.name}-n${index}`;
     const kubelet = this.#kubelet(name, zone);
-    // Spread over one renewal, as the kubelets of a real cluster are.
+    // Spread over one renewal period, as the kubelets of a real cluster are.
     this.clock.after(between(chanceOf(this.swarm.seed, `kubelet/${name}`), 0, 9_999), () =>
       this.asWorld(() => kubelet.start()),
     );

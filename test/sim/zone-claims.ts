@@ -1,4 +1,6 @@
-/** What the owners of zones say of them must be what the API shows, or what can be known, as old as a view may be. */
+/**
+ * What the owners of zones announce must be what the API shows, or what they can know with a view of the allowed age.
+ */
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { heartbeatLagMs, unseenShardsMax, viewLagMs } from "./fault-bounds.ts";
@@ -7,13 +9,13 @@ import type { NodeState, NodeStates } from "./node-states.ts";
 import type { WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 
-/** What was possible of a zone within some time. */
+/** The possible counts of a zone within some time. */
 interface Range {
   readonly least: number;
   readonly most: number;
 }
 
-/** Checks what is announced of zones. */
+/** Checks the announcements of zones. */
 export class ZoneClaims {
   readonly #world: World;
   readonly #states: NodeStates;
@@ -51,7 +53,7 @@ export class ZoneClaims {
     return `from ${leastDown} to ${down.most} have not been ready`;
   }
 
-  /** How many of a zone's nodes the fullest of the shards that may be unseen hold. */
+  /** How many of a zone's nodes are in the largest shards that the owner may not have received. */
   #unseenMax(zone: string, fromMs: number): number {
     const held = new Map<number, number>();
     for (const name of this.#states.names()) {
@@ -64,7 +66,7 @@ export class ZoneClaims {
     return fullest.reduce((sum, nodes) => sum + nodes, 0);
   }
 
-  /** Halted, every node must have been down at some time; not halted, some node up. */
+  /** In a halt every node must have been down at some time; otherwise some node was up. */
   #haltProblem({ halted }: BodyOf<"judged.zone">, fromMs: number): string | null {
     if (!halted) return null;
     for (const name of this.#states.names()) {
@@ -75,7 +77,7 @@ export class ZoneClaims {
     return null;
   }
 
-  /** How many nodes were so all the time since the oldest view, and how many at some time. */
+  /** How many nodes were in a state all the time since the oldest view, and how many at some time. */
   #count(fromMs: number, isSo: (states: readonly NodeState[], name: string) => readonly boolean[]): Range {
     let [least, most] = [0, 0];
     for (const name of this.#states.names()) {

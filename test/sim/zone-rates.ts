@@ -1,4 +1,6 @@
-/** Section 6 and the token bucket of the rules, told anew: which zones may have nodes tainted, and how fast. */
+/**
+ * The zone rules and their token bucket, implemented a second time: which zones may have nodes tainted, and how fast.
+ */
 import type { Profile } from "../../protocols/profile.ts";
 import { BrokenInvariant, type CheckedNode, conditionOf, type WriteContext, zoneOf } from "./invariants.ts";
 import { isUnhindered } from "./promptness.ts";
@@ -11,24 +13,24 @@ import type { FaultClass, Swarm } from "./swarm.ts";
 export type RateState = "running" | "stopped" | "halted";
 
 /**
- * A turn may still be under way when its zone has just been stopped: a reader believes the last pulse for up to 38 s,
- * that one came up to 8 s late, and requests time out.
+ * A grant may still be under way when its zone has just been stopped: a reader accepts the last pulse for up to 38 s,
+ * that pulse came up to 8 s late, and requests time out.
  */
 const UNDER_WAY_MS = 55_000;
-/** A zone's count is as old as the watch of nodes, which may be stale for a minute without anything that shows it. */
+/** A zone's count is as old as the watch of nodes, which may be stale for a minute without being detected. */
 const STALE_MAX_MS = 60_000;
 /** For this long the API may not answer, and then carry out together what was granted apart. */
 const STALL_MS = 45_000;
-/** Faults by which the API, or the path to it, may not answer for so long. */
+/** Faults by which the API, or the path to it, may not answer for that long. */
 const STALLING: readonly FaultClass[] = ["apiTimeouts", "apiOutages", "apiCuts", "standstills", "slowApi", "flakyApi"];
 /** A taint's `timeAdded` is a whole second, and clocks of processes differ: a new owner may be this early. */
 const RECOVERY_MS = 12_000;
-/** The same with one clock: the second that a stamp leaves out, and the way of a write. */
+/** The same with one clock: the second that a stamp cuts off, and the time of a write. */
 const STAMP_MS = 1_500;
 
 /**
- * Two owners may grant a turn each before they see the other's, and turns granted apart are carried out together when
- * the API has not answered for a while; one owner whom nothing slows down has no excuse.
+ * Two owners may each grant once before they receive the other's grant, and separate grants are carried out together
+ * after the API has not answered for a while. One undisturbed owner may not exceed the rate.
  */
 function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: number } {
   const { processes, faults } = swarm;
@@ -37,7 +39,10 @@ function slackOf(swarm: Swarm): { readonly burst: number; readonly recoveryMs: n
   return { burst: 2, recoveryMs: mayStall ? STALL_MS : RECOVERY_MS };
 }
 
-/** The pace of each zone, by zone key: full without a ready node, partial from three and the threshold on. */
+/**
+ * The rate state of each zone, by zone key: full without a ready node, partial from three down nodes and the threshold
+ * on.
+ */
 export function rateStatesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<string, RateState> {
   const counts = countsOf([...nodes].map(placeOf));
   const rates = ratesOf(counts, swarm);
@@ -45,7 +50,7 @@ export function rateStatesOf(nodes: Iterable<CheckedNode>, swarm: Swarm): Map<st
   return new Map([...rates].map(([zone, perSecond]) => [zone, perSecond > 0 ? "running" : "stopped"]));
 }
 
-/** The turns per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
+/** The grants per second of each zone, by zone key; null when every zone is down, so that there are none (R6.10). */
 export function ratesOf(counts: ReadonlyMap<string, ZoneCount>, { profile }: Swarm): Map<string, number> | null {
   if ([...counts.values()].every(({ size, notReady }) => size === notReady)) return null;
   return new Map([...counts].map(([zone, count]) => [zone, rateOf(count, profile)]));
@@ -57,13 +62,13 @@ export interface ZoneCount {
   readonly notReady: number;
 }
 
-/** A node, as far as its zone counts it. */
+/** A node's fields that its zone counts. */
 interface Place {
   readonly zone: string;
   readonly ready: string | null;
 }
 
-/** Where a node counts, and as what. */
+/** The zone of a node, and whether it counts as ready. */
 export function placeOf(node: CheckedNode): Place {
   return { zone: zoneOf(node.metadata.labels), ready: conditionOf(node, "Ready")?.status ?? null };
 }
@@ -78,7 +83,7 @@ export function countsOf(places: Iterable<Place>): Map<string, ZoneCount> {
   return counts;
 }
 
-/** The turns per second of a zone with such a count, unless every zone is down (R6.1 to R6.5), in float32. */
+/** The grants per second of a zone with such a count, unless every zone is down (R6.1 to R6.5), in float32. */
 export function rateOf({ size, notReady }: ZoneCount, profile: Profile): number {
   const isDisrupted = notReady > 2 && notReady < size && shareAgainst({ size, notReady }, profile) >= 0;
   if (!isDisrupted) return Math.fround(profile.nodeEvictionsPerSecond);
@@ -90,16 +95,16 @@ export function shareAgainst({ size, notReady }: ZoneCount, profile: Profile): n
   return Math.fround(notReady / size) - Math.fround(profile.unhealthyZoneThreshold);
 }
 
-/** Follows the zones from change to change of the API and checks each turn against them. */
+/** Follows the zones from change to change of the API and checks each taint against their rates. */
 export class ZoneRates {
   readonly #swarm: Swarm;
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly #count: (situation: string) => void;
   readonly #nodes = new Map<string, CheckedNode>();
   readonly #paces = new Map<string, { pace: RateState; sinceMs: number }>();
-  /** When nodes came into the zones they are in: until then they had another pace. */
+  /** When nodes came into their present zones: before that they had another rate. */
   readonly #cameAtMs = new Map<string, number>();
-  /** When zones last had a pace by the silence of their nodes, as far as turns show it. */
+  /** When zones last had a rate by the silence of their nodes, as far as grants show it. */
   readonly #ranAtMs = new Map<string, number>();
   /** When nodes of a zone were tainted. */
   readonly #turnsMs = new Map<string, number[]>();
@@ -161,8 +166,8 @@ export class ZoneRates {
   }
 
   /**
-   * The pace of a zone in which nodes count as not ready that have been silent for their grace, though nobody could
-   * write that yet: upstream too leaves a node out whose update fails (seed 302954637).
+   * The rate state of a zone in which nodes that have been silent for their grace count as not ready, although no write
+   * has shown it yet: upstream too leaves out a node whose update fails (seed 302954637).
    */
   #paceBySilence(zone: string, { wallMs, heartbeatAt }: WriteContext): RateState | undefined {
     const { nodeMonitorGraceMs } = this.#swarm.profile;

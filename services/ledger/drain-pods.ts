@@ -27,6 +27,11 @@ export class DrainPods {
     this.#pods.drop(node);
   }
 
+  /** Whether a drain would delete no pod of a node; false while its pods are not known. */
+  isEmpty(node: string): boolean {
+    return this.#pods.of(node)?.pods.some(isDrained) === false;
+  }
+
   /** Every pod whose node will be drained, with the earliest time; `now` in epoch milliseconds. */
   *upcoming(state: ClusterState, now: number): Generator<PendingEviction> {
     for (const node of state.nodes.values()) {

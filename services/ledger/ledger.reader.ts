@@ -25,7 +25,7 @@ export interface ReaderSources {
   readonly watchHealth: ClusterWatchHealth;
   readonly inventory: Pick<NodeInventory, "unknownReason">;
   readonly livePods: Pick<LivePods, "read">;
-  readonly drainPods: Pick<DrainPods, "upcoming">;
+  readonly drainPods: Pick<DrainPods, "isEmpty" | "upcoming">;
   readonly clock: Clock;
   readonly profile: Profile;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
@@ -48,6 +48,7 @@ export function ledgerReader({
     history,
     profile,
     blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
+    isDrainEmpty: (node) => drainPods.isEmpty(node),
     unknownReason: (node) => inventory.unknownReason(node, clock.monotonicMs()),
     now: clock.wallMs(),
   });

@@ -32,16 +32,22 @@ export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness
   return isDown(readiness) ? "evictionDue" : "evictionCancelled";
 }
 
+/** What a direct eviction depends on, besides the node's readiness. */
+export interface DirectEviction {
+  readonly status: EvictionStatus;
+  /** Whether the node has been down for pod-eviction-timeout, with pods to delete. */
+  readonly isOverdue: boolean;
+  readonly hasPods: boolean;
+}
+
 /**
  * The eviction event in direct mode: due once a node has been down for pod-eviction-timeout, cancelled when ready. An
- * evicted or queued node stays so while it is down (R5.8). A missing Ready changes nothing (R2.23).
+ * evicted or queued node stays so while it is down (R5.8). A node without a pod to delete needs no drain, so it does
+ * not wait for one (R5.13). A missing Ready changes nothing else (R2.23).
  */
-export function directEvictionEvent(
-  readiness: Readiness,
-  status: EvictionStatus,
-  isOverdue: boolean,
-): NodeEvent | null {
-  if (readiness === "ready") return "evictionCancelled";
+export function directEvictionEvent(readiness: Readiness, eviction: DirectEviction): NodeEvent | null {
+  const { status, isOverdue, hasPods } = eviction;
+  if (readiness === "ready" || (status === "toBeEvicted" && !hasPods)) return "evictionCancelled";
   return isDown(readiness) && status === "unmarked" && isOverdue ? "evictionDue" : null;
 }
 
@@ -97,6 +103,11 @@ export function foundTransitionMs(ready: Condition | null, { wallMs, nowMs, crea
 /** The pods to delete from an evicted node in direct mode: all but terminating ones and those of DaemonSets (L39). */
 export function podsToEvict(pods: readonly ObservedPod[]): readonly ObservedPod[] {
   return pods.filter((pod) => pod.owner !== "DaemonSet" && pod.deletionAt === null);
+}
+
+/** Whether a drain would delete any pod of a node; null are pods that are not known yet, and count as some. */
+export function hasPodsToEvict(pods: readonly ObservedPod[] | null): boolean {
+  return pods === null || podsToEvict(pods).length > 0;
 }
 
 function isDown(readiness: Readiness): boolean {

@@ -16,6 +16,7 @@ import {
   directEvictionEvent,
   directEvictionFromMs,
   drainFrom,
+  hasPodsToEvict,
   readinessEvent,
   taintEvictionEvent,
 } from "./eviction.policy.ts";
@@ -221,11 +222,12 @@ export class NodeActor {
     const { io } = this.#context;
     const readiness = judgedReadiness(this.#state);
     const isDirect = io.profile.evictionMode === "direct";
-    const fromMs = isDirect ? this.#directEvictionFromMs(readiness) : null;
+    const hasPods = hasPodsToEvict(this.#context.view.pods(this.#node.node)?.pods ?? null);
+    const fromMs = isDirect && hasPods ? this.#directEvictionFromMs(readiness) : null;
     const isOverdue = fromMs !== null && nowMs >= fromMs;
     if (isOverdue && !canJudge) this.#context.waiting.add(this);
     const event = isDirect
-      ? directEvictionEvent(readiness, this.#state.eviction, isOverdue && canJudge)
+      ? directEvictionEvent(readiness, { status: this.#state.eviction, isOverdue: isOverdue && canJudge, hasPods })
       : taintEvictionEvent(this.#node, readiness);
     if (event !== null) this.#step(event);
     if (readiness !== this.#readiness) this.#since = io.clock.wallMs();

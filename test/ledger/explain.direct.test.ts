@@ -60,6 +60,20 @@ test("a drain spares a DaemonSet's pods, and a ready node is not drained", () =>
   expect(podSentences(world)[0]).toBe("Pod default/web stays: its node n-1 is not due to be drained.");
 });
 
+test("a dead node without a pod to delete does not wait to be drained", () => {
+  const world = directWorld();
+  const EMPTY = "It does not wait to be drained, because it has no pod that a drain would delete.";
+  const agent = { ...observedPod("agent"), owner: "DaemonSet" };
+  const seePods = (version: string, pods: ReturnType<typeof observedPod>[]) =>
+    world.receive("observed.pods", { node: "n-1", version, chunk: 0, chunks: 1, pods }, null);
+  world.receive("judged.node", judgedNode("n-1", DOWN), null);
+  expect(sentences(world)).not.toContain(EMPTY);
+  seePods("1", [agent]);
+  expect(sentences(world)).toContain(EMPTY);
+  seePods("2", [agent, observedPod("web")]);
+  expect(sentences(world)).not.toContain(EMPTY);
+});
+
 test("a pod whose drain was cancelled is not due", () => {
   const world = directWorld();
   const ask = { deadlineAt: START_AT, mode: "direct", taint: null } as const;

@@ -70,7 +70,7 @@ describe("zones (R13.1)", () => {
   });
 });
 
-describe("evictions of nodes (R4.40, R5.13)", () => {
+describe("evictions of nodes (R4.40)", () => {
   const tainted = async (why: BodyOf<"asked.taint">["why"], outcome: BodyOf<"done.write">["outcome"]) => {
     const world = ledgerWorld();
     world.receive("observed.node", observedNode("n-1"), null);

@@ -6,6 +6,7 @@ import {
   directEvictionEvent,
   directEvictionFromMs,
   foundTransitionMs,
+  hasPodsToEvict,
   podsToEvict,
   readinessEvent,
   taintEvictionEvent,
@@ -42,19 +43,23 @@ describe("in taint mode the eviction follows the node's taints", () => {
 });
 
 describe("in direct mode", () => {
-  const cases: [Readiness, EvictionStatus, boolean, string | null][] = [
-    ["ready", "unmarked", true, "evictionCancelled"],
-    ["ready", "evicted", false, "evictionCancelled"],
-    ["notReady", "unmarked", false, null],
-    ["notReady", "unmarked", true, "evictionDue"],
-    ["unknown", "unmarked", true, "evictionDue"],
-    ["unknown", "toBeEvicted", true, null],
-    ["unknown", "evicted", true, null],
-    ["starting", "unmarked", true, null],
-    ["starting", "evicted", true, null],
+  const cases: [Readiness, EvictionStatus, "overdue" | "early" | "empty", string | null][] = [
+    ["ready", "unmarked", "overdue", "evictionCancelled"],
+    ["ready", "evicted", "early", "evictionCancelled"],
+    ["notReady", "unmarked", "early", null],
+    ["notReady", "unmarked", "overdue", "evictionDue"],
+    ["unknown", "unmarked", "overdue", "evictionDue"],
+    ["unknown", "toBeEvicted", "overdue", null],
+    ["unknown", "toBeEvicted", "empty", "evictionCancelled"],
+    ["unknown", "evicted", "overdue", null],
+    ["unknown", "evicted", "empty", null],
+    ["unknown", "unmarked", "empty", null],
+    ["starting", "unmarked", "overdue", null],
+    ["starting", "evicted", "overdue", null],
   ];
-  test.each(cases)("%s, %s, overdue %s: %s", (readiness, status, isOverdue, event) => {
-    expect(directEvictionEvent(readiness, status, isOverdue)).toBe(event);
+  test.each(cases)("%s, %s, %s: %s", (readiness, status, drain, event) => {
+    const eviction = { status, isOverdue: drain === "overdue", hasPods: drain !== "empty" };
+    expect(directEvictionEvent(readiness, eviction)).toBe(event);
   });
 
   const profile = { podEvictionTimeoutMs: 300_000, nodeMonitorGraceMs: 50_000 };
@@ -91,7 +96,7 @@ describe("the Ready condition of a node found at a start changed", () => {
   });
 });
 
-test("all pods are evicted but terminating ones and those of DaemonSets (R5.16, L39)", () => {
+test("a drain deletes all pods but terminating ones and those of DaemonSets (R5.16, L39)", () => {
   const pods = [
     observedPod("plain"),
     observedPod("owned", { owner: "ReplicaSet" }),
@@ -100,4 +105,8 @@ test("all pods are evicted but terminating ones and those of DaemonSets (R5.16, 
     observedPod("done", { phase: "Failed" }),
   ];
   expect(podsToEvict(pods).map(({ name }) => name)).toEqual(["plain", "owned", "done"]);
+  expect(hasPodsToEvict(pods)).toBe(true);
+  expect(hasPodsToEvict(pods.slice(2, 4))).toBe(false);
+  expect(hasPodsToEvict([])).toBe(false);
+  expect(hasPodsToEvict(null)).toBe(true);
 });

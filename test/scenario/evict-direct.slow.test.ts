@@ -92,6 +92,41 @@ describe.each(lives)("direct mode, %s", (_what, pass) => {
   });
 });
 
+describe("a node without pods to delete", () => {
+  const grantedAfter = (world: EvictionWorld, fromMs: number) =>
+    world
+      .published("asked.drain")
+      .filter(({ atMs }) => atMs >= fromMs)
+      .map(({ body }) => body.node);
+
+  test("takes no token from the others after a restart, drained or not", () => {
+    const world = drained(["a-0", "a-1", "a-2", "a-3"], { unhealthyZoneThreshold: 1 });
+    world.removePod("pod-2");
+    world.advance(DUE_MS - world.clock.monotonicMs() + 15 * S);
+    expect(world.deleted.map(({ name }) => name)).toEqual(["pod-2", "pod-1", "pod-0"]);
+    world.crash(2 * S);
+    const startMs = world.clock.monotonicMs();
+    world.advance(120 * S);
+    expect(grantedAfter(world, startMs)).toEqual(["a-3"]);
+    expect(world.deletedAt("pod-3")).toBeLessThanOrEqual(startMs + 10 * S + STAMP_MS);
+  });
+
+  test("leaves the queue, and waits again once it has one", () => {
+    const world = drained(["a-0", "a-1"], { nodeEvictionsPerSecond: 0.01 });
+    const judged = () => world.published("judged.node").findLast(({ body }) => body.node === "a-0")?.body.eviction;
+    world.advance(DUE_MS - world.clock.monotonicMs() + 5 * S);
+    expect(judged()).toBe("toBeEvicted");
+    world.removePod("pod-0");
+    world.advance(200 * S);
+    expect(judged()).toBe("unmarked");
+    expect(grantedAfter(world, 0)).toEqual(["a-1"]);
+    world.addTolerantPod("a-0", "late");
+    world.advance(1 * S);
+    expect(grantedAfter(world, 0)).toEqual(["a-1", "a-0"]);
+    expect(world.deletedAt("late")).toBeDefined();
+  });
+});
+
 test("a pod that lands on a drained node is deleted at once, whatever the rate (R5.8)", () => {
   const world = drained(["a-0"]);
   world.advance(300 * S);
@@ -182,6 +217,7 @@ test("a failing drain is retried only on its node's request, so it can be cancel
 test("a node that waits for its grant is published again, in case a message was lost", () => {
   const world = new EvictionWorld({ evictionMode: "direct" });
   world.addZone("a", 3);
+  world.addTolerantPod("a-0", "pod");
   const { zone: _nobodyGrantsTurns, ...services } = EVICTING;
   world.start(services, { member: "vigil" });
   world.advance(30 * S);

@@ -18,11 +18,6 @@ function cluster(): EvictionWorld {
   return world;
 }
 
-/** Removes a pod for good, as its kubelet does when it has stopped. */
-function removePod(world: EvictionWorld, name: string): void {
-  world.write({ verb: "delete", ref: { kind: "Pod", namespace: "default", name }, urgency: 0, gracePeriodSeconds: 0 });
-}
-
 /** Whether the pod of this name is being deleted. */
 function isTerminating(world: EvictionWorld, name: string): boolean {
   const pod = world.read({ kind: "Pod", namespace: "default", name });
@@ -36,7 +31,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
     world.taint("a-0", [MAINTENANCE]);
     world.advance(30 * S);
     expect(isTerminating(world, "stateful-0")).toBe(true);
-    removePod(world, "stateful-0");
+    world.removePod("stateful-0");
     world.addTolerantPod("a-0", "stateful-0", tolerating(30));
     world.advance(29 * S);
     expect(isTerminating(world, "stateful-0")).toBe(false);
@@ -49,7 +44,7 @@ describe("kubernetes 107543: a pod that is created again under the same name is 
     world.addTolerantPod("a-0", "stateful-0", tolerating(30));
     world.taint("a-0", [MAINTENANCE]);
     world.advance(20 * S);
-    removePod(world, "stateful-0");
+    world.removePod("stateful-0");
     world.addTolerantPod("a-1", "stateful-0", tolerating(30));
     world.advance(300 * S);
     expect(isTerminating(world, "stateful-0")).toBe(false);
@@ -62,7 +57,7 @@ test("kubernetes 125332: a pod created again in one instant on a dead node is ev
   world.taint("a-0", [MAINTENANCE]);
   world.advance(15 * S);
   world.api.faults.cutWatches({ storage: "pods", how: "break" });
-  removePod(world, "pod");
+  world.removePod("pod");
   world.addTolerantPod("a-0", "pod", tolerating(30));
   world.advance(30 * S - 1);
   expect(isTerminating(world, "pod")).toBe(false);

@@ -41,6 +41,13 @@ export class Stage {
     this.world.clock.advance(ms);
   }
 
+  /** Binds a pod to a node; no DaemonSet owns it. */
+  bind(node: string): void {
+    const name = `pod-${node}`;
+    this.world.addPod(node, name);
+    this.world.edit("pods", name, (pod) => ({ ...pod, metadata: { ...pod.metadata, ownerReferences: [] } }));
+  }
+
   show(name: string, ready: string, taintKeys: readonly string[] = []): CheckedNode {
     const before = this.#shown.get(name) ?? null;
     const taints = taintKeys.map((key) => ({ key, effect: "NoExecute" }));

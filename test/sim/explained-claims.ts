@@ -6,7 +6,7 @@
 import type { SentenceName } from "../../services/ledger/explain/sentences.ts";
 import type { ExplainedSentence } from "./explained-sentences.ts";
 import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from "./explained-truth.ts";
-import { type CheckedNode, conditionOf, secondsFor } from "./invariants.ts";
+import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet, secondsFor } from "./invariants.ts";
 import type { RateState, ZoneCount } from "./zone-rates.ts";
 
 /** What a sentence is held against. */
@@ -47,6 +47,9 @@ const someNode = (claim: Claim, is: (node: CheckedNode) => boolean) =>
   nodes(claim).some((node) => node !== null && is(node));
 const somePod = ({ truth, pod, podSinceMs }: Claim, is: (pod: ExplainedPod) => boolean) =>
   truth.pods.since(pod, podSinceMs).some((state) => state !== null && is(state));
+/** Whether a drain of the node would delete a pod. */
+const hasPodsToDrain = ({ truth, node }: Claim) =>
+  truth.pods.present().some((pod) => pod.spec.nodeName === node && isDrainable(pod));
 /** The pod is bound to the node that is spoken of. */
 const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
@@ -150,6 +153,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   queueDrains: (claim) => claim.isDirect && waits(claim),
   drainFrom: (claim) => claim.isDirect && waits(claim),
   drainOverdue: (claim) => claim.isDirect && !claim.isCalm,
+  drainEmpty: (claim) => claim.isDirect && waits(claim) && (!claim.isCalm || !hasPodsToDrain(claim)),
   requestOpen: ({ truth, node, pod }) => truth.requested.has(node) || truth.requested.has(pod),
   requestWritten: outcome("ok"),
   requestDenied: outcome("denied"),
@@ -198,8 +202,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podComputedNow: due,
   podSafe: (claim) => isBound(claim) && untainted(claim),
   podUndrained: (claim) => claim.isDirect && someNode(claim, (node) => readyOf(node) === "True" || !claim.isCalm),
-  podNotEvicted: (claim) =>
-    somePod(claim, ({ metadata }) => metadata.ownerReferences?.some(({ kind }) => kind === "DaemonSet") === true),
+  podNotEvicted: (claim) => somePod(claim, isOfDaemonSet),
   podUnobserved: notInCalm,
   podWaits: waits,
   podThenFor: willTolerate(isForSeconds),

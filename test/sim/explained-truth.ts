@@ -32,6 +32,11 @@ class States<T> {
     this.#states.set(name, states);
   }
 
+  /** The objects that are there now. */
+  present(): T[] {
+    return [...this.#states.values()].flatMap((states) => states.at(-1)?.object ?? []);
+  }
+
   /** Every state since an instant, the one of that instant first. */
   since(name: string, fromMs: number): readonly (T | null)[] {
     const states = this.#states.get(name) ?? [{ fromMs: Number.NEGATIVE_INFINITY, object: null }];

@@ -39,6 +39,7 @@ describe("a turn to be drained", () => {
     const stage = new Stage();
     const { swarm } = stage.world;
     Object.assign(swarm, { profile: { ...swarm.profile, evictionMode: "direct", podEvictionTimeoutMs: 30 * S } });
+    for (const name of ["a", "b"]) stage.bind(name);
     stage.pass(100 * S);
     stage.show("well", "True");
     for (const name of ["a", "b"]) stage.show(name, "Unknown");
@@ -55,11 +56,35 @@ describe("a turn to be drained", () => {
     expect(lookThrice(waiting())).toThrow("while nodes waited");
   });
 
+  const drain = (stage: Stage, node: string) =>
+    stage.checks.grants.drain(message("asked.drain", { node, uid: `uid-${node}`, zone: "" }));
+
+  it("is not missed by nodes without a pod to delete", () => {
+    const stage = waiting();
+    for (const name of ["a", "b"]) stage.world.remove("pods", `pod-${name}`);
+    expect(lookThrice(stage)).not.toThrow();
+  });
+
+  it("does not count at a node without a pod to delete", () => {
+    const grants = (stage: Stage) => () => {
+      for (let looks = 0; looks < 5; looks++) {
+        stage.pass(5 * S);
+        stage.checks.grants.look();
+        for (let times = 0; times < 3; times++) drain(stage, "done");
+      }
+    };
+    const stage = waiting();
+    for (const name of ["fine", "good"]) stage.show(name, "True");
+    stage.show("done", "Unknown");
+    stage.bind("done");
+    expect(grants(stage)).not.toThrow();
+    stage.world.remove("pods", "pod-done");
+    expect(grants(stage)).toThrow("while nodes waited");
+  });
+
   it("is not missed by nodes that had theirs, until they have been ready again", () => {
     const stage = waiting();
-    for (const node of ["a", "b"]) {
-      stage.checks.grants.drain(message("asked.drain", { node, uid: `uid-${node}`, zone: "" }));
-    }
+    for (const node of ["a", "b"]) drain(stage, node);
     expect(lookThrice(stage)).not.toThrow();
     stage.show("a", "True");
     stage.pass(S);

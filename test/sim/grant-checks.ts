@@ -5,7 +5,7 @@
  */
 import type { Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, viewLagMs } from "./fault-bounds.ts";
-import { BrokenInvariant, type CheckedNode } from "./invariants.ts";
+import { BrokenInvariant, type CheckedNode, type CheckedPod, isDrainable } from "./invariants.ts";
 import type { NodeState, NodeStates } from "./node-states.ts";
 import { isUnhindered } from "./promptness.ts";
 import type { World } from "./world.ts";
@@ -109,11 +109,11 @@ export class GrantChecks {
     if (backlog !== undefined) backlog.granted += 1;
   }
 
-  /** Takes the ask for a drain: in direct mode that is the turn. A second one for the same illness is none. */
+  /** Takes the request for a drain: the grant of direct mode. One without a pod to delete comes to nothing. */
   drain({ body }: Message<"asked.drain">): void {
     const nowMs = this.#context.world.clock.wallMs();
     const backlog = this.#backlogs.get(body.zone);
-    if (backlog !== undefined && !this.#isDrained(body.node)) backlog.granted += 1;
+    if (backlog !== undefined && this.#hasPodsToDrain(body.node, nowMs)) backlog.granted += 1;
     this.#drained.set(body.node, nowMs);
   }
 
@@ -182,13 +182,24 @@ export class GrantChecks {
     return drainedMs !== undefined && states.since(name, drainedMs + WAY_MS).every(isIll);
   }
 
+  /** Whether a drain would delete a pod of a node that was there at an instant already. */
+  #hasPodsToDrain(name: string, sinceMs: number): boolean {
+    const pods = this.#context.world.api.store.collection("pods").onNode(name);
+    return pods.some(({ json }) => {
+      const pod = JSON.parse(json) as CheckedPod;
+      return isDrainable(pod) && Date.parse(pod.metadata.creationTimestamp) <= sinceMs;
+    });
+  }
+
   /** The zones in which a node has waited for long enough for everybody to know it. */
   #waitingZones(nowMs: number): Set<string> {
     const { states, world } = this.#context;
+    const isDirect = world.swarm.profile.evictionMode === "direct";
     const zones = new Set<string>();
     for (const name of states.names()) {
       const fromMs = this.#waitsFromMs(name, nowMs - viewLagMs(world.swarm) - WAY_MS);
       if (states.wasUnborn(name, fromMs) || this.#isDrained(name)) continue;
+      if (isDirect && !this.#hasPodsToDrain(name, fromMs)) continue;
       const all = states.since(name, fromMs);
       const [first] = all;
       const isWaiting = all.every((state) => isIll(state) && state.zone === first?.zone && !state.isTainted);

@@ -245,9 +245,17 @@ export function checkDeletion(
 function checkDrain(name: string, pod: CheckedPod, node: CheckedNode | null): void {
   if (node !== null && conditionOf(node, "Ready")?.status === "True")
     throw new BrokenInvariant(`${name} was drained from a node that is ready`);
-  if (pod.metadata.ownerReferences?.some(({ kind, controller }) => kind === "DaemonSet" && controller === true)) {
-    throw new BrokenInvariant(`${name} is a DaemonSet's pod and was drained`);
-  }
+  if (isOfDaemonSet(pod)) throw new BrokenInvariant(`${name} is a DaemonSet's pod and was drained`);
+}
+
+/** Whether a DaemonSet controls a pod. */
+export function isOfDaemonSet({ metadata }: CheckedPod): boolean {
+  return metadata.ownerReferences?.some(({ kind, controller }) => kind === "DaemonSet" && controller === true) === true;
+}
+
+/** Whether a drain of its node has to delete a pod. */
+export function isDrainable(pod: CheckedPod): boolean {
+  return pod.metadata.deletionTimestamp === undefined && !isOfDaemonSet(pod);
 }
 
 /**

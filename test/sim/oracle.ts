@@ -5,6 +5,7 @@ import {
   conditionOf,
   endOf,
   evictionOverdueAt,
+  isDrainable,
   isPaced,
   startOf,
   taintName,
@@ -101,8 +102,7 @@ function wrongPod(
   if (ready?.status === "Unknown" && podReady === "True") found.push(`${name}: still Ready though its node is Unknown`);
   const nowMs = world.clock.wallMs();
   if (world.swarm.profile.evictionMode === "direct") {
-    const daemon = pod.metadata.ownerReferences?.some(({ kind }) => kind === "DaemonSet") === true;
-    if (ready?.status !== "True" && ready !== undefined && pace === "running" && !daemon) {
+    if (ready?.status !== "True" && ready !== undefined && pace === "running" && isDrainable(pod)) {
       found.push(`${name}: not drained`);
     }
     return found;

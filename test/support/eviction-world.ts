@@ -3,6 +3,7 @@
  * asserts nothing.
  */
 import type { ObservedNode, Toleration } from "../../protocols/objects.ts";
+import { Urgency } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { nodeService } from "../../services/node/node.service.ts";
 import { nodeWriterService } from "../../services/node-writer/node-writer.service.ts";
@@ -109,6 +110,12 @@ export class EvictionWorld extends VirtualCluster {
   /** Creates a pod that tolerates as given; what admission gives when nothing is. */
   addTolerantPod(node: string, name: string, tolerations: readonly Toleration[] = DEFAULT_TOLERATIONS): void {
     this.addPod(node, name, { spec: { tolerations } });
+  }
+
+  /** Removes a pod, as its kubelet does once it has stopped. */
+  removePod(name: string): void {
+    const ref = { kind: "Pod", namespace: "default", name } as const;
+    this.write({ verb: "delete", ref, urgency: Urgency.healing, gracePeriodSeconds: 0 });
   }
 
   /** Sets the whole list of a node's taints, as `kubectl taint` does. */

@@ -19,6 +19,8 @@ export interface ExplainContext {
   >;
   /** Why the shard of a node is blind; null where it is not. */
   readonly blindness: (node: string) => string | null;
+  /** Whether a drain would delete no pod of a node (direct mode); false while its pods are not known. */
+  readonly isDrainEmpty: (node: string) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
   /** Epoch milliseconds. */

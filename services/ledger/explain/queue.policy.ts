@@ -22,7 +22,7 @@ type JudgedNode = NonNullable<NodeRecord["judged"]>;
 export function queueSentences(node: NodeRecord, judged: JudgedNode, context: ExplainContext): Sentence[] {
   const zone = context.state.zones.get(judged.zone);
   const sentences = zone === undefined ? [] : [zoneSentence(zone, context)];
-  if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(judged, context)];
+  if (judged.eviction === "unmarked") return [...sentences, ...drainSentences(node.name, judged, context)];
   if (judged.eviction !== "toBeEvicted") return sentences;
   if (context.profile.upstream === "beside") return [...sentences, sentence("queueUpstreams", {})];
   const stops = zone === undefined ? null : stopSentence(zone.judged, context.profile);
@@ -63,9 +63,13 @@ function zoneSentence(zone: ZoneRecord, { now }: ExplainContext): Sentence {
   return sentence("zoneQueue", { ...counted, waiting: countText(queueLength, "node") });
 }
 
-/** The earliest drain of a node that was not ready for less than the eviction timeout (direct mode). */
-function drainSentences({ evictionFromAt }: JudgedNode, { now }: ExplainContext): Sentence[] {
-  if (evictionFromAt === undefined) return [];
+/** The earliest drain of a node that waits for none yet, or why it will not wait for one (direct mode). */
+function drainSentences(node: string, { readiness, evictionFromAt }: JudgedNode, context: ExplainContext): Sentence[] {
+  const { now, profile, blindness, isDrainEmpty } = context;
+  if (evictionFromAt === undefined) {
+    const isDown = profile.evictionMode === "direct" && (readiness === "notReady" || readiness === "unknown");
+    return isDown && blindness(node) === null && isDrainEmpty(node) ? [sentence("drainEmpty", {})] : [];
+  }
   const at = apiTime(evictionFromAt);
   if (evictionFromAt <= now) return [sentence("drainOverdue", { at })];
   return [sentence("drainFrom", { at, span: spanText(evictionFromAt - now) })];

@@ -119,6 +119,10 @@ export const QUEUE_SENTENCES = {
     when: "not ready for longer than `--pod-eviction-timeout`, not queued (direct mode)",
     text: "It was due to join the eviction queue of its zone at {at}, but is not in it yet.",
   },
+  drainEmpty: {
+    when: "not ready, without a pod that a drain deletes (direct mode)",
+    text: "It does not wait to be drained, because it has no pod that a drain would delete.",
+  },
 } as const satisfies Record<string, SentenceForm>;
 
 /** Sentences about the last request for a node or a pod, by its outcome. */

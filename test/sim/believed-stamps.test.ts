@@ -1,4 +1,4 @@
-/** Which stamps of a taint an owner may believe. */
+/** Which stamps of a taint an owner may accept. */
 import { expect, test } from "vitest";
 import { shardOf } from "../../protocols/subjects.ts";
 import { VirtualClock } from "../support/clock.virtual.ts";
@@ -8,7 +8,7 @@ const NODE = "a";
 const TAINT = "maintenance:NoExecute";
 const LAG_MS = 5_000;
 
-/** A node whose taint is stamped from minute to minute, and an owner that begins. */
+/** A node whose taint is stamped again every minute, and an owner that begins. */
 function stage() {
   const clock = new VirtualClock();
   const stamps = new BelievedStamps(clock, LAG_MS);
@@ -21,7 +21,7 @@ function stage() {
 
 const [FIRST, SECOND] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"] as const;
 
-test("an owner that begins believes the stamp that it finds", () => {
+test("an owner that begins accepts the stamp that it finds", () => {
   const { clock, stamps, stamp, begin } = stage();
   stamp(FIRST);
   clock.advance(60_000);
@@ -29,7 +29,7 @@ test("an owner that begins believes the stamp that it finds", () => {
   expect(stamps.earliestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
 });
 
-test("an owner that saw a taint before it was stamped again believes no other stamp", () => {
+test("an owner that observed a taint before a new stamp accepts no other stamp", () => {
   const { clock, stamps, stamp, begin } = stage();
   stamp(FIRST);
   begin();
@@ -66,7 +66,7 @@ test("an owner that begins counts from a later stamp that it finds", () => {
   expect(stamps.latestAt(NODE, TAINT)).toBe(Date.parse(FIRST));
 });
 
-test("a stamp of the future counts from when the last owner has seen its nodes", () => {
+test("a stamp of the future counts from when the last owner has received its nodes", () => {
   const { clock, stamps, stamp, begin } = stage();
   stamp(FIRST);
   clock.advance(60_000);

@@ -1,13 +1,13 @@
 /**
- * Stamps of taints that somebody changed, and that an owner may believe all the same: it has just begun, has not seen
- * the taint appear, and nothing is written down about it yet
+ * Stamps of taints that another client changed, and that an owner may accept all the same: it has just begun, has not
+ * observed the taint's appearance, and no annotation records it yet
  * (docs/decisions/0020-a-taint-counts-from-its-appearance.md).
  */
 import type { Clock } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { type CheckedNode, taintName } from "./invariants.ts";
 
-/** A stamp that stood on a taint for a while; instants are on the world's wall clock. */
+/** A stamp that was on a taint for a while; instants are on the world's wall clock. */
 interface Stood {
   readonly stampAt: number;
   readonly fromAt: number;
@@ -19,11 +19,11 @@ export class BelievedStamps {
   readonly #clock: Clock;
   /** How far the view of an owner may be behind the API, in milliseconds. */
   readonly #lagMs: number;
-  /** All stamps of the taints that stand now, by node and taint. */
+  /** All stamps of the present taints, by node and taint. */
   readonly #stamps = new Map<string, Map<string, Stood[]>>();
-  /** When anybody gained a shard. */
+  /** When any process gained a shard. */
   readonly #gainsAt = new Map<number, number[]>();
-  /** When every owner has seen the nodes of its shards, after the faults ended. */
+  /** When every owner has received the nodes of its shards, after the faults ended. */
   #wholeAt = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock, lagMs: number) {
@@ -36,12 +36,12 @@ export class BelievedStamps {
     this.#gainsAt.set(shard, [...(this.#gainsAt.get(shard) ?? []), this.#clock.wallMs()]);
   }
 
-  /** The faults have ended: from the given instant on every owner has seen the nodes of its shards. */
+  /** The faults have ended: from the given instant on every owner has received the nodes of its shards. */
   calm(wholeAt: number): void {
     this.#wholeAt = wholeAt;
   }
 
-  /** Takes a change of a node; null when it is gone. */
+  /** Takes a change of a node; null when it is deleted. */
   note(name: string, node: CheckedNode | null): void {
     const nowAt = this.#clock.wallMs();
     const before = this.#stamps.get(name);
@@ -57,14 +57,14 @@ export class BelievedStamps {
     else this.#stamps.set(name, new Map(after));
   }
 
-  /** The earliest instant from which an owner may count a taint; infinite when none has reason to doubt its coming. */
+  /** The earliest instant from which an owner may count a taint; infinite when every owner observed its appearance. */
   earliestAt(name: string, taint: string): number {
     return Math.min(...this.#found(name, taint).map(({ stampAt }) => stampAt));
   }
 
   /**
-   * The latest such instant; minus infinity when none has reason. A stamp of the future counts from when the owner
-   * first sees the taint, and that may be as late as the end of the faults.
+   * The latest such instant; minus infinity when every owner observed its appearance. A stamp of the future counts from
+   * when the owner first observes the taint, which may be as late as the end of the faults.
    */
   latestAt(name: string, taint: string): number {
     return Math.max(...this.#found(name, taint).map(({ stampAt }) => Math.min(stampAt, this.#wholeAt)));

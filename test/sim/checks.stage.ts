@@ -1,4 +1,4 @@
-/** What tests of the checks stand on: a fleet of one process in a world without faults. */
+/** The stage for tests of the checks: a fleet of one process in a world without faults. */
 import type { BodyOf, Message, MessageType } from "../../protocols/messages.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { Checks } from "./checks.ts";
@@ -9,11 +9,11 @@ import { World } from "./world.ts";
 /** A second, in milliseconds. */
 export const S = 1000;
 
-/** A fleet of one process in a world without faults, and nodes that the checks are told of by hand. */
+/** A fleet of one process in a world without faults, and nodes that a test reports to the checks by hand. */
 export class Stage {
   readonly world: World;
   readonly checks: Checks;
-  /** What the process has behind it. */
+  /** The past of the process. */
   readonly process = {
     name: "p1",
     ownMs: 0,

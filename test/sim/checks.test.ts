@@ -1,4 +1,4 @@
-/** The checks of judgements and requests catch what they are for, and let pass what comes close to it. */
+/** The checks of judgements and requests catch the breaches that they are for and let close cases pass. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
@@ -10,7 +10,7 @@ const { nodeMonitorGraceMs } = STANDARD_PROFILE;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
 describe("a verdict", () => {
-  it("at exactly the grace is caught, a millisecond later it is right", () => {
+  it("at exactly the grace is caught, and a millisecond later is right", () => {
     const stage = new Stage();
     stage.show("a", "True");
     stage.renew("a");
@@ -30,7 +30,7 @@ describe("a verdict", () => {
     expect(stage.condemn("a")).toThrow("had seen for");
   });
 
-  it("within a grace of a stop is right where its process has gained the shard since", () => {
+  it("within a grace of a stop is right where its process gained the shard since", () => {
     const stage = new Stage();
     stage.show("a", "True");
     stage.pass(100 * S + nodeMonitorGraceMs / 2);
@@ -72,7 +72,7 @@ describe("an announcement of a zone", () => {
     expect(announced(size, notReady, halted)).toThrow(problem);
   });
 
-  it("that is as old as a stop of its process passes while that goes on again, and later does not", () => {
+  it("as old as a stop of its process passes right after the stop, but not later", () => {
     const stage = new Stage();
     for (const name of ["a", "b"]) {
       stage.renew(name);
@@ -89,7 +89,7 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("it has had");
   });
 
-  it("of an owner that has just taken over may be what the dead one said last", () => {
+  it("of an owner that has just taken over may be the dead one's last announcement", () => {
     const stage = new Stage();
     stage.renew("a");
     stage.show("a", "Unknown");
@@ -106,7 +106,7 @@ describe("an announcement of a zone", () => {
     expect(claim).toThrow("have not been ready");
   });
 
-  it("that is true passes, and so does one that a moment ago was", () => {
+  it("that is true passes, and so does one that was true a moment ago", () => {
     expect(announced(2, 1)).not.toThrow();
     const stage = new Stage();
     stage.renew("a");
@@ -118,14 +118,14 @@ describe("an announcement of a zone", () => {
   });
 });
 
-describe("a field that others write too", () => {
+describe("a field that another client writes too", () => {
   const pod = (status: string): CheckedPod => ({
     metadata: { namespace: "default", name: "p", uid: "uid-p", creationTimestamp: "" },
     spec: { nodeName: "a" },
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-  it("may be changed back three times while its node stays as it is", () => {
+  it("may be changed back three times while its node is unchanged", () => {
     const stage = new Stage();
     const [bare, tainted] = [stage.show("a", "Unknown"), stage.show("a", "Unknown", [UNREACHABLE])];
     const round = (writer: string, [from, to]: readonly [CheckedNode, CheckedNode]) => {

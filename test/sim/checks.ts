@@ -1,4 +1,4 @@
-/** Everything that is held against the truth while a run goes on, beside the writes themselves. */
+/** All checks that run during a simulation, beside those of the writes themselves. */
 import type { ServiceName } from "../../protocols/ports.ts";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
@@ -14,18 +14,18 @@ import { type ViewingProcess, WatchViews } from "./watch-views.ts";
 import type { World } from "./world.ts";
 import { ZoneClaims } from "./zone-claims.ts";
 
-/** A process, as far as these checks need it. */
+/** The parts of a process that these checks need. */
 export interface Serving extends ViewingProcess, Explaining {
   readonly services: readonly ServiceName[];
-  /** Whether it runs and nothing is in its way to the API server. */
+  /** Whether it runs with an undisturbed path to the API server. */
   readonly isFree: boolean;
 }
 
-/** What the checks need of a run. */
+/** The parts of a run that the checks need. */
 export interface CheckedRun {
   readonly world: World;
   readonly processes: () => readonly Serving[];
-  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  /** Whether the only faults are those of the swarm and its plot. */
   readonly isDrawn: boolean;
 }
 
@@ -41,7 +41,7 @@ export class Checks {
   readonly #states = new NodeStates();
   readonly #silentNodes: SilentNodes;
   readonly #contests = new Contests();
-  /** Which processes were free when that was last looked at. */
+  /** Which processes were free at the last check. */
   #free = "";
 
   constructor(run: CheckedRun) {
@@ -87,7 +87,7 @@ export class Checks {
     this.#silentNodes.disturbed();
   }
 
-  /** Looks at what should have happened by now. */
+  /** Checks what should have happened by now. */
   review(): void {
     const [request] = this.#run.world.wrongRequests;
     if (request !== undefined) throw new BrokenInvariant(request);

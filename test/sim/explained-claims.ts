@@ -1,7 +1,6 @@
 /**
- * What makes each sentence of explain true. A sentence is held against every state that the object was in since its
- * process may have heard of it last; in the calm that is the present one. A new sentence has no place here before it
- * has a rule.
+ * The rules that make each sentence of explain true. A sentence may be true of any state that the object has had since
+ * its process may last have received it; in the calm that is the present one. Each new sentence needs a rule here.
  */
 import type { SentenceName } from "../../services/ledger/explain/sentences.ts";
 import type { ExplainedSentence } from "./explained-sentences.ts";
@@ -9,29 +8,29 @@ import { type ExplainedPod, type ExplainedTruth, noExecuteNames, readyOf } from 
 import { type CheckedNode, conditionOf, isDrainable, isOfDaemonSet, secondsFor } from "./invariants.ts";
 import type { RateState, ZoneCount } from "./zone-rates.ts";
 
-/** What a sentence is held against. */
+/** A sentence and what it is checked against. */
 export interface Claim extends ExplainedSentence {
-  /** The node that the explanation is about, or that its pod is bound to; "" for a pod without one. */
+  /** The node of the explanation, or of its pod; "" for a pod without one. */
   readonly node: string;
-  /** The pod that the explanation is about, without its namespace; "" for none. */
+  /** The pod of the explanation, without its namespace; "" for none. */
   readonly pod: string;
   readonly truth: ExplainedTruth;
-  /** Since when the node may have been as the explanation says, on the world's wall clock. */
+  /** The earliest instant of the node's state that the explanation may describe, on the world's wall clock. */
   readonly nodeSinceMs: number;
-  /** The same for the pod: since just before it was read. */
+  /** The same for the pod: just before it was read. */
   readonly podSinceMs: number;
   /** Whether a node has been silent for its grace at some time since then. */
   readonly isSilent: (node: string) => boolean;
   /** Whether a node gave a heartbeat at about an instant, as far as clocks agree. */
   readonly wasAlive: (node: string, atMs: number) => boolean;
-  /** The pace and the count of the node's zone now; null for a node that is not there. */
+  /** The rate state and the count of the node's zone now; null for a missing node. */
   readonly zone: () => ZoneNow | null;
   readonly isDirect: boolean;
-  /** Whether nothing fails any more, and everything has come right. */
+  /** Whether the faults have ended and the cluster has recovered. */
   readonly isCalm: boolean;
 }
 
-/** A zone as it is. */
+/** The present state of a zone. */
 export interface ZoneNow extends ZoneCount {
   readonly pace: RateState;
 }
@@ -39,7 +38,7 @@ export interface ZoneNow extends ZoneCount {
 type Rule = (claim: Claim) => boolean;
 
 const always: Rule = () => true;
-/** Said of what has not come right yet. */
+/** True only before the calm. */
 const notInCalm: Rule = ({ isCalm }) => !isCalm;
 
 const nodes = ({ truth, node, nodeSinceMs }: Claim) => truth.nodes.since(node, nodeSinceMs);
@@ -55,17 +54,17 @@ const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === 
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
 
 const unknown: Rule = (claim) => claim.isSilent(claim.node) || someNode(claim, (node) => readyOf(node) === "Unknown");
-/** Unknown, and its kubelet gave its last heartbeat when that is said. */
+/** Unknown, with its kubelet's last heartbeat at the named instant. */
 const unknownSince: Rule = (claim) =>
   unknown(claim) && claim.wasAlive(claim.node, Date.parse(claim.values.heartbeat ?? ""));
 const untainted: Rule = (claim) => someNode(claim, (node) => noExecuteNames(node).length === 0);
 const waits: Rule = (claim) => someNode(claim, (node) => isDown(node)) || claim.isSilent(claim.node);
-/** A node that waits in a zone of such a pace; while things fail, zones change before that is known. */
+/** A node that waits in a zone of this rate state. While things fail, a zone changes before its owner knows it. */
 const waitsAt =
   (pace: RateState): Rule =>
   (claim) =>
     waits(claim) && (!claim.isCalm || claim.zone()?.pace === pace);
-/** The zone has such a count. */
+/** The zone has this count. */
 const counted: Rule = ({ values, isCalm, zone }) => {
   const now = zone();
   return (
@@ -73,12 +72,12 @@ const counted: Rule = ({ values, isCalm, zone }) => {
     (now !== null && values.notReady === String(now.notReady) && values.size?.split(" ", 1)[0] === String(now.size))
   );
 };
-/** An outcome as its writer published it, of the node or the pod that the explanation is about. */
+/** An outcome as its writer published it, of the node or the pod of the explanation. */
 const outcome =
   (name: string): Rule =>
   ({ truth, node, pod }) =>
     truth.outcomes.has(`${node} ${name}`) || truth.outcomes.has(`${pod} ${name}`);
-/** A taint that the node carries and the pod tolerates for so long. */
+/** A taint of the node that the pod tolerates for this long. */
 const tolerated =
   (isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
   (claim) =>
@@ -90,7 +89,7 @@ const tolerated =
           somePod(claim, (pod) => isSo(secondsFor(pod, taint), claim)),
       ),
     );
-/** The same for the taint that a turn will bring. */
+/** The same for the taint that a grant will bring. */
 const willTolerate =
   (isSo: (seconds: number | null, claim: Claim) => boolean): Rule =>
   (claim) => {
@@ -98,7 +97,7 @@ const willTolerate =
     return somePod(claim, (pod) => isSo(secondsFor(pod, { key, effect }), claim));
   };
 const isForSeconds = (seconds: number | null, { values }: Claim) => String(seconds) === values.seconds;
-/** A pod that has to leave: its node carries a taint that it does not tolerate for ever, or is drained. */
+/** A pod that has to leave: its node has a taint that the pod does not tolerate for ever, or is drained. */
 const due: Rule = (claim) =>
   isBound(claim) &&
   someNode(claim, (node) =>
@@ -110,7 +109,7 @@ const due: Rule = (claim) =>
             somePod(claim, (pod) => secondsFor(pod, taint) !== Number.POSITIVE_INFINITY),
         ),
   );
-/** The same with its deadline, which lies behind its creation: a countdown begins with its pod at the earliest. */
+/** The same with its deadline, which is after its creation: a countdown begins with its pod at the earliest. */
 const dueAt: Rule = (claim) =>
   due(claim) &&
   somePod(claim, ({ metadata }) => Date.parse(claim.values.at ?? "") >= Date.parse(metadata.creationTimestamp));
@@ -210,7 +209,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
   podThenForever: willTolerate((seconds) => seconds === Number.POSITIVE_INFINITY),
 };
 
-/** What is wrong with a sentence, in words; null when it is so. */
+/** The problem with a sentence, as text; null when it is true. */
 export function untruth(claim: Claim): string | null {
   return RULES[claim.name](claim) ? null : `"${claim.text}" is not so (${claim.name})`;
 }

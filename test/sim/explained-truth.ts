@@ -1,10 +1,10 @@
 /**
- * What is true of the nodes and pods that an explanation is about, for as far back as its process may be behind. It
- * shares no code with the services and judges no sentence.
+ * The true states of the nodes and pods of explanations, for as far back as a process may be behind. It shares no code
+ * with the services and judges no sentence.
  */
 import { type CheckedNode, type CheckedPod, conditionOf, taintName } from "./invariants.ts";
 
-/** A pod with what explanations tell of it beyond the other checks. */
+/** A pod with the fields that only explanations need. */
 export interface ExplainedPod extends CheckedPod {
   readonly metadata: CheckedPod["metadata"] & {
     readonly deletionGracePeriodSeconds?: number;
@@ -12,7 +12,7 @@ export interface ExplainedPod extends CheckedPod {
   };
 }
 
-/** An object from some instant on; null while it is not there. */
+/** An object from some instant on; null while it does not exist. */
 interface State<T> {
   readonly fromMs: number;
   readonly object: T | null;
@@ -45,13 +45,13 @@ class States<T> {
   }
 }
 
-/** Everything that explanations may be about. */
+/** Everything that explanations may describe. */
 export class ExplainedTruth {
   readonly nodes = new States<CheckedNode>();
   readonly pods = new States<ExplainedPod>();
   /** The outcomes that writers published, as `name outcome`. */
   readonly outcomes = new Set<string>();
-  /** The names of nodes and pods that anything was requested for. */
+  /** The names of nodes and pods that requests have named. */
   readonly requested = new Set<string>();
   /** The pods whose deletion Vigil brought about, by uid, and their names. */
   readonly #deleted = { uids: new Set<string>(), names: new Set<string>() };
@@ -62,7 +62,7 @@ export class ExplainedTruth {
     this.#deleted.names.add(name);
   }
 
-  /** Whether Vigil deleted a pod that has borne a name since an instant; where none bears it, any that ever did. */
+  /** Whether Vigil deleted a pod that has had a name since an instant or, where no pod has it, any that ever had it. */
   isVigils(name: string, fromMs: number): boolean {
     const states = this.pods.since(name, fromMs);
     const isAny = states.includes(null) && this.#deleted.names.has(name);

@@ -18,7 +18,7 @@ export interface WireFaults {
 /** A connection without faults. */
 export const CALM_WIRE: WireFaults = { latencyMaxMs: 5, refusal: 0, timeout: 0, lostReply: 0 };
 
-/** Header that tells the server whose write it carries out. */
+/** Header with the process whose write the server carries out. */
 export const WRITER_HEADER = "x-simulated-writer";
 
 const REFUSALS: readonly (readonly [code: number, reason: string])[] = [

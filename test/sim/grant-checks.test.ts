@@ -1,10 +1,10 @@
-/** Turns that come too soon, or not at all, are caught. */
+/** Grants that come too soon, or not at all, are caught. */
 import { describe, expect, it } from "vitest";
 import { message, S, Stage } from "./checks.stage.ts";
 
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-describe("a turn", () => {
+describe("a grant", () => {
   it("is caught too soon after one whose taint has landed", () => {
     const stage = new Stage();
     for (const name of ["a", "b"]) stage.show(name, "Unknown");
@@ -20,7 +20,7 @@ describe("a turn", () => {
     expect(stage.grant("b")).not.toThrow();
   });
 
-  it("is missed when nodes wait and none comes", () => {
+  it("is missed when nodes wait and no grant comes", () => {
     const stage = new Stage();
     stage.pass(100 * S);
     stage.show("well", "True");
@@ -34,7 +34,7 @@ describe("a turn", () => {
   });
 });
 
-describe("a turn to be drained", () => {
+describe("a grant of a drain", () => {
   const waiting = () => {
     const stage = new Stage();
     const { swarm } = stage.world;
@@ -52,7 +52,7 @@ describe("a turn to be drained", () => {
     }
   };
 
-  it("is missed when nodes wait and none comes", () => {
+  it("is missed when nodes wait and no grant comes", () => {
     expect(lookThrice(waiting())).toThrow("while nodes waited");
   });
 
@@ -94,7 +94,7 @@ describe("a turn to be drained", () => {
   });
 });
 
-describe("a turn of a node that has just joined", () => {
+describe("a grant of a node that has just joined", () => {
   it("is not missed yet", () => {
     const stage = new Stage();
     stage.pass(100 * S);

@@ -1,7 +1,7 @@
 /**
- * The rate of a zone, from above and from below, by the turns that are granted rather than the taints that land: no
- * grant follows another too soon that could be known, and a zone in which nodes wait grants as fast as it may, to be
- * tainted or, in direct mode, to be drained.
+ * The rate of a zone, from above and from below, by grants rather than by the taints that land. No grant follows a
+ * known one too soon, and a zone with waiting nodes grants as fast as it may, for a taint or, in direct mode, for a
+ * drain.
  */
 import type { Message } from "../../protocols/messages.ts";
 import { CLOCK_ERROR_MS, viewLagMs } from "./fault-bounds.ts";
@@ -11,15 +11,17 @@ import { isUnhindered } from "./promptness.ts";
 import type { World } from "./world.ts";
 import { countsOf, ratesOf } from "./zone-rates.ts";
 
-/** Rounding, clocks that drift, and the way of a message. */
+/** Rounding, drifting clocks, and the time of a message. */
 const ROUNDING_MS = 100;
-/** An ask that is older led to no taint of now. */
+/** A request older than this did not lead to a present taint. */
 const UNDER_WAY_MS = 60_000;
-/** What a grant takes until its taint stands, and what a node takes to get into the queue. */
+/** From a grant to its taint, and from a node's failure to its place in the queue. */
 const WAY_MS = 2_000;
-/** What an owner takes that knows nothing of its zone yet: to hear the others, to see, and to let requests land. */
+/**
+ * How long an owner without knowledge of its zone needs: to receive the other zones, to sync, and to let requests land.
+ */
 const RECOVERY_MS = 25_000;
-/** This long after the faults ended everybody sees again, and every grace is over that began with that. */
+/** This long after the faults ended every process is synced, and every grace that began with that is over. */
 const CALM_MS = 120_000;
 
 interface Turn {
@@ -32,30 +34,28 @@ interface Turn {
 interface Backlog {
   readonly sinceMs: number;
   readonly perSecond: number;
-  /**
-   * Turns that have come to something: in taint mode a taint that landed, in direct mode a drain that was asked for.
-   */
+  /** Grants that took effect: in taint mode a taint that landed, in direct mode a drain that was requested. */
   granted: number;
 }
 
-/** What turns are held against. */
+/** The parts of a run that grants are checked against. */
 export interface GrantWorld {
   readonly world: World;
   readonly states: NodeStates;
-  /** Whether nothing but the swarm's faults and its plot goes wrong. */
+  /** Whether the only faults are those of the swarm and its plot. */
   readonly isDrawn: boolean;
 }
 
-/** Follows the turns of all zones. Instants are on the world's wall clock. */
+/** Follows the grants of all zones. Instants are on the world's wall clock. */
 export class GrantChecks {
   readonly #context: GrantWorld;
-  /** When each node was first asked for since its last taint. */
+  /** When each node's taint was first requested since its last taint. */
   readonly #asked = new Map<string, number>();
   readonly #last = new Map<string, Turn>();
   readonly #backlogs = new Map<string, Backlog>();
-  /** When each node last had its turn to be drained. */
+  /** When each node's drain was last granted. */
   readonly #drained = new Map<string, number>();
-  /** When all zones were last seen to be down. */
+  /** When all zones were last down. */
   #haltedMs = Number.NEGATIVE_INFINITY;
   /** When a process last died or started, or the faults ended. */
   #disturbedMs: number;
@@ -77,7 +77,7 @@ export class GrantChecks {
     this.#disturbedMs = this.#context.world.clock.wallMs() + CALM_MS;
   }
 
-  /** Takes the ask for a taint. */
+  /** Takes the request for a taint. */
   ask({ body, source }: Message<"asked.taint">): void {
     const { world, states } = this.#context;
     const { clock, swarm } = world;
@@ -90,11 +90,11 @@ export class GrantChecks {
     if (last === undefined || last.node === body.node || nowMs - last.landedMs <= viewLagMs(swarm)) return;
     const { nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond } = swarm.profile;
     const pauseMs = 1000 / Math.max(nodeEvictionsPerSecond, secondaryNodeEvictionsPerSecond);
-    // A process that did not hear the grant knows it by the stamp of its taint.
+    // A process that did not receive the grant knows it by the stamp of its taint.
     const sinceMs = nowMs - last.askedMs + CLOCK_ERROR_MS + ROUNDING_MS;
     if (sinceMs >= pauseMs) return;
     throw new BrokenInvariant(
-      `${source} granted ${body.node} a turn ${nowMs - last.askedMs} ms after that of ${last.node}, which had landed`,
+      `${source} granted ${body.node} ${nowMs - last.askedMs} ms after ${last.node}, which had landed`,
     );
   }
 
@@ -117,7 +117,7 @@ export class GrantChecks {
     this.#drained.set(body.node, nowMs);
   }
 
-  /** A node came, went or became ready or not: where that has changed the rate of a zone, its backlog begins again. */
+  /** A node came, went or changed its readiness. Where that changed the rate of a zone, its backlog begins again. */
   counted(): void {
     const { world, states } = this.#context;
     const rates = ratesOf(countsOf(states.present()), world.swarm);
@@ -126,7 +126,7 @@ export class GrantChecks {
     }
   }
 
-  /** Looks whether zones with waiting nodes are as fast as they may be. */
+  /** Checks whether zones with waiting nodes are as fast as they may be. */
   look(): void {
     const { world, states, isDrawn } = this.#context;
     const { swarm, clock } = world;
@@ -134,7 +134,7 @@ export class GrantChecks {
     const nowMs = clock.wallMs();
     const waiting = this.#waitingZones(nowMs);
     const all = ratesOf(countsOf(states.present()), swarm);
-    // A halt calls drains off, and the time until they are due begins again (R6.10).
+    // A halt cancels drains, and the time until they are due begins again (R6.10).
     if (all === null) this.#haltedMs = nowMs;
     const rates = all ?? new Map<string, number>();
     for (const zone of this.#backlogs.keys()) if (!waiting.has(zone)) this.#backlogs.delete(zone);
@@ -148,7 +148,7 @@ export class GrantChecks {
 
   #checkBacklog(zone: string, backlog: Backlog, nowMs: number): void {
     const { pulseTimeoutMs } = this.#context.world.swarm.profile;
-    // An owner hears with the pulses of the others that their zones are no longer down.
+    // An owner learns from the pulses of the others that their zones are no longer down.
     const settledMs = Math.max(this.#disturbedMs + RECOVERY_MS, this.#haltedMs + pulseTimeoutMs) + this.#dueMs;
     if (settledMs > backlog.sinceMs) {
       this.#backlogs.set(zone, { ...backlog, sinceMs: nowMs, granted: 0 });
@@ -157,28 +157,28 @@ export class GrantChecks {
     const least = Math.floor(((nowMs - backlog.sinceMs - WAY_MS) / 1000) * backlog.perSecond) - 1;
     if (backlog.granted >= least) return;
     throw new BrokenInvariant(
-      `zone ${JSON.stringify(zone)} had ${backlog.granted} turns in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
+      `zone ${JSON.stringify(zone)} had ${backlog.granted} grants in ${nowMs - backlog.sinceMs} ms, not ${least}, while nodes waited`,
     );
   }
 
-  /** How long a node has to be ill before its turn is due: in direct mode, until its pods are to go. */
+  /** How long a node has to be down before its grant is due: in direct mode, until its pods must go. */
   get #dueMs(): number {
     const { evictionMode, podEvictionTimeoutMs } = this.#context.world.swarm.profile;
     return evictionMode === "direct" ? podEvictionTimeoutMs : 0;
   }
 
-  /** From when a node has to be ill for its turn to be due at an instant: silence counts from the last sign of life. */
+  /** Since when a node has to be down for its grant to be due at an instant: silence counts from the last heartbeat. */
   #waitsFromMs(name: string, atMs: number): number {
     const { world, states } = this.#context;
     const isSilent = states.since(name, atMs).every(({ ready }) => ready === "Unknown");
     return isSilent && world.signs.lastBy(name, world.clock.wallMs()) <= atMs - this.#dueMs ? atMs : atMs - this.#dueMs;
   }
 
-  /** Whether a node has had its turn to be drained since it was last ready. */
+  /** Whether a node's drain was granted since it was last ready. */
   #isDrained(name: string): boolean {
     const drainedMs = this.#drained.get(name);
     const { states } = this.#context;
-    // A turn may come before the API shows that its node is silent.
+    // A grant may come before the API shows that its node is silent.
     return drainedMs !== undefined && states.since(name, drainedMs + WAY_MS).every(isIll);
   }
 
@@ -209,7 +209,7 @@ export class GrantChecks {
   }
 }
 
-/** Whether a node is there and not ready, with a Ready condition that says so. */
+/** Whether a node exists and is not ready, by its Ready condition. */
 function isIll({ zone, ready }: NodeState): boolean {
   return zone !== null && (ready === "False" || ready === "Unknown");
 }

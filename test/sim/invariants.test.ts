@@ -1,4 +1,4 @@
-/** The checks of the simulation catch what they are for: planted breaches of each, and what comes close to one. */
+/** The checks of the simulation catch planted breaches and let close cases pass. */
 import { describe, expect, it } from "vitest";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import {
@@ -70,7 +70,7 @@ describe("a deletion of a pod", () => {
     ["from a node without a NoExecute taint", pod(), node("Unknown"), around(99), "without a NoExecute taint"],
     ["before its seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(29.9), "before timeAdded"],
     [
-      "by a stamp that says nothing",
+      "by a meaningless stamp",
       pod([tolerating(UNREACHABLE, 30)]),
       restamped,
       around(29.9, isStampVoid),
@@ -85,13 +85,13 @@ describe("a deletion of a pod", () => {
   it.each([
     ["that tolerates nothing", pod(), lost, around(0)],
     ["whose seconds are over", pod([tolerating(UNREACHABLE, 30)]), lost, around(30)],
-    ["whose countdown ran on over a swap", pod(unequal), lost, around(60, swapped)],
+    ["whose countdown continued across a swap", pod(unequal), lost, around(60, swapped)],
     ["by a stamp that its owner found", older, restamped, around(20, isBelieved)],
   ])("%s is right", (_what, gone, from, world) => {
     expect(() => checkDeletion(gone, from, world)).not.toThrow();
   });
 
-  it("in direct mode is caught on a ready node and for a DaemonSet's pod, and right otherwise", () => {
+  it("in direct mode is caught on a ready node and for a DaemonSet's pod", () => {
     const direct = around(99, { swarm: swarm({ evictionMode: "direct" }) });
     const daemon = pod([], { ownerReferences: [{ kind: "DaemonSet", controller: true }] });
     expect(() => checkDeletion(pod(), node("True"), direct)).toThrow("a node that is ready");
@@ -155,8 +155,8 @@ describe("a write to a node", () => {
   });
 });
 
-describe("a turn", () => {
-  /** The paces of zone `a` with some nodes down and some up, beside a zone that is well or is not. */
+describe("a taint of the zone", () => {
+  /** The rates of zone `a` with some nodes down and some up, beside a healthy zone or a disrupted one. */
   function paces(down: number, up: number, isOtherWell = true): ZoneRates {
     const followed = new ZoneRates(swarm(), () => {});
     const nodes = Array.from({ length: down + up }, (_, index) =>
@@ -169,7 +169,7 @@ describe("a turn", () => {
   const turn = (followed: ZoneRates, name: string, seconds: number) => () =>
     followed.checkTurn(node("Unknown", [], name), around(seconds));
 
-  it("too soon after another of its zone is caught, one in its pace is right", () => {
+  it("too soon after another of its zone is caught; one at its rate is right", () => {
     const followed = paces(2, 8);
     turn(followed, "a-0", 0)();
     expect(turn(followed, "a-1", 10)).not.toThrow();

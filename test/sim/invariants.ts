@@ -1,6 +1,5 @@
 /**
- * What must hold at every write of ours to the simulated API, checked as it happens. It shares no code with the
- * services.
+ * The rules for every write of Vigil to the simulated API, checked at each write. They share no code with the services.
  */
 import type { Swarm } from "./swarm.ts";
 
@@ -57,7 +56,7 @@ export interface CheckedPod {
   readonly status?: { readonly phase?: string; readonly conditions?: readonly CheckedCondition[] };
 }
 
-/** One of our writes broke a rule. */
+/** A write of Vigil broke a rule. */
 export class BrokenInvariant extends Error {
   override readonly name = "BrokenInvariant";
 }
@@ -77,9 +76,9 @@ const OURS = new Set([
   ].map((key) => `node.kubernetes.io/${key}:NoSchedule`),
 ]);
 
-/** What identifies a taint, in one word. */
+/** The identity of a taint as text. */
 export const taintName = ({ key, effect }: Pick<CheckedTaint, "key" | "effect">): string => `${key}:${effect}`;
-/** Whether a taint is one of the two the zones pace. */
+/** Whether a taint is one of the two whose rate the zones limit. */
 export const isPaced = (taint: Pick<CheckedTaint, "key" | "effect">): boolean =>
   taint.effect === "NoExecute" && (taint.key === NOT_READY || taint.key === UNREACHABLE);
 
@@ -98,9 +97,9 @@ export interface WriteContext {
   readonly wallMs: number;
   /** How far a process may be off about when a taint appeared, by its clock and by the age of its view of the node. */
   readonly skewMs: number;
-  /** When a node's kubelet, by an instant, last renewed its lease or posted its status, on the world's wall clock. */
+  /** When a node's kubelet last renewed its lease or posted its status before an instant, on the world's wall clock. */
   readonly heartbeatAt: (node: string, byMs: number) => number;
-  /** For how long the writer's read and the write after it may have been held up beyond the usual, in milliseconds. */
+  /** How long the writer's read and the write after it may have been delayed beyond the usual, in milliseconds. */
   readonly delayMaxMs: number;
   /** From when a taint on a node counts. */
   readonly standing: (node: string, taint: Pick<CheckedTaint, "key" | "effect">) => Standing;
@@ -108,27 +107,32 @@ export interface WriteContext {
 
 /** From when a taint counts, on the world's wall clock. */
 export interface Standing {
-  /** When it came onto its node. */
+  /** When it appeared on its node. */
   readonly seenAt: number;
-  /** When it was put on last: later than `seenAt` where it was away for so short that nobody need have seen it. */
+  /** When it was last set: later than `seenAt` where it was away for so short that no process need have observed it. */
   readonly putOnAt?: number;
-  /** Whether its `timeAdded` says nothing, because clocks are wrong or others change it: then `seenAt` counts. */
+  /**
+   * Whether its `timeAdded` is meaningless, because clocks are wrong or other clients change it: then `seenAt` counts.
+   */
   readonly isStampVoid?: boolean;
-  /** From when it counts for an owner that began after others had stamped it; none has where it is absent. */
+  /**
+   * From when it counts for an owner that began after another client had stamped it; absent when there is no such
+   * owner.
+   */
   readonly believedAt?: number;
   /** The latest such instant. */
   readonly believedLatestAt?: number;
-  /** Where it took the place of the other of our two: all that stood there one after the other, this one the last. */
+  /** When it replaced the other of our two taints: all that were there one after the other, this one last. */
   readonly lineage?: readonly Segment[];
 }
 
-/** A taint of ours that stood on a node from some instant until the next one took its place. */
+/** A taint of ours that was on a node from some instant until the next one replaced it. */
 export interface Segment {
   readonly key: string;
   readonly at: number;
 }
 
-/** The zone key of a node by R2.1 to R2.3, told anew. */
+/** The zone key of a node by R2.1 to R2.3, implemented a second time. */
 export function zoneOf(labels: Readonly<Record<string, string>> = {}): string {
   const either = (what: string): string =>
     labels[`failure-domain.beta.kubernetes.io/${what}`] ?? labels[`topology.kubernetes.io/${what}`] ?? "";
@@ -153,14 +157,14 @@ export function checkNodeWrite(before: CheckedNode, after: CheckedNode, context:
   checkReason(before, after);
 }
 
-/** What we may set on a node beside taints: labels, annotations and types of conditions. */
+/** What Vigil may set on a node beside taints: labels, annotations and types of conditions. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["os", "arch"].map((what) => `label beta.kubernetes.io/${what}`),
   ...["taints-seen", "taint-swap"].map((what) => `annotation vigil.v1/${what}`),
   ...["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"].map((type) => `condition ${type}`),
 ]);
 
-/** Labels, annotations and conditions of others are neither set nor changed by us. */
+/** Vigil neither sets nor changes labels, annotations and conditions of other owners. */
 function checkOwnFields(before: CheckedNode, after: CheckedNode): void {
   const [was, is] = [before, after].map((node) => new Map(fieldsOf(node)));
   const names = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
@@ -179,7 +183,7 @@ function fieldsOf({ metadata, status }: CheckedNode): [string, string][] {
   ];
 }
 
-/** The NoExecute taint that a Ready status calls for. */
+/** The NoExecute taint that a Ready status requires. */
 const CALLED_FOR: Readonly<Record<string, string>> = { False: NOT_READY, Unknown: UNREACHABLE };
 
 /** Each write is bound to the Ready status that it rests on, so a taint of ours always fits it (R4.36). */
@@ -192,8 +196,8 @@ function checkReason(before: CheckedNode, after: CheckedNode): void {
 }
 
 /**
- * How long a look at the lease and the write after it are under way: nobody can do both in one step, and a renewal may
- * come between them (seed 196658694).
+ * How long the read of the lease and the write after it are under way. No client can do both in one step, and a renewal
+ * may come between them (seed 196658694).
  */
 const CROSSING_MS = 25;
 
@@ -260,8 +264,8 @@ export function isDrainable(pod: CheckedPod): boolean {
 
 /**
  * When a pod may be evicted for one taint; infinite for a pod that tolerates it for ever. Its time counts from the
- * taint or from the pod, whichever came later; a taint without `timeAdded` came at `seenAt`. Where our two taints took
- * each other's place, a countdown that began goes on, unless the next one is tolerated for ever (R8.18).
+ * taint or from the pod, whichever came later; a taint without `timeAdded` appeared at `seenAt`. Where our two taints
+ * replaced each other, a running countdown continues, unless the next one is tolerated for ever (R8.18).
  */
 function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
   const segments = standing.lineage ?? [{ key: taint.key, at: startOf(taint, standing) }];
@@ -276,8 +280,8 @@ function evictionDueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing)
 }
 
 /**
- * When a pod must have gone at the latest for a taint: as before, but where nobody can know which countdown ran, of a
- * pod that came between two swaps or tolerates more than it did, all of them must have ended.
+ * When a pod must have gone at the latest for a taint. It is the same instant, except where it cannot be known which
+ * countdown ran: for a pod that came between two swaps or tolerates more than before, all of them must have ended.
  */
 export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing: Standing): number {
   const dueAt = evictionDueAt(pod, taint, standing);
@@ -289,7 +293,7 @@ export function evictionOverdueAt(pod: CheckedPod, taint: CheckedTaint, standing
   return Math.max(dueAt, own, ...ends.filter(Number.isFinite));
 }
 
-/** From when a taint counts by itself. */
+/** From when a taint alone counts. */
 export function startOf({ timeAdded }: CheckedTaint, { seenAt, isStampVoid }: Standing): number {
   return timeAdded === undefined || isStampVoid === true ? seenAt : Date.parse(timeAdded);
 }
@@ -301,7 +305,7 @@ export function endOf(pod: CheckedPod, taint: CheckedTaint, { key, at }: Segment
   return seconds <= 0 ? Number.NEGATIVE_INFINITY : Math.max(at, cameAt) + seconds * 1000;
 }
 
-/** For how many seconds a pod tolerates a taint; infinitely many for ever, null when it does not. */
+/** How many seconds a pod tolerates a taint; infinity for ever, null when it does not. */
 export function secondsFor(pod: CheckedPod, taint: CheckedTaint): number | null {
   const toleration = (pod.spec.tolerations ?? []).find((candidate) => covers(candidate, taint));
   return toleration === undefined ? null : (toleration.tolerationSeconds ?? Infinity);

@@ -1,6 +1,6 @@
 /**
- * What must hold of what the services say to each other, checked as messages cross the network: a writer's live look
- * must not be the only thing between a wrong wish and the cluster. It shares no code with the services.
+ * The rules for the messages of the services, checked as they cross the network: the writer's live read must not be the
+ * only barrier between a wrong request and the cluster. It shares no code with the services.
  */
 import type { AnyMessage, Message, MessageType } from "../../protocols/messages.ts";
 import { decode, MalformedMessage } from "../../protocols/wire.ts";
@@ -14,17 +14,17 @@ import type { World } from "./world.ts";
 import { rateOf, rateStatesOf, shareAgainst } from "./zone-rates.ts";
 
 const SECOND = 1000;
-/** Subjects begin `vigil.v1.sim`, then come the two words of the type and the shard. */
+/** Subjects begin with `vigil.v1.sim`, followed by the two words of the type and the shard. */
 const TYPE_AT = 3;
 const SHARD_AT = 5;
-/** Almost every message is a pulse, so these are told apart before anything else. */
+/** Almost every message is a pulse, so these are sorted out before anything else. */
 const PULSES = "vigil.v1.sim.observed.pulse.";
 /** What a node service follows of each shard that it owns, and no other service of a shard. */
 const DRAINS = "vigil.v1.sim.asked.drain.";
 /** What a node service and a taint-manager follow of each shard that they own. */
 const PODS = "vigil.v1.sim.observed.pods.";
 const ZONES = "vigil.v1.sim.judged.zone.";
-/** Messages whose contents are looked at; opening the others would cost more than it shows. */
+/** Messages whose contents are checked; decoding the others would cost more than it shows. */
 const OPENED = new Set([
   "asked.condition",
   "asked.taint",
@@ -33,48 +33,48 @@ const OPENED = new Set([
   "done.write",
   "judged.zone",
 ]);
-/** This long after the faults ended everything has been told to everybody. */
+/** This long after the faults ended everything has been published to every process. */
 const TOLD_MS = 40 * SECOND;
-/** Until this long after the faults ended some may still be blind; what they held back comes after that. */
+/** Until this long after the faults ended some processes may still be blind; what they held back comes after that. */
 const BACK_MS = 30 * SECOND;
-/** This long after the last NoExecute taint left a node everybody knows it. */
+/** This long after the last NoExecute taint left a node every process knows it. */
 const KNOWN_MS = 20 * SECOND;
-/** A pod condemned this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
+/** An eviction requested this long after its deadline was forgotten for a while; clocks may be some seconds apart. */
 const LATE_MS = 45 * SECOND;
-/** What an observer takes to tell what the API shows, where it is not slow. */
+/** How long an observer takes to publish what the API shows, where it is not slow. */
 const TELL_MS = 1_500;
-/** Drift of clocks and the way of a message. */
+/** Drift of clocks and the time of a message. */
 const ROUNDING = 1.01;
 
-/** What the run lends. */
+/** The parts of a run that the checks need. */
 export interface MessageChecksWorld {
   readonly world: World;
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
   readonly history: NodeHistory;
   readonly checks: Checks;
 }
 
-/** The process that told of a shard last, and when. */
+/** The last process that observed a shard, and when. */
 interface Observing {
   readonly member: string;
   readonly atMs: number;
-  /** The one that did before it; null when there was none. */
+  /** The one before it; null when there was none. */
   readonly predecessor: Pick<Observing, "member" | "atMs"> | null;
 }
 
-/** Listens to a whole network. */
+/** Follows all messages of a network. */
 export class MessageChecks {
   readonly #context: MessageChecksWorld;
   /** When a pulse of a shard last reached a process, by the clock of that process, by both. */
   readonly #pulsesMs = new Map<string, number>();
-  /** Who last pulsed for a shard, and when. */
+  /** The last process that pulsed for a shard, and when. */
   readonly #owners = new Map<string, Observing>();
-  /** The pods whose eviction each process has asked for. */
+  /** The pods whose eviction each process has requested. */
   readonly #asked = new Set<string>();
-  /** Versions the API gave to nodes. */
+  /** Versions that the API gave to nodes. */
   readonly #versions = new Set<string>();
-  /** Whether each zone's owner last said that turns are granted there. */
+  /** Whether the last announcement of each zone's owner allows grants. */
   readonly #zones = new Map<string, boolean>();
   /** When the faults ended, on the monotonic and on the wall clock; null while they last. */
   #calm: { readonly sinceMs: number; readonly wallMs: number } | null = null;
@@ -92,7 +92,7 @@ export class MessageChecks {
     this.#calm = { sinceMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
 
-  /** All is right: from now on each shard has one owner. */
+  /** The cluster has recovered: from now on each shard has one owner. */
   settled(): void {
     this.#isSettled = true;
     this.#context.checks.explanations.settled();
@@ -103,7 +103,7 @@ export class MessageChecks {
     return this.#context.checks.explanations.waitingProcesses();
   }
 
-  /** What zones were told to be and are not, in words. */
+  /** The zones whose last announcement is wrong, as text. */
   wrongZones(): string[] {
     const { world } = this.#context;
     const paces = rateStatesOf(world.objects<CheckedNode>("nodes"), world.swarm);
@@ -123,7 +123,7 @@ export class MessageChecks {
     network.followed = (pattern, { member }) => this.#gained(pattern, member);
   }
 
-  /** A process begins to follow messages: what it gains has no past with it. */
+  /** A process begins to follow messages: a gained shard has no past for it. */
   #gained(pattern: string, member: string): void {
     const shard = pattern.split(".")[SHARD_AT] ?? "";
     if (pattern.startsWith(DRAINS)) this.#context.checks.watchViews.gained(shard, member);
@@ -161,13 +161,13 @@ export class MessageChecks {
     const message = decode(payload);
     if (message instanceof MalformedMessage) throw new BrokenInvariant(`${member} said nonsense: ${message.problem}`);
     const { explanations } = this.#context.checks;
-    // What a thief asks is held to nothing. What comes of it is.
+    // Requests of a thief need to follow no rule; their outcomes do.
     if (member === THIEF) {
       explanations.hearForged(message as AnyMessage);
       return;
     }
     explanations.hear(message as AnyMessage);
-    // One without conditions takes a verdict back.
+    // A request without conditions withdraws a verdict.
     if (is(message, "asked.condition") && message.body.conditions.length > 0) {
       this.#checkSight(`${message.body.node} Unknown`, shard, member);
       this.#context.checks.verdicts.check(message, member, shard);
@@ -196,7 +196,7 @@ export class MessageChecks {
       return;
     }
     this.#owners.set(shard, { member, atMs, predecessor: { member: before.member, atMs: before.atMs } });
-    // One that observes again so soon after another took its place has not handed over: both do.
+    // A process that observes again so soon after another took its place has not handed over: both observe.
     const { predecessor } = before;
     const isBack = predecessor?.member === member && atMs - predecessor.atMs < world.swarm.profile.pulseTimeoutMs;
     if (this.#isSettled && isBack) {
@@ -206,8 +206,8 @@ export class MessageChecks {
   }
 
   /**
-   * A blind process requests no harm. Only its own time counts: while its clock stands still together with its machine,
-   * nothing shows it that pulses are missing.
+   * A blind process requests no harm. Only its own time counts: while its clock stands still with its machine, it
+   * cannot know that pulses are missing.
    */
   #checkSight(what: string, shard: string, member: string): void {
     const { world, checks } = this.#context;
@@ -220,8 +220,8 @@ export class MessageChecks {
   }
 
   /**
-   * Where messages are lost and nothing else goes wrong, a process that has heard a pulse since the last taint left a
-   * node knows that it missed something. It asks for no eviction until it has received the shard again.
+   * Where messages are lost and nothing else fails, a process that has received a pulse since the last taint left a
+   * node knows that it missed something. It requests no eviction until it has received the shard again.
    */
   #checkMissed({ body }: Message<"asked.eviction">, shard: string, member: string): void {
     const { history, world } = this.#context;
@@ -253,14 +253,14 @@ export class MessageChecks {
         `${body.name} was to be evicted; ${body.node} has not been tainted for ${untaintedMs} ms`,
       );
     }
-    // A process cut off may have asked before, unheard.
+    // A process that was cut off may have requested the eviction before, without being received.
     if (!isFirst || swarm.faults.has("partitions") || body.taint === null) return;
     const taintedAt = this.#context.history.taintedAt(body.node, body.taint);
     const lateMs = clock.wallMs() - Math.max(body.deadlineAt, taintedAt, this.#calm.wallMs + BACK_MS);
     if (lateMs > LATE_MS) throw new BrokenInvariant(`${body.name} on ${body.node} was condemned ${lateMs} ms late`);
   }
 
-  /** A zone has the pace that its own count calls for, and a halted one has none. */
+  /** A zone has the rate that its own count requires, and a halted one has none. */
   #checkZone({ body, source }: Message<"judged.zone">): void {
     const { taintsPerSecond, size, notReady } = body;
     const { profile } = this.#context.world.swarm;
@@ -279,20 +279,20 @@ export class MessageChecks {
     return { clock: world.clock, swarm: world.swarm, objects: world.objects<CheckedNode>("nodes") };
   }
 
-  /** What is told as done is done. */
+  /** A write that is reported as done is done. */
   #checkDone({ body, source }: Message<"done.write">): void {
     const { world, count, checks } = this.#context;
     if (body.outcome === "refused") count("stale ask refused");
-    if (body.outcome === "unknown") count("write with a lost reply told as such");
+    if (body.outcome === "unknown") count("write with a lost reply reported as unknown");
     if (body.outcome === "unknown" && body.ask === "asked.eviction") checks.reports.lost(body.uid);
     if (body.outcome !== "ok" || body.change === "") return;
     if (body.kind === "Node") {
       if (this.#versions.has(`${body.name} ${body.resourceVersion}`)) return;
-      throw new BrokenInvariant(`${source} told "${body.change}" of ${body.name} as done, and it is not`);
+      throw new BrokenInvariant(`${source} reported "${body.change}" of ${body.name} as done, and it is not`);
     }
     const pod = world.api.store.collection("pods").get(body.namespace, body.name);
     if (!body.change.startsWith("deleted") || pod === undefined || pod.uid !== body.uid || pod.terminating) return;
-    throw new BrokenInvariant(`${source} told the deletion of ${body.name} as done, and it is not`);
+    throw new BrokenInvariant(`${source} reported the deletion of ${body.name} as done, and it is not`);
   }
 }
 

@@ -161,7 +161,7 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "lostNews",
   },
   {
-    name: "stale first sight believed",
+    name: "stale first observation accepted",
     file: "services/taint-manager/taint-manager.policy.ts",
     from: "  const { monotonicMs, wallMs, absentMs } = view;\n",
     to: "  const { monotonicMs, wallMs } = view;\n  const absentMs = Number.NEGATIVE_INFINITY;\n",

@@ -15,27 +15,27 @@ import {
 import { isUnhindered } from "./promptness.ts";
 import type { Swarm } from "./swarm.ts";
 
-/** A list, or a watch that goes on after a minute, shows no taint that went and came back meanwhile. */
+/** A list, or a watch that resumes after a minute, shows no taint that went and came back meanwhile. */
 const UNSEEN_MAX_MS = 60_000;
 
-/** What every node has been through; all instants are on the world's wall clock. */
+/** The past of every node; all instants are on the world's wall clock. */
 export class NodeHistory {
   readonly #swarm: Swarm;
   readonly #clock: Clock;
   readonly #taintedAt = new Map<string, Map<string, number>>();
-  /** When the taints that stand now were put on last, by node and taint, whether or not their absence was seen. */
+  /** When the present taints were last set, by node and taint, whether or not their absence was observed. */
   readonly #putOnAt = new Map<string, ReadonlyMap<string, number>>();
   readonly #evictableAt = new Map<string, number>();
-  /** When taints that stood once came, and when they went, by node and taint. */
+  /** When earlier taints came and went, by node and taint. */
   readonly #left = new Map<string, { readonly cameAt: number; readonly wentAt: number }>();
-  /** Whether stamps of taints say nothing, because clocks are wrong or others change them. */
+  /** Whether stamps of taints are meaningless, because clocks are wrong or other clients change them. */
   readonly #isStampVoid: boolean;
-  /** Whether others change them: then an owner may believe another stamp than the first. */
+  /** Whether other clients change them: then an owner may accept another stamp than the first. */
   readonly #isRestamped: boolean;
-  /** Whether something keeps owners from seeing every change. */
+  /** Whether a fault keeps owners from observing every change. */
   readonly #isHindered: boolean;
   readonly #believed: BelievedStamps;
-  /** Our taints that took each other's place on a node, up to the present one. */
+  /** Our taints that replaced each other on a node, up to the present one. */
   readonly #lines = new Map<string, readonly Segment[]>();
 
   constructor(swarm: Swarm, clock: Clock) {
@@ -52,12 +52,12 @@ export class NodeHistory {
     this.#believed.gained(shard);
   }
 
-  /** The faults have ended: from the given instant on every owner has seen the nodes of its shards. */
+  /** The faults have ended: from the given instant on every owner has received the nodes of its shards. */
   calm(wholeAt: number): void {
     this.#believed.calm(wholeAt);
   }
 
-  /** Takes a change of a node; `before` is null for a new one, `after` for one that is gone. */
+  /** Takes a change of a node; `before` is null for a new one, `after` for a deleted one. */
   note(name: string, before: CheckedNode | null, after: CheckedNode | null): void {
     const wallMs = this.#clock.wallMs();
     this.#believed.note(name, after);
@@ -78,7 +78,7 @@ export class NodeHistory {
     this.#taintedAt.set(name, new Map(taints.map((taint) => [taint, known?.get(taint) ?? cameAt(taint)])));
   }
 
-  /** When a taint came onto a node; now, when it is not there. */
+  /** When a taint appeared on a node; now, when it is absent. */
   taintedAt(node: string, taint: Pick<CheckedTaint, "key" | "effect">): number {
     return this.#taintedAt.get(node)?.get(taintName(taint)) ?? this.#clock.wallMs();
   }
@@ -102,7 +102,10 @@ export class NodeHistory {
     return this.#evictableAt.get(node) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** A taint that was away for less than this may never have been missed: its stamp is void, or it has none. */
+  /**
+   * The absence of a taint that was away for less than this may never have been observed: its stamp is void, or it has
+   * none.
+   */
   #unseenMs(isUnstamped: boolean): number {
     return this.#isHindered && (this.#isRestamped || isUnstamped) ? UNSEEN_MAX_MS : 0;
   }

@@ -28,12 +28,12 @@ const MANAGED = new Set(
   ),
 );
 
-/** What evictions are held to: from when taints count, and how late one may be. */
+/** What evictions are checked against: from when taints count, and how late one may be. */
 interface Lateness extends Pick<WriteContext, "standing"> {
   readonly slackMs: number;
 }
 
-/** Everything that is not as it must be, in words; empty when all is right. Evictions may be `slackMs` late. */
+/** Everything that is wrong, as text; empty when all is right. Evictions may be `slackMs` late. */
 export function wrongs(world: World, { slackMs, standing }: Lateness): string[] {
   const nodes = world.objects<CheckedNode>("nodes");
   const paces = rateStatesOf(nodes, world.swarm);
@@ -82,7 +82,7 @@ function wrongNoExecute(node: CheckedNode, pace: RateState, { swarm }: World): s
   const is = (wanted: readonly string[]): boolean => present.join(" ") === wanted.join(" ");
   const wrong = `${name} (${status}, ${pace}): NoExecute taints are [${present.join(" ")}]`;
   if (status === undefined) return [];
-  // In direct mode nobody sets these taints, and what others set is theirs.
+  // In direct mode Vigil does not set these taints, and those of other clients stay theirs.
   if (swarm.profile.evictionMode === "direct") return is([]) || swarm.faults.has("foreignTaints") ? [] : [wrong];
   if (status === "True" || pace === "halted") return is([]) ? [] : [wrong];
   if (pace === "stopped") return is([]) || is([right]) ? [] : [wrong];
@@ -110,12 +110,12 @@ function wrongPod(
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
   const startedAt = Date.parse(pod.metadata.creationTimestamp);
   for (const taint of taints) {
-    // Nobody here knows when a taint without timeAdded was first seen.
+    // No observation says when a taint without timeAdded first appeared.
     if (taint.timeAdded === undefined) continue;
     const standingNow = standing(node.metadata.name, taint);
     const stood = { ...standingNow, seenAt: standingNow.putOnAt ?? standingNow.seenAt };
     const { believedLatestAt = Number.NEGATIVE_INFINITY } = stood;
-    // An owner that finds a taint that others have stamped counts from what it finds.
+    // An owner that finds a taint with another client's stamp counts from that stamp.
     const believedDueAt = endOf(pod, taint, { key: taint.key, at: believedLatestAt });
     const dueAt = Math.max(evictionOverdueAt(pod, taint, stood), startedAt, startOf(taint, stood), believedDueAt);
     if (dueAt + slackMs < nowMs) found.push(`${name}: not evicted for ${taintName(taint)}`);

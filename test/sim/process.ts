@@ -22,7 +22,7 @@ import { type ClockSkew, ProcessClock } from "./process-clock.ts";
 import type { Swarm } from "./swarm.ts";
 import { NO_WALL_ERROR, type WallError, wallErrorAt } from "./wall-error.ts";
 
-/** Figures that nobody reads: keeping them would be a tenth of a run. */
+/** Metrics without a reader: keeping them would take a tenth of a run. */
 export const UNCOUNTED: ReadableMetrics = {
   counter: () => ({ add: () => {}, remove: () => {} }),
   gauge: () => ({ set: () => {}, remove: () => {} }),
@@ -31,7 +31,7 @@ export const UNCOUNTED: ReadableMetrics = {
   gaugeValue: () => null,
 };
 
-/** A log that keeps what is wrong with this process and nothing else; pulses that it refuses are others' doing. */
+/** A log that keeps only this process's errors; a refused pulse is another member's fault. */
 function errorLog(errors: string[]): Log {
   const drop = (): void => {};
   return {
@@ -51,21 +51,21 @@ function sendFirstRead(wire: Wire): void {
   wire.send({ method: "GET", path: "/version", headers: {}, body: null }, ignored);
 }
 
-/** A read that is older than this has timed out before its answer is taken. */
+/** A read that is older than this has timed out before its answer is used. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** How far the wall clocks of processes that drift are apart at first. */
+/** How far apart the wall clocks of drifting processes are at first. */
 const WALL_OFFSET_SPREAD_MS = 10_000;
 
-/** What the world lends a process. */
+/** The parts of a world that a process needs. */
 export interface ProcessWorld {
   readonly clock: VirtualClock;
   readonly network: Network;
   readonly api: ApiServer;
   readonly profile: Profile;
-  /** Notes that a situation that matters was met. */
+  /** Counts a situation that the run is meant to reach. */
   readonly count: (situation: string) => void;
-  /** Told of each death, and of each start but the first. */
+  /** Called for each death, and for each start but the first. */
   readonly disturbed: (what: "start" | "death") => void;
   /** A stream of chance for a purpose. */
   readonly chance: (purpose: string) => Random;
@@ -75,9 +75,9 @@ export interface ProcessWorld {
 
 /** How a process is stopped. */
 export interface StopOptions {
-  /** Whether its monotonic clock stops too, as where its machine is suspended. */
+  /** Whether its monotonic clock stops too, as that of a suspended machine does. */
   readonly clockStops: boolean;
-  /** Whether its wall clock is behind by the length of the stop afterwards, as where nothing sets it. */
+  /** Whether its wall clock is behind by the length of the stop afterwards, as one that is not synchronized. */
   readonly fallsBehind: boolean;
   /** After how long its peers break their connections to it, in milliseconds; infinite for never. */
   readonly peersWaitMs: number;
@@ -92,27 +92,27 @@ interface Life {
   readonly errors: readonly string[];
 }
 
-/** A process that lives until it is killed, as often as it is started. */
+/** A process that can be killed and started again, any number of times. */
 export class SimulatedProcess {
   readonly name: string;
   readonly services: readonly ServiceName[];
   readonly #world: ProcessWorld;
   readonly #skew: ClockSkew;
-  /** Its way to the API server, whichever life it lives. */
+  /** Its connection to the API server, in whichever life. */
   readonly apiPath: ApiPath;
   #life: Life | null = null;
   #lives = 0;
-  /** For how long its clock stood still in the lives before the present one. */
+  /** How long its clock stood still in the lives before the present one. */
   #suspendedBeforeMs = 0;
   #stoppedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Its last stop in which its clock went on; null before. */
+  /** Its last stop in which its clock continued; null before. */
   lastStop: Interruption | null = null;
-  /** Its last stop, whether its clock went on or not; null before. */
+  /** Its last stop, whether its clock continued or not; null before. */
   lastPause: Interruption | null = null;
   /** When it was killed last, on the world's monotonic clock. */
   lastDeathMs = Number.NEGATIVE_INFINITY;
   #wireFaults: WireFaults = CALM_WIRE;
-  /** How the wall clock of its machine is wrong. */
+  /** The error of its machine's wall clock. */
   wallError: WallError = NO_WALL_ERROR;
 
   constructor(name: string, services: readonly ServiceName[], world: ProcessWorld, skew: ClockSkew) {
@@ -124,12 +124,12 @@ export class SimulatedProcess {
     this.apiPath = new ApiPath({ clock, count, random: chance(`path/${name}`) });
   }
 
-  /** The last time at which its watches brought nothing, as its path was cut; null before. */
+  /** The last interval in which its watches delivered nothing, because its path was cut; null before. */
   get lastSilence(): Interruption | null {
     return this.apiPath.lastSilence;
   }
 
-  /** Whether it runs and nothing is in its way to the API server. */
+  /** Whether it runs with an undisturbed path to the API server. */
   get isFree(): boolean {
     return this.#life !== null && !this.#life.standstill.isStill && this.apiPath.cut === null;
   }
@@ -153,7 +153,7 @@ export class SimulatedProcess {
   }
 
   /**
-   * The world's monotonic time less what passed while its own clock stood still, over all its lives: it cannot know
+   * The world's monotonic time minus the time in which its own clock stood still, over all its lives: it cannot know
    * that any time passed then.
    */
   get ownMs(): number {
@@ -170,7 +170,7 @@ export class SimulatedProcess {
     return this.#life?.errors ?? [];
   }
 
-  /** Lets its way to the API server fail. */
+  /** Makes its connection to the API server fail. */
   set wireFaults(faults: WireFaults) {
     this.#wireFaults = faults;
     if (this.#life !== null) this.#life.wire.faults = faults;
@@ -185,7 +185,7 @@ export class SimulatedProcess {
     const standstill = new Standstill(clock);
     const link = network.link({ name: life, member: this.name, read: (take) => standstill.read(take) });
     const random = chance(`wire/${life}`);
-    // The network goes on while the process stands still.
+    // The network continues while the process stands still.
     const networkClock = new ProcessClock(this.#world.clock, this.#skew);
     const { count } = this.#world;
     const wire = new FaultyWire({ wire: api.wire, clock: networkClock, random, writer: this.name, count });
@@ -221,8 +221,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * Stops it, as SIGSTOP does: timers do not fire, and what comes lies unread. The result lets it go on. Null where it
-   * is dead or stopped already.
+   * Stops it, as SIGSTOP does: timers do not fire, and input waits unread. The returned function continues it. Null
+   * where it is dead or stopped already.
    */
   suspend({ clockStops, fallsBehind, peersWaitMs }: StopOptions): Stop | null {
     const life = this.#life;
@@ -258,8 +258,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * For how long what it reads from the API may have been old when it was written upon, beyond the usual: paths hold up
-   * requests, and a stopped process reads late.
+   * How old, beyond the usual, a read from the API may have been when a write rested on it: paths delay requests, and a
+   * stopped process reads late.
    */
   get delayMaxMs(): number {
     const nowMs = this.#world.clock.monotonicMs();
@@ -267,7 +267,7 @@ export class SimulatedProcess {
     return this.apiPath.delayMaxMs(nowMs) + (isFresh ? READ_TIMEOUT_MS : 0);
   }
 
-  /** Ends it without a word. */
+  /** Ends it without a goodbye. */
   kill(): void {
     const life = this.#life;
     if (life === null) return;
@@ -283,7 +283,7 @@ export class SimulatedProcess {
   }
 }
 
-/** The processes of a run, with clocks that drift where that is a fault of it. */
+/** The processes of a run, with clocks that drift where that is one of its faults. */
 export function processesOf({ processes, faults }: Swarm, world: ProcessWorld): SimulatedProcess[] {
   return processes.map((services, index) => {
     const name = `p${index + 1}`;

@@ -25,7 +25,7 @@ const DANGEROUS = [
   "pulse gap that blinds a reader",
   "two owners of a shard",
   "stale ask refused",
-  "write with a lost reply told as such",
+  "write with a lost reply reported as unknown",
   "lost reply on a GET",
   "lost reply on a PATCH",
   "lost reply on a DELETE",

@@ -52,7 +52,7 @@ describe("a grant of a drain", () => {
     }
   };
 
-  it("is missed when nodes wait and no grant comes", () => {
+  it("is missed when nodes wait and none comes", () => {
     expect(lookThrice(waiting())).toThrow("while nodes waited");
   });
 

@@ -49,7 +49,7 @@ const somePod = ({ truth, pod, podSinceMs }: Claim, is: (pod: ExplainedPod) => b
 /** Whether a drain of the node would delete a pod. */
 const hasPodsToDrain = ({ truth, node }: Claim) =>
   truth.pods.present().some((pod) => pod.spec.nodeName === node && isDrainable(pod));
-/** The pod is bound to the node that is spoken of. */
+/** The pod is bound to the named node. */
 const isBound: Rule = (claim) => somePod(claim, ({ spec }) => spec.nodeName === claim.node);
 const isDown = (node: CheckedNode) => readyOf(node) === "Unknown" || readyOf(node) === "False";
 

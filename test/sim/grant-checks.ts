@@ -182,7 +182,7 @@ export class GrantChecks {
     return drainedMs !== undefined && states.since(name, drainedMs + WAY_MS).every(isIll);
   }
 
-  /** Whether a drain would delete a pod of a node that was there at an instant already. */
+  /** Whether a drain would delete a pod of a node that existed at an instant already. */
   #hasPodsToDrain(name: string, sinceMs: number): boolean {
     const pods = this.#context.world.api.store.collection("pods").onNode(name);
     return pods.some(({ json }) => {
@@ -191,7 +191,7 @@ export class GrantChecks {
     });
   }
 
-  /** The zones in which a node has waited for long enough for everybody to know it. */
+  /** The zones in which a node has waited long enough for every owner to know it. */
   #waitingZones(nowMs: number): Set<string> {
     const { states, world } = this.#context;
     const isDirect = world.swarm.profile.evictionMode === "direct";

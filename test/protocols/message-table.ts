@@ -13,7 +13,7 @@ export function messageTable(): string {
       const key = keyNames.length === 0 ? "–" : keyNames.join(", ");
       return `| \`${type}\` | ${key} | ${Object.keys(schema.shape).join(", ")} | ${from} → ${to} | ${purpose} |`;
     });
-  return ["| message | key | body | from → to | what it says |", "|---|---|---|---|---|", ...rows].join("\n");
+  return ["| message | key | body | from → to | meaning |", "|---|---|---|---|---|", ...rows].join("\n");
 }
 
 /** A page whose table between the two marks is written again. Throws an Error when a mark is missing. */

@@ -27,7 +27,7 @@ export default defineConfig({
       set("unit", { include: [UNIT], exclude: [SLOW, REAL], maxWorkers: "100%" }, 0),
       set("slow", { include: [SLOW], maxWorkers: "100%" }, 1),
       set("real", { include: [REAL], exclude: [UPSTREAM], maxWorkers: 3 }, 2),
-      set("upstream", { include: [UPSTREAM], maxWorkers: 3, env: { FIRST_TEST_PORT: "26000" } }, 3),
+      set("upstream", { include: [UPSTREAM], maxWorkers: 4, env: { FIRST_TEST_PORT: "26000" } }, 3),
     ],
   },
 });

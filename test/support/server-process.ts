@@ -15,10 +15,12 @@ const LOG_CHARACTERS_MAX = 20_000;
 /** A process whose output can be read, and that gets no input. */
 type ReadableProcess = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Where a program runs: what is added to the environment of the test, and the working folder. */
+/** Where a program runs: what is added to the environment of the test, the working folder, and its process group. */
 export interface ProcessPlace {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whether it leads a process group of its own, so that what it starts can be ended with it. */
+  readonly detached?: boolean;
 }
 
 /** Starts a program that ends with the test process, on Linux however that ends. */

@@ -3,7 +3,7 @@
  * each other: each begins with the cluster that the one before has left.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { BoundPod } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
@@ -16,6 +16,9 @@ import { KubeletCluster } from "../support/kubelet-cluster.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { KubeletRecord } from "./kubelet-record.ts";
+
+// Longer than everything that a test waits for one after the other.
+vi.setConfig({ testTimeout: 400_000 });
 
 /** A kubelet renews its lease every 10 s. */
 const GRACE_SECONDS = 20;

@@ -27,15 +27,18 @@ export interface UpstreamRun extends ProgramRun {
   readonly cases: readonly UpstreamCase[];
 }
 
-/** Runs a program in a working folder of its own, and kills it after `timeoutMs`. */
+/** Runs a program in a working folder of its own, and kills it with all that it started after `timeoutMs`. */
 export async function runProgram(
   program: KubeProgram,
   args: readonly string[],
   { env, timeoutMs }: { readonly env: Readonly<Record<string, string>>; readonly timeoutMs: number },
 ): Promise<ProgramRun> {
   const folder = mkdtempSync(join(tmpdir(), `${program}-`));
-  const child = spawnWithTest(kubeProgram(program), args, { env: { ...env, TMPDIR: folder }, cwd: folder });
-  const timeout = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+  const place = { env: { ...env, TMPDIR: folder }, cwd: folder, detached: true };
+  const child = spawnWithTest(kubeProgram(program), args, place);
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${program} did not start`);
+  const timeout = setTimeout(() => process.kill(-pid, "SIGKILL"), timeoutMs);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {

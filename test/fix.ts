@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
 import { completedLock } from "./architecture/lockfile.ts";
+import { withValuesTable } from "./deploy/values-table.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
 import { withMachineDrawings } from "./machine-drawings.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
@@ -12,6 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 rewrite("protocols/README.md", withMessageTable);
 rewrite("docs/explain.md", withExplainTables);
 rewrite("docs/machines.md", withMachineDrawings);
+rewrite("deploy/helm/vigil/README.md", withValuesTable);
 rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 

@@ -11,9 +11,11 @@ import { writeKubeconfig } from "../support/kubectl.ts";
 import { freePort, type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
-import { type Grant, type Manifests, render } from "./manifests.ts";
+import type { Grant, Manifests } from "./manifests.ts";
 
 const NAMESPACE = "vigil-system";
+/** The processes that an install may have; the last of them that it has serves the console. */
+const COMPONENTS = ["reader", "writer", "controller"];
 /** Graces short enough to wait for; the lease watch is doubted as soon as it is quiet. */
 const IN_A_HURRY = [
   "--node-monitor-grace-period=6s",
@@ -52,16 +54,19 @@ export class InstalledCluster {
   }
 
   /**
-   * Applies an overlay and runs its processes while `journey` lasts, and until every right was used, for some are used
-   * only when something has been quiet for a while; what they asked meanwhile is compared by `Use`.
+   * Applies what was rendered and runs its processes while `journey` lasts, and until every right was used, for some
+   * are used only when something has been quiet for a while. The journey gets the URL of the console. What the
+   * processes requested meanwhile is compared by `Use`.
    */
-  async run(overlay: string, journey: (vigil: RunningVigil) => Promise<void>): Promise<Use> {
-    const manifests = await render(overlay);
-    await applyTo(this.api, join(this.#folder, `${overlay}.yaml`), manifests);
+  async run(manifests: Manifests, journey: (consoleUrl: string) => Promise<void>): Promise<Use> {
+    await applyTo(this.api, join(this.#folder, "all.yaml"), manifests);
     const before = this.api.audited().length;
-    const vigil = { reader: await this.#start("reader", manifests), writer: await this.#start("writer", manifests) };
-    await Promise.all([vigil.reader.process.says("running"), vigil.writer.process.says("running")]);
-    await journey(vigil);
+    const started: Installed[] = [];
+    for (const component of COMPONENTS.filter((name) => manifests.argsOf(`vigil-${name}`).length > 0)) {
+      started.push(await this.#start(component, manifests));
+    }
+    await Promise.all(started.map(({ process }) => process.says("running")));
+    await journey(started.at(-1)?.url ?? "");
     const use = () => ({ grants: manifests.grants(), requests: this.api.audited().slice(before) });
     await until(
       () => `every right is used: ${mismatches(use()).join("; ")}`,
@@ -69,7 +74,7 @@ export class InstalledCluster {
       () => neverUsed(use()).every(({ verb }) => verb === "watch"),
       { everyMs: 200 },
     );
-    for (const { process } of Object.values(vigil)) {
+    for (const { process } of started) {
       process.signal("SIGTERM");
       expect(await process.exited()).toBe(0);
       expect(process.logged.filter(({ level }) => level === "error")).toEqual([]);
@@ -77,17 +82,18 @@ export class InstalledCluster {
     return use();
   }
 
-  async #start(role: "reader" | "writer", manifests: Manifests): Promise<Installed> {
-    const { stdout } = await this.api.kubectl("create", "token", `vigil-${role}`, `--namespace=${NAMESPACE}`);
+  async #start(component: string, manifests: Manifests): Promise<Installed> {
+    const account = `vigil-${component}`;
+    const { stdout } = await this.api.kubectl("create", "token", account, `--namespace=${NAMESPACE}`);
     const { url: server, caFile } = this.api;
-    const kubeconfig = join(this.#folder, `${role}.kubeconfig`);
+    const kubeconfig = join(this.#folder, `${component}.kubeconfig`);
     writeKubeconfig(kubeconfig, { server, token: stdout.trim(), caFile });
     const listen = `127.0.0.1:${await freePort()}`;
-    const args = manifests.argsOf(`vigil-${role}`, {
+    const args = manifests.argsOf(account, {
       "--nats": this.#nats.url,
-      "--nats-nkey": join(this.#folder, "keys", `${role}.nk`),
+      "--nats-nkey": join(this.#folder, "keys", `${component}.nk`),
       "--nats-history-nkey": join(this.#folder, "keys", "history.nk"),
-      "--member": `vigil-${role}-0`,
+      "--member": `${account}-0`,
       "--listen": listen,
     });
     return {
@@ -113,15 +119,9 @@ export async function applyTo(api: KubeApiserver, file: string, { text }: Manife
 }
 
 /** One process of an install and where its console is. */
-export interface Installed {
+interface Installed {
   readonly process: VigilProcess;
   readonly url: string;
-}
-
-/** The processes of an install. */
-export interface RunningVigil {
-  readonly reader: Installed;
-  readonly writer: Installed;
 }
 
 /** What the accounts were given, and what they asked. */

@@ -10,11 +10,14 @@ import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
+import { describeWithHelm } from "../support/helm.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
-import { type Installed, InstalledCluster, mismatches } from "./installed.ts";
+import { renderChart } from "./chart.ts";
+import { InstalledCluster, mismatches } from "./installed.ts";
+import { render } from "./manifests.ts";
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 /** Longer than the lease watch may be quiet, so that the observer looks at a lease itself. */
@@ -82,14 +85,14 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
 
     test("in place of taint eviction alone it evicts, and only needs to read nodes", async () => {
       joins("marked");
-      const use = await cluster.run("taint-eviction-only", async ({ writer }) => {
+      const use = await cluster.run(await render("taint-eviction-only"), async (url) => {
         await runsPod("restless", "marked", 0);
         await runsPod("patient", "marked", 300);
         const taint = "node.kubernetes.io/unreachable:NoExecute";
         for (const _ of [1, 2]) {
           await ask("taint", "node", "marked", taint);
           await isLeaving("restless");
-          await until("the countdown of the other runs", () => countsDown(writer, "patient"), WITHIN);
+          await until("the countdown of the other runs", () => countsDown(url, "patient"), WITHIN);
           await ask("taint", "node", "marked", `${taint}-`);
           await shows(["events"], /Cancelling deletion of Pod default\/patient/);
         }
@@ -97,13 +100,13 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       });
       expect(mismatches(use)).toEqual([]);
     });
-    const countsDown = async ({ url }: Installed, pod: string): Promise<boolean> => {
+    const countsDown = async (url: string, pod: string): Promise<boolean> => {
       const { next } = (await (await fetch(`${url}/api/evictions`)).json()) as { next: { name: string }[] };
       return next.some(({ name }) => name === pod);
     };
     const cancellations = () => ask("get", "events", "-o=jsonpath={.items[?(@.involvedObject.name=='patient')].count}");
 
-    const wouldWrite = async ({ url }: Installed, request: string): Promise<boolean> => {
+    const wouldWrite = async (url: string, request: string): Promise<boolean> => {
       const lines = (await (await fetch(`${url}/metrics`)).text()).split("\n");
       const counts = lines.filter((line) => line.startsWith("vigil_writes_total") && line.includes('"shadowed"'));
       return counts.some((line) => line.includes(`"${request}"`));
@@ -113,13 +116,13 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       const doomed = joins("doomed");
       joins("steady");
       await runsPod("restless-too", "doomed", 0);
-      const use = await cluster.run("shadow", async ({ writer }) => {
-        await until("it sees", async () => (await fetch(`${writer.url}/readyz`)).ok, WITHIN);
+      const use = await cluster.run(await render("shadow"), async (url) => {
+        await until("it sees", async () => (await fetch(`${url}/readyz`)).ok, WITHIN);
         doomed.stop();
         // As the upstream controllers do, beside which a shadow runs.
         await ask("taint", "node", "doomed", "node.kubernetes.io/unreachable:NoExecute");
         for (const request of ["asked.condition", "asked.taint", "asked.eviction"]) {
-          await until(`it shadows ${request}`, () => wouldWrite(writer, request), WITHIN);
+          await until(`it shadows ${request}`, () => wouldWrite(url, request), WITHIN);
         }
       });
       expect(use.requests.filter(({ verb }) => WRITES.includes(verb))).toEqual([]);
@@ -127,24 +130,29 @@ describeWithKube("on a real kube-apiserver with RBAC", () => {
       expect(mismatches(use)).toEqual([]);
     });
 
-    test("alone it marks, taints, evicts and heals, with minimal rights and with all", async () => {
-      const actor = joins("actor");
-      const use = await cluster.run("full", async () => {
-        await shows(taints("actor"), /^$/);
-        await runsPod("goes", "actor", 0);
-        await runsPod("stays", "actor", 300);
-        for (const _ of [1, 2]) {
-          actor.stop();
-          await shows(ready("node", "actor"), /Unknown/);
-          await shows(taints("actor"), /NoSchedule NoExecute|NoExecute NoSchedule/);
-          await isLeaving("goes");
-          await shows(ready("pod", "stays"), /False/);
-          actor.resume();
-          actor.post();
-          await shows(taints("actor"), /^$/);
-        }
+    describeWithHelm("in place of both", () => {
+      test.each([
+        ["a fleet", "actor", () => render("full")],
+        ["one process of the chart", "soloist", () => renderChart({ mode: "full" }, "--kube-version=1.20.2")],
+      ])("%s marks, taints, evicts and heals with just the rights it has", async (_, node, rendered) => {
+        const actor = joins(node);
+        const use = await cluster.run(await rendered(), async () => {
+          await shows(taints(node), /^$/);
+          await runsPod(`${node}-goes`, node, 0);
+          await runsPod(`${node}-stays`, node, 300);
+          for (const _ of [1, 2]) {
+            actor.stop();
+            await shows(ready("node", node), /Unknown/);
+            await shows(taints(node), /NoSchedule NoExecute|NoExecute NoSchedule/);
+            await isLeaving(`${node}-goes`);
+            await shows(ready("pod", `${node}-stays`), /False/);
+            actor.resume();
+            actor.post();
+            await shows(taints(node), /^$/);
+          }
+        });
+        expect(mismatches(use)).toEqual([]);
       });
-      expect(mismatches(use)).toEqual([]);
     });
   });
 });

@@ -1,0 +1,108 @@
+{{/*
+The processes of Vigil: one without NATS, or readers that only watch and writers that only write with NATS between them.
+Every other template is written for any process of this table.
+*/}}
+
+{{- define "vigil.name" -}}
+{{- default "vigil" .Values.nameOverride -}}
+{{- end -}}
+
+{{- define "vigil.labels" -}}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{/* By the name of the process: how many there are, its arguments, whether it serves the console, and its rights. */}}
+{{- define "vigil.processes" -}}
+{{- $mode := .Values.mode -}}
+{{- if .Values.fleet.enabled -}}
+{{- if eq $mode "beside" }}{{ fail "mode beside runs as one process: set fleet.enabled to false" }}{{ end -}}
+{{- $url := .Values.fleet.nats.url -}}
+reader:
+  replicas: {{ .Values.fleet.readers }}
+  arguments:
+    - --services=observer,{{ if ne $mode "taint-eviction-only" }}node,zone,{{ end }}taint-manager
+    - --nats={{ $url }}
+    - --nats-nkey=/etc/vigil/nats/reader.nk
+  servesConsole: false
+  rules:
+    - { apiGroups: [""], resources: [nodes, pods], verbs: [list, watch] }
+    {{- include "vigil.clusterRule" . | nindent 4 }}
+  leaseVerbs: [get, list, watch]
+writer:
+  replicas: {{ .Values.fleet.writers }}
+  arguments:
+    - --services={{ if ne $mode "taint-eviction-only" }}node-writer,{{ end }}pod-writer,ledger
+    - --nats={{ $url }}
+    - --nats-nkey=/etc/vigil/nats/writer.nk
+    - --nats-history-nkey=/etc/vigil/nats/history.nk
+  servesConsole: true
+  rules:
+    {{- include "vigil.writerRules" . | nindent 4 }}
+  leaseVerbs: {{ if eq $mode "taint-eviction-only" }}[]{{ else }}[get]{{ end }}
+{{- else -}}
+{{ if eq $mode "beside" }}beside{{ else }}controller{{ end }}:
+  replicas: 1
+  arguments:
+    {{- if eq $mode "beside" }}
+    - --upstream=beside
+    {{- if not (hasKey .Values.settings "node-monitor-grace-period") }}
+    - --node-monitor-grace-period=25s
+    {{- end }}
+    {{- else if eq $mode "taint-eviction-only" }}
+    - --services=observer,taint-manager,pod-writer,ledger
+    {{- else }} []
+    {{- end }}
+  servesConsole: true
+  rules:
+    {{- include "vigil.controllerRules" . | nindent 4 }}
+  leaseVerbs: [get, list, watch]
+{{- end }}
+{{- end -}}
+
+{{/* Which cluster this is, by the uid of kube-system. */}}
+{{- define "vigil.clusterRule" -}}
+- { apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get] }
+{{- end -}}
+
+{{/* The live reads before a write, the writes, and Events. */}}
+{{- define "vigil.writerRules" -}}
+{{- if eq .Values.mode "shadow" -}}
+- { apiGroups: [""], resources: [nodes, pods], verbs: [get] }
+{{- else if eq .Values.mode "taint-eviction-only" -}}
+- { apiGroups: [""], resources: [nodes], verbs: [get] }
+- { apiGroups: [""], resources: [pods], verbs: [get, delete] }
+- { apiGroups: [""], resources: [pods/status], verbs: [patch] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+{{- else -}}
+- { apiGroups: [""], resources: [nodes], verbs: [get, patch] }
+- { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
+- { apiGroups: [""], resources: [pods], verbs: [get, delete] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+{{- end }}
+{{ include "vigil.clusterRule" . }}
+{{- end -}}
+
+{{/* The rights of readers and writers in one process; beside upstream it deletes no pod and changes no taint. */}}
+{{- define "vigil.controllerRules" -}}
+{{- if eq .Values.mode "shadow" -}}
+- { apiGroups: [""], resources: [nodes, pods], verbs: [get, list, watch] }
+{{- else if eq .Values.mode "beside" -}}
+- { apiGroups: [""], resources: [nodes, pods], verbs: [get, list, watch] }
+- { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
+{{- else if eq .Values.mode "taint-eviction-only" -}}
+- { apiGroups: [""], resources: [nodes], verbs: [get, list, watch] }
+- { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
+- { apiGroups: [""], resources: [pods/status], verbs: [patch] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+{{- else -}}
+- { apiGroups: [""], resources: [nodes], verbs: [get, list, watch, patch] }
+- { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
+- { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+{{- end }}
+{{ include "vigil.clusterRule" . }}
+{{- end -}}

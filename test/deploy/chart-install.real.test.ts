@@ -1,0 +1,66 @@
+/** The Helm chart on a real API server, which takes it from helm and from a kubectl, both much newer than itself. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWithHelm, helm, modernKubectl } from "../support/helm.ts";
+import { type KubeApiserver, startKubeApiserver } from "../support/kube-apiserver.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { CHART, renderChart } from "./chart.ts";
+
+const OF_RELEASE = "--selector=app.kubernetes.io/instance=vigil";
+const KINDS = "deployments,statefulsets,services,configmaps,serviceaccounts,poddisruptionbudgets,networkpolicies";
+const CLUSTER_KINDS = "clusterroles,clusterrolebindings,roles,rolebindings";
+
+describeWithKube("on a real kube-apiserver", () => {
+  describeWithHelm("the chart", () => {
+    const folder = mkdtempSync(join(tmpdir(), "vigil-chart-"));
+    let api: KubeApiserver;
+    beforeAll(async () => {
+      api = await startKubeApiserver();
+    });
+    afterAll(async () => {
+      await api?.stop();
+      rmSync(folder, { recursive: true });
+    });
+
+    const release = (verb: string, ...args: string[]): Promise<string> =>
+      helm(verb, "vigil", ...args, "--namespace=vigil-system", `--kubeconfig=${api.kubeconfig}`);
+    const kubectl = (...args: string[]): Promise<string> => modernKubectl(...args, `--kubeconfig=${api.kubeconfig}`);
+    const objects = async (): Promise<string[]> => {
+      const [own, others] = await Promise.all([
+        kubectl("get", KINDS, OF_RELEASE, "--namespace=vigil-system", "--output=name"),
+        kubectl("get", CLUSTER_KINDS, OF_RELEASE, "--all-namespaces", "--output=name"),
+      ]);
+      return `${own}${others}`.split("\n").filter(Boolean);
+    };
+    const workloads = async (): Promise<string[]> => (await objects()).filter((name) => name.includes(".apps/"));
+
+    test("is installed, becomes a fleet and a shadow by upgrades, and leaves nothing behind", async () => {
+      await release("install", CHART, "--create-namespace");
+      expect(await workloads()).toEqual(["deployment.apps/vigil-controller"]);
+      await release("upgrade", CHART, "--set=fleet.enabled=true");
+      expect(await workloads()).toEqual([
+        "deployment.apps/vigil-reader",
+        "deployment.apps/vigil-writer",
+        "statefulset.apps/nats",
+      ]);
+      await release("upgrade", CHART, "--set=mode=shadow");
+      const args = await kubectl("get", "deployments", "--namespace=vigil-system", "--output=jsonpath={..args}");
+      expect(args).toContain("--shadow");
+      await release("uninstall");
+      expect(await objects()).toEqual([]);
+    });
+
+    test.each(["shadow", "beside", "taint-eviction-only", "full"])(
+      "in mode %s is applied by kubectl, and applied again changes nothing",
+      async (mode) => {
+        const file = join(folder, "all.yaml");
+        writeFileSync(file, (await renderChart({ mode, createNamespace: true }, "--kube-version=1.20.2")).text);
+        await kubectl("apply", "--filename", file);
+        const lines = (await kubectl("apply", "--filename", file)).trim().split("\n");
+        expect(lines.filter((line) => !line.endsWith(" unchanged"))).toEqual([]);
+      },
+    );
+  });
+});

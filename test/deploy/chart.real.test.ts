@@ -1,0 +1,112 @@
+/** The Helm chart as it renders: its objects are those of kustomize, and values that cannot be are refused. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { describeWithHelm, helm } from "../support/helm.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { CHART, objectsOf, renderChart } from "./chart.ts";
+import { renderWith } from "./manifests.ts";
+
+const OVERLAYS = readdirSync(join(CHART, "../../kustomize/overlays"));
+/** Values under which the chart is an overlay: kustomize makes the namespace, and names no release of the image. */
+const ALIKE = { createNamespace: true, image: { tag: "latest" } };
+/** Values for each component of kustomize. */
+const COMPONENTS = {
+  "user-per-process": { fleet: { enabled: true, userPerProcess: true } },
+  "console-authentication": { fleet: { enabled: true }, console: { authentication: "kubernetes" } },
+};
+const MONITORING = {
+  monitoring: {
+    podMonitor: { enabled: true, labels: { release: "prometheus" } },
+    prometheusRule: { enabled: true },
+    grafanaDashboard: { enabled: true },
+  },
+};
+
+describeWithHelm("the Helm chart", () => {
+  describeWithKube("and kustomize", () => {
+    test.each(OVERLAYS)("render the same objects in mode %s", async (mode) => {
+      const chart = await renderChart({ ...ALIKE, mode, fleet: { enabled: mode !== "beside" } });
+      expect(objectsOf(chart)).toEqual(objectsOf(await renderWith(mode, [])));
+    });
+
+    test.each(Object.entries(COMPONENTS))("render the same objects with %s", async (component, values) => {
+      const chart = await renderChart({ ...ALIKE, ...values });
+      expect(objectsOf(chart)).toEqual(objectsOf(await renderWith("full", [component])));
+    });
+  }, ["kubectl"]);
+
+  test("passes helm's linter", async () => {
+    expect(await helm("lint", "--strict", CHART)).toContain("0 chart(s) failed");
+  });
+
+  test.each([
+    ["full", ["run", "--member=$(POD_NAME)", "--listen=:8080"]],
+    ["shadow", ["run", "--member=$(POD_NAME)", "--listen=:8080", "--shadow"]],
+    [
+      "taint-eviction-only",
+      ["run", "--services=observer,taint-manager,pod-writer,ledger", "--member=$(POD_NAME)", "--listen=:8080"],
+    ],
+  ])("is one process without NATS by default, in mode %s too", async (mode, args) => {
+    const chart = await renderChart({ mode });
+    expect(chart.workloads()).toEqual(["Deployment vigil-controller"]);
+    expect(chart.argsOf("vigil-controller")).toEqual(args);
+  });
+
+  test("gives a process in shadow no right to write", async () => {
+    const verbs = (await renderChart({ mode: "shadow" })).grants().map(({ verb }) => verb);
+    expect(new Set(verbs)).toEqual(new Set(["get", "list", "watch"]));
+  });
+
+  test("passes settings on as flags, which take the place of the mode's", async () => {
+    const settings = { "node-monitor-grace-period": "20s", "kube-api-qps": 50 };
+    const args = (await renderChart({ mode: "beside", settings })).argsOf("vigil-beside");
+    expect(args.slice(1)).toEqual([
+      "--upstream=beside",
+      "--member=$(POD_NAME)",
+      "--listen=:8080",
+      "--kube-api-qps=50",
+      "--node-monitor-grace-period=20s",
+    ]);
+  });
+
+  test("names the image by its digest where there is one, else by the chart's version", async () => {
+    const digest = `sha256:${"0".repeat(64)}`;
+    const { version } = parse(readFileSync(join(CHART, "Chart.yaml"), "utf8"));
+    expect((await renderChart({ image: { digest } })).text).toContain(`image: vigil@${digest}`);
+    expect((await renderChart({})).text).toContain(`image: vigil:${version}\n`);
+  });
+
+  test("has a disruption budget that each API server knows", async () => {
+    expect((await renderChart({}, "--kube-version=1.20.2")).text).toContain("apiVersion: policy/v1beta1\n");
+    expect((await renderChart({}, "--kube-version=1.33.0")).text).toContain("apiVersion: policy/v1\n");
+  });
+
+  test("brings the alerts, the dashboard and what to scrape, as the files of the repository have them", async () => {
+    const objects = objectsOf(await renderChart(MONITORING));
+    const rules = readFileSync(join(CHART, "../../prometheus/vigil.rules.yaml"), "utf8");
+    const dashboard = readFileSync(join(CHART, "../../grafana/vigil.json"), "utf8");
+    expect(objects["PrometheusRule vigil-system/vigil"]).toMatchObject({ spec: parse(rules) });
+    expect(objects["ConfigMap vigil-system/vigil-dashboard"]).toMatchObject({ data: { "vigil.json": dashboard } });
+    expect(objects["PodMonitor vigil-system/vigil"]).toMatchObject({
+      metadata: { labels: { release: "prometheus" } },
+      spec: {
+        selector: { matchLabels: { "app.kubernetes.io/name": "vigil" } },
+        podMetricsEndpoints: [{ port: "http", path: "/metrics" }],
+      },
+    });
+  });
+
+  describe("refuses", () => {
+    test.each([
+      [{ mode: "ful" }, "at '/mode': value must be one of 'full', 'taint-eviction-only', 'shadow', 'beside'"],
+      [{ fleet: { reader: 3 } }, "at '/fleet': additional properties 'reader' not allowed"],
+      [{ image: { digest: "latest" } }, "at '/image/digest'"],
+      [{ settings: { listen: ":80" } }, "invalid propertyName 'listen'"],
+      [{ mode: "beside", fleet: { enabled: true } }, "mode beside runs as one process: set fleet.enabled to false"],
+    ])("%j", async (values, message) => {
+      await expect(renderChart(values)).rejects.toThrow(message);
+    });
+  });
+});

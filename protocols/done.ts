@@ -1,6 +1,7 @@
 /** Messages about the outcome of a request. */
 import { z } from "zod";
 import { durationMs, instant, name, text, word } from "./bounds.ts";
+import { nodeShadowChangeSchema, podShadowSchema } from "./objects.ts";
 
 /**
  * The outcome of a write. `refused`: a live read showed that the request no longer applies. `shadowed`: recorded, not
@@ -44,4 +45,8 @@ export const doneWrite = z.object({
   detail: text,
   /** The object's resourceVersion after the write; null when there is none. */
   resourceVersion: name.nullable(),
+  /** What a shadowed write to a node would have changed; absent for any other outcome. */
+  nodeShadow: nodeShadowChangeSchema.optional(),
+  /** What a shadowed write to a pod would have changed; absent for any other outcome. */
+  podShadow: podShadowSchema.optional(),
 });

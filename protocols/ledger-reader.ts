@@ -33,6 +33,8 @@ export interface NodeReport {
   /** Its place in the published part of its zone's queue, from 1; absent otherwise. */
   readonly queuePlace?: number;
   readonly zone: string;
+  /** Set when only shadow mode shows some of this: it would be so had its writes been sent. */
+  readonly isShadow?: true;
 }
 
 /** A pod that waits for its deletion. */
@@ -47,6 +49,8 @@ export interface PendingEviction {
   readonly isEarliest?: true;
   readonly taint: TaintId | null;
   readonly tolerationSeconds: number | null;
+  /** Set in shadow mode: the pod would be deleted then. */
+  readonly isShadow?: true;
 }
 
 /** Whether the cluster's state is current, from the pulses of all shards. */

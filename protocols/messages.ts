@@ -52,7 +52,7 @@ export const MESSAGES = {
     schema: observedNode,
     ...byNode,
     from: "observer",
-    to: "node, zone, taint-manager, ledger",
+    to: "observer, node, zone, taint-manager, node-writer, pod-writer, ledger",
     purpose: "a node's observed state",
   }),
   "observed.lease": define({
@@ -66,14 +66,14 @@ export const MESSAGES = {
     schema: observedPods,
     ...byNode,
     from: "observer",
-    to: "taint-manager, node, ledger",
+    to: "observer, taint-manager, node, node-writer, pod-writer, ledger",
     purpose: "the pods bound to a node of interest",
   }),
   "observed.gone": define({
     schema: observedGone,
     ...byNode,
     from: "observer",
-    to: "observer, node, zone, taint-manager, ledger",
+    to: "observer, node, zone, taint-manager, node-writer, pod-writer, ledger",
     purpose: "a node left the API",
   }),
   "observed.pulse": define({
@@ -161,7 +161,7 @@ export const MESSAGES = {
     key: (body) => [body.namespace, body.name],
     shard: (body) => shardOf(body.node),
     from: "node-writer, pod-writer",
-    to: "ledger, observer, node, zone, taint-manager",
+    to: "ledger, observer, node, zone, taint-manager, node-writer, pod-writer",
     purpose: "the outcome of a request",
   }),
   "pulse.member": define({

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import {
+  annotation,
   count,
   instant,
   instantsByTaint,
@@ -69,6 +70,38 @@ export const taintSwapSchema = z.object({ at: instant, firstKey: key, firstAt: i
 /** A swap of Vigil's two NoExecute taints. */
 export type TaintSwap = z.infer<typeof taintSwapSchema>;
 
+/**
+ * What shadow mode would have written to a node and has not: a verdict with the heartbeats it is based on, taints with
+ * the stamps they would have had, and taints that would be gone.
+ */
+const nodeShadowSchema = z.object({
+  verdict: z
+    .object({
+      at: instant,
+      leaseRenewedAt: instant.nullable(),
+      statusHeartbeatAt: instant.nullable(),
+      conditions: listOf(conditionSchema),
+    })
+    .optional(),
+  added: listOf(taintSchema).optional(),
+  removed: listOf(taintSchema).optional(),
+});
+/** What shadow mode would have written to a node and has not. */
+export type NodeShadow = z.infer<typeof nodeShadowSchema>;
+
+/** One write to a node that shadow mode has not sent. Null deletes an annotation. */
+export const nodeShadowChangeSchema = nodeShadowSchema.extend({
+  labels: mapOf(value).optional(),
+  annotations: mapOf(annotation.nullable()).optional(),
+});
+/** One write to a node that shadow mode has not sent. */
+export type NodeShadowChange = z.infer<typeof nodeShadowChangeSchema>;
+
+/** When shadow mode would have set a pod's Ready condition to False, and when it would have deleted the pod. */
+export const podShadowSchema = z.object({ unreadyAt: instant.optional(), deletedAt: instant.optional() });
+/** What shadow mode would have written to a pod and has not. */
+export type PodShadow = z.infer<typeof podShadowSchema>;
+
 /** Most taints of a node that are published: with the longest keys and values they take half of a message. */
 export const TAINTS_MAX = 64;
 
@@ -98,6 +131,8 @@ export const nodeSchema = z.object({
   taintsSeenStale: z.boolean().optional(),
   /** Annotation.taintSwap; absent without that annotation. */
   taintSwap: taintSwapSchema.optional(),
+  /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
+  shadow: nodeShadowSchema.optional(),
 });
 /** The observed state of a node. */
 export type ObservedNode = z.infer<typeof nodeSchema>;
@@ -139,6 +174,8 @@ export const podSchema = z.object({
   deletionAt: instant.nullable(),
   /** The precondition of a write; absent in a BoundPod, which has it beside the pod. */
   resourceVersion: name.optional(),
+  /** The part of this state that only shadow mode shows; absent when the API shows all of it. */
+  shadow: podShadowSchema.optional(),
 });
 /** The observed state of a pod that is bound to a node. */
 export type ObservedPod = z.infer<typeof podSchema>;

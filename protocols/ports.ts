@@ -91,8 +91,10 @@ export interface WatchSink<T> {
 }
 
 /** A running watch. */
-export interface Watch {
+export interface Watch<T = unknown> {
   state(): WatchState;
+  /** The object as last received; null when none is known. Cluster-scoped objects and leases have no namespace. */
+  held(namespace: string, name: string): T | null;
   /** Wall-clock instant of the last event, bookmark or list; null before the first. */
   confirmedAt(): number | null;
   /** Lists again, because the caller suspects that the watch is stale. */
@@ -185,7 +187,7 @@ export type WriteReply =
 
 /** The Kubernetes API. Replies come later, each exactly once, never within the call. */
 export interface Kube {
-  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch;
+  watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch<Watched[K]>;
   /** A live read, past every cache; without `place` it goes before all waiting requests. */
   read(ref: ObjectRef, done: (reply: ReadReply) => void, place?: ReadPlace): void;
   /** At most one write per object is in flight; others wait in order of urgency. */

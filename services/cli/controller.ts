@@ -10,6 +10,7 @@ import type {
   Random,
   Service,
   ServiceName,
+  Stop,
   Transport,
 } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";
@@ -21,6 +22,7 @@ import { observerService } from "../observer/observer.service.ts";
 import { typedBus } from "../platform/bus/bus.ts";
 import { aloneFleet, type BusFleet, busFleet } from "../platform/fleet/fleet.ts";
 import type { ForeignMembers } from "../platform/fleet/foreign-members.ts";
+import { readOnlyKube, ShadowKube } from "../platform/kube/shadow/shadow-kube.ts";
 import type { ApiReachability } from "../platform/kube/transport/reachability.ts";
 import { logWith } from "../platform/process/log.ts";
 import type { ReadableMetrics } from "../platform/process/metrics.ts";
@@ -38,6 +40,8 @@ export interface ControllerParts {
   readonly metrics: ReadableMetrics;
   readonly profile: Profile;
   readonly kube: Kube;
+  /** Whether nothing is written. The services then go on as if it had been. */
+  readonly isShadow?: boolean;
   readonly transport: Transport;
   /** Name of the Kubernetes cluster in subjects. */
   readonly cluster: string;
@@ -78,14 +82,18 @@ const SERVICES: ReadonlyMap<ServiceName, Service> = new Map([
   ["pod-writer", podWriterService],
 ]);
 
+/** The services that watch the API or write to it. */
+const API_SERVICES: ReadonlySet<ServiceName> = new Set(["observer", "node-writer", "pod-writer"]);
+
 /** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
   const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
   const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
+  const kubes = kubesOf(parts);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
-    const { reader, stop } = startLedger(io, store);
+    const { reader, stop } = startLedger(io, { store, isShadow: parts.isShadow === true });
     if (ledger === null) ledger = new CurrentLedger(reader);
     else ledger.replace(reader);
     return stop;
@@ -93,7 +101,7 @@ export function startController(parts: ControllerParts): Controller {
   const known = new Map(SERVICES).set("ledger", ledgerService);
   const supervisor = supervise({
     services: new Map([...known].filter(([name]) => services.includes(name))),
-    ioOf: (name) => ioOf(parts, name, fleet),
+    ioOf: (name) => ioOf(parts, { name, fleet, kube: name === "ledger" ? kubes.ledger : kubes.actors }),
     clock,
     log,
     metrics,
@@ -110,13 +118,29 @@ export function startController(parts: ControllerParts): Controller {
     },
     stop() {
       supervisor.stop();
+      kubes.stop();
       if (!hasLeft) pulsing?.goodbye();
     },
   };
 }
 
-function ioOf(parts: ControllerParts, service: ServiceName, fleet: Fleet): Io {
-  const { clock, kube, random, metrics, profile } = parts;
+/** The ports of the services. The ledger explains what exists, so it reads the API as it is, in shadow mode too. */
+function kubesOf(parts: ControllerParts): { readonly actors: Kube; readonly ledger: Kube; readonly stop: Stop } {
+  const { kube, clock } = parts;
+  if (parts.isShadow !== true) return { actors: kube, ledger: kube, stop: () => {} };
+  const readOnly = readOnlyKube(kube, (run) => clock.soon(run));
+  // Others neither observe nor write, and their NATS roles may not read what the port follows.
+  if (!parts.services.some((name) => API_SERVICES.has(name)))
+    return { actors: readOnly, ledger: readOnly, stop: () => {} };
+  const shadow = new ShadowKube({ ...parts, bus: busOf(parts, "shadow") });
+  return { actors: shadow, ledger: readOnly, stop: () => shadow.stop() };
+}
+
+function ioOf(
+  parts: ControllerParts,
+  { name: service, fleet, kube }: { readonly name: ServiceName; readonly fleet: Fleet; readonly kube: Kube },
+): Io {
+  const { clock, random, metrics, profile } = parts;
   const log = logWith(parts.log, { service });
   return { clock, kube, random, log, metrics, profile, fleet, bus: busOf({ ...parts, log }, service) };
 }

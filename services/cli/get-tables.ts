@@ -51,7 +51,8 @@ export const NODES: Table<NodeReport> = {
 };
 
 /** A node's eviction state, with its place in the queue or the time until its drain. */
-function evictionText({ eviction, evictionFromAt, queuePlace }: NodeReport, nowMs: number): string {
+function evictionText({ eviction, evictionFromAt, queuePlace, isShadow }: NodeReport, nowMs: number): string {
+  if (isShadow && eviction === "evicted") return "would be evicted";
   if (queuePlace !== undefined) return `${eviction} (number ${queuePlace})`;
   if (evictionFromAt === undefined) return eviction;
   return `${eviction} (drained in ${spanText(evictionFromAt - nowMs)})`;
@@ -73,8 +74,9 @@ export const TIMERS: Table<PendingEviction> = {
 };
 
 /** When a pod is deleted; `isEarliest` where the zone's rate limiter has yet to admit its node. */
-function dueText({ deadlineAt, isEarliest }: PendingEviction, nowMs: number): string {
-  if (deadlineAt === null || deadlineAt <= nowMs) return isEarliest ? "once its node is admitted" : "now";
-  const span = `in ${spanText(deadlineAt - nowMs)}`;
+function dueText({ deadlineAt, isEarliest, isShadow }: PendingEviction, nowMs: number): string {
+  const would = isShadow ? "would be " : "";
+  if (deadlineAt === null || deadlineAt <= nowMs) return `${would}${isEarliest ? "once its node is admitted" : "now"}`;
+  const span = `${would}in ${spanText(deadlineAt - nowMs)}`;
   return isEarliest ? `${span} at the earliest` : span;
 }

@@ -2,8 +2,10 @@
 import type { Outcome } from "../../protocols/done.ts";
 import type { Subject } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf } from "../../protocols/messages.ts";
-import { apiTime } from "../domain/api-time.ts";
+import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { countText, listText, rateText, spanText } from "../domain/format.ts";
+import { readyConditionOf } from "../domain/node-conditions.ts";
 import { taintName } from "../domain/toleration.ts";
 import { zoneTitleOf } from "../domain/zone-key.ts";
 import { type ByType, dispatch } from "./by-type.ts";
@@ -58,11 +60,54 @@ function observedText(body: BodyOf<"observed.node">, before: NodeRecord | undefi
   const present = new Set(reducedNode(body).taints.map(taintName));
   const added = [...present].filter((taint) => !earlier.has(taint));
   const removed = [...earlier].filter((taint) => !present.has(taint));
-  const parts = isReplaced ? [timelineSentence("nodeReplaced", {})] : [];
-  if (added.length > 0)
-    parts.push(timelineSentence(known === null ? "taintsSeen" : "taintsAdded", { taints: listText(added) }));
-  if (removed.length > 0) parts.push(timelineSentence("taintsRemoved", { taints: listText(removed) }));
+  const appears = known === null ? "taintsSeen" : "taintsAdded";
+  const isOurs = unsentNames(body.shadow?.added);
+  const isUnsent = unsentNames([...(known?.shadow?.added ?? []), ...(body.shadow?.removed ?? [])]);
+  const parts = [
+    ...(isReplaced ? [timelineSentence("nodeReplaced", {})] : []),
+    ...taintTexts(appears, added, isOurs),
+    ...taintTexts("taintsRemoved", removed, isUnsent),
+    ...(known === null ? [] : madeByAnother(known, body)),
+  ];
   return joined(parts, (first, second) => timelineSentence("bothSeen", { first, second }));
+}
+
+function unsentNames(taints: readonly Taint[] = []): (name: string) => boolean {
+  const names = new Set(taints.map(taintName));
+  return (name) => names.has(name);
+}
+
+/** One sentence about the taints of the API, and one about those that only shadow mode shows. */
+function taintTexts(
+  name: "taintsSeen" | "taintsAdded" | "taintsRemoved",
+  taints: readonly string[],
+  isUnsent: (taint: string) => boolean,
+): Sentence[] {
+  const groups = [taints.filter((taint) => !isUnsent(taint)), taints.filter(isUnsent)];
+  return groups.flatMap((group, index) =>
+    group.length === 0 ? [] : [timelineSentence(name, { taints: listText(group) }, index === 1)],
+  );
+}
+
+/** The writes that shadow mode had not sent and the API shows now: another controller made them. */
+function madeByAnother({ shadow: unsent }: ObservedNode, body: ObservedNode): Sentence[] {
+  if (unsent === undefined) return [];
+  const isLeft = unsentNames(body.shadow?.added);
+  const present = new Map(body.taints.map((taint) => [taintName(taint), epochMsOf(taint.timeAdded)]));
+  const taints = (unsent.added ?? []).filter((taint) => present.has(taintName(taint)) && !isLeft(taintName(taint)));
+  const made = taints.map((taint) =>
+    madeText(taintName(taint), epochMsOf(taint.timeAdded), present.get(taintName(taint))),
+  );
+  const ready = readyConditionOf(body);
+  const isVerdict = unsent.verdict !== undefined && body.shadow?.verdict === undefined && ready?.status === "Unknown";
+  return isVerdict ? [madeText("Ready=Unknown", unsent.verdict?.at ?? null, ready.transitionAt), ...made] : made;
+}
+
+function madeText(change: string, ours: number | null, theirs: number | null | undefined): Sentence {
+  const laterMs = (theirs ?? 0) - (ours ?? 0);
+  const isTimed = ours !== null && theirs != null;
+  const when = laterMs < 0 ? "before Vigil would have" : "after Vigil would have";
+  return timelineSentence("madeByAnother", { change, span: isTimed ? ` ${spanText(Math.abs(laterMs))} ${when}` : "" });
 }
 
 function nodeText(body: BodyOf<"judged.node">, known: NodeRecord | undefined): Sentence | null {

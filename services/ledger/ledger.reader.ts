@@ -28,6 +28,7 @@ export interface ReaderSources {
   readonly drainPods: Pick<DrainPods, "isEmpty" | "upcoming">;
   readonly clock: Clock;
   readonly profile: Profile;
+  readonly isShadow: boolean;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
 }
 
@@ -41,12 +42,14 @@ export function ledgerReader({
   drainPods,
   clock,
   profile,
+  isShadow,
   onDecision,
 }: ReaderSources): LedgerReader {
   const context = (): ExplainContext => ({
     state,
     history,
     profile,
+    isShadow,
     blindness: (node) => watchHealth.blindness(shardOf(node), clock.monotonicMs()),
     isDrainEmpty: (node) => drainPods.isEmpty(node),
     unknownReason: (node) => inventory.unknownReason(node, clock.monotonicMs()),
@@ -61,7 +64,10 @@ export function ledgerReader({
       watchHealth: watchHealth.report(clock.monotonicMs()),
     }),
     nodes: () => nodesOf(state, clock.wallMs()),
-    pendingEvictions: (limit) => soonest(pendingOf(state, drainPods, clock.wallMs()), limit),
+    pendingEvictions: (limit) =>
+      soonest(pendingOf(state, drainPods, clock.wallMs()), limit).map((pod) =>
+        isShadow ? { ...pod, isShadow: true as const } : pod,
+      ),
     decisions: (limit) => history.latest(limit),
     explainNode: (name) => explainNode(name, context()),
     explainPod: (namespace, name, done) =>
@@ -91,7 +97,8 @@ function nodesOf(state: ClusterState, now: number): NodeReport[] {
       ...(evictionFromAt === undefined ? {} : { evictionFromAt }),
       ...(place === null ? {} : { queuePlace: place }),
     };
-    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone });
+    const shadow = observed.shadow === undefined ? {} : ({ isShadow: true } as const);
+    reports.push({ name, readiness, ready, since, heartbeatAt, eviction, ...ahead, zone, ...shadow });
   }
   return reports;
 }

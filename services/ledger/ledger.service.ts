@@ -58,9 +58,17 @@ export interface Ledger {
   readonly stop: Stop;
 }
 
-/** Starts a ledger; with a store its history outlives the process. */
-export function startLedger(io: Io, store: LedgerStore | null = null): Ledger {
-  const ledger = new RunningLedger(io, store);
+/** What a ledger is started with. */
+export interface LedgerOptions {
+  /** Where its history outlives the process; null for nowhere. */
+  readonly store?: LedgerStore | null;
+  /** Whether Vigil runs in shadow mode. */
+  readonly isShadow?: boolean;
+}
+
+/** Starts a ledger. */
+export function startLedger(io: Io, options: LedgerOptions = {}): Ledger {
+  const ledger = new RunningLedger(io, options);
   return { reader: ledger.reader, stop: () => ledger.stop() };
 }
 
@@ -87,7 +95,7 @@ class RunningLedger {
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
-  constructor(io: Io, store: LedgerStore | null) {
+  constructor(io: Io, { store = null, isShadow = false }: LedgerOptions) {
     this.#io = io;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
@@ -106,6 +114,7 @@ class RunningLedger {
       drainPods: this.#drainPods,
       clock: io.clock,
       profile: io.profile,
+      isShadow,
       onDecision: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);

@@ -78,11 +78,13 @@ export class PodRecords {
 
   /**
    * Forgets pods without a message long after their deadline; `nowMs` is wall-clock time. A deleted pod is kept while
-   * its node is silent, because it stays terminating until a kubelet ends its containers.
+   * its node is silent, because it stays terminating until a kubelet ends its containers. So is one that shadow mode
+   * would have deleted.
    */
   forgetSettled(nowMs: number, isSilent: (node: string) => boolean): void {
     for (const [uid, pod] of this.#pods.entries()) {
-      const isKept = pod.order === "done" && pod.outcome !== "gone" && isSilent(targetOf(pod)?.node ?? "");
+      const isEnding = (pod.order === "done" && pod.outcome !== "gone") || pod.outcome === "shadowed";
+      const isKept = isEnding && isSilent(targetOf(pod)?.node ?? "");
       if (!isKept && lastTimeOf(pod) + SETTLED_KEPT_MS < nowMs) this.drop(uid);
     }
   }

@@ -157,13 +157,14 @@ function write(
     report(unwritten(decision.kind, decision.detail));
     return;
   }
-  const { change, body } = decision;
+  const { change, body, shadow } = decision;
   const subresource = ask.type === "asked.condition" ? { subresource: "status" as const } : {};
   // A kubelet may return while a verdict waits, so the lease must be read shortly before the write.
   const readAt = leaseReadAtMs === undefined ? {} : { readAtMs: leaseReadAtMs };
   const where = { ref: refOf(ask.body.node), urgency: urgencyOf(ask), ...readAt, ...subresource };
   io.kube.write({ ...where, verb: "patch", ...patchOf(ask, body, live) }, (reply) => {
-    report({ ...written(reply, change), isOnce: isGrant(ask) });
+    const result = { ...written(reply, change), isOnce: isGrant(ask) };
+    report(reply.outcome === "shadowed" ? { ...result, nodeShadow: shadow } : result);
   });
 }
 

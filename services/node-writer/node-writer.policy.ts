@@ -1,8 +1,8 @@
 /** Decides whether a request about a node still holds, and builds its patch. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { Annotation, ConditionType, FOLLOWING_LABELS, TaintEffect } from "../../protocols/names.ts";
-import type { ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
-import { apiTime } from "../domain/api-time.ts";
+import type { NodeShadowChange, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import { apiTime, epochMsOf } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { evictingTaintOf, isSwappable, taintSwapOf, taintSwapText } from "../domain/taint-swap.ts";
 import { taintName } from "../domain/toleration.ts";
@@ -13,7 +13,13 @@ import type { VersionedPatch } from "../platform/requests/guarded-patch.ts";
  * What to do about a request: write, or end it because nothing is left to change, it is refuted, or the node is gone.
  */
 export type NodeWriteDecision =
-  | { readonly kind: "write"; readonly change: string; readonly body: NodePatch }
+  | {
+      readonly kind: "write";
+      readonly change: string;
+      readonly body: NodePatch;
+      /** The same change as shadow mode remembers it. */
+      readonly shadow: NodeShadowChange;
+    }
   | { readonly kind: "ok" | "refused" | "gone"; readonly detail: string };
 
 /** A strategic merge patch of a node; a patch of labels names no version. */
@@ -73,7 +79,16 @@ export function decideConditions(
     lastTransitionTime: apiTime(wallMs),
   }));
   const change = `conditions: ${wanted.map(({ type, status }) => `${type}=${status}`).join(" ")}`;
-  return { kind: "write", change, body: { metadata: preconditionOf(live ?? ask), status: { conditions } } };
+  const body = { metadata: preconditionOf(live ?? ask), status: { conditions } };
+  const transitionAt = epochMsOf(apiTime(wallMs));
+  const forced = wanted.map(({ type, status, reason, heartbeatAt }) => ({
+    type,
+    status,
+    reason,
+    heartbeatAt,
+    transitionAt,
+  }));
+  return { kind: "write", change, body, shadow: { verdict: { at: wallMs, ...ask.basis, conditions: forced } } };
 }
 
 /**
@@ -102,11 +117,14 @@ export function decideTaints(ask: BodyOf<"asked.taint">, live: ObservedNode | nu
   const added = wantedOf(ask, before).filter((id) => !kept.some((taint) => isSame(id, taint)));
   if (added.length === 0 && kept.length === before.length) return UNCHANGED;
   const removed = before.filter((taint) => !kept.includes(taint));
-  const taints: Taint[] = [...kept, ...added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }))];
+  const stamped = added.map((id) => ({ ...id, timeAdded: apiTime(wallMs) }));
+  const taints: Taint[] = [...kept, ...stamped];
   const changes = [...added.map((id) => `+${taintName(id)}`), ...removed.map((id) => `-${taintName(id)}`)];
-  const metadata = { ...preconditionOf(live ?? ask), ...swapAnnotation(live ?? ask, { kept, added, removed }, wallMs) };
+  const annotations = swapAnnotation(live ?? ask, { kept, added, removed }, wallMs);
   const spec = { taints: taints.length === 0 ? null : taints };
-  return { kind: "write", change: `taints: ${changes.join(" ")}`, body: { metadata, spec } };
+  const body = { metadata: { ...preconditionOf(live ?? ask), ...annotations }, spec };
+  const change = `taints: ${changes.join(" ")}`;
+  return { kind: "write", change, body, shadow: { added: stamped, removed, ...annotations } };
 }
 
 /**
@@ -136,6 +154,7 @@ export function decideLabels(ask: BodyOf<"asked.label">, live: ObservedNode): No
     kind: "write",
     change: [...changeText("labels", labels), ...changeText("annotations", annotations)].join(", "),
     body: { metadata },
+    shadow: { labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations) },
   };
 }
 

@@ -1,8 +1,7 @@
 /** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still holds. */
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
-import { type TryResult, WriteJobs } from "../platform/requests/write-jobs.ts";
+import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
 import { forbiddenChange } from "./allowed-changes.policy.ts";
 import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./node-write-attempt.ts";
@@ -10,14 +9,7 @@ import { attemptNodeWrite, isRepeated, isSameChange, type NodeRequest } from "./
 /** Carries out requests about the nodes of this process's shards and publishes the outcome of each attempt. */
 export const nodeWriterService: Service = (io) => {
   const { bus, clock, random, fleet, profile } = io;
-  const shadowedWrites = new ShadowedWrites(profile);
   const refuse = forbiddenRefusal(io);
-  /** Whether a shadowed write was published before. A grant is always new, because its zone publishes it once. */
-  const wasPublished = ({ type, id, body }: NodeRequest, { outcome, change }: TryResult): boolean => {
-    if (outcome !== "shadowed" || (type === "asked.taint" && body.why === "granted")) return false;
-    const what = type === "asked.condition" ? `${change} ${JSON.stringify(body.basis)}` : change;
-    return !shadowedWrites.isNew(`${type}/${requesterOf(id)}/${body.uid}`, what, clock.monotonicMs());
-  };
   const jobs = new WriteJobs<NodeRequest>({
     clock,
     random,
@@ -30,12 +22,12 @@ export const nodeWriterService: Service = (io) => {
       else refuse(ask, foreign, report);
     },
     reportOutcome: (ask, result, timing) => {
-      if (wasPublished(ask, result)) return;
       const { type, id } = ask;
       const { node, uid } = ask.body;
-      const { outcome, change, detail, resourceVersion } = result;
+      const { outcome, change, detail, resourceVersion, nodeShadow } = result;
+      const shadow = nodeShadow === undefined ? {} : { nodeShadow };
       const target = { ask: type, kind: "Node" as const, namespace: "", name: node, uid, node };
-      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
     },
   });
   const take = (shard: number, source: string, ask: NodeRequest): void => {

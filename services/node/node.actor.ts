@@ -145,10 +145,11 @@ export class NodeActor {
   /** Takes the outcome of a write to this node or one of its pods; `isOwn` if a node actor requested it. */
   written(done: BodyOf<"done.write">, { isOwn, cause }: { readonly isOwn: boolean; readonly cause: string }): void {
     const nowMs = this.#context.io.clock.monotonicMs();
-    if (done.ask === "asked.unready" && done.outcome === "ok") this.#bound = withoutMarked(this.#bound, done.uid);
+    if (done.ask === "asked.unready" && (done.outcome === "ok" || done.outcome === "shadowed"))
+      this.#bound = withoutMarked(this.#bound, done.uid);
     const isOfVerdict = done.ask === "asked.condition" && done.uid === this.#node.uid;
     if (isOfVerdict && !done.retrying) this.#step("verdictSettled");
-    if (isOwn && (done.outcome === "shadowed" || done.outcome === "denied")) {
+    if (isOwn && done.outcome === "denied") {
       this.#requests?.postpone(done.ask.slice("asked.".length) as RequestNoun, nowMs);
       this.review(cause);
     }

@@ -22,6 +22,7 @@ export function nodeChange(before: ObservedNode, after: ObservedNode): NodeChang
     sameRecords(before.labels, after.labels) &&
     sameRecords(before.taintsSeenAt ?? {}, after.taintsSeenAt ?? {}) &&
     sameRecords<string | number>(before.taintSwap ?? {}, after.taintSwap ?? {}) &&
+    JSON.stringify(before.shadow) === JSON.stringify(after.shadow) &&
     sameLists(before.taints, after.taints, sameTaint) &&
     sameLists(before.conditions, after.conditions, sameCondition);
   if (!isSame) return "state";

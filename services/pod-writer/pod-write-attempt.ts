@@ -1,6 +1,6 @@
 /** Attempts one request about a pod: live reads, decision, writes. WriteJobs decides when to retry. */
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { ObservedNode, Taint } from "../../protocols/objects.ts";
+import type { ObservedNode, PodShadow, Taint } from "../../protocols/objects.ts";
 import {
   type Io,
   type KubeObject,
@@ -121,7 +121,7 @@ function markAsSeen(context: PodWriterContext, ask: PodRequest, resourceVersion:
       if (notNeeded !== null) report(unwritten(notNeeded.outcome, notNeeded.detail));
       else {
         const body = unreadyPatch(ask.body.uid, resourceVersion, apiTime(io.clock.wallMs()));
-        patchStatus(io, ask, { body, readAtMs }, (reply) => report(written(reply, UNREADY)));
+        patchStatus(io, ask, { body, readAtMs }, (reply) => report(unreadyResult(io, reply)));
       }
     }),
   );
@@ -206,7 +206,7 @@ function decide(
     const body = unreadyPatch(live.pod.uid, live.resourceVersion, apiTime(io.clock.wallMs()));
     const guarded = guardedPatch(body, live.object);
     const patch = guarded === null ? { body } : { patch: "json" as const, body: guarded };
-    patchStatus(io, ask, { ...patch, ...oldest }, (reply) => report(written(reply, UNREADY)));
+    patchStatus(io, ask, { ...patch, ...oldest }, (reply) => report(unreadyResult(io, reply)));
   }
 }
 
@@ -284,15 +284,25 @@ function patchStatus(
 
 /** Deletes exactly this pod, with its own grace period (R8.30). */
 function remove(
-  { kube }: Io,
+  { kube, clock }: Io,
   { ask, history, report }: PodWriteAttempt,
   { live, readAtMs }: { readonly live: LivePod; readonly readAtMs: number },
   change: string,
 ): void {
   const where = { ref: refOf(ask.body), urgency: Urgency.eviction, readAtMs };
   kube.write({ ...where, verb: "delete", ...deletePreconditions(live, history) }, (reply) =>
-    report(written(reply, change)),
+    report(writtenOr(reply, change, { deletedAt: clock.wallMs() })),
   );
+}
+
+function unreadyResult({ clock }: Io, reply: WriteReply): TryResult {
+  return writtenOr(reply, UNREADY, { unreadyAt: clock.wallMs() });
+}
+
+/** The result of a write; a shadowed one carries what it would have changed. */
+function writtenOr(reply: WriteReply, change: string, podShadow: PodShadow): TryResult {
+  const result = written(reply, change);
+  return reply.outcome === "shadowed" ? { ...result, podShadow } : result;
 }
 
 function livePod(object: KubeObject): LivePod | null {

@@ -1,7 +1,6 @@
 /** The pod-writer: the only writer of Pod objects. pod-writer.policy.ts decides whether a request still holds. */
 import type { Clock, Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
-import { ShadowedWrites } from "../platform/requests/shadowed-writes.ts";
 import { SingleFlightReads } from "../platform/requests/single-flight-reads.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
 import { forbiddenRefusal } from "../platform/requests/write-result.ts";
@@ -28,7 +27,6 @@ export const podWriterService: Service = (io) => {
   const latestMs = latestInstant(clock);
   const context = { io, nodes: new SingleFlightReads({ kube: io.kube, clock, ...reads }), latestMs };
   const refuse = forbiddenRefusal(io);
-  const shadowedWrites = new ShadowedWrites(profile);
   const jobs = new WriteJobs<PodRequest>({
     clock,
     random,
@@ -42,11 +40,10 @@ export const podWriterService: Service = (io) => {
       else refuse(ask, foreign, report);
     },
     reportOutcome: ({ type, id, body: { namespace, name, uid, node } }, result, timing) => {
-      const { outcome, change, detail, resourceVersion } = result;
-      const isShadowed = outcome === "shadowed";
-      if (isShadowed && !shadowedWrites.isNew(`${type}/${uid}`, change, clock.monotonicMs())) return;
+      const { outcome, change, detail, resourceVersion, podShadow } = result;
+      const shadow = podShadow === undefined ? {} : { podShadow };
       const target = { ask: type, kind: "Pod" as const, namespace, name, uid, node };
-      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion }, id);
+      bus.publish("done.write", { ...target, outcome, ...timing, change, detail, resourceVersion, ...shadow }, id);
     },
   });
   const take = (shard: number, ask: PodRequest): void => {

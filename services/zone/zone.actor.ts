@@ -153,16 +153,6 @@ export class ZoneActor {
     this.#options.wake();
   }
 
-  /** Holds a node whose request was only shadowed. */
-  hold(node: string, requestId: string): void {
-    this.#queue.hold(node, requestId);
-  }
-
-  /** Releases held nodes, because some process does write. */
-  release(): void {
-    if (this.#queue.release()) this.#options.wake();
-  }
-
   /** Whether this actor can be dropped: the zone was announced as empty, and a new bucket would be as full. */
   isSpent(): boolean {
     if (!this.#isPublishedEmpty) return false;

@@ -90,8 +90,6 @@ export function needsNoTaint(node: ObservedNode): boolean {
 export interface NodeInZone {
   readonly observed: ObservedNode;
   readonly judged: BodyOf<"judged.node">;
-  /** Whether the verdict that it is Unknown was only shadowed, so the API will not show it. */
-  readonly isShadowed?: boolean;
 }
 
 /**
@@ -113,10 +111,10 @@ export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
  * only when a message was lost. In taint mode a node is evicted if and only if it carries our taint.
  */
 export function contradicts(node: NodeInZone, evictionMode: Profile["evictionMode"]): boolean {
-  const { observed, judged, isShadowed } = node;
+  const { observed, judged } = node;
   return (
     judged.uid !== observed.uid ||
-    (judged.ready !== readyOf(observed) && isShadowed !== true) ||
+    judged.ready !== readyOf(observed) ||
     judged.zone !== zoneKeyOf(observed.labels) ||
     judged.counted !== isCounted(observed.labels) ||
     (evictionMode === "taint" && (judged.eviction === "evicted") !== ownTaintsOf(observed.taints).length > 0)

@@ -18,7 +18,6 @@ export interface QueuedNode {
 export class ZoneQueue {
   /** In order of service: a Map iterates as its keys were inserted. */
   readonly #waiting = new Map<string, QueuedNode>();
-  #hasHeld = false;
 
   get size(): number {
     return this.#waiting.size;
@@ -62,24 +61,6 @@ export class ZoneQueue {
     const waiting = this.#waiting.get(node);
     if (waiting === undefined) return;
     this.#moveToEnd({ ...waiting, notBefore: againAt, grants: waiting.grants + 1, requestId });
-  }
-
-  /** Holds a node whose request was only shadowed: it is not granted again until it is released or added again. */
-  hold(node: string, requestId: string): void {
-    const waiting = this.#waiting.get(node);
-    if (waiting?.requestId !== requestId) return;
-    this.#waiting.set(node, { ...waiting, notBefore: Number.POSITIVE_INFINITY });
-    this.#hasHeld = true;
-  }
-
-  /** Releases the held nodes. Returns whether there were any. */
-  release(): boolean {
-    if (!this.#hasHeld) return false;
-    this.#hasHeld = false;
-    for (const [node, waiting] of this.#waiting) {
-      if (waiting.notBefore === Number.POSITIVE_INFINITY) this.#waiting.set(node, { ...waiting, notBefore: 0 });
-    }
-    return true;
   }
 
   #moveToEnd(waiting: QueuedNode): void {

@@ -3,7 +3,6 @@ import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { readyConditionOf } from "../domain/node-conditions.ts";
 import { zoneKeyOf } from "../domain/zone-key.ts";
 import { contradicts, isNotReady, type NodeInZone, type ZoneCount } from "./zone.policy.ts";
 
@@ -35,8 +34,6 @@ interface RosterEntry {
   observed: ObservedNode | null;
   judged: BodyOf<"judged.node"> | null;
   cause: string;
-  /** The uid of a node whose Unknown was only shadowed; null for none. */
-  shadowedUid: string | null;
 }
 
 /** A node's membership before and after a message; null for none. */
@@ -98,11 +95,6 @@ export class ZoneRoster {
     return this.#change(judged.node, { judged, cause });
   }
 
-  /** Records that the verdict on a node was only shadowed: the API will not show it. */
-  takeShadowed({ node, uid }: Pick<BodyOf<"done.write">, "node" | "uid">): Move {
-    return this.#change(node, { shadowedUid: uid });
-  }
-
   takeGone(node: string): Move {
     return this.#change(node, { observed: null, judged: null });
   }
@@ -117,11 +109,10 @@ export class ZoneRoster {
   }
 
   #change(node: string, change: Partial<RosterEntry>): Move {
-    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "", shadowedUid: null };
+    const entry = this.#entries.get(node) ?? { observed: null, judged: null, cause: "" };
     const before = memberOf(entry);
     this.#countUnjudged(entry, -1);
     Object.assign(entry, change);
-    if (!isShadowed(entry)) entry.shadowedUid = null;
     this.#countUnjudged(entry, 1);
     if (entry.observed === null && entry.judged === null) this.#entries.delete(node);
     else this.#entries.set(node, entry);
@@ -163,13 +154,7 @@ export class ZoneRoster {
 function memberOf(entry: RosterEntry): Member | null {
   const { observed, judged, cause } = entry;
   if (observed === null || judged === null || observed.uid !== judged.uid) return null;
-  return { observed, judged, cause, isShadowed: isShadowed(entry) };
-}
-
-/** Whether the shadowed verdict stands and no other controller has written it. */
-function isShadowed({ observed, judged, shadowedUid }: RosterEntry): boolean {
-  if (shadowedUid === null || observed?.uid !== shadowedUid || judged?.uid !== shadowedUid) return false;
-  return judged.ready === "Unknown" && readyConditionOf(observed)?.status !== "Unknown";
+  return { observed, judged, cause };
 }
 
 function isUnjudged(entry: RosterEntry): boolean {

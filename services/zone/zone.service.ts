@@ -1,4 +1,5 @@
 /** Wires the zone actors to the bus, one for each zone that this process owns. Decisions are in zone.policy.ts. */
+import type { Outcome } from "../../protocols/done.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import type { Io, Service, Stop, Timer } from "../../protocols/ports.ts";
@@ -20,6 +21,9 @@ import {
 } from "./zone.policy.ts";
 import { Refunds } from "./zone.refunds.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
+
+/** Outcomes after which the taint of a grant shows, or may. Shadow mode shows it too. */
+const LANDING: ReadonlySet<Outcome> = new Set<Outcome>(["ok", "unknown", "shadowed"]);
 
 /**
  * The zone service. It follows the nodes of all shards, because a zone's nodes are spread over them. It is silent about
@@ -75,7 +79,9 @@ class Zones {
       io.bus.subscribe("asked.drain", "all", ({ source, id, body }) => {
         if (isOtherOwner(source, io.fleet.member)) this.#spend(body.zone, id);
       }),
-      io.bus.subscribe("done.write", "all", (message) => this.#settle(message)),
+      io.bus.subscribe("done.write", "all", ({ body, cause }) => {
+        if (body.ask === "asked.taint") this.#settleGrant(body, cause);
+      }),
       io.bus.onGap((type, shard) => {
         // A grant whose request was lost is paid for when its taint lands.
         if (!type.startsWith("asked.")) this.#feeds[shard]?.markSuspect("messages were lost", null);
@@ -155,19 +161,10 @@ class Zones {
     this.#actors.get(zone)?.spend(now);
   }
 
-  #settle({ id, body, cause }: Message<"done.write">): void {
-    const { ask, kind, outcome, change } = body;
-    if (ask === "asked.condition" && outcome === "shadowed") this.#take(this.#roster.takeShadowed(body), id);
-    if (ask === "asked.taint") this.#settleGrant(body, cause);
-    if (kind !== "Node" || outcome !== "ok" || change === "") return;
-    for (const actor of this.#actors.values()) actor.release();
-  }
-
   /** Ends a grant without a write. A refused one ends when its node is observed to need no taint, or is gone. */
   #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
     const grant = this.#grants.underWay(node);
-    if (grant === null || grant.requestId !== cause || retrying || outcome === "ok" || outcome === "unknown") return;
-    if (outcome === "shadowed") this.#actors.get(grant.zone)?.hold(node, grant.requestId);
+    if (grant === null || grant.requestId !== cause || retrying || LANDING.has(outcome)) return;
     if (outcome === "refused" || outcome === "gone") this.#refunds.refuse(grant, this.#observed(node), this.#now());
     else this.#grants.end(grant);
   }

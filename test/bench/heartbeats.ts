@@ -83,7 +83,7 @@ export function watchesInto(sinks: Sinks): Kube {
     watch: (what, sink) => {
       Object.assign(sinks, { [what]: sink });
       const state = { synced: true, since: 0 };
-      return { state: () => state, confirmedAt: () => null, relist: () => {}, stop: () => {} };
+      return { state: () => state, confirmedAt: () => null, held: () => null, relist: () => {}, stop: () => {} };
     },
     read: () => {},
     write: () => {},

@@ -12,7 +12,13 @@ function heldKube() {
   const replies: (() => void)[] = [];
   const gone: ReadReply & WriteReply = { outcome: "gone", detail: "" };
   const kube: Kube = {
-    watch: () => ({ state: () => ({ synced: false, since: null }), confirmedAt: () => null, relist() {}, stop() {} }),
+    watch: () => ({
+      state: () => ({ synced: false, since: null }),
+      held: () => null,
+      confirmedAt: () => null,
+      relist() {},
+      stop() {},
+    }),
     read: (_ref, done) => replies.push(() => done(gone)),
     write: (_request, done) => replies.push(() => done(gone)),
   };

@@ -1,6 +1,6 @@
 /** The scene of a journey: an API server and a bus, Vigil on them, three steady nodes and one that things happen to. */
 import { expect } from "vitest";
-import type { Kube, ObjectRef, ServiceName, Wire } from "../../protocols/ports.ts";
+import type { Kube, ObjectRef, ServiceName, Wire, WriteRequest } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { type Controller, startController } from "../../services/cli/controller.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -27,6 +27,7 @@ export const PROFILE: Profile = {
   memberTimeoutMs: 1_500,
 };
 const LEASE_PERIOD_MS = 500;
+const UNREACHABLE = "node.kubernetes.io/unreachable";
 const WITHIN = { withinMs: 30_000, everyMs: 100 };
 const STEADY = ["steady-1", "steady-2", "steady-3"];
 const SERVICES: readonly ServiceName[] = ["observer", "node", "node-writer", "ledger"];
@@ -50,6 +51,8 @@ export class JourneyScene {
   readonly actor: TestKubelet;
   /** Nodes that were condemned, as far as anyone asked for it. */
   readonly condemned = new Set<string>();
+  /** Every write that shadow mode did not send. */
+  readonly shadowed: { readonly ask: string; readonly name: string; readonly atMs: number }[] = [];
   readonly #wire: Wire;
   readonly #kube: Kube;
   readonly #kubelets: readonly TestKubelet[];
@@ -84,10 +87,17 @@ export class JourneyScene {
     const who = { cluster: "journey", service: "tap", member: "tap", mailboxMessagesMax: 100_000 };
     const tap = typedBus({ transport, clock: realClock(), log: recordingLog(), metrics: createMetrics(), ...who });
     tap.subscribe("asked.condition", "all", ({ body }) => this.condemned.add(body.node));
+    tap.subscribe("done.write", "all", ({ body: { ask, name, outcome } }) => {
+      if (outcome === "shadowed") this.shadowed.push({ ask, name, atMs: performance.now() });
+    });
   }
 
   /** Starts a process of Vigil; what it returns ends it. */
-  async start(member: string, services: readonly ServiceName[] = SERVICES): Promise<() => Promise<void>> {
+  async start(
+    member: string,
+    services: readonly ServiceName[] = SERVICES,
+    isShadow = false,
+  ): Promise<() => Promise<void>> {
     const log = recordingLog();
     const clock = realClock();
     const metrics = createMetrics();
@@ -102,6 +112,7 @@ export class JourneyScene {
       member,
       services,
       isShared: true,
+      isShadow,
       store: null,
       fatal: (problem) => log.error(problem),
     });
@@ -184,8 +195,20 @@ export class JourneyScene {
 
   patch(body: unknown): Promise<void> {
     const ref = { kind: "Node", namespace: "", name: "actor" } as const;
+    return this.#write({ verb: "patch", patch: "strategic", ref, urgency: 0, body });
+  }
+
+  /** Binds a pod to the actor that tolerates its taints for so many seconds. */
+  addPod(name: string, tolerationSeconds: number): Promise<void> {
+    const tolerations = [{ operator: "Exists", effect: "NoExecute", key: UNREACHABLE, tolerationSeconds }];
+    const spec = { nodeName: "actor", tolerations, containers: [{ name: "c", image: "none" }] };
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec };
+    return this.#write({ verb: "create", ref: { kind: "Pod", namespace: "default", name }, urgency: 0, body });
+  }
+
+  #write(request: WriteRequest): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#kube.write({ verb: "patch", patch: "strategic", ref, urgency: 0, body }, (reply) => {
+      this.#kube.write(request, (reply) => {
         if (reply.outcome === "ok") resolve();
         else reject(new Error(reply.detail));
       });

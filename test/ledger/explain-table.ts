@@ -33,7 +33,10 @@ const TABLES: readonly Table[] = [
 /** Every table in Markdown, under its heading. */
 export function explainTables(): string {
   return TABLES.map(({ title, of, forms, isWhole }) => {
-    const rows = Object.values(forms).map(({ when, text }) => `| ${when} | \`${shown(text, isWhole)}\` |`);
+    const rows = Object.values(forms).flatMap(({ when, text, would }) => [
+      `| ${when} | \`${shown(text, isWhole)}\` |`,
+      ...(would === undefined ? [] : [`| the same in shadow mode | \`${shown(would, isWhole)}\` |`]),
+    ]);
     return [`## ${title}`, "", `| ${of} | sentence |`, "|---|---|", ...rows].join("\n");
   }).join("\n\n");
 }

@@ -22,7 +22,8 @@ test("docs/explain.md has the sentences of the code; npm run fix writes them", (
 test("the tables have a row for each sentence", () => {
   const names = [SENTENCES, TIMELINE_SENTENCES].flatMap((forms) => Object.keys(forms));
   expect(new Set(names).size).toBe(names.length);
-  expect(explainTables().match(/^\| .* \| `.*` \|$/gm)).toHaveLength(names.length);
+  const rows = explainTables().match(/^\| .* \| `.*` \|$/gm) ?? [];
+  expect(rows.filter((row) => !row.startsWith("| the same in shadow mode |"))).toHaveLength(names.length);
   expect(explainTables()).toContain("| the node left the API | `Node <node> no longer exists.` |");
   expect(explainTables()).toContain("| `observed.gone` | `left the API` |");
 });

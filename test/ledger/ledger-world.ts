@@ -102,10 +102,16 @@ export interface WorldOptions {
   readonly profile?: Partial<Io["profile"]>;
   readonly fleet?: Fleet;
   readonly store?: LedgerStore;
+  readonly isShadow?: boolean;
 }
 
 /** Starts a ledger in a world of its own. */
-export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: WorldOptions = {}): LedgerWorld {
+export function ledgerWorld({
+  profile = {},
+  fleet = aloneFleet("m-0"),
+  store,
+  isShadow = false,
+}: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
   const metrics = createMetrics();
   const kube = new LedgerKube(clock);
@@ -122,7 +128,7 @@ export function ledgerWorld({ profile = {}, fleet = aloneFleet("m-0"), store }: 
     random: seededRandom(1),
     profile: { ...STANDARD_PROFILE, ...profile },
   };
-  const ledger = startLedger(io, store ?? null);
+  const ledger = startLedger(io, { store: store ?? null, isShadow });
   const senders = new Map<string, Bus>();
   const receiveAs: LedgerWorld["receiveAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);

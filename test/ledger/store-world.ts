@@ -68,7 +68,7 @@ export async function join(
   const busOf = (service: string) =>
     typedBus({ transport, clock, cluster, service, member: "m-0", log, metrics, mailboxMessagesMax: 1000 });
   const { io } = ledgerWorld();
-  const ledger = startLedger({ ...io, clock, metrics, log, bus: busOf("ledger") }, store);
+  const ledger = startLedger({ ...io, clock, metrics, log, bus: busOf("ledger") }, { store });
   const member: Member = {
     transport,
     ledger,

@@ -39,7 +39,7 @@ describeWithEachNats("the ledger's store", () => {
     await until("the ledger heard it", () => timeline(member, "n-1").length === 1);
     member.ledger.stop();
     const { io } = ledgerWorld();
-    const anew = startLedger({ ...io, bus: member.busOf("ledger") }, member.store);
+    const anew = startLedger({ ...io, bus: member.busOf("ledger") }, { store: member.store });
     await until("the history is restored", () => anew.reader.explainNode("n-1") !== null);
     anew.stop();
   });
@@ -175,7 +175,7 @@ describeWithEachNats("the ledger's store", () => {
     const { config } = await streams.info(stream);
     await streams.delete(stream);
     const { io } = ledgerWorld();
-    const second = startLedger({ ...io, bus: member.busOf("ledger") }, member.store);
+    const second = startLedger({ ...io, bus: member.busOf("ledger") }, { store: member.store });
     const isWarned = () => member.log.lines.some(({ message }) => message.includes("could not be read back"));
     await until("history could not be read", isWarned);
     second.stop();

@@ -17,6 +17,7 @@ describe("asked.label", () => {
       kind: "write",
       change: "labels: beta.kubernetes.io/os=linux beta.kubernetes.io/arch=arm64",
       body: { metadata: { uid: "uid-1", labels } },
+      shadow: { labels, annotations: {} },
     });
   });
 

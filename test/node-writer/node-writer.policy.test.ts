@@ -80,6 +80,16 @@ describe("asked.condition", () => {
           ],
         },
       },
+      shadow: {
+        verdict: {
+          at: NOW,
+          ...conditionAsk().basis,
+          conditions: [
+            expect.objectContaining({ type: "Ready", status: "Unknown", transitionAt: Date.parse(NOW_TEXT) }),
+            expect.objectContaining({ type: "PIDPressure", heartbeatAt: Date.UTC(2025, 0, 1) }),
+          ],
+        },
+      },
     });
   });
 
@@ -164,6 +174,11 @@ describe("asked.taint", () => {
       body: {
         metadata: { resourceVersion: "7", uid: "uid-1", annotations: { [SWAP]: expect.any(String) } },
         spec: { taints: [first, last, { ...notReady, timeAdded: NOW_TEXT }] },
+      },
+      shadow: {
+        added: [{ ...notReady, timeAdded: NOW_TEXT }],
+        removed: [standing],
+        annotations: { [SWAP]: expect.any(String) },
       },
     });
   });

@@ -134,6 +134,7 @@ const RULES: Readonly<Record<SentenceName, Rule>> = {
       const names = noExecuteNames(node);
       return names.length > 0 && names.every((name) => claim.values.taints?.includes(name));
     }),
+  nodeTaintRemoved: () => false,
   nodeExcluded: always,
   nodeBlind: notInCalm,
   zoneState: counted,

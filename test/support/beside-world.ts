@@ -16,7 +16,7 @@ export const BESIDE_GRACE_MS = 20 * SECOND;
 export const UPSTREAM_GRACE_MS = 50 * SECOND;
 
 const { zone: _zone, "taint-manager": _taintManager, ...MARKING } = EVICTING;
-const BESIDE: Services = { ...MARKING, ledger: (io) => startLedger(io, null).stop };
+const BESIDE: Services = { ...MARKING, ledger: (io) => startLedger(io).stop };
 
 /** A cluster under upstream and Vigil. */
 export class BesideWorld extends EvictionWorld {

@@ -21,6 +21,7 @@ import type { Profile } from "../../protocols/profile.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
 import { aloneFleet } from "../../services/platform/fleet/fleet.ts";
+import { ShadowKube } from "../../services/platform/kube/shadow/shadow-kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../services/platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../services/platform/kube/transport/server-clock.ts";
 import { createMetrics, type ReadableMetrics } from "../../services/platform/process/metrics.ts";
@@ -56,6 +57,8 @@ export interface StartOptions {
   readonly standstill?: Standstill;
   /** How far its wall clock is ahead of the API server's, in milliseconds. */
   readonly wallAheadMs?: number;
+  /** Whether it runs in shadow mode. */
+  readonly isShadow?: boolean;
   /** Its wire to the API, made from the API's own. */
   readonly wireOver?: (wire: Wire) => Wire;
   /** A bus of its own, which the other processes are not on. */
@@ -107,13 +110,22 @@ export class VirtualCluster extends VirtualWorld {
     const metrics = createMetrics();
     const { transport, cut } = cuttable(options.transport ?? this.transport);
     const { clock, wire } = this.#surroundingsOf(options, log);
-    const kube = this.createKube(`${name}/${this.#started}`, log, metrics, {
+    const api = this.createKube(`${name}/${this.#started}`, log, metrics, {
       clock,
       wire,
       machineWallMs: () => clock.machineWallMs(),
     });
     const profile = { ...this.profile, ...options.profile };
-    const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, kube);
+    const reachability = options.wallAheadMs === undefined ? null : this.#reach({ wire, clock, log, metrics }, api);
+    const shadow = options.isShadow
+      ? new ShadowKube({
+          kube: api,
+          clock,
+          log,
+          bus: this.#createBus(transport, { service: "shadow", member: name, log, metrics, clock }),
+        })
+      : null;
+    const kube = shadow ?? api;
     const shared = { clock, profile, kube, log, metrics, fleet: fleet ?? aloneFleet(name) };
     const supervisor = supervise({
       services: new Map(Object.entries(services) as [ServiceName, Service][]),
@@ -135,6 +147,7 @@ export class VirtualCluster extends VirtualWorld {
         cut();
         reachability?.stop();
         supervisor.stop();
+        shadow?.stop();
         this.#processes.delete(process);
       },
     };

@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ObservedNode, Taint } from "../../protocols/objects.ts";
 import { decideTaints } from "../../services/node-writer/node-writer.policy.ts";
-import { shadowKube } from "../../services/platform/kube/kube.ts";
 import { taintRemovalRequest, taintRequest } from "../../services/zone/zone.policy.ts";
 import { EVICTING, EvictionWorld, NOT_READY, UNREACHABLE } from "../support/eviction-world.ts";
 import { observedNode } from "../support/observed-objects.ts";
@@ -54,13 +53,8 @@ test("in shadow mode each node is granted once, at the zone's rate, without a wr
   const world = new EvictionWorld();
   const nodes = world.addZone("a", 8);
   for (const name of nodes) world.addTolerantPod(name, `pod-${name}`);
-  const shadowed = Object.entries(EVICTING).map(([name, start]) => [
-    name,
-    (io: Parameters<typeof start>[0]) => start({ ...io, kube: shadowKube(io.kube, (run) => io.clock.soon(run)) }),
-  ]);
-  world.start(Object.fromEntries(shadowed));
+  world.start(EVICTING, { isShadow: true });
   world.advance(10_000);
-  // The kubelets report Unknown, because in shadow mode no process writes it.
   for (const name of nodes.slice(0, 3)) world.kubelet(name).report("Ready", "Unknown");
   world.advance(300_000);
   const grants = world.published("asked.taint").filter(({ body }) => body.why === "granted");

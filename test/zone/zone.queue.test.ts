@@ -64,16 +64,6 @@ describe("a zone's queue", () => {
     expect(queue.head(5000)).toMatchObject({ node: "a", grants: 1, requestId: "request-1" });
   });
 
-  test("holds a shadowed node until it is added again", () => {
-    const queue = queueOf("a");
-    queue.granted("a", "request-1", 0);
-    queue.hold("a", "request-1");
-    expect([queue.head(1e12), queue.headAt()]).toEqual([null, Number.POSITIVE_INFINITY]);
-    queue.remove("a");
-    queue.add("a", "uid-a");
-    expect(queue.head(0)?.node).toBe("a");
-  });
-
   test("ignores a grant to a node that has left", () => {
     const queue = queueOf("a");
     queue.remove("a");

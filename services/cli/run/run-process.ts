@@ -5,14 +5,14 @@ import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { type BusFleet, busFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
-import { createKube, shadowKube } from "../../platform/kube/kube.ts";
+import { createKube } from "../../platform/kube/kube.ts";
 import { ApiReachability, type ReachabilityIo } from "../../platform/kube/transport/reachability.ts";
 import { ServerClock } from "../../platform/kube/transport/server-clock.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { type DrainableKube, drainable } from "../../platform/process/drain.ts";
 import { trimHeap } from "../../platform/process/heap-flags.ts";
 import { createLog } from "../../platform/process/log.ts";
-import { createMetrics } from "../../platform/process/metrics.ts";
+import { createMetrics, type ReadableMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { busOf, type Controller, type ControllerParts, startController } from "../controller.ts";
 import { checkNatsFiles } from "../nats-files.ts";
@@ -34,8 +34,7 @@ const SHADOW_TYPES: ReadonlySet<string> = new Set(["judged.node", "judged.pod", 
 export async function runProcess(config: Config, host: Host): Promise<number> {
   const { process: settings, profile } = config;
   checkNatsFiles(settings, host);
-  const metrics = createMetrics({ process: true });
-  const log = createLog({ level: settings.logLevel, format: settings.logFormat, dropped: droppedLines(metrics) });
+  const { metrics, log } = recordersOf(settings);
   const clock = new ServerClock(realClock(), log);
   const running = runningGauge(metrics);
   const member = settings.member || host.name;
@@ -51,7 +50,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const foreignMembers = foreignMembersTo(config, { kube, clock, log, metrics });
   const bus = await unlessStopped(host, openBus(settings, { clock, log, metrics, member, waitsFor }));
   if (bus === null) return ExitCode.ok;
-  const writes = drainable(settings.shadow ? shadowKube(kube) : kube);
+  const writes = drainable(kube);
   const crash = Promise.withResolvers<string>();
   const parts: ControllerParts = {
     ...bus,
@@ -61,6 +60,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
     metrics,
     profile,
     kube: writes.kube,
+    isShadow: settings.shadow,
     cluster: settings.cluster,
     member,
     services: settings.services,
@@ -80,6 +80,11 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   cluster.wire.close();
   if (problem !== null) throw new Failure(problem);
   return ExitCode.ok;
+}
+
+function recordersOf({ logLevel, logFormat }: Config["process"]): { metrics: ReadableMetrics; log: Log } {
+  const metrics = createMetrics({ process: true });
+  return { metrics, log: createLog({ level: logLevel, format: logFormat, dropped: droppedLines(metrics) }) };
 }
 
 /** The value of a promise; null when the process is stopped before. */

@@ -80,10 +80,11 @@ function showZones(zones) {
 
 function dueText(eviction, now) {
   const isAhead = eviction.deadlineAt !== null && eviction.deadlineAt > now;
-  if (!isAhead && eviction.isEarliest) return element("strong", "care", "once its node is admitted");
-  if (!isAhead) return element("strong", "harm", "now");
+  const would = eviction.isShadow ? "would be " : "";
+  if (!isAhead && eviction.isEarliest) return element("strong", "care", `${would}once its node is admitted`);
+  if (!isAhead) return element("strong", eviction.isShadow ? "care" : "harm", `${would}now`);
   const earliest = eviction.isEarliest ? " at the earliest" : "";
-  return element("strong", "care", `in ${span(eviction.deadlineAt - now)}${earliest}`);
+  return element("strong", "care", `${would}in ${span(eviction.deadlineAt - now)}${earliest}`);
 }
 
 function showEvictions({ evictions, pendingEvictions, at }) {

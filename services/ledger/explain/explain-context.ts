@@ -23,6 +23,8 @@ export interface ExplainContext {
   readonly isDrainEmpty: (node: string) => boolean;
   /** Why it is not known which nodes exist in the shard of a node; null where it is. */
   readonly unknownReason: (node: string) => string | null;
+  /** Whether Vigil runs in shadow mode, so that what it is about to do is only what it would do. */
+  readonly isShadow: boolean;
   /** Epoch milliseconds. */
   readonly now: number;
 }

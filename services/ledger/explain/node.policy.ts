@@ -1,5 +1,5 @@
 /** Sentences about a node: its readiness, its taints, its zone, and the outcomes of the last requests for it. */
-import { SilentReason } from "../../../protocols/names.ts";
+import { SilentReason, TaintEffect } from "../../../protocols/names.ts";
 import type { ObservedNode, Taint } from "../../../protocols/objects.ts";
 import { apiTime, epochMsOf } from "../../domain/api-time.ts";
 import { listText, spanText } from "../../domain/format.ts";
@@ -23,8 +23,8 @@ export function nodeSentences(node: NodeRecord, context: ExplainContext): Senten
     return [sentence("nodeFoundGone", { node: name, at: apiTime(gone.at), detail })];
   }
   const blindness = context.blindness(name);
-  const taints = observed === null ? [] : [taintSentence(observed)];
-  const requested = nodeRequestSentences(requests.all, context);
+  const taints = observed === null ? [] : taintSentences(observed);
+  const requested = [...verdictSentences(observed), ...nodeRequestSentences(requests.all, context)];
   const blind = blindness === null ? [] : [sentence("nodeBlind", { why: blindness })];
   if (judged === null) return [sentence("nodeUnjudged", { node: name }), ...taints, ...requested, ...blind];
   const excluded = judged.counted ? [] : [sentence("nodeExcluded", {})];
@@ -66,12 +66,28 @@ function noHeartbeatSentence(
   return sentence("nodeUnknownByStatus", { ...values, heartbeat: apiTime(ready.heartbeatAt) });
 }
 
-function taintSentence(node: ObservedNode): Sentence {
-  if (node.taints.length === 0) return sentence("nodeUntainted", {});
-  const names = node.taints.map((taint) => taintName(taint) + sinceText(taint, node));
-  const omitted = node.taintsOmitted ?? 0;
+/** The NoExecute taints that the node carries, and in shadow mode those that it would carry and would not. */
+function taintSentences(node: ObservedNode): Sentence[] {
+  const { taints, shadow, taintsOmitted: omitted = 0 } = node;
+  const added = new Set(shadow?.added?.map(taintName));
+  const removed = (shadow?.removed ?? []).filter(({ effect }) => effect === TaintEffect.noExecute);
+  const unsent = taints.filter((taint) => added.has(taintName(taint)));
+  const real = [...taints.filter((taint) => !added.has(taintName(taint))), ...removed];
+  const textOf = (taint: Taint): string => taintName(taint) + sinceText(taint, node);
   const rest = omitted === 0 ? [] : [`${omitted} more taints, which Vigil ignores`];
-  return sentence("nodeTainted", { taints: listText([...names, ...rest]) });
+  return [
+    real.length === 0
+      ? sentence("nodeUntainted", {})
+      : sentence("nodeTainted", { taints: listText([...real.map(textOf), ...rest]) }),
+    ...(removed.length === 0 ? [] : [sentence("nodeTaintRemoved", { taints: listText(removed.map(taintName)) })]),
+    ...(unsent.length === 0 ? [] : [sentence("nodeTainted", { taints: listText(unsent.map(textOf)) }, true)]),
+  ];
+}
+
+/** The verdict that shadow mode has not written. */
+function verdictSentences(node: ObservedNode | null): Sentence[] {
+  const verdict = node?.shadow?.verdict;
+  return verdict === undefined ? [] : [sentence("requestShadowed", { what: "Ready=Unknown", at: apiTime(verdict.at) })];
 }
 
 function sinceText(taint: Taint, node: ObservedNode): string {

@@ -102,10 +102,10 @@ function recordSentences(pod: string, record: PodRecord, context: ExplainContext
   if (judged === null && asked === null) return [];
   // A pod that must go at once is due since its judgement; each request for it has a new deadline.
   const deadlineAt = judged?.deadlineAt ?? asked?.deadlineAt ?? null;
-  const due = dueSentence(pod, deadlineAt, context.now);
+  const due = dueSentence(pod, deadlineAt, context);
   const node = presentNode(judged?.node ?? asked?.node ?? "", context);
   if (!isPresent((judged ?? asked)?.taint ?? null, node?.observed ?? null)) return [];
-  const why = judged === null ? requestReasons(asked) : tolerationReasons(judged, node?.observed ?? null);
+  const why = judged === null ? requestReasons(asked, node) : tolerationReasons(judged, node?.observed ?? null);
   const isDue = deadlineAt === null || deadlineAt <= context.now || outcome === "shadowed";
   return [due, ...why, ...(isDue ? requestedSentences({ asked, last, askedAt: record.askedAt }, context) : [])];
 }
@@ -116,11 +116,11 @@ function isPresent(decisive: TaintId | null, node: ObservedNode | null): boolean
   return node.taints.some(({ key, effect }) => key === decisive.key && effect === decisive.effect);
 }
 
-function dueSentence(pod: string, deadlineAt: number | null, now: number): Sentence {
-  if (deadlineAt === null) return sentence("podDueNow", { pod });
+function dueSentence(pod: string, deadlineAt: number | null, { now, isShadow }: ExplainContext): Sentence {
+  if (deadlineAt === null) return sentence("podDueNow", { pod }, isShadow);
   const at = apiTime(deadlineAt);
-  if (deadlineAt > now) return sentence("podDue", { pod, at, span: spanText(deadlineAt - now) });
-  return sentence("podOverdue", { pod, at, span: spanText(now - deadlineAt) });
+  if (deadlineAt > now) return sentence("podDue", { pod, at, span: spanText(deadlineAt - now) }, isShadow);
+  return sentence("podOverdue", { pod, at, span: spanText(now - deadlineAt) }, isShadow);
 }
 
 function requestedSentences(
@@ -133,27 +133,32 @@ function requestedSentences(
 }
 
 /** Why a pod must go, where only the request for its deletion is known. */
-function requestReasons(asked: PodRecord["asked"]): Sentence[] {
+function requestReasons(asked: PodRecord["asked"], known: NodeRecord | undefined): Sentence[] {
   if (asked === null) return [];
   const { node, mode, taint } = asked;
-  if (mode === "direct") return [sentence("podDrained", { node })];
-  return [
-    taint === null
-      ? sentence("podTainted", { node })
-      : sentence("podUntoleratedNow", { node, taint: taintName(taint) }),
-  ];
+  if (mode === "direct") return [sentence("podDrained", { node }, known?.observed?.shadow !== undefined)];
+  if (taint === null) return [sentence("podTainted", { node })];
+  return [sentence("podUntoleratedNow", { node, taint: taintName(taint) }, isUnsent(taint, known?.observed ?? null))];
 }
 
 function tolerationReasons(judged: BodyOf<"judged.pod">, observed: ObservedNode | null): Sentence[] {
   const { node, tolerationSeconds } = judged;
   if (judged.taint === null) return [sentence("podTainted", { node })];
   const taint = taintName(judged.taint);
-  if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint })];
+  const isShadow = isUnsent(judged.taint, observed);
+  if (tolerationSeconds === null) return [sentence("podUntolerated", { node, taint }, isShadow)];
   const values = { node, taint, seconds: String(tolerationSeconds) };
   const begunAt = begunBefore(judged, observed);
   return [
-    begunAt === null ? sentence("podTolerates", values) : sentence("podContinues", { ...values, at: apiTime(begunAt) }),
+    begunAt === null
+      ? sentence("podTolerates", values, isShadow)
+      : sentence("podContinues", { ...values, at: apiTime(begunAt) }, isShadow),
   ];
+}
+
+/** Whether only shadow mode shows this taint. */
+function isUnsent(taint: TaintId, node: ObservedNode | null): boolean {
+  return node?.shadow?.added?.some((added) => taintName(added) === taintName(taint)) === true;
 }
 
 /** When a countdown began with the opposite taint; null where it began with the present one. */
@@ -181,21 +186,27 @@ function notEvictedSentences(pod: string, { node, pod: observed }: BoundPod, con
   return [sentence("podWaits", { pod, node }), thenSentence(observed, evictingTaint(known.judged), context)];
 }
 
-function undrainedSentence(pod: string, { owner }: ObservedPod, { name: node, judged }: NodeRecord): Sentence {
+function undrainedSentence(
+  pod: string,
+  { owner }: ObservedPod,
+  { name: node, judged, observed }: NodeRecord,
+): Sentence {
   if (owner === "DaemonSet") return sentence("podNotEvicted", { pod });
   const isAhead = judged?.eviction === "toBeEvicted" || judged?.evictionFromAt !== undefined;
   if (isAhead) return sentence("podWaits", { pod, node });
-  return judged?.eviction === "evicted" ? sentence("podDrained", { node }) : sentence("podUndrained", { pod, node });
+  if (judged?.eviction !== "evicted") return sentence("podUndrained", { pod, node });
+  return sentence("podDrained", { node }, observed?.shadow !== undefined);
 }
 
 /** Computes the deadline of a pod, because its message was lost or is older than this ledger. */
 function taintedSentence(pod: string, observed: ObservedPod, node: ObservedNode, context: ExplainContext): Sentence {
   const taints = listText(noExecuteTaints(node.taints).map(taintName));
   const eviction = evictionFrom(node, observed, context);
-  if (eviction === null) return sentence("podForever", { pod, taints });
+  const { isShadow } = context;
+  if (eviction === null) return sentence("podForever", { pod, taints }, node.shadow?.added !== undefined);
   const taint = taintName(eviction.taint);
-  if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint });
-  return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) });
+  if (!Number.isFinite(eviction.at)) return sentence("podComputedNow", { pod, taint }, isShadow);
+  return sentence("podComputed", { pod, taint, at: apiTime(eviction.at) }, isShadow);
 }
 
 /** What the coming taint of its node means for a pod. */
@@ -204,7 +215,7 @@ function thenSentence(observed: ObservedPod, then: TaintId, context: ExplainCont
   const eviction = evictionUnder([{ taint: then, since: context.now }], observed, context);
   if (eviction === null) return sentence("podThenForever", { taint });
   const { tolerationSeconds } = eviction;
-  if (tolerationSeconds === null) return sentence("podThenNot", { taint });
+  if (tolerationSeconds === null) return sentence("podThenNot", { taint }, context.isShadow);
   return sentence("podThenFor", { taint, seconds: String(tolerationSeconds) });
 }
 

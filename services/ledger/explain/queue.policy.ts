@@ -116,7 +116,7 @@ function isShownDown({ observed }: NodeRecord): boolean {
   return status === "False" || status === "Unknown";
 }
 
-function effectSentence(judged: JudgedNode, { profile }: ExplainContext): Sentence {
-  if (profile.evictionMode !== "taint") return sentence("queueDrains", {});
-  return sentence("queueTaints", { taint: taintName(evictingTaint(judged)) });
+function effectSentence(judged: JudgedNode, { profile, isShadow }: ExplainContext): Sentence {
+  if (profile.evictionMode !== "taint") return sentence("queueDrains", {}, isShadow);
+  return sentence("queueTaints", { taint: taintName(evictingTaint(judged)) }, isShadow);
 }

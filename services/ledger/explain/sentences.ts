@@ -4,10 +4,14 @@
  * against the cluster.
  */
 
-/** A sentence with placeholders such as `{node}`, and the state or the message that it describes. */
+/**
+ * A sentence with placeholders such as `{node}`, and the state or the message that it describes. `would` replaces it
+ * where only shadow mode shows that state, with the same placeholders.
+ */
 export interface SentenceForm {
   readonly when: string;
   readonly text: string;
+  readonly would?: string;
 }
 
 /** Sentences about a node. */
@@ -51,7 +55,15 @@ export const NODE_SENTENCES = {
     text: "Node {node} has been unknown since {since} ({span}): its last heartbeat is not known.",
   },
   nodeUntainted: { when: "no NoExecute taint", text: "It carries no NoExecute taint." },
-  nodeTainted: { when: "NoExecute taints", text: "It carries {taints}." },
+  nodeTainted: {
+    when: "NoExecute taints",
+    text: "It carries {taints}.",
+    would: "It would carry {taints}.",
+  },
+  nodeTaintRemoved: {
+    when: "NoExecute taints that shadow mode has not removed",
+    text: "It would no longer carry {taints}.",
+  },
   nodeExcluded: {
     when: "a label excludes it from disruption checks",
     text: "A label excludes it from disruption checks, so it does not count towards the state of its zone.",
@@ -109,8 +121,14 @@ export const QUEUE_SENTENCES = {
   queueTaints: {
     when: "waits (taint mode)",
     text: "Once admitted, it is tainted {taint}, and each of its pods stays for as long as it tolerates that taint.",
+    would:
+      "Once admitted, it would be tainted {taint}, and each of its pods would stay for as long as it tolerates that taint.",
   },
-  queueDrains: { when: "waits (direct mode)", text: "Once it is admitted, its pods are deleted." },
+  queueDrains: {
+    when: "waits (direct mode)",
+    text: "Once it is admitted, its pods are deleted.",
+    would: "Once it is admitted, its pods would be deleted.",
+  },
   drainFrom: {
     when: "not ready for less than `--pod-eviction-timeout` (direct mode)",
     text: "It joins the eviction queue of its zone at {at}, in {span}: its pods are deleted no sooner.",
@@ -190,36 +208,65 @@ export const POD_SENTENCES = {
     when: "phase `Succeeded` or `Failed` (taint mode)",
     text: "Pod {pod} has completed ({phase}), so no taint evicts it.",
   },
-  podDue: { when: "a deadline lies ahead", text: "Pod {pod} is due to be deleted at {at}, in {span}." },
-  podDueNow: { when: "it must go at once", text: "Pod {pod} is due to be deleted at once." },
-  podOverdue: { when: "its deadline has passed", text: "Pod {pod} was due to be deleted at {at}, {span} ago." },
+  podDue: {
+    when: "a deadline lies ahead",
+    text: "Pod {pod} is due to be deleted at {at}, in {span}.",
+    would: "Pod {pod} would be due to be deleted at {at}, in {span}.",
+  },
+  podDueNow: {
+    when: "it must go at once",
+    text: "Pod {pod} is due to be deleted at once.",
+    would: "Pod {pod} would be due to be deleted at once.",
+  },
+  podOverdue: {
+    when: "its deadline has passed",
+    text: "Pod {pod} was due to be deleted at {at}, {span} ago.",
+    would: "Pod {pod} would have been due to be deleted at {at}, {span} ago.",
+  },
   podTolerates: {
     when: "its toleration has seconds",
     text: "Its node {node} carries {taint}, which it tolerates for {seconds} s.",
+    would: "Its node {node} would carry {taint}, which it tolerates for {seconds} s.",
   },
   podContinues: {
     when: "the countdown began with the opposite taint",
     text: "Its node {node} carries {taint}, and its countdown of {seconds} s has run since {at}, when the node carried the opposite taint.",
+    would:
+      "Its node {node} would carry {taint}, and its countdown of {seconds} s would have run since {at}, when the node would have carried the opposite taint.",
   },
   podUntolerated: {
     when: "no toleration matches",
     text: "Its node {node} carries {taint}, which it does not tolerate.",
+    would: "Its node {node} would carry {taint}, which it does not tolerate.",
   },
   podUntoleratedNow: {
     when: "only the request for its deletion is known",
     text: "Its node {node} has carried {taint} for as long as the pod tolerates it.",
+    would: "Its node {node} would have carried {taint} for as long as the pod tolerates it.",
   },
   podTainted: { when: "the taint that decides is not known", text: "Its node {node} carries a NoExecute taint." },
-  podDrained: { when: "direct mode", text: "Its node {node} is being drained." },
+  podDrained: {
+    when: "direct mode",
+    text: "Its node {node} is being drained.",
+    would: "Its node {node} would be drained.",
+  },
   podUnrequested: { when: "due, not requested yet", text: "Its deletion has not been requested yet." },
-  podForever: { when: "tolerates every taint of its node", text: "Pod {pod} stays: it tolerates {taints} forever." },
+  podForever: {
+    when: "tolerates every taint of its node",
+    text: "Pod {pod} stays: it tolerates {taints} forever.",
+    would: "Pod {pod} would stay: it tolerates {taints} forever.",
+  },
   podComputed: {
     when: "its node is tainted, and no deadline has been received",
     text: "Pod {pod} has to leave by {at} because of {taint}: this ledger has received no deadline and computes it from the tolerations.",
+    would:
+      "Pod {pod} would have to leave by {at} because of {taint}: this ledger has received no deadline and computes it from the tolerations.",
   },
   podComputedNow: {
     when: "the same, the taint not tolerated",
     text: "Pod {pod} has to leave at once because of {taint}: this ledger has received no deadline and computes it from the tolerations.",
+    would:
+      "Pod {pod} would have to leave at once because of {taint}: this ledger has received no deadline and computes it from the tolerations.",
   },
   podSafe: {
     when: "its node has no NoExecute taint",
@@ -239,15 +286,35 @@ export const POD_SENTENCES = {
     text: "Pod {pod} stays until its node {node} is admitted for eviction.",
   },
   podThenFor: { when: "waits, tolerates for a while", text: "It tolerates {taint} for {seconds} s from then on." },
-  podThenNot: { when: "waits, does not tolerate", text: "It does not tolerate {taint}, so it is deleted then." },
+  podThenNot: {
+    when: "waits, does not tolerate",
+    text: "It does not tolerate {taint}, so it is deleted then.",
+    would: "It does not tolerate {taint}, so it would be deleted then.",
+  },
   podThenForever: { when: "waits, tolerates forever", text: "It tolerates {taint} forever, so it stays then too." },
 } as const satisfies Record<string, SentenceForm>;
 
 /** Timeline entries: half a sentence each, whose subject is the object of the message. */
 export const TIMELINE_SENTENCES = {
-  taintsSeen: { when: "`observed.node`, the first of the node", text: "carries {taints}" },
-  taintsAdded: { when: "`observed.node` with more taints than before", text: "now carries {taints}" },
-  taintsRemoved: { when: "`observed.node` with fewer taints than before", text: "no longer carries {taints}" },
+  taintsSeen: {
+    when: "`observed.node`, the first of the node",
+    text: "carries {taints}",
+    would: "would carry {taints}",
+  },
+  taintsAdded: {
+    when: "`observed.node` with more taints than before",
+    text: "now carries {taints}",
+    would: "would now carry {taints}",
+  },
+  taintsRemoved: {
+    when: "`observed.node` with fewer taints than before",
+    text: "no longer carries {taints}",
+    would: "would no longer carry {taints}",
+  },
+  madeByAnother: {
+    when: "`observed.node` that shows a write which shadow mode had not sent",
+    text: "another controller wrote {change}{span}",
+  },
   nodeReplaced: { when: "`observed.node` with another uid", text: "is a new node of the same name" },
   bothSeen: { when: "`observed.node` in which two of these hold", text: "{first} and {second}" },
   left: { when: "`observed.gone`", text: "left the API" },
@@ -345,7 +412,10 @@ export const SENTENCES = {
   ...POD_SENTENCES,
 } as const;
 
-const FORMS = { ...SENTENCES, ...TIMELINE_SENTENCES } as const;
+const FORMS: Readonly<Record<keyof typeof SENTENCES | keyof typeof TIMELINE_SENTENCES, SentenceForm>> = {
+  ...SENTENCES,
+  ...TIMELINE_SENTENCES,
+};
 
 /** The name of a sentence of the present state. */
 export type SentenceName = keyof typeof SENTENCES;
@@ -364,21 +434,32 @@ type PlaceholdersOf<T extends string> = T extends `${string}{${infer Name}}${inf
   : never;
 
 /** The values that a sentence needs. */
-export type ValuesOf<N extends keyof typeof FORMS> = Readonly<
-  Record<PlaceholdersOf<(typeof FORMS)[N]["text"]>, string>
+export type ValuesOf<N extends SentenceName | TimelineSentenceName> = Readonly<
+  Record<PlaceholdersOf<TextOf<N>>, string>
 >;
 
-/** Fills in a sentence of the present state. */
-export function sentence<N extends SentenceName>(name: N, values: ValuesOf<N>): Sentence {
-  const text = filled(name, values);
+type TextOf<N extends SentenceName | TimelineSentenceName> = N extends SentenceName
+  ? (typeof SENTENCES)[N]["text"]
+  : N extends TimelineSentenceName
+    ? (typeof TIMELINE_SENTENCES)[N]["text"]
+    : never;
+
+/** Fills in a sentence of the present state, or its `would` where only shadow mode shows that state. */
+export function sentence<N extends SentenceName>(name: N, values: ValuesOf<N>, isShadow = false): Sentence {
+  const text = filled(name, values, isShadow);
   return (text.charAt(0).toUpperCase() + text.slice(1)) as Sentence;
 }
 
-/** Fills in a timeline entry. */
-export function timelineSentence<N extends TimelineSentenceName>(name: N, values: ValuesOf<N>): Sentence {
-  return filled(name, values) as Sentence;
+/** Fills in a timeline entry, or its `would` where only shadow mode shows that state. */
+export function timelineSentence<N extends TimelineSentenceName>(
+  name: N,
+  values: ValuesOf<N>,
+  isShadow = false,
+): Sentence {
+  return filled(name, values, isShadow) as Sentence;
 }
 
-function filled(name: keyof typeof FORMS, values: Readonly<Record<string, string>>): string {
-  return FORMS[name].text.replaceAll(/\{(\w+)\}/g, (_placeholder, key: string) => values[key] ?? "");
+function filled(name: keyof typeof FORMS, values: Readonly<Record<string, string>>, isShadow: boolean): string {
+  const { text, would = text } = FORMS[name];
+  return (isShadow ? would : text).replaceAll(/\{(\w+)\}/g, (_placeholder, key: string) => values[key] ?? "");
 }

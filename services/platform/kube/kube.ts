@@ -89,18 +89,6 @@ export function createKube(io: KubeIo): Kube & KubeReviews {
   };
 }
 
-/**
- * A port that reads everything and writes nothing: every write is answered as shadowed. `soon` delivers the reply after
- * the call has returned, as the port promises.
- */
-export function shadowKube(kube: Kube, soon: (run: () => void) => void = queueMicrotask): Kube {
-  return {
-    watch: (what, sink) => kube.watch(what, sink),
-    read: (ref, done, place) => kube.read(ref, done, place),
-    write: (_request, done) => soon(() => done({ outcome: "shadowed", detail: "shadow mode writes nothing" })),
-  };
-}
-
 function readerMetrics(metrics: Metrics) {
   const counter = (name: string, help: string, ...labels: string[]) => metrics.counter({ name, help, labels });
   const unreadable =

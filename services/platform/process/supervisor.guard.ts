@@ -1,7 +1,7 @@
 /**
  * Guards the ports of one run of a service: catches what its callbacks throw, and lets nothing reach it after its end.
  */
-import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch } from "../../../protocols/ports.ts";
+import type { Bus, Clock, Fleet, Io, Kube, Stop, Watch, Watched, WatchSink } from "../../../protocols/ports.ts";
 
 /** One run of a service, from its start until it stops or fails. */
 export class ServiceLife {
@@ -87,7 +87,7 @@ function guardedBus(bus: Bus, life: ServiceLife): Bus {
 
 function guardedKube(kube: Kube, life: ServiceLife): Kube {
   return {
-    watch(what, sink): Watch {
+    watch<K extends keyof Watched>(what: K, sink: WatchSink<Watched[K]>): Watch<Watched[K]> {
       const watch = kube.watch(what, {
         changed: life.guard((object) => sink.changed(object)),
         gone: life.guard((key, last) => sink.gone(key, last)),
@@ -96,6 +96,7 @@ function guardedKube(kube: Kube, life: ServiceLife): Kube {
       const stop = life.hold(() => watch.stop());
       return {
         state: () => watch.state(),
+        held: (namespace, name) => watch.held(namespace, name),
         confirmedAt: () => watch.confirmedAt(),
         relist: (reason) => watch.relist(reason),
         stop,

@@ -4,6 +4,7 @@
  */
 import { TEXT_CHARACTERS_MAX } from "../../../protocols/bounds.ts";
 import type { Outcome } from "../../../protocols/done.ts";
+import type { NodeShadowChange, PodShadow } from "../../../protocols/objects.ts";
 import type { Clock, Random, Timer } from "../../../protocols/ports.ts";
 import { retryPauseMs } from "../structures/retry-schedule.ts";
 
@@ -22,6 +23,9 @@ export interface TryResult {
   readonly retriedForMs?: number;
   /** Whether the attempt did not fail but came too late: the read it depends on was too old. */
   readonly isLate?: boolean;
+  /** What a shadowed write would have changed. */
+  readonly nodeShadow?: NodeShadowChange;
+  readonly podShadow?: PodShadow;
 }
 
 /** The attempts of a request so far. */

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Kube, type ObjectRef, Urgency, type WriteReply, type WriteRequest } from "../../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../../protocols/profile.ts";
-import { createKube, shadowKube } from "../../../services/platform/kube/kube.ts";
+import { createKube } from "../../../services/platform/kube/kube.ts";
+import { readOnlyKube } from "../../../services/platform/kube/shadow/shadow-kube.ts";
 import { silentLog } from "../../../services/platform/process/log.ts";
 import { createMetrics } from "../../../services/platform/process/metrics.ts";
 import { VirtualClock } from "../../support/clock.virtual.ts";
@@ -239,7 +240,7 @@ describe("a reply that does not come", () => {
 
 describe("in shadow", () => {
   test("every write is answered as shadowed after the call, and none is sent", () => {
-    const shadow = shadowKube(kube, (run) => clock.soon(run));
+    const shadow = readOnlyKube(kube, (run) => clock.soon(run));
     shadow.write({ ref: node("a"), urgency: Urgency.healing, verb: "delete" }, (reply) => replies.push(reply));
     expect(replies).toEqual([]);
     clock.advance(0);

@@ -23,6 +23,7 @@ function heldKube() {
       sinks.push(sink);
       return {
         state: () => ({ synced: false, since: null }),
+        held: () => null,
         confirmedAt: () => null,
         relist() {},
         stop: () => watching--,

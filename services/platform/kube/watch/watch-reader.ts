@@ -58,7 +58,7 @@ const RESUMABLE: ReadonlySet<number> = new Set([401, 403, 429, 500, 502, 503]);
 type End = ListEnd | StreamEnd;
 
 /** Keeps one resource synced. */
-export class Reader<T> implements Watch {
+export class Reader<T> implements Watch<T> {
   readonly #name: string;
   readonly #resource: WatchedResource<T>;
   readonly #io: ReaderIo;
@@ -94,6 +94,10 @@ export class Reader<T> implements Watch {
     const { synced, sinceMs, lostAtMs } = this.#sync;
     const lost = this.#wasLostLate && lostAtMs !== null ? { lostAt: this.#wallMsOf(lostAtMs) } : {};
     return { synced, since: synced && sinceMs !== null ? this.#wallMsOf(sinceMs) : null, ...lost };
+  }
+
+  held(namespace: string, name: string): T | null {
+    return this.#store.held(namespace, name);
   }
 
   confirmedAt(): number | null {

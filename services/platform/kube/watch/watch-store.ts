@@ -83,6 +83,11 @@ export class WatchStore<T> {
     }
   }
 
+  /** The object as last received; null when none is known. */
+  held(namespace: string, name: string): T | null {
+    return this.#known.named(namespace, name) ?? null;
+  }
+
   /** Publishes the state of the watch. */
   publishState(state: WatchState): void {
     this.#publish(() => this.#sink.state(state));
@@ -139,7 +144,11 @@ class ObjectIndex<T> {
   }
 
   get(object: T): T | undefined {
-    return this.#namespaces.get(this.#resource.namespace(object))?.get(this.#resource.name(object));
+    return this.named(this.#resource.namespace(object), this.#resource.name(object));
+  }
+
+  named(namespace: string, name: string): T | undefined {
+    return this.#namespaces.get(namespace)?.get(name);
   }
 
   set(object: T): void {

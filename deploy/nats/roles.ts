@@ -26,7 +26,7 @@ const IN_EVERY_PROCESS = ["fleet", "console"];
 
 /**
  * The one user of account HISTORY, which has JetStream: the ledger's second connection. A user of JetStream can make
- * the server publish what it likes on any subject of the account, so that account has no other user to hear it.
+ * the server publish anything on any subject of the account, so no other user of that account subscribes.
  */
 export const HISTORY_ROLE = "history";
 const HISTORY: Permissions = { publish: ["$JS.API.>", "$JS.ACK.>", "$KV.>"], subscribe: ["_INBOX.>"] };

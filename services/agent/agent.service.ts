@@ -87,7 +87,7 @@ function healthOf(runtime: RuntimeState, { clock, settings }: AgentIo, shuttingD
   };
 }
 
-/** Events name the node's real uid, so that they stand beside the controller's (better than D27). */
+/** Events name the node's real uid, so that they appear beside the controller's (better than D27). */
 function occurrenceOf({ metadata: { name, uid = "" } }: NodeObject, event: NodeEvent): Occurrence {
   const involvedObject = { apiVersion: "v1", kind: "Node", namespace: "", name, uid } as const;
   return { involvedObject, ...event, component: EventSource.kubelet, host: name };

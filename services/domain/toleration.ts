@@ -102,8 +102,9 @@ function evictionBy(
 }
 
 /**
- * The countdown that began with an earlier taint of the lineage and continues, whatever tolerates the present one. Null
- * when there is none: one of the two is tolerated for ever or not at all, or the pod came after the last swap.
+ * The countdown that began with an earlier taint of the lineage and continues, even if no toleration matches the
+ * present one. Null when there is none: one of the two is tolerated for ever or not at all, or the pod came after the
+ * last swap.
  */
 function runningBy(
   { lineage, since }: StandingTaint,

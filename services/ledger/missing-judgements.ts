@@ -1,5 +1,5 @@
 /**
- * Observed nodes of which no judgement was received. A judgement is published once and may be lost, so the ledger then
+ * Observed nodes without a received judgement. A judgement is published once and may be lost, so the ledger then
  * requests a resync of the shard; but not in a fleet that judges no nodes.
  */
 import { shardOf } from "../../protocols/subjects.ts";

@@ -24,8 +24,8 @@ export function readinessEvent(node: Pick<ObservedNode, "conditions">): NodeEven
 }
 
 /**
- * The eviction event in taint mode. A node is evicted while a NoExecute taint of ours stands on it, no matter which
- * process set it, so a restarted process knows the status again.
+ * The eviction event in taint mode. A node is evicted while it has a NoExecute taint of ours, no matter which process
+ * set it, so a restarted process knows the status again.
  */
 export function taintEvictionEvent(node: Pick<ObservedNode, "taints">, readiness: Readiness): NodeEvent {
   if (carriesNoExecute(node)) return "evictionFound";
@@ -75,7 +75,7 @@ export function directEvictionFromMs(
   return fromMs + profile.podEvictionTimeoutMs + FIRST_LATER_MS;
 }
 
-/** The same instant on the wall clock, for publishing; `fromMs` is null when no drain lies ahead. */
+/** The same instant on the wall clock, for publishing; `fromMs` is null when no drain is ahead. */
 export function drainFrom(before: DrainFrom, fromMs: number | null, nowMs: number, wallMs: number): DrainFrom {
   if (fromMs === null || !Number.isFinite(fromMs)) return {};
   const evictionFromAt = Math.round(wallMs + (fromMs - nowMs));

@@ -218,7 +218,7 @@ export class NodeActor {
     else this.#armGrace();
   }
 
-  /** Steps the eviction. Returns when a direct one will be due; null when none lies ahead. */
+  /** Steps the eviction. Returns when a direct one will be due; null when none is ahead. */
   #decideEviction(nowMs: number, canJudge: boolean): number | null {
     const { io } = this.#context;
     const readiness = judgedReadiness(this.#state);

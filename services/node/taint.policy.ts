@@ -28,7 +28,7 @@ export function desiredNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "u
   return [...new Set(keys)];
 }
 
-/** Whether a NoExecute taint of ours stands on a node. */
+/** Whether a node has a NoExecute taint of ours. */
 export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
   return NO_EXECUTE_KEYS.some((key) => carries(node, key, TaintEffect.noExecute));
 }

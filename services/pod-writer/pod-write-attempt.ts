@@ -233,8 +233,8 @@ interface PodEviction {
 }
 
 /**
- * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the pod as it is by then:
- * the decision is repeated for this version, and this version is deleted.
+ * Marks the pod with the reason of its eviction, then deletes it. The reply to the mark shows the newest version of the
+ * pod: the decision is repeated for this version, and this version is deleted.
  */
 function evict(context: PodWriterContext, attempt: PodWriteAttempt, eviction: PodEviction): void {
   const { io } = context;

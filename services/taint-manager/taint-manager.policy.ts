@@ -126,7 +126,7 @@ function knownLineage(
 
 /**
  * When a pod was bound, on the monotonic clock, never in the future. A pod keeps its distance on the API's clock from
- * the last taint before it. Our own clocks may have been set or have stood still in between, and would then place a pod
+ * the last taint before it. This process's clocks may have been set or suspended in between, and would then date a pod
  * that was bound after a taint before it.
  */
 export function boundMsOf(boundAt: number, known: readonly KnownTaint[], now: Now): number {

@@ -213,8 +213,8 @@ export class ZoneActor {
   }
 
   /**
-   * The bucket of a zone without a known owner. The newest taint that stands is paid for. If nodes wait, so is one
-   * request that may be under way.
+   * The bucket of a zone without a known owner. It has paid for the newest taint on a node and, if nodes wait, for one
+   * request that may be in flight.
    */
   #estimatedBucket(perSecond: number, members: readonly Member[], now: number): Bucket {
     const paidAt = this.#lastPaidAt(members, now);

@@ -33,7 +33,7 @@ export function damageOf({ size, notReady }: ZoneCount, unhealthyZoneThreshold: 
   return notReady >= PARTIAL_NOT_READY_MIN && share >= Math.fround(unhealthyZoneThreshold) ? "partial" : "normal";
 }
 
-/** The damage that an announced state stands for; null when its owner does not know it either. */
+/** The damage that an announced state means; null when its owner does not know it either. */
 export function damageOfState(state: ZoneState): Damage | null {
   if (state === "PartialDisruption") return "partial";
   if (state === "Normal") return "normal";
@@ -101,7 +101,7 @@ export function waitsForGrant({ observed, judged }: NodeInZone, evictionMode: Pr
   return evictionMode !== "taint" || evictingTaintOf(readyOf(observed)) !== null;
 }
 
-/** The order in which a new owner queues nodes: the longest ill first, then by name. */
+/** The order in which a new owner queues nodes: the longest not ready first, then by name. */
 export function byWaitingTime(left: NodeInZone, right: NodeInZone): number {
   return left.judged.since - right.judged.since || (left.judged.node < right.judged.node ? -1 : 1);
 }

@@ -231,8 +231,8 @@ class Zones {
   }
 
   /**
-   * The damage of each zone with counted nodes; null for an unknown zone. While shards are suspect there may be a zone
-   * of which nothing is known. A generator, because the first zone nearly always decides.
+   * The damage of each zone with counted nodes; null for an unknown zone. While shards are suspect, a zone may be
+   * entirely unknown. A generator, because the first zone nearly always decides.
    */
   *#damages(): Generator<Damage | null> {
     for (const [zone, { count }] of this.#roster.zones()) {

@@ -38,7 +38,7 @@ export function objectsContract(client: () => RawClient): void {
     expect(object.spec).toEqual({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] });
   });
 
-  test("a new pod tolerates not-ready and unreachable for 300 s by its admission", async () => {
+  test("a new pod tolerates not-ready and unreachable for 300 s by its admission (8.10)", async () => {
     const { status, object } = await client().post(PODS, podNamed("o-tolerations", "o-nowhere"));
     expect(status).toBe(201);
     expect(object).toMatchObject({

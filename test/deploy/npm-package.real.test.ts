@@ -144,7 +144,7 @@ describeUnless(registryProblem(), "the npm package", () => {
     expect(shell).toMatchObject({ stdout: "playground\n", stderr: "" });
   });
 
-  test.concurrent("has types: a program that reads messages compiles, and one that reads a missing field does not", async () => {
+  test.concurrent("has types: reading a message field compiles, and reading a missing one does not", async () => {
     const place = projects["Node 24"].folder;
     const compile = (file: string, field: string): Promise<Ran> => {
       writeFileSync(join(place, file), READER.replace("FIELD", field));

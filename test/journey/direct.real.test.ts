@@ -1,4 +1,4 @@
-/** Direct mode of `vigil run` on a real kube-apiserver, in one life of the process and with `kill -9` in the middle. */
+/** Direct mode of `vigil run` on a real kube-apiserver, without a restart and with `kill -9` on the way. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeLeases } from "../support/kube-probe.ts";
@@ -6,9 +6,9 @@ import { Stage, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 import { EvictionRecord } from "./eviction-record.ts";
 
-/** Long enough after a verdict for a node to come back in time. */
+/** Long enough after a verdict for a node to return in time. */
 const TIMEOUT_SECONDS = 12;
-/** How much later than its timeout, or than Vigil is there again, a drain may come. */
+/** How late a drain may be after its timeout or after the restart of Vigil. */
 const LATE_SECONDS = 6;
 const FLAGS = {
   "eviction-mode": "direct",
@@ -25,7 +25,7 @@ const DAEMON = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "
 
 describeWithKube("direct mode on a real kube-apiserver", () => {
   describe.each([
-    ["in one life", false],
+    ["without a restart", false],
     ["killed with SIGKILL in the middle and started again", true],
   ])("%s", (_life, isKilled) => {
     let stage: Stage;

@@ -1,6 +1,6 @@
 /**
- * Evictions by `vigil run` on a real kube-apiserver, in one life of the process and with `kill -9` in the middle. All
- * zones of a cluster fall ill together, because a zone's rules hold for it alone.
+ * Evictions by `vigil run` on a real kube-apiserver, without a restart and with `kill -9` on the way. All zones of a
+ * cluster are disrupted at the same time, because the rules of a zone apply to it alone.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,13 +12,13 @@ import { EvictionRecord } from "./eviction-record.ts";
 const GRACE_SECONDS = 6;
 const PER_SECOND = 0.5;
 const SECONDARY_PER_SECOND = 0.2;
-/** How much earlier than the rate a taint may be, since stamps are whole seconds. */
+/** How much too early by the rate a taint may appear, because stamps are whole seconds. */
 const STAMP_SECONDS = 1.1;
-/** How much later than its deadline, or than Vigil's restart, a pod may go. */
+/** How late a pod may go after its deadline or after the restart of Vigil. */
 const LATE_SECONDS = 6;
-/** What the pod tolerates whose node comes back, which is after the swap and after the restart. */
+/** The toleration of the pod whose node returns, which is after the swap and after the restart. */
 const BACK_SECONDS = 28;
-/** How long after an instant it is said that nothing came at it. */
+/** How long after an instant the test expects that nothing happened at it. */
 const SETTLED_MS = 1_000;
 const FLAGS = {
   "node-monitor-grace-period": `${GRACE_SECONDS}s`,
@@ -59,9 +59,9 @@ const NODES = [
 ];
 const DEAD = ["single-0", "back-0", ...named("small", 3), ...named("large", 5), ...named("full", 3), "unlabelled-0"];
 const EXCLUDED_DEAD = named("excluded", 3, 2);
-/** All whose turns come, sooner or later. */
+/** All nodes that are granted sooner or later. */
 const TAINTED = [...DEAD.filter((name) => !name.startsWith("small")), ...EXCLUDED_DEAD];
-/** Section 17.4: tolerations against one foreign taint, and after how many seconds the pod goes; null for never. */
+/** Tolerations against one foreign taint, and after how many seconds the pod goes; null for never (17.4). */
 const TABLE: readonly (readonly [name: string, tolerations: object[], afterSeconds: number | null])[] = [
   ["none", [], 0],
   ["zero", [tolerating(FOREIGN, 0)], 0],
@@ -77,7 +77,7 @@ const TABLE: readonly (readonly [name: string, tolerations: object[], afterSecon
 
 describeWithKube("evictions on a real kube-apiserver", () => {
   describe.each([
-    ["in one life", false],
+    ["without a restart", false],
     ["killed with SIGKILL in the middle and started again", true],
   ])("%s", (_life, isKilled) => {
     let stage: Stage;
@@ -131,7 +131,7 @@ describeWithKube("evictions on a real kube-apiserver", () => {
       await stage?.close();
     });
 
-    /** Whether a pod left so many seconds after its node's taint was put on, or at once when Vigil was away then. */
+    /** Whether a pod left this many seconds after its node was tainted, or at once if Vigil was down then. */
     const expectOnTime = (node: string, pod: string, wanted: number) => {
       const stampMs = record.stampedAt.get(node) ?? Number.NaN;
       const dueMs = stampMs + wanted * 1000;

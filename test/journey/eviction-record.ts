@@ -11,11 +11,11 @@ export class EvictionRecord {
   readonly nodes = new Map<string, ObservedNode>();
   /** Our NoExecute taints on each node, as `not-ready` and `unreachable`, each time they changed. */
   readonly taints = new Map<string, string[]>();
-  /** When each node was first seen to carry one. */
+  /** When each node first had one. */
   readonly taintedAt = new Map<string, number>();
-  /** When that one was put on, as it says itself: in whole seconds, and not later for a watch that lags. */
+  /** Its `timeAdded`: in whole seconds, and not later when a watch lags. */
   readonly stampedAt = new Map<string, number>();
-  /** When each pod was first seen terminating or gone. */
+  /** When each pod was first observed terminating or gone. */
   readonly deletedAt = new Map<string, number>();
   readonly pods = new Set<string>();
   readonly stop: () => void;

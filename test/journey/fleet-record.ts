@@ -1,8 +1,8 @@
-/** What an embedded API saw happen to nodes, leases and pods, and when, for a test to check. It changes nothing. */
+/** A record of what happens to nodes, leases and pods on an embedded API, for a test to check. It changes nothing. */
 import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 
-/** A node as the API shows it, as far as the record reads it. */
+/** A node as the API shows it, with the fields that the record reads. */
 interface ShownNode {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: {
@@ -11,13 +11,13 @@ interface ShownNode {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** A NoExecute taint as it was put on a node. */
+/** A NoExecute taint of a node. */
 interface PutTaint {
   readonly node: string;
   readonly zone: string;
-  /** As the taint itself says, which is cut to whole seconds. */
+  /** By its own `timeAdded`, which is cut to whole seconds. */
   readonly addedAt: number;
-  /** When the API took it. */
+  /** When the API accepted it. */
   readonly seenAt: number;
 }
 
@@ -30,7 +30,7 @@ export class FleetRecord {
   /** When each node was made Unknown, in order. */
   readonly unknownAt = new Map<string, number[]>();
   readonly taints: PutTaint[] = [];
-  /** When the deletion of a pod was asked for, by the node it is on. */
+  /** When the deletion of a pod was requested, by the pod's node. */
   readonly deletedAt = new Map<string, number[]>();
 
   constructor(api: ApiServer) {
@@ -63,7 +63,7 @@ export class FleetRecord {
 
   /**
    * How much later than its toleration, from the taint's own instant on, the first pod of each of these nodes was
-   * deleted; minus infinity for one that never was, or that carries no taint.
+   * deleted; minus infinity for one that was never deleted or has no taint.
    */
   evictionLatenessMs(nodes: readonly string[], tolerationSeconds: number): number[] {
     return nodes.map((node) => {
@@ -72,14 +72,14 @@ export class FleetRecord {
     });
   }
 
-  /** Nodes, each with one pod, of which something was deleted more than once. */
+  /** Nodes, each with one pod, with more than one deletion. */
   deletedAgain(): string[] {
     return [...this.deletedAt].filter(([, { length }]) => length > 1).map(([node]) => node);
   }
 
   /**
-   * The windows, between any two taints of one zone, that hold more taints than the rate and one in hand allow; none is
-   * what is wanted. A stamp may be a second older than it says.
+   * The windows, between any two taints of one zone, that hold more taints than the rate and one token allow; the test
+   * expects none. A stamp may be up to a second early.
    */
   brokenWindows(taintsPerSecond: number): string[] {
     const zones = Map.groupBy(this.taints, ({ zone }) => zone);

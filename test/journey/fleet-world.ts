@@ -21,11 +21,11 @@ import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 import { FleetRecord } from "./fleet-record.ts";
 
-/** What a world is made of. */
+/** The options of a world. */
 export interface FleetWorldOptions {
   /** Zones by name, and how many nodes each has. */
   readonly zones: Readonly<Record<string, number>>;
-  /** How long a node's lease is; it is renewed after a quarter of it. */
+  /** The lease duration of a node; leases are renewed after a quarter of it. */
   readonly leaseSeconds: number;
   /** Flags of every process. */
   readonly flags: readonly string[];
@@ -82,7 +82,7 @@ export class FleetWorld {
     }
   }
 
-  /** The port of the API server. Throws before the world has begun. */
+  /** The port of the API server. Throws before `begin`. */
   get apiPort(): number {
     if (this.#front === null) throw new Error("the API is not served yet");
     return Number(new URL(this.#front.url).port);
@@ -95,7 +95,7 @@ export class FleetWorld {
     this.#kubeconfigs.set(member, path);
   }
 
-  /** Starts a process of the fleet, with flags of its own, and waits until it runs. */
+  /** Starts a process of the fleet, with flags of its own, and waits until it is running. */
   async start(member: string, nats: string, ...flags: string[]): Promise<VigilProcess> {
     const kubeconfig = this.#kubeconfigs.get(member) ?? join(this.#folder, "kubeconfig");
     const where = [`--kubeconfig=${kubeconfig}`, `--nats=${nats}`, `--member=${member}`];
@@ -105,7 +105,7 @@ export class FleetWorld {
     return vigil;
   }
 
-  /** Stops a member and waits for its end; gives its exit code, null when the signal ended it. */
+  /** Stops a member and waits for its end. Resolves with its exit code, null when the signal ended it. */
   async stop(member: string, signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
     const vigil = this.members.get(member);
     if (vigil === undefined) throw new RangeError(`no member ${member}`);
@@ -125,7 +125,7 @@ export class FleetWorld {
     return [...this.#fallen];
   }
 
-  /** Nodes of a zone that never fell. */
+  /** Nodes of a zone that never fell silent. */
   standing(zone: string): string[] {
     return [...this.#nodes].filter(([name, own]) => own === zone && !this.#fallen.has(name)).map(([name]) => name);
   }
@@ -136,7 +136,7 @@ export class FleetWorld {
     this.#hollow.stop({ names: nodes });
   }
 
-  /** Lets one node of each shard fall silent, of those of a zone that stand; gives their names. */
+  /** Lets one live node of a zone fall silent in each shard; returns their names. */
   fallInEachShard(zone: string): string[] {
     const chosen = new Map(this.standing(zone).map((name) => [shardOf(name), name]));
     const nodes = [...chosen.values()];

@@ -1,6 +1,6 @@
 /**
- * A fleet of three processes on a real NATS, each behind a way of its own to the API server. The way of one is cut or
- * carries nothing any more, while its NATS works: the others observe and write in its place.
+ * A fleet of three processes on a real NATS, each with a connection of its own to the API server. One connection is cut
+ * or stalls while its NATS works: the others observe and write in its place.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,15 +15,15 @@ import { FleetWorld } from "./fleet-world.ts";
 
 const MEMBERS = ["a", "b", "c"];
 const GRACE_MS = 20_000;
-/** A member is left out after watchBlindMs and five seconds. */
+/** A member loses its services after watchBlindMs and five seconds. */
 const TAKEOVER_MS = 15_000;
-/** For busy machines, beyond what is promised. */
+/** Slack for busy machines. */
 const SLACK_MS = 5_000;
 const LONG_TEST_MS = 240_000;
 const LEAVES = "leaves services to members that reach the API";
 const OFFERS = "offers every service again";
 
-describeWithNats("a fleet of three processes, each behind a way of its own to the API server", () => {
+describeWithNats("a fleet of three processes, each with a connection of its own to the API server", () => {
   const world = new FleetWorld({
     zones: { one: 150, two: 150 },
     leaseSeconds: 8,
@@ -63,7 +63,7 @@ describeWithNats("a fleet of three processes, each behind a way of its own to th
     return answer.text();
   };
 
-  // Another member each time: none leaves its place twice within half a minute.
+  // Another member each time, because a member withdraws at most once in half a minute.
   const FAULTS: [string, number, (way: TcpProxy) => void, (way: TcpProxy) => void][] = [
     ["the observer's carries no answers any more", 0, (way) => way.stall("server"), (way) => way.flow()],
     ["a standby's carries no requests any more", 1, (way) => way.stall("client"), (way) => way.flow()],
@@ -71,7 +71,7 @@ describeWithNats("a fleet of three processes, each behind a way of its own to th
   ];
 
   test.each(FAULTS)(
-    "of which %s: others observe and write in time, and it takes its share back later",
+    "of which %s: others observe and write in time, and it gets its share back later",
     { timeout: LONG_TEST_MS },
     async (_how, place, begin, end) => {
       const observer = world.ownerOf("observer", 0, MEMBERS);
@@ -87,7 +87,7 @@ describeWithNats("a fleet of three processes, each behind a way of its own to th
       const report = (await fleet()).find((each) => each.member === member);
       expect(report?.unableSince).not.toBeNull();
       expect(report?.withheld).toEqual(["observer", "node-writer", "pod-writer", "ledger"]);
-      // The count of a silence may have begun again with the successor of the observer.
+      // The silence may count again from when the observer's successor synced.
       await world.condemned(fallen, GRACE_MS + SLACK_MS);
       expect(Math.min(...world.record.latenessMs(fallen, GRACE_MS))).toBeGreaterThanOrEqual(0);
       end(way);

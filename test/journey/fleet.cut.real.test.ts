@@ -1,4 +1,4 @@
-/** A fleet of two processes when one of them dies, or its way to NATS is cut in both directions or in one. */
+/** A fleet of two processes when one of them dies, or its connection to NATS is cut in one or both directions. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test } from "vitest";
 import { describeWithNats } from "../support/nats-programs.ts";
@@ -11,7 +11,7 @@ const GRACE_MS = 6_000;
 const LONG_TEST_MS = 180_000;
 const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
 
-describeWithNats("a fleet of two processes, the observer's behind a way to NATS that can be cut", () => {
+describeWithNats("a fleet of two processes whose observer has a cuttable link to NATS", () => {
   const world = new FleetWorld({
     zones: { one: 280, two: 280 },
     leaseSeconds: 4,
@@ -38,7 +38,7 @@ describeWithNats("a fleet of two processes, the observer's behind a way to NATS 
   });
 
   test(
-    "one of which, the observer, is killed: the other sees and finds in its place",
+    "whose observer is killed: the other observes and judges in its place",
     {
       timeout: LONG_TEST_MS,
     },
@@ -56,7 +56,7 @@ describeWithNats("a fleet of two processes, the observer's behind a way to NATS 
     ["hears nothing and is heard", [CUT_OFF], () => way.stall("server"), () => way.flow()],
     ["hears and is not heard", [CUT_OFF, SILENT], () => way.stall("client"), () => way.flow()],
   ] as const)(
-    "one of which, the observer, %s: nothing false, and the other has all of it",
+    "whose observer %s: nothing is judged wrongly, and the other owns everything",
     { timeout: LONG_TEST_MS },
     ([, [ofItself, ofIt], begin, end]) =>
       expectRecovery(world, GRACE_MS, {

@@ -1,4 +1,4 @@
-/** Two Kubernetes clusters, one nats-server, one --cluster: the second install is refused before it does anything. */
+/** Two Kubernetes clusters, one nats-server, one --cluster: the second install is refused before it acts. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

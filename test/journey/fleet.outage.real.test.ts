@@ -1,4 +1,4 @@
-/** A fleet of two processes when NATS dies, and when a cut between two servers keeps the two from each other. */
+/** A fleet of two processes when NATS dies, and when a cut between two NATS servers partitions it. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test } from "vitest";
 import { describeWithNats } from "../support/nats-programs.ts";
@@ -13,7 +13,7 @@ const LONG_TEST_MS = 180_000;
 
 const [SILENT, CUT_OFF] = ["a member of the fleet fell silent", "cut off from the fleet"];
 
-/** Two servers of one cluster; what one says to the other goes through the proxy. */
+/** Two servers of one cluster; their route goes through the proxy. */
 async function startCluster(): Promise<{ servers: [NatsServer, NatsServer]; route: TcpProxy }> {
   const port = await freePort();
   const cluster = (listen: number, routes: string) =>

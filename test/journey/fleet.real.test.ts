@@ -1,4 +1,7 @@
-/** Processes of one fleet killed one after the other while a zone is down: what moves, how late, what never happens. */
+/**
+ * Processes of one fleet are killed one after the other while a zone is down: what moves, how late, and what never
+ * happens.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../../services/sandbox/apiserver/routes.ts";
@@ -11,7 +14,7 @@ import { FleetWorld } from "./fleet-world.ts";
 const GRACE_MS = 15_000;
 const TAINTS_PER_SECOND = 4;
 const TOLERATION_SECONDS = 16;
-/** How late a takeover may make what falls due meanwhile; a restarted grace period or countdown would be later. */
+/** How late a takeover may make a deadline of that time; a restarted grace period or countdown would be later. */
 const TAKEOVER_MS = 5_000;
 const LEASE_SECONDS = 20;
 /** How far apart the last heartbeats of nodes that fall at once may be. */
@@ -23,7 +26,7 @@ const RENEW_MS = (LEASE_SECONDS * 1000) / 4;
 const EVICTION_LATE_MS = TAKEOVER_MS + 2_000;
 /** How long a stop may take. */
 const END_MS = 10_000;
-/** How long the API takes for a write meanwhile: each process has some under way, and none has to queue. */
+/** The latency of writes during a stop: each process has some in flight, and none has to queue. */
 const ANSWER_MS = 200;
 const MEMBERS = ["a", "b", "c"];
 const LONG_TEST_MS = 120_000;
@@ -36,7 +39,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     flags: [
       `--node-monitor-grace-period=${GRACE_MS / 1000}s`,
       `--node-eviction-rate=${TAINTS_PER_SECOND}`,
-      // More than half of the lit zone falls, a few at a time.
+      // More than half of the lit zone falls silent, a few nodes at a time.
       "--unhealthy-zone-threshold=0.9",
     ],
   });
@@ -52,9 +55,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     await nats.stop();
   });
 
-  /**
-   * Ends a member when verdicts on nodes of every shard are about to fall due, and gives how late each of them came.
-   */
+  /** Ends a member when verdicts on nodes of every shard are about to be due. Resolves with the lateness of each. */
   async function latenessWithout(member: string, end: (member: string) => Promise<void>): Promise<number[]> {
     const fallen = world.fallInEachShard("lit");
     await pause(GRACE_MS - RENEW_MS);
@@ -63,7 +64,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     return world.record.latenessMs(fallen, GRACE_MS);
   }
 
-  /** What each of the others says of a member last, from now on; a busy one may miss some pulses before. */
+  /** The last log line of each other member about this one, from now on; a busy one may miss some pulses before. */
   function lastWordsOf(member: string): () => (string | undefined)[] {
     const others = [...world.members].filter(([name]) => name !== member);
     const before = new Map(others.map(([name, { logged }]) => [name, logged.length]));
@@ -88,7 +89,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     },
   );
 
-  /** Asks a member to end while the API takes its time to answer, so that writes are under way. */
+  /** Stops a member while the API answers slowly, so that writes are in flight. */
   async function endInOrder(member: string): Promise<void> {
     const vigil = world.members.get(member);
     const isPatch = ({ verb, resource }: Call) => verb === "patch" && resource.plural === "nodes";
@@ -110,7 +111,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
     const lateness = await latenessWithout(member, endInOrder);
     expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...lateness)).toBeLessThan(TAKEOVER_MS);
-    // Each other knew it as it left, and did not have to notice its silence.
+    // Each other member received its goodbye and did not have to notice its silence.
     expect(lastWords()).toEqual(["a member left the fleet", "a member left the fleet"]);
   });
 

@@ -1,4 +1,4 @@
-/** A fleet that grows from one process to four and shrinks to another one while a zone is down. */
+/** A fleet grows from one process to four and shrinks to one of the new ones while a zone is down. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
@@ -8,7 +8,7 @@ import { FleetWorld } from "./fleet-world.ts";
 const GRACE_MS = 6_000;
 const TAINTS_PER_SECOND = 3;
 const TOLERATION_SECONDS = 12;
-/** How late a pod may be evicted while shards change hands; one whose countdown restarted would be later. */
+/** How late a pod may be evicted while shards move; a restarted countdown would be later. */
 const LATE_MS_MAX = 8_000;
 const [FIRST, LAST] = ["a", "d"];
 const LONG_TEST_MS = 180_000;

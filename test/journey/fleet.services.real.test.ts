@@ -33,7 +33,7 @@ describeWithNats("a process for each service", () => {
   });
 
   test.for(SERVICE_NAMES)(
-    "that of %s, asked to end, exits with 0 within ten seconds and fails at nothing",
+    "that of %s, on SIGTERM, exits with 0 within ten seconds and without a failure",
     async (name) => {
       const vigil = world.members.get(name);
       const askedAt = Date.now();

@@ -1,4 +1,4 @@
-/** The same scenario on one process and on a fleet of five, each with its own real API server: the same end. */
+/** The same scenario on one process and on a fleet of five, each with its own real API server: both end the same. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Seen, seeNodes, seePods } from "../support/kube-probe.ts";
@@ -34,7 +34,7 @@ const PODS = [
   { name: "c-0-stays", node: "c-0", tolerations: tolerating(1) },
 ];
 const UNREACHABLE = "unreachable:NoExecute unreachable:NoSchedule";
-/** How the story ends. */
+/** The end state of the scenario. */
 const END = [
   `a-0 Unknown ${UNREACHABLE}`,
   `a-1 Unknown ${UNREACHABLE}`,
@@ -54,7 +54,7 @@ const END = [
 const WITHIN = { withinMs: 45_000, everyMs: 50 };
 const STORY_MS = 150_000;
 
-/** What the API shows, in words that do not depend on the time. */
+/** What the API shows, as text that does not depend on the time. */
 function stateOf(nodes: Seen<"nodes">, pods: Seen<"pods">): string[] {
   const nodeLines = [...nodes.present.values()].map(({ node, conditions, taints }) => {
     const ready = conditions.find(({ type }) => type === "Ready")?.status;
@@ -65,7 +65,7 @@ function stateOf(nodes: Seen<"nodes">, pods: Seen<"pods">): string[] {
   return [...nodeLines.toSorted(), ...podLines.toSorted()];
 }
 
-/** Plays the story; ends as soon as the end state is there and fails with what is there instead. */
+/** Plays the scenario; ends as soon as the end state is there, and otherwise fails with the present state. */
 async function play(start: StartActor): Promise<void> {
   const stage = await Stage.open(start);
   try {
@@ -91,7 +91,7 @@ async function play(start: StartActor): Promise<void> {
   }
 }
 
-describeWithKube("one story on a real API server ends the same", () => {
+describeWithKube("one scenario on a real API server ends the same", () => {
   describeWithNats("whatever the size of the fleet", () => {
     let nats: NatsServer;
     beforeAll(async () => {
@@ -99,7 +99,7 @@ describeWithKube("one story on a real API server ends the same", () => {
     });
     afterAll(() => nats.stop());
 
-    /** Starts so many processes; alone one is on no NATS at all. */
+    /** Starts this many processes; a single one has no NATS. */
     const fleetOf =
       (size: number): StartActor =>
       async (kubeconfig) => {

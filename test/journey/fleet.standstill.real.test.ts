@@ -1,4 +1,7 @@
-/** Processes of a fleet on NATS that are stopped by SIGSTOP, read what came meanwhile, and must say nothing false. */
+/**
+ * Processes of a fleet on NATS that SIGSTOP stops. They read the backlog when they continue, and must judge nothing
+ * wrongly.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Message, MessageType } from "../../protocols/messages.ts";
@@ -14,13 +17,13 @@ import { FleetWorld } from "./fleet-world.ts";
 import { expectRecovery } from "./outage.ts";
 
 const GRACE_MS = 10_000;
-/** Renewed each four seconds, so that most of the pulses that wait are ahead of the next heartbeat of a node. */
+/** Renewed every four seconds, so that most of the waiting pulses are ahead of the next heartbeat of a node. */
 const LEASE_SECONDS = 16;
-/** Longer than two graces: a process that takes what waited for the present finds every node silent. */
+/** Longer than two graces: a process that takes the backlog for the present finds every node silent. */
 const STOP_MS = 22_000;
-/** A node that died has been found by then, and so would be what is alive; the rest follows within this. */
+/** After this a node that died has been found, and a wrong verdict would have been made; the rest follows within it. */
 const AFTERWARDS_MS = 3_000;
-/** A pulse, and what a busy machine takes. */
+/** A pulse, and slack for a busy machine. */
 const SLACK_MS = 4_000;
 const LONG_TEST_MS = 180_000;
 const FLAGS = [`--node-monitor-grace-period=${GRACE_MS / 1000}s`, "--watch-blind=2s", "--node-eviction-rate=10"];
@@ -32,7 +35,7 @@ const PROCESSES = {
   rest: "node-writer,pod-writer,taint-manager,ledger",
 } as const;
 
-/** What a fleet says of nodes and zones, as it passes on NATS. */
+/** What a fleet publishes about nodes and zones on NATS. */
 class Sayings {
   readonly unknown = new Set<string>();
   readonly zoneStates = new Set<string>();
@@ -51,7 +54,7 @@ class Sayings {
     return new Sayings(await connectNats({ servers: [nats.url], name: "tap", ...around }));
   }
 
-  /** Forgets what was said so far. */
+  /** Forgets the messages so far. */
   clear(): void {
     this.unknown.clear();
     this.zoneStates.clear();
@@ -99,7 +102,7 @@ describeWithNats("a fleet with a process for each service", () => {
   });
 
   test.for(Object.keys(PROCESSES))(
-    "of which that of %s is stopped: nothing false, and what died meanwhile is found",
+    "of which that of %s stops: no verdict is wrong, and dead nodes are found",
     { timeout: LONG_TEST_MS },
     async (member) => {
       said.clear();

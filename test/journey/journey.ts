@@ -1,4 +1,6 @@
-/** One journey through the whole product, the same in every world: a node falls silent, and all around it fails. */
+/**
+ * One journey through the whole product, the same in every world: a node falls silent, and then its surroundings fail.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { ALL_WELL, JourneyScene, PROFILE } from "./scene.ts";
@@ -7,7 +9,7 @@ import type { JourneyApi, JourneyBus } from "./worlds.ts";
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 180_000 });
 
-/** The tests of the journey, in the world these two make. */
+/** The tests of the journey, in the given world. */
 export function journey(
   makeApi: () => Promise<JourneyApi>,
   makeBus: () => Promise<JourneyBus>,
@@ -26,7 +28,7 @@ export function journey(
     await world.end();
   });
 
-  test("nodes that are well lose the taint of their admission and are left in peace", async () => {
+  test("healthy nodes lose the taint of their admission and are not changed again", async () => {
     await world.allWell();
     await world.expectSteadyWell();
   });
@@ -50,7 +52,7 @@ export function journey(
     await world.shows(ALL_WELL, []);
   });
 
-  test("an outage of the API server condemns no node, and silence is found after it", async () => {
+  test("an outage of the API server makes no node Unknown; silence is found after it", async () => {
     await world.api.kill();
     await pause(PROFILE.nodeMonitorGraceMs * 2);
     await world.api.start();
@@ -58,13 +60,13 @@ export function journey(
   });
 
   if (hasBusServer) {
-    test("the bus goes away and comes back: the same", async () => {
+    test("an outage of the bus: the same", async () => {
       await world.bus.restart(PROFILE.nodeMonitorGraceMs * 2);
       await world.falls();
     });
   }
 
-  test("the process that observes ends and another takes over: the same", async () => {
+  test("the observing process ends and another takes over: the same", async () => {
     const endSecond = await world.start("two");
     await endFirst();
     await world.falls();

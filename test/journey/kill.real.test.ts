@@ -1,4 +1,4 @@
-/** `vigil run` killed with SIGKILL in the middle of its work on a real kube-apiserver, and started again. */
+/** `vigil run` killed with SIGKILL in the middle of its work on a real kube-apiserver, and restarted. */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Taint } from "../../protocols/objects.ts";
@@ -9,10 +9,10 @@ import { type Seen, seeNodes } from "../support/kube-probe.ts";
 import { Stage, vigilWith } from "../support/stage.ts";
 import { until } from "../support/until.ts";
 
-/** One taint per 5 s: longer than a start takes, so that a rate limiter that restarted full would show. */
+/** One taint per 5 s: longer than a start takes, so a rate limiter that restarted full would show. */
 const TURNS_PER_SECOND = 0.2;
 const TOLERATED_SECONDS = 15;
-/** How much later than its deadline, or than Vigil's restart, a pod may go. */
+/** How late a pod may go after its deadline or after the restart of Vigil. */
 const LATE_SECONDS_MAX = 5;
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 const FLAGS: Readonly<Record<string, string>> = {
@@ -26,20 +26,20 @@ vi.setConfig({ testTimeout: 180_000 });
 let stage: Stage;
 let nodes: Seen<"nodes">;
 let watch: Watch;
-/** When each pod was first seen to be on its way out, by name and uid, in wall milliseconds. */
+/** When each pod was first observed terminating, by name and uid, in wall milliseconds. */
 const leftAt = new Map<string, Map<string, number>>();
-/** The uids of all pods that are there and stay, by name. */
+/** The uids of all remaining pods, by name. */
 const staying = new Map<string, string>();
 
 const named = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 const inZone = (zone: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, zone]));
 
-/** The NoExecute taint that stands on a node by this key. */
+/** A node's NoExecute taint with this key. */
 function taintOf(node: string, key = UNREACHABLE): Taint | undefined {
   return nodes.present.get(node)?.taints.find((taint) => taint.key === key && taint.effect === "NoExecute");
 }
 
-/** Whether nodes are ready and carry no taint. */
+/** Whether nodes are ready and have no taint. */
 function areWell(names: readonly string[]): boolean {
   return names.every((name) => {
     const node = nodes.present.get(name);
@@ -49,7 +49,7 @@ function areWell(names: readonly string[]): boolean {
   });
 }
 
-/** Instants at which our taint was put on nodes, in epoch seconds, in order. */
+/** Instants at which our taint was added to nodes, in epoch seconds, in order. */
 function stampsOf(names: readonly string[]): number[] {
   return names
     .map((name) => (epochMsOf(taintOf(name)?.timeAdded ?? null) ?? Number.NaN) / 1000)

@@ -1,27 +1,29 @@
-/** An outage of a fleet, and what it must come to: nothing false while it lasts, and everything in time after it. */
+/** An outage of a fleet and its required result: no wrong verdict during it, and everything in time after it. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import { until } from "../support/until.ts";
 import type { FleetWorld } from "./fleet-world.ts";
 
-/** How soon after the grace period the remaining members, or all after an outage, find a dead node. */
+/** How soon after the grace period a dead node is found, by the remaining members or, after an outage, by all. */
 const RECOVERY_MS = 10_000;
-/** Long enough for the others to take over a process's shards. */
+/** Long enough for other members to take over a process's shards. */
 const OUTAGE_MS = 8_000;
 
-/** What goes wrong for a while. */
+/** A temporary fault. */
 export interface Outage {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
-  /** What members say of it, by their names. */
+  /** The log messages of members about it, by their names. */
   readonly told: Readonly<Record<string, string>>;
-  /** Whether a member is left that finds dead nodes while it lasts: then it does not end before that is found. */
+  /**
+   * Whether a member remains that finds dead nodes during the outage: then the outage lasts until that has happened.
+   */
   readonly leavesSomebody: boolean;
 }
 
 /**
- * Lets a node of each shard fall as the outage begins and as it ends; each is found so once, not before its grace is
- * over: the first by the members that are left, the others soon after the end.
+ * A node of each shard falls silent as the outage begins and another as it ends. Each must be found once, and not
+ * before its grace is over: the first by the remaining members, the others soon after the end.
  */
 export async function expectRecovery(world: FleetWorld, graceMs: number, outage: Outage): Promise<void> {
   const heard = new Map([...world.members].map(([name, vigil]) => [name, vigil.logged.length]));

@@ -1,4 +1,4 @@
-/** The scene of a journey: an API server and a bus, Vigil on them, three steady nodes and one that things happen to. */
+/** The scene of a journey: an API server and a bus, Vigil on them, three steady nodes and one actor. */
 import { expect } from "vitest";
 import type { Kube, ObjectRef, ServiceName, Wire, WriteRequest } from "../../protocols/ports.ts";
 import { type Profile, STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -13,7 +13,7 @@ import { TestKubelet } from "../support/test-kubelet.ts";
 import { until } from "../support/until.ts";
 import type { JourneyApi, JourneyBus } from "./worlds.ts";
 
-/** Graces short enough to wait for, long enough for a busy machine; everything else in proportion. */
+/** Graces short enough to wait for and long enough for a busy machine; everything else in proportion. */
 export const PROFILE: Profile = {
   ...STANDARD_PROFILE,
   nodeMonitorGraceMs: 4_000,
@@ -32,7 +32,7 @@ const WITHIN = { withinMs: 30_000, everyMs: 100 };
 const STEADY = ["steady-1", "steady-2", "steady-3"];
 const SERVICES: readonly ServiceName[] = ["observer", "node", "node-writer", "ledger"];
 const ALL_UNKNOWN = ["DiskPressure=Unknown", "MemoryPressure=Unknown", "PIDPressure=Unknown", "Ready=Unknown"];
-/** The conditions of a node that is well, sorted. */
+/** The conditions of a healthy node, sorted. */
 export const ALL_WELL = ["DiskPressure=False", "MemoryPressure=False", "PIDPressure=False", "Ready=True"];
 
 interface Shown {
@@ -49,7 +49,7 @@ export class JourneyScene {
   readonly api: JourneyApi;
   readonly bus: JourneyBus;
   readonly actor: TestKubelet;
-  /** Nodes that were condemned, as far as anyone asked for it. */
+  /** Nodes for which Unknown was requested. */
   readonly condemned = new Set<string>();
   /** Every write that shadow mode did not send. */
   readonly shadowed: { readonly ask: string; readonly name: string; readonly atMs: number }[] = [];
@@ -79,7 +79,7 @@ export class JourneyScene {
     this.actor = this.#kubelets.at(-1) as TestKubelet;
   }
 
-  /** Registers the nodes and listens for every ask to condemn one. */
+  /** Registers the nodes and records every request to make one Unknown. */
   async begin(): Promise<void> {
     for (const kubelet of this.#kubelets) kubelet.register();
     const transport = await this.bus.connect("tap");
@@ -92,7 +92,7 @@ export class JourneyScene {
     });
   }
 
-  /** Starts a process of Vigil; what it returns ends it. */
+  /** Starts a process of Vigil; the returned function ends it. */
   async start(
     member: string,
     services: readonly ServiceName[] = SERVICES,
@@ -136,12 +136,12 @@ export class JourneyScene {
     await this.api.stop();
   }
 
-  /** Waits until no node shows anything but that it is well. */
+  /** Waits until every node is healthy. */
   async allWell(): Promise<void> {
     for (const { name } of this.#kubelets) await this.shows(ALL_WELL, [], name);
   }
 
-  /** Waits until a node's conditions and taints are these; the actor's when none is named. */
+  /** Waits until a node has these conditions and taints; by default the actor. */
   async shows(conditions: readonly string[], taints: readonly string[], name = "actor"): Promise<void> {
     let shown = "";
     const wanted = JSON.stringify([conditions, taints.toSorted()]);
@@ -160,7 +160,7 @@ export class JourneyScene {
     });
   }
 
-  /** The steady nodes were never condemned, and nothing stands on them. */
+  /** The steady nodes never became Unknown and have no taint. */
   async expectSteadyWell(): Promise<void> {
     expect([...this.condemned].filter((name) => name !== "actor")).toEqual([]);
     for (const name of STEADY) {
@@ -216,7 +216,7 @@ export class JourneyScene {
   }
 }
 
-/** What a path answers, as JSON. */
+/** The answer of a path, as JSON. */
 function get(wire: Wire, path: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let text = "";

@@ -1,4 +1,4 @@
-/** The worlds a journey is made in: an API server and a bus, embedded or real, each of which can be restarted. */
+/** The worlds of a journey: an API server and a bus, embedded or real, that can be restarted. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock, Log, Metrics, Transport, Wire } from "../../protocols/ports.ts";
 import { memoryTransport } from "../../services/platform/bus/memory.ts";
@@ -16,9 +16,9 @@ import { seededRandom } from "../support/random.seeded.ts";
 /** An API server of a journey. */
 export interface JourneyApi {
   wire(): Wire & { close(): void };
-  /** Takes it away at once; what it holds stays. */
+  /** Stops it at once; its data stays. */
   kill(): Promise<void>;
-  /** Brings it back on the same address. */
+  /** Starts it again on the same address. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface JourneyApi {
 export interface JourneyBus {
   /** A transport for one process. */
   connect(member: string): Promise<Transport & { close(): Promise<void> }>;
-  /** Kills the server and starts it again after a while; where there is no server nothing happens. */
+  /** Kills the server and restarts it after a while; does nothing without a server. */
   restart(awayMs: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -96,7 +96,7 @@ describe("the Ready condition of a node found at a start changed", () => {
   });
 });
 
-test("a drain deletes all pods but terminating ones and those of DaemonSets (R5.16, L39)", () => {
+test("a drain deletes all pods but terminating and DaemonSet ones (R5.16, L39)", () => {
   const pods = [
     observedPod("plain"),
     observedPod("owned", { owner: "ReplicaSet" }),

@@ -52,7 +52,7 @@ describe.each(lives)("a dead node, %s", (_what, middle) => {
     expect(world.deleted).toEqual([]);
   });
 
-  test("that goes from NotReady to Unknown keeps one taint and the first countdown (P3)", () => {
+  test("that goes from NotReady to Unknown keeps one taint and the countdown (P3, 8.11)", () => {
     const world = new EvictionWorld();
     world.addZone("a", 5);
     world.addTolerantPod("a-0", "pod");

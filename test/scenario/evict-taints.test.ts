@@ -73,7 +73,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(annotationOf(world, "a-0") ?? {}).toEqual({});
   });
 
-  test("each row of the tolerations table goes as it says", () => {
+  test("each row of the tolerations table goes as it says (17.4)", () => {
     const world = cluster(3);
     const k1 = { key: "k1", effect: "NoExecute", timeAdded: "2026-01-01T00:00:15Z" };
     const k2 = { key: "k2", value: "v", effect: "NoExecute", timeAdded: "2026-01-01T00:00:20Z" };

@@ -30,7 +30,7 @@ const zoneState = (world: EvictionWorld, zone: string) =>
   world.published("judged.zone").findLast(({ body }) => body.zone === `r:\u0000:${zone}`)?.body;
 
 describe.each(lives)("%s", (_what, pass) => {
-  test("a zone that is all down is tainted at once, then every 10 s (R6.4)", () => {
+  test("a zone that is all down is tainted at once, then every 10 s (R6.4, 17.2)", () => {
     const world = disrupted({ a: 4, b: 4 }, { a: 4 });
     expect(zoneState(world, "a")).toMatchObject({ state: "FullDisruption", halted: false, size: 4, notReady: 4 });
     expect(since(world.tainted, FOUND_MS)).toEqual([0]);
@@ -58,7 +58,7 @@ describe.each(lives)("%s", (_what, pass) => {
     expect(since(world.tainted, normalMs).map(Math.round)).toEqual([10 * S, 20 * S]);
   });
 
-  test("a large partially disrupted zone is tainted at the secondary rate (R6.5)", () => {
+  test("a large disrupted zone is tainted at the secondary rate (R6.5, 17.1)", () => {
     const world = disrupted({ a: 51, b: 3 }, { a: 29 });
     expect(zoneState(world, "a")).toMatchObject({ state: "PartialDisruption", taintsPerSecond: Math.fround(0.01) });
     pass(world, 30 * S);

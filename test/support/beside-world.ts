@@ -1,6 +1,6 @@
 /**
- * A cluster on virtual time with two controllers that do not know each other: one like upstream's, and Vigil beside it.
- * A second Vigil on a bus of its own stands for upstream, with upstream's grace. It records every write of either.
+ * A cluster on virtual time with two controllers that do not know each other: Vigil, and one like upstream's. A second
+ * Vigil on a bus of its own plays upstream, with upstream's grace. The writes of both are recorded.
  */
 import type { HttpRequest, Wire } from "../../protocols/ports.ts";
 import type { Profile } from "../../protocols/profile.ts";

@@ -1,4 +1,4 @@
-/** A real Chromium without a window, driven over its debugging protocol. It knows no page in particular. */
+/** A real headless Chromium, driven over its debugging protocol. It knows nothing of the page. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,14 +11,16 @@ const CHROMIUM_MISSING = "chromium not found: apt-get install chromium";
 const STARTED_WITHIN_MS = 30_000;
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0"];
 
-/** The path of Chromium; null when there is none. */
+/** The path of Chromium; null when it is not installed. */
 function findChromium(): string | null {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const places = folders.flatMap((folder) => [join(folder, "chromium"), join(folder, "google-chrome")]);
   return places.find((place) => existsSync(place)) ?? null;
 }
 
-/** A suite that needs Chromium: skipped with a line that says how to get it, but failed where CI is set. */
+/**
+ * A suite that needs Chromium. Without it the suite is skipped with a line on how to get it; where CI is set it fails.
+ */
 export function describeWithChromium(name: string, suite: () => void): void {
   describeUnless(findChromium() === null ? CHROMIUM_MISSING : null, name, suite);
 }
@@ -27,7 +29,7 @@ export function describeWithChromium(name: string, suite: () => void): void {
 export interface Page {
   /** The value of an expression in the page. */
   evaluate<T>(expression: string): Promise<T>;
-  /** Every exception, and everything the browser complained about. */
+  /** Every exception, and everything the browser reported. */
   readonly problems: readonly string[];
   close(): Promise<void>;
 }

@@ -46,7 +46,7 @@ test("a soon callback runs before the next timer, even one due at the same insta
   expect(seen).toEqual(["soon", "timer", "soon after the timer", "next timer"]);
 });
 
-test("a cancelled timer does not fire and is no longer pending, however many there are", () => {
+test("a cancelled timer does not fire and is no longer pending", () => {
   const clock = new VirtualClock();
   let fired = 0;
   const timers = Array.from({ length: 5000 }, (_, index) => clock.after(index, () => fired++));
@@ -71,7 +71,7 @@ test("a wall step moves the wall clock and no timer", () => {
   expect(firedAt).toBe(50);
 });
 
-test("what a callback throws comes out of advance, and the rest still runs afterwards", () => {
+test("advance throws what a callback throws, and the rest still runs afterwards", () => {
   const clock = new VirtualClock();
   const seen: string[] = [];
   clock.soon(() => {

@@ -1,14 +1,14 @@
-/** Time that stands still until a test or a simulation advances it. It never touches a real timer. */
+/** Time that only a test or a simulation advances. It never touches a real timer. */
 import type { Clock, Timer } from "../../protocols/ports.ts";
 import { MinHeap } from "../../services/platform/structures/heap.ts";
 
-/** Callbacks run at one instant before the clock calls it a loop that never ends. */
+/** How many callbacks at one instant count as an endless loop. */
 const CALLBACKS_PER_INSTANT_MAX = 10_000_000;
 
-/** How many callbacks that have run stay in the queue before it is cut. */
+/** How many finished callbacks stay in the queue before it is cut. */
 const SOON_RUN_MAX = 1024;
 
-/** Where the wall clock of a virtual world stands at first: 2026-01-01T00:00:00Z. */
+/** The first instant of the wall clock of a virtual world: 2026-01-01T00:00:00Z. */
 const WALL_START_MS = Date.UTC(2026, 0, 1);
 
 interface VirtualTimer {
@@ -18,8 +18,8 @@ interface VirtualTimer {
 }
 
 /**
- * A clock moved by hand. Timers fire one at a time, each at its own due time, ties in the order they were set; what was
- * asked for `soon` runs before the next timer. The monotonic clock starts at 0.
+ * A clock moved by hand. Timers fire one at a time, each at its own due time, ties in the order they were set. A `soon`
+ * callback runs before the next timer. The monotonic clock starts at 0.
  */
 export class VirtualClock implements Clock {
   #nowMs = 0;
@@ -46,7 +46,7 @@ export class VirtualClock implements Clock {
     return this.#nowMs + this.#wallOffsetMs;
   }
 
-  /** How many timers are set and have not fired: what a leak test looks at. */
+  /** How many timers are set and have not fired, for leak tests. */
   get pendingTimers(): number {
     return this.#timers.size - this.#cancelled;
   }
@@ -61,7 +61,7 @@ export class VirtualClock implements Clock {
     this.#soon.push(run);
   }
 
-  /** Lets `ms` milliseconds pass. What a callback throws comes out here, and the clock stays where it was thrown. */
+  /** Lets `ms` milliseconds pass. Throws what a callback throws; the clock then stays at that instant. */
   advance(ms: number): void {
     if (this.#advancing) throw new Error("a callback must not advance the clock that calls it");
     this.#advancing = true;

@@ -3,15 +3,15 @@ import type { Stop, Transport } from "../../protocols/ports.ts";
 
 /** A transport with a link that can be broken. */
 export interface CuttableTransport extends Transport {
-  /** Whether what is published leaves. */
+  /** Whether published messages leave. */
   sends: boolean;
-  /** Whether what others publish arrives. */
+  /** Whether messages of others arrive. */
   receives: boolean;
-  /** Breaks the connection so that the transport knows it, or brings it back. */
+  /** Breaks the connection so that the transport knows it, or restores it. */
   setConnected(connected: boolean): void;
 }
 
-/** Wraps a transport; its link is whole at first. */
+/** Wraps a transport with an unbroken link. */
 export function cuttableTransport(inner: Transport): CuttableTransport {
   const watchers = new Set<(connected: boolean) => void>();
   let connected = true;
@@ -39,7 +39,7 @@ export function cuttableTransport(inner: Transport): CuttableTransport {
   return link;
 }
 
-/** The same transport with a switch; `cut` returns what joins it again. */
+/** The same transport with a switch; `cut` returns a function that restores the link. */
 export function cuttable(inner: Transport): { transport: Transport; cut: () => Stop } {
   const transport = cuttableTransport(inner);
   return {

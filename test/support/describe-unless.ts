@@ -1,9 +1,9 @@
-/** Suites that need something the machine may lack. What is missing is found out by the caller. */
+/** Suites that need a program which the machine may lack. The caller checks what is missing. */
 import { describe, expect, test } from "vitest";
 
 /**
- * Describes a suite unless something is missing; `missing` then says in one line what, and how to get it. Such a suite
- * is skipped and the line printed; where CI is set it fails with that line.
+ * Describes a suite unless something is missing. `missing` is one line about what is missing and how to get it. Such a
+ * suite is skipped and the line printed; where CI is set it fails with that line.
  */
 export function describeUnless(missing: string | null, name: string, suite: () => void | Promise<void>): void {
   if (missing === null) {

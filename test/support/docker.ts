@@ -6,7 +6,7 @@ import { describeUnless } from "./describe-unless.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The public images by the variables that replace them: those that compose.yaml names, and none other. */
+/** The public images by the variables that replace them: exactly those that compose.yaml names. */
 export const IMAGES_OF_OTHERS = {
   NODE_IMAGE: defaultOf("NODE_IMAGE"),
   NATS_IMAGE: defaultOf("NATS_IMAGE"),
@@ -16,10 +16,10 @@ export const IMAGES_OF_OTHERS = {
 const { NODE_IMAGE, NATS_IMAGE, PROMETHEUS_IMAGE } = { ...IMAGES_OF_OTHERS, ...process.env };
 const { VIGIL_IMAGE } = process.env;
 
-// Its cleaner is an image too; what a test starts it ends itself.
+// Its cleaner would be one more image; each test ends the containers that it starts.
 process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
 
-/** The images: VIGIL_IMAGE is built from the Dockerfile where the environment names none. */
+/** The images; VIGIL_IMAGE is built from the Dockerfile unless the environment names one. */
 export const IMAGES = { nats: NATS_IMAGE, prometheus: PROMETHEUS_IMAGE, vigil: VIGIL_IMAGE ?? "vigil:test" };
 
 /** The image that compose.yaml takes where the environment does not set this variable. */
@@ -35,28 +35,28 @@ export function docker(...args: string[]): SpawnSyncReturns<string> {
   return spawnSync("docker", args, { encoding: "utf8" });
 }
 
-/** Compose as a plugin of the client or as a program of its own; null when there is none. */
+/** Compose as a plugin of the client or as a program of its own; null when neither is installed. */
 export function composeProgram(): readonly string[] | null {
   if (docker("compose", "version").status === 0) return ["docker", "compose"];
   return spawnSync("docker-compose", ["version"]).status === 0 ? ["docker-compose"] : null;
 }
 
 /**
- * Throws why a network could not be removed, unless the engine only miscounts who is on it, as engines before 28
- * sometimes do when many containers end at once (moby/moby#42119). Such a network stays until the engine restarts; a
- * line says so.
+ * Throws when a network could not be removed, unless the engine only miscounts its endpoints, as engines before 28
+ * sometimes do when many containers end at once (moby/moby#42119). Such a network stays until the engine restarts, and
+ * a line reports it.
  */
 export function excuseKeptNetwork(error: unknown): void {
   if (!/network .* has active endpoints/.test(String(error))) throw error;
   console.warn("the engine keeps an empty network: it says that it has active endpoints");
 }
 
-/** A suite that needs containers: skipped with a line that says so, but failed where CI is set. */
+/** A suite that needs containers. Without them the suite is skipped with a line; where CI is set it fails. */
 export function describeWithDocker(name: string, suite: () => void): void {
   describeUnless(missingForContainers(), name, suite);
 }
 
-/** The same for one that brings compose.yaml up. */
+/** The same for a suite that starts compose.yaml. */
 export function describeWithCompose(name: string, suite: () => void): void {
   const missing = composeProgram() === null ? "no compose: apt-get install docker-compose" : null;
   describeUnless(missingForContainers() ?? missing ?? missingImage(IMAGES.prometheus), name, suite);

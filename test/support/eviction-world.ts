@@ -14,7 +14,7 @@ import { zoneService } from "../../services/zone/zone.service.ts";
 import type { KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 import { type Services, VirtualCluster, type VirtualProcess } from "./virtual-cluster.ts";
 
-/** Every service that has to do with evictions. */
+/** Every service that takes part in evictions. */
 export const EVICTING: Services = {
   observer: observerService,
   node: nodeService,
@@ -29,7 +29,7 @@ export const NOT_READY = "node.kubernetes.io/not-ready";
 /** The key of the taint of a node that has fallen silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-/** Something the API saw, at an instant of the virtual clock. */
+/** A change that the API showed, at an instant of the virtual clock. */
 export interface Seen {
   readonly name: string;
   readonly atMs: number;
@@ -43,12 +43,12 @@ const DEFAULT_TOLERATIONS: readonly Toleration[] = [NOT_READY, UNREACHABLE].map(
   tolerationSeconds: 300,
 }));
 
-/** Fewer pulses than by default: nothing here depends on them, and an hour of virtual time has to pass quickly. */
+/** Fewer pulses than by default: nothing here depends on them, and an hour of virtual time should pass quickly. */
 const QUIET_PULSES: Partial<Profile> = { pulsePeriodMs: 5000, pulseTimeoutMs: 16_000 };
 
 /** A cluster under one process of Vigil. */
 export class EvictionWorld extends VirtualCluster {
-  /** When each node came to carry one of our NoExecute taints, having had none. */
+  /** When each node got one of our NoExecute taints after having none. */
   readonly tainted: Seen[] = [];
   /** When each node lost the last of them. */
   readonly healed: Seen[] = [];
@@ -63,13 +63,13 @@ export class EvictionWorld extends VirtualCluster {
     this.#watchPods();
   }
 
-  /** Starts Vigil and lets it see the cluster. */
+  /** Starts Vigil and lets it sync. */
   run(): void {
     this.#process = this.start(EVICTING, { member: "vigil" });
     this.advance(0);
   }
 
-  /** Kills the process with all it knows, and starts it again after `downMs`. */
+  /** Kills the process with all its memory and starts it again after `downMs`. */
   crash(downMs: number): void {
     this.#process?.kill();
     this.advance(downMs);
@@ -84,7 +84,7 @@ export class EvictionWorld extends VirtualCluster {
     return names;
   }
 
-  /** Registers one node; how its kubelet behaves may be said. */
+  /** Registers one node, with options for its kubelet. */
   register(name: string, labels: Readonly<Record<string, string>> = {}, behaviour: Partial<KubeletOptions> = {}): void {
     this.#kubelets.set(name, this.addNode({ name, labels, ...behaviour }));
   }
@@ -101,13 +101,13 @@ export class EvictionWorld extends VirtualCluster {
     for (const name of names) this.kubelet(name).stop();
   }
 
-  /** Lets kubelets speak again. */
+  /** Lets kubelets send heartbeats again. */
   revive(names: readonly string[]): void {
     for (const name of names) this.kubelet(name).resume();
     for (const name of names) this.kubelet(name).post();
   }
 
-  /** Creates a pod that tolerates as given; what admission gives when nothing is. */
+  /** Creates a pod with the given tolerations; by default those of admission. */
   addTolerantPod(node: string, name: string, tolerations: readonly Toleration[] = DEFAULT_TOLERATIONS): void {
     this.addPod(node, name, { spec: { tolerations } });
   }
@@ -123,17 +123,17 @@ export class EvictionWorld extends VirtualCluster {
     this.patch({ kind: "Node", namespace: "", name: node }, { spec: { taints: taints.length === 0 ? null : taints } });
   }
 
-  /** When a pod was deleted; undefined while it was not. Throws when it was twice. */
+  /** When a pod was deleted; undefined before. Throws when it was deleted twice. */
   deletedAt(name: string): number | undefined {
     return once(this.deleted, name);
   }
 
-  /** When a node was tainted the first time; undefined while it was not. */
+  /** When a node was first tainted; undefined before. */
   taintedAt(name: string): number | undefined {
     return this.tainted.find((seen) => seen.name === name)?.atMs;
   }
 
-  /** When a NoExecute taint of a node says that it was added, on the virtual clock. */
+  /** The `timeAdded` of a node's NoExecute taint, on the virtual clock. */
   timeAddedMs(node: string): number {
     const taint = (this.node(node).spec.taints ?? []).find(({ effect }) => effect === "NoExecute");
     return Date.parse(taint?.timeAdded ?? "") - this.clock.wallMs() + this.clock.monotonicMs();

@@ -25,7 +25,7 @@ export class HandFleet implements Fleet {
     return () => this.#followers.delete(entry);
   }
 
-  /** Gives a shard of a service to this member, or takes it away. */
+  /** Gives a shard of a service to this member, or removes it. */
   set(service: ServiceName, shard: number, isOwned: boolean): void {
     const key = `${service}/${shard}`;
     if (this.#owned.has(key) === isOwned) return;

@@ -1,6 +1,6 @@
 /**
- * A real etcd and kube-apiserver for a test, on ports of their own, with tokens, RBAC and the admission nodes and pods
- * meet in a cluster.
+ * A real etcd and kube-apiserver for a test, on ports of their own, with tokens, RBAC, and the admission that nodes and
+ * pods meet in a cluster.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const SERVICE_ACCOUNT_KEY = "service-account.key";
 const READY_MS = 90_000;
 /** etcd's default limit for one transaction. */
 const ETCD_OPERATIONS_MAX = 128;
-/** Namespaces that the server makes for itself just after it is ready. */
+/** Namespaces that the server creates just after it is ready. */
 const NAMESPACES = ["default", "kube-node-lease"];
 
 /**
@@ -42,13 +42,13 @@ export async function startKubeApiserver(options: KubeApiserverOptions = {}): Pr
   return server;
 }
 
-/** How a server is started. */
+/** The options of a server. */
 export interface KubeApiserverOptions {
-  /** The group whose requests are recorded; none when it is absent. */
+  /** The group whose requests are recorded; absent for none. */
   readonly auditedGroup?: string;
-  /** Whether new nodes come without the not-ready taint, which otherwise the first controller has to take off. */
+  /** Whether new nodes come without the not-ready taint, which a controller would have to remove first. */
   readonly untaintedNodes?: boolean;
-  /** Whether every pod gets a service account, which a controller manager has to make; otherwise none does. */
+  /** Whether every pod gets a service account, which a controller manager has to create. */
   readonly serviceAccounts?: boolean;
 }
 
@@ -59,7 +59,7 @@ export class KubeApiserver {
   readonly strangerToken = STRANGER_TOKEN;
   /** Path of a kubeconfig for the administrator. */
   readonly kubeconfig: string;
-  /** Path of the certificate that the server is trusted by. */
+  /** Path of the certificate authority of the server. */
   readonly caFile: string;
   /** Path of the private key that signs the tokens of service accounts. */
   readonly serviceAccountKeyFile: string;
@@ -106,7 +106,7 @@ export class KubeApiserver {
     return writeKubeconfig(file, { server: this.url, token, caFile: this.caFile });
   }
 
-  /** Starts what does not run, and waits until the server is ready. */
+  /** Starts the servers that are not running and waits until they are ready. */
   async start(): Promise<void> {
     if (!this.#etcd.running()) this.#etcd.start();
     if (!this.#apiserver.running()) this.#apiserver.start();
@@ -117,7 +117,7 @@ export class KubeApiserver {
     }
   }
 
-  /** Ends the API server at once; etcd keeps what it holds. */
+  /** Ends the API server at once; etcd keeps its data. */
   kill(): Promise<void> {
     return this.#apiserver.end("SIGKILL");
   }
@@ -128,9 +128,7 @@ export class KubeApiserver {
     await this.start();
   }
 
-  /**
-   * Removes its history: compacts etcd, and restarts the API server, whose watch cache keeps it too.
-   */
+  /** Removes its history: compacts etcd, and restarts the API server, whose watch cache holds history too. */
   async compact(): Promise<void> {
     const key = Buffer.from("compaction").toString("base64");
     const { header } = (await this.#etcdCall("range", { key })) as { header: { revision: string } };
@@ -139,8 +137,8 @@ export class KubeApiserver {
   }
 
   /**
-   * Writes objects as JSON straight into etcd, as many as a benchmark needs in seconds; the keys are etcd's, such as
-   * `pods/default/p-0`. Nothing checks them.
+   * Writes objects as JSON straight into etcd, as many as a benchmark needs within seconds, without validation. The
+   * keys are etcd's, such as `pods/default/p-0`.
    */
   async preload(objects: Iterable<readonly [key: string, json: string]>): Promise<void> {
     const encoded = (text: string) => Buffer.from(text).toString("base64");
@@ -183,7 +181,7 @@ export class KubeApiserver {
     return kubectl(this.kubeconfig, args);
   }
 
-  /** What the audited group has asked so far, in order. */
+  /** The requests of the audited group so far, in order. */
   audited(): AuditedRequest[] {
     return readAudit(this.#folder);
   }

@@ -1,5 +1,6 @@
 /**
- * Where the programs of a real Kubernetes control plane are, and what to do when they are not there. It starts nothing.
+ * The programs of a real Kubernetes control plane: where they are, and what to do when they are missing. It starts
+ * nothing.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -14,13 +15,13 @@ type UpstreamProgram = "kubemark" | "node.test" | "scheduler.test" | "e2e.test";
 /** The programs tests use. */
 export type KubeProgram = ControlPlaneProgram | UpstreamProgram;
 
-/** What a test prints when there is no API server. */
+/** What a test prints when the programs are missing. */
 const KUBE_ASSETS_MISSING =
   "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
 
 /**
- * The folder of the programs: KUBE_TESTS, which has to hold them, KUBEBUILDER_ASSETS, or the cache of the build that
- * brings the controller manager too.
+ * The folder of the programs: KUBE_TESTS, which must contain them, KUBEBUILDER_ASSETS, or the cache of the build that
+ * includes the controller manager.
  */
 function kubeAssets(): string | null {
   const { KUBE_TESTS, KUBEBUILDER_ASSETS } = process.env;
@@ -64,8 +65,8 @@ function helpOf(program: KubeProgram): string {
 }
 
 /**
- * A suite that needs a real API server, and perhaps more programs: skipped with a line that says how to get them, but
- * failed where CI is set.
+ * A suite that needs a real API server, and perhaps more programs. Without them it is skipped with a line on how to get
+ * them; where CI is set it fails.
  */
 export function describeWithKube(
   name: string,

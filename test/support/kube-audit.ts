@@ -1,4 +1,4 @@
-/** The audit log of a real kube-apiserver: what a group of accounts asked, and what it was answered. */
+/** The audit log of a real kube-apiserver: the requests of a group of accounts and their answers. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,9 +7,9 @@ export interface AuditedRequest {
   readonly user: string;
   readonly verb: string;
   readonly apiGroup: string;
-  /** With its subresource: `nodes/status`. */
+  /** With its subresource, such as `nodes/status`. */
   readonly resource: string;
-  /** Empty for what lies in none, and for all of them. */
+  /** Empty for a cluster-scoped resource and for all namespaces. */
   readonly namespace: string;
   /** HTTP status. */
   readonly status: number;
@@ -28,13 +28,13 @@ const logIn = (folder: string): string => join(folder, "audit.log");
 export function auditArgs(folder: string, group: string | undefined): string[] {
   if (group === undefined) return [];
   const policy = join(folder, "audit-policy.json");
-  // With its answer, not when it is received; a watch only when it ends, by a server of 1.20.
+  // Requests are recorded with their answers; a watch is recorded only when it ends, by a server of 1.20.
   const rules = [{ level: "Metadata", userGroups: [group], omitStages: ["RequestReceived"] }, { level: "None" }];
   writeFileSync(policy, JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }));
   return [`--audit-policy-file=${policy}`, `--audit-log-path=${logIn(folder)}`];
 }
 
-/** The requests recorded so far; those that are about no kind of object are left out. */
+/** The requests recorded so far, except those without a resource. */
 export function readAudit(folder: string): AuditedRequest[] {
   if (!existsSync(logIn(folder))) return [];
   const lines = readFileSync(logIn(folder), "utf8").split("\n").slice(0, -1);

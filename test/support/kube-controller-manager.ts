@@ -3,24 +3,24 @@ import { hasFlag, kubeProgram } from "./kube-assets.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
 
-/** How it is started. */
+/** The options of a controller manager. */
 export interface ControllerManagerOptions {
   /** Path of a kubeconfig for an administrator. */
   readonly kubeconfig: string;
-  /** The controllers that run, such as `nodelifecycle`; no other does unless `*` is among them. */
+  /** The controllers to run, such as `nodelifecycle`; `*` adds the default ones. */
   readonly controllers: readonly string[];
   /** More flags, by name without dashes: `{ "node-monitor-grace-period": "4s" }`. */
   readonly flags?: Readonly<Record<string, string>>;
 }
 
-/** A running controller manager. It needs some seconds until its caches are filled. */
+/** A running controller manager. It needs some seconds to fill its caches. */
 export interface ControllerManager {
   readonly pid: number;
   /** Ends it at once. */
   stop(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** The last of what it has logged. */
+  /** The end of its log. */
   log(): string;
 }
 
@@ -32,10 +32,10 @@ export async function startControllerManager(options: ControllerManagerOptions):
     `--controllers=${controllers.join(",")}`,
     "--bind-address=127.0.0.1",
     `--secure-port=${await freePort()}`,
-    // Versions before 1.24 listen without TLS as well.
+    // Versions before 1.24 also listen without TLS.
     ...(hasFlag("kube-controller-manager", "port") ? ["--port=0"] : []),
     "--leader-elect=false",
-    // There is no controller that would make service accounts with tokens.
+    // No controller here would create service accounts with tokens.
     "--use-service-account-credentials=false",
     ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
   ]);

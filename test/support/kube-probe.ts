@@ -1,4 +1,4 @@
-/** The Kubernetes port as a test likes to ask it: replies as promises, watches as collections. It expects nothing. */
+/** The Kubernetes port in a form for tests: replies as promises, watches as collections. It expects nothing. */
 import type { WatchState } from "../../protocols/objects.ts";
 import type { Kube, ObjectRef, ReadReply, Watch, Watched, WriteReply, WriteRequest } from "../../protocols/ports.ts";
 

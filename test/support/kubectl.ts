@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kubeProgram } from "./kube-assets.ts";
 
-/** What kubectl left behind. */
+/** The result of kubectl. */
 export interface KubectlResult {
   readonly code: number;
   readonly stdout: string;
@@ -16,7 +16,7 @@ export interface KubectlResult {
 export interface KubeconfigContents {
   readonly server: string;
   readonly token: string;
-  /** Path of the certificate that the server is trusted by; none for plain HTTP. */
+  /** Path of the server's certificate authority; none for plain HTTP. */
   readonly caFile?: string;
 }
 

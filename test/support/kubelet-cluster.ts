@@ -11,9 +11,9 @@ import { type ControllerManager, startControllerManager } from "./kube-controlle
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
 
-/** Controllers that do not run: what Vigil does itself, and what only a cloud needs. */
+/** Controllers that do not run: those that Vigil replaces, and those that need a cloud. */
 const ABSENT = ["nodelifecycle", "taint-eviction-controller", "nodeipam", "route", "service", "cloud-node-lifecycle"];
-/** Newer versions take these by names that their help does not list. */
+/** Newer versions accept these under names that their help does not list. */
 const ALWAYS_KNOWN = new Set(ABSENT.filter((name) => name !== "taint-eviction-controller"));
 
 /** A running cluster; begun with `open`, ended with `close`. */
@@ -58,7 +58,7 @@ export class KubeletCluster {
     kubelet.start();
   }
 
-  /** Ends a kubelet at once, as the power of its machine. */
+  /** Ends a kubelet at once, as a power failure does. */
   async killKubelet(node: string): Promise<void> {
     await this.#kubelets.get(node)?.end("SIGKILL");
   }
@@ -71,7 +71,7 @@ export class KubeletCluster {
     if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
   }
 
-  /** The last of what its programs have logged, for the message of a failure. */
+  /** The end of its programs' logs, for the message of a failure. */
   log(): string {
     return [this.#manager, this.#scheduler, ...this.#kubelets.values()]
       .map((program) => program.log().slice(-2000))

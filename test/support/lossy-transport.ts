@@ -1,13 +1,13 @@
-/** Loses the messages that one transport publishes, as long as a test wants it. */
+/** Loses the messages that one transport publishes, for as long as a test needs. */
 import type { Stop, Transport } from "../../protocols/ports.ts";
 
-/** What an observer publishes: `node`, `pulse` and so on, of one shard. */
+/** A message of an observer: `node`, `pulse` and so on, of one shard. */
 export interface ObservedSubject {
   readonly noun: string;
   readonly shard: number;
 }
 
-/** Loses what observers publish while `isLost` is true, until the result is called. */
+/** Loses the observers' messages for which `isLost` is true, until the returned function is called. */
 export function loseObserved(transport: Transport, isLost: (subject: ObservedSubject) => boolean): Stop {
   const publish = transport.publish.bind(transport);
   transport.publish = (subject, payload) => {

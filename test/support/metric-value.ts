@@ -1,9 +1,9 @@
-/** Reads one figure out of a registry of metrics, as a scrape would. */
+/** Reads one value from a registry of metrics, as a scrape would. */
 import type { ReadableMetrics } from "../../services/platform/process/metrics.ts";
 
 /**
- * The sum over all series of a metric whose labels include those given; 0 when there is none. Throws where nobody
- * registered such a metric, so that a misspelt name is not taken for a figure that stands at 0.
+ * The sum over all series of a metric whose labels include the given ones; 0 when there is none. Throws for an
+ * unregistered metric, so that a misspelt name does not read as 0.
  */
 export async function metricValue(
   metrics: ReadableMetrics,

@@ -15,7 +15,7 @@ export const clock = realClock();
 
 const cleanups: (() => unknown)[] = [];
 
-/** Does something when the present test ends; what was asked for last is done first. */
+/** Runs something when the present test ends; the last registered runs first. */
 export function atEnd(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
@@ -31,7 +31,7 @@ export async function serve(options: NatsServerOptions = {}): Promise<NatsServer
   return server;
 }
 
-/** A connection, with what it logs and counts. */
+/** A connection with its log and metrics. */
 export interface Link {
   readonly transport: NatsTransport;
   readonly log: ReturnType<typeof recordingLog>;

@@ -1,8 +1,8 @@
-/** A NATS operator for a test: signs an account and its users, as `nsc` does, without a tool or a server of its own. */
+/** A NATS operator for a test: signs an account and its users, as `nsc` does, without that tool or a server. */
 import { nkeys } from "@nats-io/transport-node";
 import type { Permissions } from "../../deploy/nats/roles.ts";
 
-/** Who signs, and for whom. */
+/** The signer and the subject. */
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 
 /** An operator with one account. */

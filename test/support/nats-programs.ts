@@ -1,4 +1,4 @@
-/** The nats-servers that this machine has, and suites that need one or are run on each. It starts none. */
+/** The nats-servers of this machine, and suites that need one or run on each. It starts none. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -14,10 +14,10 @@ interface NatsProgram {
   readonly version: string;
 }
 
-/** What `describeWithEachNats` runs its suite on at the moment. */
+/** The program on which `describeWithEachNats` runs its suite at the moment. */
 let underTest: string | null = null;
 
-/** The programs of NATS_SERVER, which is written as PATH is, and the first on the PATH or where Debian puts it. */
+/** The programs of NATS_SERVER, in the format of PATH, and the first one on the PATH or where Debian puts it. */
 function paths(): string[] {
   const { NATS_SERVER: given = "", PATH: path = "" } = process.env;
   const places = [...path.split(delimiter), "/usr/sbin", "/usr/local/bin"].map((folder) => join(folder, "nats-server"));
@@ -25,24 +25,27 @@ function paths(): string[] {
   return [...given.split(delimiter), own].filter((place) => existsSync(place));
 }
 
-/** The nats-server that a test runs on: that of its suite, or the first there is; null when there is none. */
+/** The nats-server for a test: that of its suite, or the first one found; null when none is installed. */
 export function findNatsServer(): string | null {
   return underTest ?? paths()[0] ?? null;
 }
 
-/** The same; throws a line that says how to get one when there is none. */
+/** The same; throws a line on how to get one when none is installed. */
 export function natsServer(): string {
   const program = findNatsServer();
   if (program === null) throw new Error(NATS_SERVER_MISSING);
   return program;
 }
 
-/** A suite that needs nats-server: skipped with a line that says how to get it, but failed where CI is set. */
+/**
+ * A suite that needs nats-server. Without it the suite is skipped with a line on how to get it; where CI is set it
+ * fails.
+ */
 export function describeWithNats(name: string, suite: () => void): void {
   describeUnless(findNatsServer() === null ? NATS_SERVER_MISSING : null, name, suite);
 }
 
-/** The same for a suite that is run on the nats-server of each version that is found. */
+/** The same for a suite that runs on each installed version of nats-server. */
 export function describeWithEachNats(name: string, suite: () => void): void {
   const programs = eachVersion();
   if (programs.length === 0) describeWithNats(name, suite);

@@ -8,16 +8,16 @@ import { natsServer } from "./nats-programs.ts";
 import { ServerProcess } from "./server-process.ts";
 import { until } from "./until.ts";
 
-/** What a server logs as soon as it takes connections. */
+/** What a server logs once it accepts connections. */
 const READY = "Server is ready";
 
-/** How a server is started. */
+/** The options of a server. */
 export interface NatsServerOptions {
   /** Text of a configuration file. */
   readonly config?: string;
-  /** Files that lie beside it, by name. */
+  /** Files beside it, by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** A free one when not given. */
+  /** A free one by default. */
   readonly port?: number;
   readonly jetstream?: boolean;
 }
@@ -26,7 +26,7 @@ export interface NatsServerOptions {
 export interface NatsServer {
   readonly url: string;
   readonly port: number;
-  /** Ends it in order. */
+  /** Ends it with SIGTERM. */
   stop(): Promise<void>;
   /** Ends it with SIGKILL. */
   kill(): Promise<void>;
@@ -37,20 +37,20 @@ export interface NatsServer {
   start(config?: string): Promise<void>;
   /** Makes it read another configuration while it runs. */
   reload(config: string): void;
-  /** What it has logged since it was started last. */
+  /** What it has logged since its last start. */
   log(): string;
 }
 
 /**
- * Below the ports that Linux gives to outgoing connections, so that a restarted server finds its own still free. Test
- * runs beside each other begin at ports of their own.
+ * Below the ports that Linux gives to outgoing connections, so a restarted server finds its own still free. Concurrent
+ * test runs begin at different ports.
  */
 const PORTS = { first: Number(process.env.FIRST_TEST_PORT ?? 20_000), count: 6_000 };
-/** Test processes beside each other take from ranges of their own: a server may start late, or be away for a while. */
+/** Concurrent test processes use ranges of their own: a server may start late, or be down for a while. */
 const RANGES = 4;
 const given = new Set<number>();
 
-/** A port that nothing listens on at the moment, and that no other test of this run gets. */
+/** A port that no program listens on at the moment and that no other test of this run gets. */
 export async function freePort(): Promise<number> {
   const size = PORTS.count / RANGES;
   const first = PORTS.first + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * size;
@@ -79,7 +79,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
 
 /**
  * Starts servers that form one cluster; `config` is added to the configuration of each. Unless they advertise, their
- * clients know the addresses that they were given and no others, so that a proxy in between is never passed by.
+ * clients only know the given addresses, so a proxy in between is never bypassed.
  */
 export async function startNatsCluster(size: number, config = "", { advertise = true } = {}): Promise<NatsServer[]> {
   const routePorts = await Promise.all(Array.from({ length: size }, freePort));

@@ -1,4 +1,4 @@
-/** Nodes, pods and judgements for tests, whole but for what a test names. They are never sent anywhere. */
+/** Complete nodes, pods and judgements for tests, with overrides. They are never sent anywhere. */
 import type { BodyOf } from "../../protocols/messages.ts";
 import { TaintEffect } from "../../protocols/names.ts";
 import type { ConditionStatus, ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
@@ -64,5 +64,5 @@ export function noExecute(key: string, rest: Partial<Taint> = {}): Taint {
   return { key, effect: TaintEffect.noExecute, ...rest };
 }
 
-/** What a reader knows of the time before it saw a node that it has only begun to follow: nothing. */
+/** A reader's knowledge of the time before it followed a node: none. */
 export const NOT_SEEN_BEFORE = { absentMs: Number.NEGATIVE_INFINITY, isUnbroken: true } as const;

@@ -1,4 +1,4 @@
-/** A log that keeps its lines for a test to look at. */
+/** A log that keeps its lines for a test to check. */
 import type { Log } from "../../protocols/ports.ts";
 
 /** One line that was logged. */
@@ -8,7 +8,7 @@ export interface LogLine {
   readonly fields: Record<string, unknown>;
 }
 
-/** Creates a log that writes nothing and remembers everything. */
+/** Creates a log that writes nothing and keeps everything. */
 export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = [];
   const at =

@@ -1,6 +1,6 @@
 /**
- * A server program as a child process of a test: started, frozen, ended, never outliving the test. It knows no
- * particular server.
+ * A server program as a child process of a test: started, frozen, ended, and never outliving the test. It knows nothing
+ * of the particular server.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ const DEATH_WATCH = "/usr/bin/setpriv";
 /** How much of a server's output is kept for a failure's message. */
 const LOG_CHARACTERS_MAX = 20_000;
 
-/** A process whose output can be read, and that gets no input. */
+/** A process with readable output and without input. */
 type ReadableProcess = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Where a program runs: what is added to the environment of the test, the working folder, and its process group. */
+/** Where a program runs: the additions to the environment of the test, the working folder, and the process group. */
 export interface ProcessPlace {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -32,7 +32,7 @@ export function spawnWithTest(program: string, args: readonly string[], place: P
   return spawn(command, argv, { ...place, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** One program that is started again and again with the same arguments. */
+/** One program that can be started several times with the same arguments. */
 export class ServerProcess {
   readonly #program: string;
   readonly #args: readonly string[];
@@ -81,7 +81,7 @@ export class ServerProcess {
     this.#child?.kill("SIGCONT");
   }
 
-  /** Whether it runs. */
+  /** Whether it is running. */
   running(): boolean {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
@@ -90,7 +90,7 @@ export class ServerProcess {
     return this.#child?.pid;
   }
 
-  /** The last of what it has written. */
+  /** The end of its output. */
   log(): string {
     return this.#log;
   }

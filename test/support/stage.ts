@@ -1,4 +1,4 @@
-/** A real API server with hollow nodes and pods, and one controller on it that can be killed and started again. */
+/** A real API server with hollow nodes and pods, and one controller that can be killed and restarted. */
 import type { ConditionStatus } from "../../protocols/objects.ts";
 import { type Kube, type ObjectRef, Urgency, type WriteRequest } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -14,14 +14,14 @@ import { type KubeApiserver, startKubeApiserver } from "./kube-apiserver.ts";
 import { write } from "./kube-probe.ts";
 import { VigilProcess } from "./vigil-process.ts";
 
-/** A controller that runs. */
+/** A running controller. */
 interface Actor {
   /** Ends it at once, as `kill -9` does. */
   kill(): Promise<void>;
   log(): string;
 }
 
-/** Starts a controller on the cluster of a kubeconfig; resolves when it runs. */
+/** Starts a controller on the cluster of a kubeconfig; resolves when it is running. */
 export type StartActor = (kubeconfig: string) => Promise<Actor>;
 
 /** A pod of the stage. */
@@ -33,10 +33,10 @@ export interface StagePod {
 }
 
 const IO = { clock: realClock(), random: systemRandom, log: silentLog };
-/** Renewed each second, which is often enough for a grace of some seconds. */
+/** Renewed every second, which is often enough for a grace of some seconds. */
 const TIMES = { leaseSeconds: 4, statusReportMs: 300_000 };
 
-/** Starts `vigil run` with these flags, by name without dashes, and waits until it says that it runs. */
+/** Starts `vigil run` with these flags, by name without dashes, and waits until it logs that it is running. */
 export function vigilWith(flags: Readonly<Record<string, string>>): StartActor {
   const argv = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   return async (kubeconfig) => {
@@ -79,17 +79,17 @@ export class Stage {
     return JSON.parse(stdout);
   }
 
-  /** The last of what the controller has logged. */
+  /** The end of the controller's log. */
   log(): string {
     return this.#actor?.log().slice(-3000) ?? "";
   }
 
-  /** Has nodes register and live, by name with their zone. */
+  /** Registers nodes, by name with their zone, and sends their heartbeats. */
   register(zones: Readonly<Record<string, string>>): void {
     this.registerAs(Object.entries(zones).map(([name, zone]) => ({ name, zone, region: "r" })));
   }
 
-  /** Has nodes register and live that are described in full. */
+  /** The same for nodes that are described in full. */
   registerAs(nodes: readonly HollowNodeSpec[]): void {
     this.#hollow.push(startHollowNodes({ ...IO, kube: this.kube, nodes, times: TIMES }));
   }
@@ -100,7 +100,7 @@ export class Stage {
     this.#actor = null;
   }
 
-  /** Starts the controller and waits until it runs; kills the one that runs first. */
+  /** Starts the controller and waits until it is running; kills a running one first. */
   async restart(): Promise<void> {
     await this.kill();
     this.#actor = await this.#start(this.#server.kubeconfig);
@@ -117,7 +117,7 @@ export class Stage {
     await this.#write({ ref, urgency: Urgency.status, verb: "patch", patch: "merge", body: { spec } });
   }
 
-  /** Takes the power from nodes. */
+  /** Stops nodes as a power failure does. */
   silence(...names: readonly string[]): void {
     for (const hollow of this.#hollow) hollow.stop({ names });
   }
@@ -126,12 +126,12 @@ export class Stage {
     for (const hollow of this.#hollow) hollow.resume({ names });
   }
 
-  /** Has a node's kubelet report a condition. */
+  /** Lets a node's kubelet report a condition. */
   report(name: string, type: string, status: ConditionStatus): void {
     for (const hollow of this.#hollow) hollow.set({ names: [name] }, type, status);
   }
 
-  /** Takes nodes out of the cluster. */
+  /** Removes nodes from the cluster. */
   remove(...names: readonly string[]): void {
     for (const hollow of this.#hollow) hollow.remove({ names });
   }

@@ -1,4 +1,6 @@
-/** A cluster of two zones whose processes of Vigil can stand still, and what they then said. It asserts nothing. */
+/**
+ * A cluster of two zones whose Vigil processes can stand still, and a record of what they publish. It asserts nothing.
+ */
 import type { MessageType } from "../../protocols/messages.ts";
 import type { Fleet, ServiceName, Stop } from "../../protocols/ports.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";
@@ -16,8 +18,8 @@ const SECOND = 1000;
 const DEATH_AFTER_MS = 5 * SECOND;
 
 /**
- * What a process's clocks do while it stands still: run on, as under SIGSTOP; or stop with it, as in a virtual machine
- * that is paused or a machine that is suspended, where something may set the wall clock afterwards.
+ * What a process's clocks do during a standstill: continue, as under SIGSTOP; or stop with it, as in a paused virtual
+ * machine or a suspended machine, where the wall clock may be corrected afterwards.
  */
 export type ClocksMeanwhile = "run" | "stop" | "stop, wall is set";
 
@@ -28,14 +30,14 @@ interface Stoppable {
   readonly standstill: Standstill;
 }
 
-/** How a process is started: alone in its fleet, unless it is shared. */
+/** The options of a process: alone in its fleet, unless it is shared. */
 export interface StandstillOptions {
   readonly clocks?: ClocksMeanwhile | undefined;
-  /** Whether it shares the shards with the others that are. */
+  /** Whether it shares the shards with the other shared processes. */
   readonly isShared?: boolean;
 }
 
-/** Six nodes in two zones, of which `a-0` can be made to have long been dead and tainted. */
+/** Six nodes in two zones. `a-0` can be dead and tainted for long. */
 export class StandstillWorld extends EvictionWorld {
   readonly #stoppable = new Map<string, Stoppable>();
   #heardBefore = 0;
@@ -47,7 +49,7 @@ export class StandstillWorld extends EvictionWorld {
     this.addZone("b", 3);
   }
 
-  /** Starts a process that can stand still; it runs every service that evicts unless some are named. */
+  /** Starts a process that can stand still; by default it runs every service that evicts. */
   add(member: string, { clocks = "run", isShared }: StandstillOptions = {}, ...names: readonly ServiceName[]): void {
     const clock = new ProcessClock(this.clock, { rate: 1, wallOffsetMs: 0 });
     const standstill = new Standstill(clock);
@@ -59,7 +61,7 @@ export class StandstillWorld extends EvictionWorld {
     this.start(Object.fromEntries(services) as Services, { member, standstill, ...fleet });
   }
 
-  /** Lets `a-0` die and be tainted; what is said from now on counts. */
+  /** Lets `a-0` die and be tainted; only later messages count. */
   settle(): void {
     this.advance(10 * SECOND);
     this.silence(["a-0"]);
@@ -91,7 +93,7 @@ export class StandstillWorld extends EvictionWorld {
     };
   }
 
-  /** Nodes but `a-0` that were judged Unknown or asked to be marked so, whatever came of it. */
+  /** Nodes other than `a-0` that were judged Unknown or requested to be marked so, whatever the outcome. */
   get condemned(): string[] {
     const judged = this.saidSince("judged.node").filter(({ body }) => body.ready === "Unknown");
     const asked = this.saidSince("asked.condition").filter(({ body }) => body.conditions.length > 0);
@@ -99,7 +101,7 @@ export class StandstillWorld extends EvictionWorld {
     return [...names].filter((name) => name !== "a-0").toSorted();
   }
 
-  /** Every state that a zone was said to be in. */
+  /** Every announced state of a zone. */
   get zoneStates(): string[] {
     const states = this.saidSince("judged.zone").map(({ body }) =>
       body.halted ? `${body.state}, halted` : body.state,
@@ -112,7 +114,7 @@ export class StandstillWorld extends EvictionWorld {
     return this.healed.slice(this.#healedBefore).map(({ name }) => name);
   }
 
-  /** The messages of one type since it was settled. */
+  /** The messages of one type since `settle`. */
   saidSince<T extends MessageType>(type: T): ReceivedMessage<T>[] {
     return this.received
       .slice(this.#heardBefore)

@@ -1,11 +1,11 @@
-/** A process that stops and continues, as by SIGSTOP and SIGCONT, whatever runs in it. */
+/** A process that stops and continues, as by SIGSTOP and SIGCONT, with any services in it. */
 import type { Clock, Wire } from "../../protocols/ports.ts";
 
 type Run = () => void;
 
 /**
- * Keeps back what would have happened in a process meanwhile. When it goes on, all of it happens at once and in Node's
- * order: timers that are due, then what sockets hold, then immediates.
+ * Holds back everything that would have happened in a stopped process. When it continues, all of it happens at once and
+ * in Node's order: timers that are due, then the contents of sockets, then immediates.
  */
 export class Standstill {
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export class Standstill {
     };
   }
 
-  /** The wire as the process has it. */
+  /** The wire as the process sees it. */
   wire(wire: Wire): Wire {
     const pass = (run: Run) => this.read(run);
     return {
@@ -58,7 +58,7 @@ export class Standstill {
     return this.#isStill;
   }
 
-  /** Reads something from a socket: at once, or when the process goes on. */
+  /** Reads something from a socket: at once, or when the process continues. */
   read(run: Run): void {
     this.#pass(this.#sockets, run);
   }
@@ -74,7 +74,7 @@ export class Standstill {
     }
   }
 
-  /** Kills the process: nothing that it kept back happens any more. */
+  /** Kills the process and drops everything held back. */
   kill(): void {
     this.#isKilled = true;
   }

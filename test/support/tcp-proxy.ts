@@ -1,4 +1,4 @@
-/** A TCP proxy that a test can stall, which looks like a slow network to both sides, or cut. */
+/** A TCP proxy that a test can stall, which both sides see as a slow network, or cut. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
@@ -7,13 +7,13 @@ type Side = "client" | "server";
 /** A proxy before one server. */
 export interface TcpProxy {
   readonly port: number;
-  /** Takes nothing more from one side, by default the server, to which its clients then look slow. */
+  /** Stops reading from one side, by default the server, to which its clients then appear slow. */
   stall(side?: Side): void;
-  /** Takes from both sides again; what was held back is passed on. */
+  /** Reads from both sides again and passes on what was held back. */
   flow(): void;
-  /** Breaks every connection and lets no other through. */
+  /** Breaks every connection and accepts no new one. */
   cut(): void;
-  /** Lets connections through again. */
+  /** Accepts connections again. */
   mend(): void;
   close(): Promise<void>;
 }

@@ -12,14 +12,14 @@ import {
 } from "../../protocols/ports.ts";
 import { apiMicroTime, apiTime } from "../../services/domain/api-time.ts";
 
-/** How a kubelet behaves; what is left out is kubelet's default, shortened to what tests need. */
+/** How a kubelet behaves. The defaults are kubelet's, shortened for tests. */
 export interface KubeletOptions {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** Pause between two renewals of the lease; null for a kubelet that has none. */
+  /** Time between two renewals of the lease; null for a kubelet without one. */
   readonly leasePeriodMs?: number | null;
-  /** Pause between two posts of the status; null for one that posts only what changes. */
+  /** Time between two posts of the status; null to post only changes. */
   readonly statusPeriodMs?: number | null;
   /** Whether the node is created with its conditions; without them it has not posted its status yet. */
   readonly posts?: boolean;
@@ -30,7 +30,7 @@ const LEASE_PERIOD_MS = 10_000;
 const STATUS_PERIOD_MS = 300_000;
 const CONDITION_TYPES = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
 
-/** One node's kubelet. Its writes go to the API at once; replies that matter to a test are kept in `refusals`. */
+/** One node's kubelet. Its writes go to the API at once; failures that matter to a test are kept in `refusals`. */
 export class TestKubelet {
   readonly name: string;
   /** Details of writes that did not succeed. */
@@ -69,7 +69,7 @@ export class TestKubelet {
     this.#timers.clear();
   }
 
-  /** Sends heartbeats now and then periodically. */
+  /** Sends heartbeats now, and then periodically. */
   resume(): void {
     const { leasePeriodMs = LEASE_PERIOD_MS, statusPeriodMs = STATUS_PERIOD_MS } = this.#options;
     this.stop();
@@ -88,7 +88,7 @@ export class TestKubelet {
     this.#hasLease = true;
   }
 
-  /** Posts the status once; a kubelet that did not post before begins to. */
+  /** Posts the status once, and periodically from then on. */
   post(): void {
     this.#posts = true;
     const body = { status: { conditions: this.#conditions() } };
@@ -96,7 +96,7 @@ export class TestKubelet {
     this.#write({ verb: "patch", patch: "strategic", subresource: "status", ref, urgency, body });
   }
 
-  /** Posts a condition with a status of its own from now on. */
+  /** Posts a condition with this status from now on. */
   report(type: string, status: ConditionStatus): void {
     this.#note(type, status);
     this.post();

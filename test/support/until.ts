@@ -1,8 +1,8 @@
-/** Waiting for something a real server does; tests on virtual time have no use for it. */
+/** Waits for a real server; tests on virtual time do not need it. */
 
 /**
- * Resolves as soon as the condition holds, which is asked every `everyMs`; rejects with `what` after `withinMs`, as it
- * is then.
+ * Resolves as soon as the condition holds, which is checked every `everyMs`. Rejects with `what`, as of that moment,
+ * after `withinMs`.
  */
 export async function until(
   what: string | (() => string),

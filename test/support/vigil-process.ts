@@ -1,4 +1,4 @@
-/** The program itself as a child process of a test: what it writes, and how it ends. */
+/** The program as a child process of a test: its output and its end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { until } from "./until.ts";
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
 const ROOM_TO_START_MS = 60_000;
 
-/** A running `vigil`, started with a clean environment, so that no kubeconfig of the machine gets in. */
+/** A running `vigil`. Its environment is clean, so no kubeconfig of the machine applies. */
 export class VigilProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
@@ -47,7 +47,7 @@ export class VigilProcess {
     return this.#err;
   }
 
-  /** Log lines so far, opened; lines that are no JSON are left out, and the last while it is not whole. */
+  /** The parsed log lines so far, without lines that are not JSON and without an incomplete last one. */
   get logged(): { readonly level: string; readonly message: string; readonly [field: string]: unknown }[] {
     return this.#err
       .split("\n")
@@ -62,7 +62,7 @@ export class VigilProcess {
     await until(what, said, { withinMs: ROOM_TO_START_MS });
   }
 
-  /** Reads its standard error no more: whatever it writes there from now on meets a closed pipe. */
+  /** Closes the reading end of its standard error, so its later writes meet a closed pipe. */
   closeErr(): void {
     this.#child.stderr?.destroy();
   }

@@ -31,7 +31,7 @@ import { recordingLog } from "./recording-log.ts";
 import type { Standstill } from "./standstill.ts";
 import { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.ts";
 
-/** What runs in one process: services by name. */
+/** The services of one process, by name. */
 export type Services = Partial<Record<ServiceName, Service>>;
 
 /** A received message, with its time on the monotonic clock. */
@@ -42,15 +42,13 @@ export interface VirtualProcess {
   readonly member: string;
   readonly log: ReturnType<typeof recordingLog>;
   readonly metrics: ReadableMetrics;
-  /** Cuts the process off the bus until the result is called. */
+  /** Cuts the process off the bus until the returned function is called. */
   cutBus(): Stop;
-  /** Ends the process without a word, as a kill would. */
+  /** Ends the process without a goodbye, as a kill does. */
   kill: Stop;
 }
 
-/**
- * How a process is started; alone in its fleet, never standing still, with a right clock where nothing else is given.
- */
+/** How a process is started; by default it is alone in its fleet, never stands still and has a right clock. */
 export interface StartOptions {
   readonly member?: string;
   readonly fleet?: Fleet;
@@ -61,7 +59,7 @@ export interface StartOptions {
   readonly isShadow?: boolean;
   /** Its wire to the API, made from the API's own. */
   readonly wireOver?: (wire: Wire) => Wire;
-  /** A bus of its own, which the other processes are not on. */
+  /** A bus of its own, separate from that of the other processes. */
   readonly transport?: Transport;
   /** Settings that differ from those of the world. */
   readonly profile?: Partial<Profile>;
@@ -78,9 +76,9 @@ interface BusUser {
 
 /** The world with Vigil in it. */
 export class VirtualCluster extends VirtualWorld {
-  /** Everything that was said on the bus. */
+  /** Every message on the bus. */
   readonly received: ReceivedMessage[] = [];
-  /** The bus beneath all processes, for messages that none of them would send. */
+  /** The bus beneath all processes, for messages that no process would send. */
   readonly transport: Transport;
   readonly #processes = new Set<VirtualProcess>();
   #started = 0;
@@ -91,7 +89,7 @@ export class VirtualCluster extends VirtualWorld {
     this.#tap();
   }
 
-  /** Advances time. Throws when a service failed: a restart that repairs it does not excuse the fault. */
+  /** Advances time. Throws when a service failed, even if a restart repaired it. */
   override advance(ms: number): void {
     super.advance(ms);
     for (const { member, log } of this.#processes) {
@@ -166,12 +164,12 @@ export class VirtualCluster extends VirtualWorld {
     for (const process of this.#processes) process.kill();
   }
 
-  /** The messages of one type, in the order they were said. */
+  /** The messages of one type, in order. */
   published<T extends MessageType>(type: T): ReceivedMessage<T>[] {
     return this.received.filter((message): message is ReceivedMessage<T> => message.type === type);
   }
 
-  /** The clock and the wire of a process, as `vigil run` has them. */
+  /** The clock and the wire of a process, as in `vigil run`. */
   #surroundingsOf(
     { standstill, wallAheadMs = 0, wireOver = (wire) => wire }: StartOptions,
     log: Log,
@@ -190,7 +188,7 @@ export class VirtualCluster extends VirtualWorld {
     return { clock, wire: clock.over(standstill?.wire(wire) ?? wire) };
   }
 
-  /** Has a process talk to the API server before and beside its services, as one that shares its bus does. */
+  /** Lets a process connect to the API server before and beside its services, as one that shares its bus does. */
   #reach(io: Omit<ReachabilityIo, "profile">, kube: Kube): ApiReachability {
     const { profile } = this;
     kube.read({ kind: "Namespace", namespace: "", name: "kube-system" }, () => {});
@@ -220,7 +218,7 @@ export class VirtualCluster extends VirtualWorld {
   }
 }
 
-/** Services of a process share what a message holds: one that changes it fails from now on. */
+/** Services of a process share the contents of a message: one that changes it fails from now on. */
 function freeze(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   Object.freeze(value);

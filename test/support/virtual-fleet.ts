@@ -1,6 +1,6 @@
 /**
- * A fleet of whole processes on virtual time, each with a network path of its own to the API server, which can be cut.
- * They share a bus that works.
+ * A fleet of whole processes on virtual time on one working bus. Each has a network path of its own to the API server,
+ * which can be cut.
  */
 import type { Message, MessageType } from "../../protocols/messages.ts";
 import {
@@ -33,15 +33,15 @@ export interface FleetMember {
   readonly metrics: ReadableMetrics;
   readonly reachability: ApiReachability;
   readonly fleet: BusFleet;
-  /** When it gained or lost shards of a service, an entry for each instant. */
+  /** The instants at which it gained or lost shards of a service. */
   readonly movedMs: (service: ServiceName) => readonly number[];
-  /** Cuts it off the bus; the result joins it again. */
+  /** Cuts it off the bus; the returned function restores the link. */
   readonly cutBus: () => Stop;
-  /** Ends it without a word. */
+  /** Ends it without a goodbye. */
   readonly kill: Stop;
 }
 
-/** A message as it was said, with the instant on the monotonic clock. */
+/** A message with the instant of its publication on the monotonic clock. */
 export type PublishedMessage<T extends MessageType> = Message<T> & { readonly atMs: number };
 
 /** The world with a fleet in it. */
@@ -49,7 +49,7 @@ export class VirtualFleet extends VirtualWorld {
   readonly members = new Map<string, FleetMember>();
   readonly #transport: Transport = memoryTransport(this.clock);
 
-  /** Starts a process with these services, all of them unless some are named. */
+  /** Starts a process with these services, by default all of them. */
   join(name: string, services: readonly ServiceName[] = SERVICE_NAMES): FleetMember {
     const { clock, profile } = this;
     const path = new ApiPath({ clock, random: this.random(`path/${name}`), count: () => {} });
@@ -97,7 +97,7 @@ export class VirtualFleet extends VirtualWorld {
     return [...this.members.values()].filter(({ fleet }) => fleet.owns(service, shard)).map(({ name }) => name);
   }
 
-  /** The one member that observes. Throws unless it is exactly one. */
+  /** The one member that observes. Throws unless there is exactly one. */
   observing(): FleetMember {
     const [name = "nobody", ...others] = this.ownersOf("observer", 0);
     const member = this.members.get(name);
@@ -105,7 +105,7 @@ export class VirtualFleet extends VirtualWorld {
     return member;
   }
 
-  /** Keeps the messages of a type that are said from now on. */
+  /** Keeps the messages of a type that are published from now on. */
   received<T extends MessageType>(type: T): PublishedMessage<T>[] {
     const said: PublishedMessage<T>[] = [];
     const [log, metrics] = [recordingLog(), createMetrics()];

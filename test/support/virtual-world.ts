@@ -1,4 +1,4 @@
-/** A world without Vigil on virtual time: the embedded API, kubelets and pods. Nothing happens but within `advance`. */
+/** A world without Vigil on virtual time: the embedded API, kubelets and pods. Nothing happens outside `advance`. */
 import type {
   Kube,
   KubeObject,
@@ -23,13 +23,13 @@ import { type KubeletOptions, TestKubelet } from "./test-kubelet.ts";
 /** What a client of the API may have of its own. */
 type OwnClient = Pick<KubeIo, "clock" | "wire" | "machineWallMs">;
 
-/** How a world is made; the profile is the standard one where nothing is given. */
+/** The options of a world; the default profile is the standard one. */
 export interface VirtualWorldOptions {
   readonly profile?: Partial<Profile>;
   readonly seed?: number;
 }
 
-/** A node as the API shows it, in the parts tests look at. */
+/** A node as the API shows it, with the fields that tests read. */
 export interface ShownNode {
   readonly metadata: {
     readonly uid: string;
@@ -57,7 +57,7 @@ export interface ShownNode {
   };
 }
 
-/** What a pod is made with. */
+/** The options of a pod. */
 export interface PodOptions {
   readonly namespace?: string;
   readonly ready?: string | null;
@@ -114,7 +114,7 @@ export class VirtualWorld {
     return created.object;
   }
 
-  /** Carries out one write and returns what came of it. */
+  /** Carries out one write and returns its outcome. */
   write(request: WriteRequest): WriteReply {
     let result: WriteReply | null = null;
     this.kube.write(request, (reply) => {
@@ -125,7 +125,7 @@ export class VirtualWorld {
     return result;
   }
 
-  /** Patches an object strategically. Throws when that does not succeed. */
+  /** Patches an object strategically. Throws when that fails. */
   patch(ref: ObjectRef, body: unknown, subresource?: "status"): void {
     const where = subresource === undefined ? {} : { subresource };
     const reply = this.write({ verb: "patch", patch: "strategic", ref, urgency: Urgency.status, body, ...where });
@@ -142,7 +142,7 @@ export class VirtualWorld {
     return found;
   }
 
-  /** A node as the API shows it now. Throws when there is none. */
+  /** A node as the API shows it now. Throws when it does not exist. */
   node(name: string): ShownNode {
     const object = this.read({ kind: "Node", namespace: "", name });
     if (object === null) throw new Error(`there is no node ${name}`);
@@ -167,7 +167,7 @@ export class VirtualWorld {
     return conditions.find(({ type }) => type === "Ready")?.status ?? null;
   }
 
-  /** A client of the API, with a clock and a wire of its own where they are given. */
+  /** A client of the API, with a clock and a wire of its own when given. */
   createKube(name: string, log: Log, metrics: Metrics, own: Partial<OwnClient> = {}): Kube {
     const { clock = this.clock, wire = this.api.wire, ...machine } = own;
     const random = this.random(`kube/${name}`);

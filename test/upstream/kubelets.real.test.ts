@@ -97,7 +97,7 @@ describeWithKube("a cluster of real kubelets", () => {
     await cluster?.close();
   });
 
-  test("every node runs a pod of the Deployment and one of the StatefulSet, and none had to go", () => {
+  test("every node runs a pod of the Deployment and of the StatefulSet; none had to go", () => {
     const workloads = NODES.map((node) => on(node, [...record.pods.values()]).map(({ pod }) => pod.owner));
     for (const owners of workloads) expect(new Set(owners)).toEqual(new Set(["ReplicaSet", "StatefulSet"]));
     expect([...record.deleted]).toEqual([]);
@@ -119,7 +119,7 @@ describeWithKube("a cluster of real kubelets", () => {
     expect(record.podsOf("db")).toHaveLength(NODES.length);
   });
 
-  test("the kubelet returns: its node is healed, its old pods go, and the StatefulSet is whole again", async () => {
+  test("the kubelet returns: node and StatefulSet are whole again, the old pods go", async () => {
     await cluster.startKubelet(DEAD);
     await becomes("the node is well", () => record.isWell(DEAD));
     const old = new Set(uidsOf(oldPods));

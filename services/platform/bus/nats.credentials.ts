@@ -37,7 +37,7 @@ export function tlsOf(files: NatsTlsFiles): NatsTlsFiles {
   return { ...files };
 }
 
-/** An unusable file's last good contents apply meanwhile: an exception would end the client for good. */
+/** Uses the last good contents while the file is unusable: an exception would end the client permanently. */
 function authenticatorFrom(file: string, authenticatorWith: (contents: Uint8Array) => Authenticator): Authenticator {
   const read = (nonce: string | undefined) => {
     const fresh = authenticatorWith(readFileSync(file));

@@ -72,7 +72,7 @@ export class SingleFlightReads {
     this.#advance(read.lane);
   }
 
-  /** Starts waiting reads up to the limit, and at least one whatever its number of callers. */
+  /** Starts waiting reads up to the limit, and at least one even if it has more callers. */
   #advance(lane: ReadLane): void {
     for (let next = lane.waiting[0]; next !== undefined; next = lane.waiting[0]) {
       if (lane.waiters > 0 && lane.waiters + next.waiters.length > this.#options.waitersMax) return;

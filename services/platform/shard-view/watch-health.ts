@@ -84,8 +84,8 @@ export class WatchHealth {
   }
 
   /**
-   * Takes a pulse. A late one proves nothing: this process or a server between stood still, and newer messages are
-   * unread behind it. A new synced period then begins with the first pulse that is not late.
+   * Takes a pulse. A late one proves nothing: this process or a NATS server was stopped, and newer messages are unread
+   * behind it. A new synced period then begins with the first pulse that is not late.
    */
   take(message: PulseMessage, nowMs: number): void {
     this.#lateMs = this.#latenessOf(message, nowMs);

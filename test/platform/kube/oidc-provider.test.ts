@@ -80,7 +80,7 @@ test("a valid id token is sent, and refreshed shortly before it expires", async 
   expect(forms).toEqual([{ form, authorization: undefined }]);
 });
 
-test("a refreshed token is kept until it expires, and the issuer's new refresh token is used then", async () => {
+test("a refreshed token is kept until it expires; then the new refresh token is used", async () => {
   const authorize = authorizeWith({ "refresh-token": "first" });
   for (const passedS of [0, 600, 6000]) {
     nowS = NOW_S + passedS;
@@ -92,7 +92,7 @@ test("a refreshed token is kept until it expires, and the issuer's new refresh t
   expect(forms.map(({ form }) => form.refresh_token)).toEqual(["first", "second"]);
 });
 
-test("a client secret goes into the header, or into the form where the issuer takes only that", async () => {
+test("a client secret goes into the header, or into the form if the issuer needs that", async () => {
   const config = { "refresh-token": "first", "client-secret": "se cret" };
   await authorizeWith(config)(false);
   discovery = { ...discovery, token_endpoint_auth_methods_supported: ["client_secret_post"] };

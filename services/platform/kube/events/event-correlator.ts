@@ -103,8 +103,7 @@ export class EventCorrelator {
   }
 
   /**
-   * `<object>.<nanoseconds in hex>` (R12.1); a running number stands for the nanoseconds that a millisecond clock
-   * lacks.
+   * `<object>.<nanoseconds in hex>` (R12.1). A running number replaces the nanoseconds that a millisecond clock lacks.
    */
   #nameFor(objectName: string, at: number): string {
     this.#names = (this.#names + 1n) % NANOSECONDS_PER_MS;

@@ -38,7 +38,7 @@ export class WatchStore<T> {
     this.#listed = new ObjectIndex(this.#resource);
   }
 
-  /** Publishes an item at once, so that no whole list stands in memory. */
+  /** Publishes an item at once, so that no whole list is held in memory. */
   listItem(raw: unknown): void {
     const object = this.#resource.project(raw, this.#io);
     if (object === null) return;

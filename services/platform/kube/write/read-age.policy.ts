@@ -66,7 +66,7 @@ interface Lead {
 export class ElapsedTime {
   readonly #leads: Lead[] = [];
 
-  /** Records how the clocks stand; `keptMs` is how far back instants are needed. */
+  /** Records both clocks; `keptMs` is how far back instants are needed. */
   note({ monotonicMs, wallMs }: Instants, keptMs: number): void {
     const aheadMs = wallMs - monotonicMs;
     const last = this.#leads.at(-1);

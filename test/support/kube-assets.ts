@@ -15,6 +15,9 @@ type UpstreamProgram = "kubemark" | "node.test" | "scheduler.test" | "e2e.test";
 /** The programs tests use. */
 export type KubeProgram = ControlPlaneProgram | UpstreamProgram;
 
+/** What every suite with a real API server needs. */
+const API_SERVER: readonly KubeProgram[] = ["etcd", "kube-apiserver"];
+
 /** What a test prints when the programs are missing. */
 const KUBE_ASSETS_MISSING =
   "no kube-apiserver and etcd: set KUBEBUILDER_ASSETS to a folder that holds them, as `setup-envtest use -p path` prints it";
@@ -25,8 +28,9 @@ const KUBE_ASSETS_MISSING =
  */
 function kubeAssets(): string | null {
   const { KUBE_TESTS, KUBEBUILDER_ASSETS } = process.env;
-  const folders = KUBE_TESTS ? [KUBE_TESTS] : [KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
-  const has = (folder: string): boolean => ["etcd", "kube-apiserver"].every((program) => pathIn(folder, program));
+  if (KUBE_TESTS) return KUBE_TESTS;
+  const folders = [KUBEBUILDER_ASSETS, join(homedir(), ".cache/kube-assets/1.20.2")];
+  const has = (folder: string): boolean => API_SERVER.every((program) => pathIn(folder, program));
   return folders.filter((folder) => folder !== undefined).find(has) ?? null;
 }
 
@@ -79,6 +83,6 @@ export function describeWithKube(
 function missingOf(programs: readonly KubeProgram[]): string | null {
   const folder = kubeAssets();
   if (folder === null) return KUBE_ASSETS_MISSING;
-  const missing = programs.filter((program) => pathIn(folder, program) === undefined);
+  const missing = [...API_SERVER, ...programs].filter((program) => pathIn(folder, program) === undefined);
   return missing.length === 0 ? null : `no ${missing.join(", ")} in ${folder}`;
 }

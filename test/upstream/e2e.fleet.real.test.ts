@@ -1,13 +1,16 @@
 /** Upstream's end-to-end specs with a fleet of two processes of Vigil over NATS. */
+import { describeWithNats } from "../support/nats-programs.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { E2E_PROGRAMS, runEndToEnd } from "./e2e.ts";
 import { describeUpstream } from "./test-program.ts";
 
-describeUpstream("e2e.test, Vigil in two processes over NATS", E2E_PROGRAMS, async () => {
-  const nats = await startNatsServer();
-  try {
-    return await runEndToEnd(["one", "two"].map((member) => [`--nats=${nats.url}`, `--member=${member}`]));
-  } finally {
-    await nats.stop();
-  }
+describeWithNats("Vigil in two processes over NATS", () => {
+  describeUpstream("e2e.test", E2E_PROGRAMS, async () => {
+    const nats = await startNatsServer();
+    try {
+      return await runEndToEnd(["one", "two"].map((member) => [`--nats=${nats.url}`, `--member=${member}`]));
+    } finally {
+      await nats.stop();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-/** Holds the source to the architecture rules that no linter knows, and shows that planted breaches are caught. */
+/** Checks the source against the architecture rules that no linter has, and shows that planted breaches are caught. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ const told = ({ path, line, problem }: Breach) => `${path}:${line} ${problem}`;
 describe("the source", () => {
   const sources = sourcesBelow(ROOT);
 
-  test("is there to be read", () => expect(sources.length).toBeGreaterThan(20));
+  test("is found", () => expect(sources.length).toBeGreaterThan(20));
 
   test.each(RULES)("keeps the rule: $name", ({ applies, check }) => {
     const breaches = sources.filter(({ path }) => applies(path)).flatMap(check);
@@ -38,11 +38,11 @@ test("package-lock.json names the packages of every platform; npm run fix adds t
 describe("the tree", () => {
   const paths = filesBelow(ROOT);
 
-  test("has every file in its place, under a name that says something", () => {
+  test("has every file in its place, under a meaningful name", () => {
     expect(layoutBreaches(paths).map(told)).toEqual([]);
   });
 
-  test("speaks of the product alone", () => {
+  test("describes only the product", () => {
     const texts = paths.filter((path) => /\.(ts|md|json|yaml|sh)$/.test(path));
     const breaches = texts.flatMap((path) => surroundingsNamed(path, readFileSync(join(ROOT, path), "utf8")));
     expect(breaches.map(told)).toEqual([]);
@@ -57,7 +57,7 @@ describe("a planted breach is caught", () => {
     expect(check(path, text).map(({ problem }) => problem)).toEqual([expect.stringContaining(caught)]);
   });
 
-  test("a file that keeps every rule is left in peace", () => {
+  test("a file that keeps every rule is not reported", () => {
     const text = "/** Doubles. */\n\n/** Twice the value. */\nexport const twice = (value: number) => value * 2;\n";
     expect(check("services/node/twice.policy.ts", text)).toEqual([]);
   });
@@ -74,7 +74,7 @@ describe("a planted breach is caught", () => {
     });
   });
 
-  test("a dependency nobody imports", () => {
+  test("a dependency without an importer", () => {
     expect(unusedDependencies([], ["left-pad"]).map(({ problem }) => problem)).toEqual([
       "dependency left-pad is imported by no shipped file",
     ]);
@@ -91,7 +91,7 @@ describe("a planted breach is caught", () => {
     expect(layoutBreaches([path]).map(({ problem }) => problem)).toEqual([expect.stringContaining(caught)]);
   });
 
-  test("a text that names what lies outside the repository", () => {
+  test("a text that names a path outside the repository", () => {
     const text = `# Design\n\nSee ${"../"}shared/design.md.\n`;
     expect(surroundingsNamed("docs/design.md", text).map(told)).toEqual([
       "docs/design.md:3 names what lies outside the repository",

@@ -99,7 +99,7 @@ export class AgentScene {
     await write(this.kube, { verb: "delete", ref, urgency: 0 });
   }
 
-  /** Waits until a node has this condition and taints of these keys, whatever their effect; gives it as it is then. */
+  /** Waits until a node has this condition and taints with these keys, of any effect; returns it in that state. */
   async shows(name: string, condition: string, taints: readonly string[]): Promise<NodeObject | null> {
     let shown = "";
     let node: NodeObject | null = null;

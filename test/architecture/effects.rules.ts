@@ -2,7 +2,7 @@
 import { isActor, kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
-/** Globals through which time, chance and the machine get in, and what to use instead. */
+/** Globals that give access to time, chance and the machine, and what to use instead. */
 const HIDDEN_INPUTS = new Map([
   ["Date", "take instants from the Clock, read and write stamps with services/domain/api-time.ts"],
   ["performance", "take the Clock"],
@@ -17,12 +17,12 @@ const HIDDEN_INPUTS = new Map([
   ["globalThis", "take it as an argument"],
 ]);
 
-/** Rooms of the platform that compute with what they are given, as actors do. */
+/** Folders of the platform that only compute with their arguments, as actors do. */
 const PURE_PLATFORM = /^services\/platform\/(structures|shard-view|requests|fleet)\//;
 /** The one file that reads and writes the API's stamps, for which it needs the calendar. */
 const CALENDAR = "services/domain/api-time.ts";
 
-/** What only the outermost folders may touch. */
+/** What only the outermost folders may use. */
 const hiddenInputs: Rule = {
   name: "time, chance and the machine come in as arguments",
   applies: (path) =>
@@ -38,7 +38,7 @@ const hiddenInputs: Rule = {
   },
 };
 
-/** What printing goes through: the command line has its own terminal, the platform its log. */
+/** Globals for printing: the command line has its own terminal, the platform its log. */
 const printing: Rule = {
   name: "nothing prints through console",
   applies: (path) => kindOf(path) === "top" || kindOf(path) === "platform",
@@ -86,7 +86,7 @@ function nameOfHiddenInput(node: SyntaxNode, ancestors: readonly SyntaxNode[]): 
   return instead === undefined ? null : `${name}: ${instead}`;
 }
 
-/** Whether an identifier stands for a value or a type, and is not merely the name of a field or a method. */
+/** Whether an identifier refers to a value or a type, and is not merely the name of a field or a method. */
 function isReference(node: SyntaxNode, ancestors: readonly SyntaxNode[]): boolean {
   if (node.type !== "Identifier") return false;
   const parent = ancestors.at(-1);

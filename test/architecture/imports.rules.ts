@@ -1,11 +1,11 @@
-/** Architecture rules: which room of the house may import which, and which package belongs to which files. */
+/** Architecture rules: which folder may import which, and which package belongs to which files. */
 import { posix } from "node:path";
 import { type Breach, lineAt, type Rule, type Source } from "./source.ts";
 
-/** What the rooms are for: `edge` rooms touch the machine, `actor` rooms only what they are given. */
+/** The kinds of folders: `edge` folders touch the machine, `actor` folders only their arguments. */
 type Kind = "protocols" | "domain" | "platform" | "service" | "sandbox" | "top" | "test";
 
-/** What the rooms of a platform folder may import, besides themselves and protocols/. */
+/** What the folders of the platform may import, besides themselves and protocols/. */
 const PLATFORM: Readonly<Record<string, readonly string[]>> = {
   structures: [],
   process: [],
@@ -23,7 +23,7 @@ const SANDBOX: Readonly<Record<string, readonly string[]>> = {
   playground: ["sandbox/hollow", "domain", "platform"],
 };
 
-/** Packages that belong to few files, so that everything else can be read, tested and replaced without them. */
+/** Packages that only a few files may import, so that everything else can be read, tested and replaced without them. */
 const OWNED_PACKAGES: readonly { readonly name: RegExp; readonly owner: RegExp; readonly where: string }[] = [
   { name: /^zod$/, owner: /^(protocols|services\/platform)\//, where: "protocols/ and services/platform/" },
   { name: /^xstate$/, owner: /\.(machine|service)\.ts$/, where: "*.machine.ts and *.service.ts" },
@@ -50,7 +50,7 @@ const EDGES = [
   /^services\/ledger\/[a-z.-]*store[a-z.-]*\.ts$/,
 ];
 
-/** What kind of room a path lies in; null for what is none of ours, such as a tool's configuration. */
+/** The kind of the folder of a path; null for other files, such as a tool's configuration. */
 export function kindOf(path: string): Kind | null {
   const [top, folder] = path.split("/");
   if (top === "protocols" || top === "test") return top;
@@ -60,7 +60,7 @@ export function kindOf(path: string): Kind | null {
   return "service";
 }
 
-/** Whether a file may not wait, and may touch nothing but what it is given. */
+/** Whether a file may not wait and may use only its arguments. */
 export function isActor(path: string): boolean {
   const kind = kindOf(path);
   return (kind === "service" || kind === "sandbox" || kind === "domain") && !EDGES.some((edge) => edge.test(path));
@@ -110,7 +110,7 @@ const pure: Rule = {
       .map(({ target, line }) => ({ path: source.path, line, problem: `decisions may not import ${target}` })),
 };
 
-/** What finds the programs that npm does not install, and skips a suite where they are missing. */
+/** Files that find programs which npm does not install, and skip suites without them. */
 const SERVERS = /^test\/support\/(?:nats-programs|kube-assets|chromium)\.ts$/;
 
 const sets: Rule = {
@@ -142,7 +142,7 @@ function mayImport(path: string, target: string): boolean {
   return allowedFor(from, roomOf(path)).some((room) => `${roomOf(target)}/`.startsWith(`${room}/`));
 }
 
-/** The rooms, by their beginnings, that a room may import besides itself and protocols/. */
+/** The folders, by prefix, that a folder may import besides itself and protocols/. */
 function allowedFor(kind: Kind, room: string): readonly string[] {
   const folder = room.split("/")[1] ?? "";
   if (kind === "service") return ["domain", "platform"];
@@ -151,7 +151,7 @@ function allowedFor(kind: Kind, room: string): readonly string[] {
   return kind === "domain" ? ["platform/structures"] : [];
 }
 
-/** The room of a path: `node`, `domain`, `platform/kube`. */
+/** The folder of a path: `node`, `domain`, `platform/kube`. */
 function roomOf(path: string): string {
   const [top = "", folder = "", inner = ""] = path.split("/");
   if (top !== "services") return top;

@@ -21,7 +21,7 @@ const inProtocol = (what: string, body: string, caught: string): Planted => ({
 });
 const nested = (depth: number): string => (depth === 0 ? "run();" : `if (ready) { ${nested(depth - 1)} }`);
 
-/** The planted breaches; each must be caught once and by no second rule. */
+/** The planted breaches; exactly one rule must catch each. */
 export const PLANTED: readonly Planted[] = [
   inNode("a service imports another service", 'import "../zone/zone.policy.ts";', "may not import services/zone"),
   inNode("a service imports the sandbox", 'import "../sandbox/hollow/node.ts";', "may not import services/sandbox"),
@@ -71,7 +71,7 @@ export const PLANTED: readonly Planted[] = [
   inNode("an actor holds a promise", "let answer: Promise<number> | null = null;", "no await"),
   inNode("an export says nothing of itself", "export const grace = 5;", "export without a docstring"),
   inNode(
-    "an export before another's docstring says nothing of itself",
+    "an export directly before another's docstring has none of its own",
     "export const grace = 5;\n/** Seconds. */\nexport const pause = 6;",
     "export without a docstring",
   ),

@@ -1,8 +1,8 @@
-/** Architecture rules about how a file reads: its docstrings, its sizes and its words. */
+/** Architecture rules about the form of a file: its docstrings, its sizes and its words. */
 import { kindOf } from "./imports.rules.ts";
 import { type Breach, lineAt, type Rule, type Source, type SyntaxNode, walk } from "./source.ts";
 
-/** Lines of a function; in a test file, of what is its own and not an inner function's. */
+/** The most lines of a function; in a test file, without its inner functions. */
 const FUNCTION_LINES_MAX = { shipped: 50, test: 60 };
 /** Characters of a line, quoted text not counted. */
 const LINE_CHARACTERS_MAX = 120;
@@ -20,7 +20,7 @@ const BRANCHES = new Set([
   "SwitchStatement",
   "TryStatement",
 ]);
-/** Names that others gave and that no other word would do for. */
+/** Names from elsewhere that cannot be replaced. */
 const GIVEN_NAMES = /(taint|controller)[-_]?manager/gi;
 const VAGUE = /^(managers?|helpers?|utils?|utility|utilities|common|misc)$/i;
 
@@ -93,7 +93,7 @@ const names: Rule = {
 /** The rules of this file. */
 export const SHAPE_RULES: readonly Rule[] = [opening, exportsAreTold, sizes, words, names];
 
-/** Whether a path has a word that says nothing in one of its names. */
+/** Whether one of the names in a path contains a meaningless word. */
 export function hasVagueName(path: string): boolean {
   return path.split(/[/.]/).some((part) =>
     part

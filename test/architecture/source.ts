@@ -1,9 +1,9 @@
-/** The repository as the architecture rules see it: every source file parsed once. It judges nothing. */
+/** The repository for the architecture rules: every source file parsed once. It judges nothing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Comment, type ParseResult, parseSync } from "oxc-parser";
 
-/** Any node of a syntax tree; only what every node has is known. */
+/** Any node of a syntax tree, with the fields that every node has. */
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -22,7 +22,7 @@ export interface Source {
   readonly imports: readonly { readonly specifier: string; readonly at: number }[];
 }
 
-/** One thing wrong in one place. */
+/** One breach in one place. */
 export interface Breach {
   readonly path: string;
   readonly line: number;
@@ -36,7 +36,7 @@ export interface Rule {
   readonly check: (source: Source) => Breach[];
 }
 
-/** Folders that hold no source of ours. */
+/** Folders without source of ours. */
 const FOREIGN = new Set(["node_modules", ".git", "bench-results", "dist"]);
 
 /** Every file of the repository below `root`, as sorted relative paths. */

@@ -1,8 +1,8 @@
-/** Architecture rules about the tree as a whole: what lies where, and how files are named. */
+/** Architecture rules about the tree as a whole: where files are and how they are named. */
 import { hasVagueName } from "./shape.rules.ts";
 import type { Breach } from "./source.ts";
 
-/** What may lie at the top of the repository. */
+/** The permitted entries at the top of the repository. */
 const TOP_LEVEL = new Set([
   ".ci",
   ".dockerignore",
@@ -28,10 +28,10 @@ const TOP_LEVEL = new Set([
   "vitest.config.ts",
 ]);
 
-/** The most files a folder holds flat: more have a subject that wants a folder of its own. */
+/** The most files directly in a folder: more of them have a subject that deserves a folder of its own. */
 const FILES_MAX = 25;
 
-/** The folders under services/: one for each service, and the rooms that they share. */
+/** The folders under services/: one for each service, and the shared ones. */
 const SERVICE_FOLDERS = new Set([
   "agent",
   "cli",

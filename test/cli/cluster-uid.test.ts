@@ -7,7 +7,7 @@ import { VirtualClock } from "../support/clock.virtual.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { VirtualWorld } from "../support/virtual-world.ts";
 
-/** Asks, and lets time pass; what was found and what was logged. */
+/** Reads the uid and lets time pass; returns the result and the log. */
 async function asked(world: VirtualWorld, passedMs: number) {
   const log = recordingLog();
   const found = clusterUid({ kube: world.kube, clock: world.clock, log });

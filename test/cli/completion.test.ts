@@ -1,4 +1,4 @@
-/** Runs the completion script in a real bash and looks at what it offers. */
+/** Runs the completion script in a real bash and checks its suggestions. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { completionScript } from "../../services/cli/completion-script.ts";

@@ -1,4 +1,4 @@
-/** Shows what `vigil run` makes of its flags and its file, and how it names what it cannot use. */
+/** Shows how `vigil run` reads its flags and its file, and how it names what it cannot use. */
 import { describe, expect, test } from "vitest";
 import { SERVICE_NAMES } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE, TUNABLES } from "../../protocols/profile.ts";
@@ -137,7 +137,7 @@ describe("a flag that cannot be used is named with its value and the fix:", () =
 describe("a feature gate of kube-controller-manager", () => {
   const gates = (value: string, ...argv: string[]) => parseRun([`--feature-gates=${value}`, ...argv], noFile);
 
-  test.each(["true", "false"])("that is gone since 1.37 changes nothing, and a line says so (%s)", (value) => {
+  test.each(["true", "false"])("that is gone since 1.37 changes nothing and is logged (%s)", (value) => {
     const { config, remarks } = gates(`SeparateTaintEvictionController=${value}`);
     expect(config).toEqual(run([]));
     expect(remarks).toEqual([
@@ -161,7 +161,7 @@ describe("a feature gate of kube-controller-manager", () => {
     expect(both.config.profile.tolerationComparisonOperators).toBe(false);
   });
 
-  test("of other controllers is passed over, and a line says so", () => {
+  test("of other controllers is ignored and logged", () => {
     expect(gates("JobPodReplacementPolicy=true, TaintTolerationComparisonOperators=true")).toMatchObject({
       config: { profile: { tolerationComparisonOperators: true } },
       remarks: ["--feature-gates: JobPodReplacementPolicy is ignored: it is no gate of Vigil's controllers"],

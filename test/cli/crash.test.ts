@@ -1,6 +1,4 @@
-/**
- * `vigil run` when one of its services throws: once, and again and again. The fault is put into the running program.
- */
+/** `vigil run` when one of its services throws, once or repeatedly. The fault is injected into the running program. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +15,7 @@ import { VigilProcess } from "../support/vigil-process.ts";
 const FOLDER = mkdtempSync(join(tmpdir(), "vigil-crash-"));
 const KUBECONFIG = join(FOLDER, "kubeconfig");
 
-/** Node's flags under which the zone service throws at its first starts, so many times, and then does nothing. */
+/** Node's flags that make the zone service throw at its first starts, this many times, and then do nothing. */
 function zoneFails(times: number): string[] {
   const service = `let left = ${times}; export const zoneService = () => { if (left-- > 0) throw new Error("broken"); return () => {}; };`;
   const load = `(url, context, next) => url.endsWith("/zone.service.ts")

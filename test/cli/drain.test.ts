@@ -1,4 +1,4 @@
-/** Shows that a process knows when nothing is under way at the API any more. */
+/** Shows that a process knows when no request to the API is in flight any more. */
 import { expect, test } from "vitest";
 import type { Kube, ReadReply, WriteReply } from "../../protocols/ports.ts";
 import { Urgency } from "../../protocols/ports.ts";
@@ -25,7 +25,7 @@ function heldKube() {
   return { kube, replyNext: () => replies.shift()?.() };
 }
 
-test("with nothing under way it is idle at once", () => {
+test("without requests in flight it is idle at once", () => {
   let idle = 0;
   drainable(heldKube().kube).whenIdle(() => idle++);
   expect(idle).toBe(1);

@@ -1,14 +1,14 @@
-/** A host for verbs that keeps what they print and write, and gives them what files a test names. */
+/** A host for verbs that keeps their output and written files, and supplies the files that a test names. */
 import type { Host } from "../../services/cli/verb.ts";
 
-/** A host and all that was done to it. */
+/** A host and a record of its use. */
 export interface FakeHost extends Host {
   /** All of standard output. */
   out(): string;
   /** All of standard error. */
   err(): string;
   readonly files: Map<string, string>;
-  /** Asks the verb to end, as SIGTERM does. */
+  /** Requests the verb to end, as SIGTERM does. */
   stop(): void;
 }
 

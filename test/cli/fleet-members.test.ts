@@ -1,4 +1,4 @@
-/** The members of a fleet as they are heard on a memory bus, on virtual time. */
+/** The members of a fleet by their pulses on a memory bus, on virtual time. */
 import { expect, test } from "vitest";
 import { fleetOn, LISTEN_MS, remarkOn } from "../../services/cli/fleet-members.ts";
 import { typedBus } from "../../services/platform/bus/bus.ts";

@@ -1,4 +1,4 @@
-/** Runs two processes of the program on one real nats-server, and asks the fleet who is there. */
+/** Runs two processes of the program on one real nats-server, and lists the fleet. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,7 +61,7 @@ describeWithNats("vigil run on NATS", () => {
   test("two processes share every shard; when one ends the other takes over", async () => {
     const [first, second] = await Promise.all([start("a"), start("b")]);
     let shares: (readonly [string, number])[] = [];
-    // Who is heard late on a busy machine is not in the fleet for a moment.
+    // A member whose pulse is late on a busy machine is missing from the fleet for a moment.
     const members = async (): Promise<string> => {
       shares = (await fleet()).map(({ member, shards }) => [member, shards]);
       return shares.map(([member]) => member).join();

@@ -1,4 +1,4 @@
-/** Shows what `vigil get` and `vigil explain` make of a console's answers. */
+/** Shows how `vigil get` and `vigil explain` print a console's answers. */
 import { describe, expect, test } from "vitest";
 import { MEMBERS, remarkOn, withShards } from "../../services/cli/fleet-members.ts";
 import { NODES, type Table, TIMERS, ZONES } from "../../services/cli/get-tables.ts";

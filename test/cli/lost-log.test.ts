@@ -57,7 +57,7 @@ describe("vigil run goes on, counts lines and ends with 0 when asked to", () => 
     expect(await vigil.exited()).toBe(0);
   });
 
-  test("when its log is read no more", async () => {
+  test("when its log has no reader any more", async () => {
     const port = await freePort();
     const vigil = new VigilProcess(flags(port));
     vigil.closeErr();

@@ -1,4 +1,4 @@
-/** Shows what is said of files about NATS that cannot be used, before anybody waits for NATS. */
+/** Shows the messages about unusable NATS files, before a process waits for NATS. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Where the program's output goes when it cannot go there: a full device, a closed pipe. */
+/** What the program does when its output fails: a full device, a closed pipe. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 const MAIN = join(import.meta.dirname, "../../services/main.ts");
 const FULL = "/dev/full";
 
-/** Runs `vigil` with these words in a shell; `then` says where its output goes. Gives its own exit code. */
+/** Runs `vigil` with these words in a shell; `then` redirects its output. Returns its own exit code. */
 function vigil(words: string, then: string) {
   const script = `set -o pipefail; "$0" "$1" ${words} ${then}`;
   const { status, stderr } = spawnSync("bash", ["-c", script, process.execPath, MAIN], { encoding: "utf8" });
@@ -23,12 +23,12 @@ describe.runIf(existsSync(FULL))("output to a full device", () => {
     },
   );
 
-  test("for problems too leaves the exit code what it is", () => {
+  test("for error messages too keeps the exit code", () => {
     expect(vigil("rnu", `2> ${FULL}`)).toEqual({ status: 2, stderr: "" });
   });
 });
 
-test("a reader that has seen enough is no failure, and nothing is said of it", () => {
+test("a reader that closes early is no failure and causes no message", () => {
   expect(vigil("run --print-config", "| head -1 > /dev/null")).toEqual({ status: 0, stderr: "" });
   expect(vigil("run --help", "| true")).toEqual({ status: 0, stderr: "" });
 });

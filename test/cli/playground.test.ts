@@ -1,4 +1,4 @@
-/** Plays the playground's story on virtual time, and looks at what it says. */
+/** Plays the playground's story on virtual time and checks its output. */
 import { describe, expect, test } from "vitest";
 import { PLAYGROUND_PROFILE, startPlayground } from "../../services/cli/playground-cluster.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
@@ -12,7 +12,7 @@ import { seededRandom } from "../support/random.seeded.ts";
 const STEP_MS = 100;
 const STORY_MS_MAX = 300_000;
 
-/** Plays scenes on virtual time; gives what was said, and what was missing at the end. */
+/** Plays scenes on virtual time; returns the narration, and what was missing at the end. */
 function playVirtually(seed: number, scenes: readonly Scene[]) {
   const clock = new VirtualClock();
   const playground = startPlayground({ clock, random: seededRandom(seed), log: silentLog });
@@ -31,7 +31,7 @@ const STORY = storyOf(PLAYGROUND_PROFILE.nodeMonitorGraceMs);
 describe("the story on virtual time", () => {
   const told = playVirtually(1, STORY);
 
-  test("comes to its good end within a minute", () => {
+  test("ends well within a minute", () => {
     expect(told.missing).toBeNull();
     expect(told.clock.monotonicMs()).toBeLessThan(60_000);
     expect(told.said).toHaveLength(2 * STORY.length);
@@ -82,7 +82,7 @@ describe("the view", () => {
     );
   });
 
-  test("breaks long lines of the story under their beginning", () => {
+  test("wraps long lines of the story with an indent", () => {
     expect(storyLine(1234, "one two three", 19)).toBe("   1.2 s  one two\n          three");
   });
 

@@ -1,4 +1,4 @@
-/** Runs `vigil run` against a real kube-apiserver: whom it lets in, and how those end whom it does not. */
+/** Runs `vigil run` against a real kube-apiserver, with and without sufficient credentials and rights. */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

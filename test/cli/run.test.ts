@@ -1,4 +1,4 @@
-/** Runs `vigil run` as a process against an embedded API on a socket, and looks at how it starts, refuses and ends. */
+/** Runs `vigil run` as a process against an embedded API on a socket: how it starts, refuses and ends. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
@@ -31,7 +31,7 @@ function kubeconfig(name: string, server: string, token: string): string {
 
 const run = (...argv: string[]) => new VigilProcess(["run", "--log-format=json", "--allow-token-over-http", ...argv]);
 
-/** Gets a path of the API, or posts an object to it; gives what comes back. */
+/** Gets a path of the API, or posts an object to it; resolves with the answer. */
 async function ask(path: string, object?: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
   const body = object === undefined ? {} : { method: "POST", body: JSON.stringify(object) };
@@ -40,7 +40,7 @@ async function ask(path: string, object?: object): Promise<unknown> {
   return response.json();
 }
 
-/** What both probes of a process answer. */
+/** The answers of both probes of a process. */
 async function probed(port: number, query = ""): Promise<Record<string, unknown>> {
   const answers = ["livez", "readyz"].map(async (probe) => {
     const answer = await fetch(`http://127.0.0.1:${port}/${probe}${query}`);

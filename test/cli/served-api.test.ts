@@ -1,4 +1,4 @@
-/** Shows where the kubeconfig of an embedded API is written, and for whom. */
+/** Shows where the kubeconfig of an embedded API is written, and with which permissions. */
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, test } from "vitest";

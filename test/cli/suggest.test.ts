@@ -1,4 +1,4 @@
-/** Shows that a misspelt word is met with the one that was meant, and a strange one with none. */
+/** Shows that a misspelt word gets the intended one as a suggestion, and an unrelated one none. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { editsBetween, nearest } from "../../services/platform/config/suggest.ts";

@@ -141,7 +141,7 @@ describe("over TLS", () => {
     );
     expect(url).toMatch(/^https:/);
     const [server, ca, token] = [`--server=${url}`, `--server-ca=${caFile}`, `--token-file=${tokenFile}`];
-    // The console has no ledger yet: "starting" shows that the request was let in.
+    // The console has no ledger yet: "starting" shows that the request was accepted.
     expect(await get(server, ca, token)).toEqual({ code: 1, err: "vigil: starting\n" });
     const why = "this console requires its token; give it with --token-file, or as the password in a browser";
     expect(await get(server, ca)).toEqual({ code: 1, err: `vigil: ${why}\n` });

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { metricsIn, ROOT, read, rowsOf, unknownMetrics } from "./documented-metrics.ts";
 
-/** What prom-client adds of the process itself. */
+/** The process metrics that prom-client adds. */
 const PROCESS_METRIC = /\b(?:process|nodejs)_/;
 
 interface Rule {
@@ -74,7 +74,7 @@ describe("the Grafana dashboard", () => {
     expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
-  test("shows of the processes in Prometheus Vigil's alone", () => {
+  test("shows process metrics of Vigil only", () => {
     const exprs = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const ofProcesses = exprs.filter((expr) => PROCESS_METRIC.test(expr));
     expect(ofProcesses.length).toBeGreaterThan(0);

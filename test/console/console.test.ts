@@ -73,7 +73,7 @@ function syncAll({ clock, receive }: LedgerWorld): void {
 }
 
 describe("probes", () => {
-  test.each(["127.0.0.1", ""])("/livez is ok as long as anybody answers, whatever is seen, at %j", async (host) => {
+  test.each(["127.0.0.1", ""])("/livez is ok as long as the process answers, synced or not, at %j", async (host) => {
     const { get } = await setup({ host });
     const response = await get("/livez");
     expect([response.status, await response.text()]).toEqual([200, "ok"]);
@@ -94,7 +94,7 @@ describe("probes", () => {
     expect((await get("/readyz")).status).toBe(500);
   });
 
-  test("/readyz fails when the process says that it is stopping", async () => {
+  test("/readyz fails when the process is stopping", async () => {
     const { get, world } = await setup({ ownChecks: () => [{ name: "shutdown", problem: "stopping" }] });
     syncAll(world);
     expect(await (await get("/readyz")).text()).toContain("[-]shutdown failed: stopping");
@@ -192,7 +192,7 @@ describe("the API", () => {
     expect((await get("/livez")).status).toBe(200);
   });
 
-  test("of a process without a ledger is a 404 that says so", async () => {
+  test("of a process without a ledger is a 404 with the reason", async () => {
     const { get } = await setup({ ledger: null });
     const response = await get("/api/overview");
     expect(response.status).toBe(404);
@@ -249,7 +249,7 @@ describe("the event stream", () => {
     await until("the timer rests", () => ticked() === before);
   });
 
-  test("takes a limited number of pages of one client, and more once some have left", async () => {
+  test("accepts a limited number of pages of one client, and more once some have left", async () => {
     const { get } = await setup();
     const pages = await Promise.all(Array.from({ length: FOLLOWERS_PER_CLIENT_MAX }, () => get("/api/stream")));
     expect(await events(await get("/api/stream"), 1)).toEqual([{ name: "full", data: {} }]);

@@ -1,4 +1,4 @@
-/** The pages about metrics and Events, held to what the code declares and writes. */
+/** Checks the pages about metrics and Events against the declarations and Events of the code. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** docs/metrics.md as a table that tests look metrics up in. It checks nothing. */
+/** Reads docs/metrics.md as a table in which tests look up metrics. It checks nothing. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

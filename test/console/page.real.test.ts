@@ -1,4 +1,4 @@
-/** The dashboard in a real browser: what it shows, what it follows, and what it says when nobody answers. */
+/** The dashboard in a real browser: what it shows, what it follows, and what it shows without an answer. */
 import { afterEach, expect, test } from "vitest";
 import { SNAPSHOT_MS } from "../../services/console/console.events.ts";
 import { type RunningConsole, startConsole } from "../../services/console/console.http.ts";

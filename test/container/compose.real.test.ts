@@ -1,4 +1,6 @@
-/** compose.yaml: what its profiles hold, and each of them brought up; of the watch what there is an image of. */
+/**
+ * compose.yaml: the content of its profiles, and a start of each; the watch profile only as far as images are there.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -13,7 +15,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const WITHIN = { withinMs: 60_000, everyMs: 250 };
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
-/** Panels that show nothing until something goes wrong. */
+/** Panels that are empty until something fails. */
 const EMPTY_IN_CALM = ["Messages dropped"];
 
 interface ComposeService {
@@ -57,13 +59,13 @@ describe("compose.yaml", () => {
     }
   });
 
-  test("opens its ports on this machine alone, and the dashboard's in either way to run", () => {
+  test("opens its ports on this machine only, with the dashboard in either profile", () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
     for (const name of ["vigil", "ledger"]) expect(services[name]?.ports?.[0]).toMatch(/:8080$/);
   });
 
-  test("mounts what is there", () => {
+  test("mounts only existing files", () => {
     const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
       volumes.map((volume) => volume.split(":")[0] ?? ""),
     );
@@ -87,7 +89,7 @@ describe("compose.yaml", () => {
   });
 });
 
-/** Waits until the sixty nodes are known and ready. */
+/** Waits until the sixty nodes are observed and ready. */
 async function seesItsNodes(project: ComposeProject): Promise<void> {
   await until("Vigil is ready", () => project.answers("VIGIL_PORT", "/readyz"), WITHIN);
   const ready = async () =>
@@ -102,7 +104,7 @@ describeWithCompose("profile one", () => {
   });
   afterAll(() => project.down());
 
-  test("comes up, sees its sixty nodes and shows the dashboard", async () => {
+  test("starts, observes its sixty nodes and serves the dashboard", async () => {
     project.run("up", "--detach", "--no-build");
     await seesItsNodes(project);
     expect(await (await project.get("VIGIL_PORT", "/")).text()).toContain("<title>");
@@ -137,7 +139,7 @@ describeWithCompose("profile split", () => {
 
   const controllers = inProfile("split").filter((name) => services[name]?.command?.[0] === "run");
 
-  test("comes up as one fleet that has an owner for every shard and sees its sixty nodes", async () => {
+  test("starts as one fleet with an owner for every shard, and observes its sixty nodes", async () => {
     await seesItsNodes(project);
     const get = ["node", "services/main.ts", "get", "fleet", "--nats=nats://nats:4222", "--output=json"];
     let members: { services: string[]; shards: number }[] = [];

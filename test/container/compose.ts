@@ -1,11 +1,11 @@
-/** One project of compose.yaml under a name and on ports of its own. It takes no image from a registry. */
+/** One project of compose.yaml under a name and ports of its own. It pulls no image from a registry. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { composeProgram, docker, excuseKeptNetwork, IMAGES } from "../support/docker.ts";
 import { freePort } from "../support/nats-server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Variables of compose.yaml that give a port of this machine. */
+/** Variables of compose.yaml for ports of this machine. */
 const PORT_VARIABLES = ["VIGIL_PORT", "PROMETHEUS_PORT", "GRAFANA_PORT"] as const;
 type PortVariable = (typeof PORT_VARIABLES)[number];
 
@@ -25,7 +25,7 @@ export class ComposeProject {
     return new ComposeProject(profile, Object.fromEntries(await Promise.all(ports)));
   }
 
-  /** Runs compose; gives what it printed. Throws what it said when it fails. */
+  /** Runs compose and returns its output. Throws its error output when it fails. */
   run(...args: string[]): string {
     const { nats: NATS_IMAGE, prometheus: PROMETHEUS_IMAGE, vigil: VIGIL_IMAGE } = IMAGES;
     const env = { ...process.env, ...this.#ports, NATS_IMAGE, PROMETHEUS_IMAGE, VIGIL_IMAGE };
@@ -42,12 +42,12 @@ export class ComposeProject {
     return fetch(`http://127.0.0.1:${this.#ports[port]}${path}`);
   }
 
-  /** Whether a path is answered and all is well. */
+  /** Whether a path is answered with success. */
   async answers(port: PortVariable, path: string): Promise<boolean> {
     return (await this.get(port, path).catch(() => null))?.ok === true;
   }
 
-  /** What a path is answered with. */
+  /** The answer of a path. */
   async json(port: PortVariable, path: string): Promise<unknown> {
     return (await this.get(port, path)).json();
   }

@@ -7,7 +7,7 @@ const COMPOSE = join(import.meta.dirname, "../../deploy/compose");
 const API_PORT = 8001;
 const CONSOLE_PORT = 8080;
 
-/** The product with a root that cannot be written and no capability. */
+/** The product with a read-only root and without capabilities. */
 class ConfinedContainer extends GenericContainer {
   constructor(alias: string, network: StartedNetwork, command: string[]) {
     super(IMAGES.vigil);
@@ -23,7 +23,7 @@ class ConfinedContainer extends GenericContainer {
   }
 }
 
-/** NATS, an embedded cluster with hollow nodes, and Vigil in two processes that look and that write. */
+/** NATS, an embedded cluster with hollow nodes, and Vigil in two processes: one that reads and one that writes. */
 export class Containers {
   readonly #network: StartedNetwork;
   readonly #started: StartedTestContainer[] = [];
@@ -54,7 +54,7 @@ export class Containers {
     return this.#at(4);
   }
 
-  /** Calls the embedded API; gives the object, or null when it is not there. */
+  /** Calls the embedded API; resolves with the object, or null when it does not exist. */
   async api(path: string, object?: object): Promise<unknown> {
     const cluster = this.#at(1);
     const url = `http://${cluster.getHost()}:${cluster.getMappedPort(API_PORT)}${path}`;

@@ -1,6 +1,6 @@
 /**
- * Builds container images from what this machine has, for one without an image registry: Node, nats-server,
- * Prometheus, and the product. Prints the variables under which the tests and compose.yaml then find them.
+ * Builds container images from the files of this machine, for machines without an image registry: Node, nats-server,
+ * Prometheus and the product. Prints the variables under which the tests and compose.yaml find them.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -10,9 +10,9 @@ import { natsServer } from "../support/nats-programs.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const LIBRARIES = `/lib/${process.arch === "arm64" ? "aarch64" : "x86_64"}-linux-gnu`;
-/** Where the image keeps what this machine trusts besides what Node does. */
+/** The file in the image with the certificate authorities that this machine trusts beside Node's. */
 const CERTIFICATES = "/etc/ssl/certs/extra.pem";
-/** What this machine reaches the network through; the builder takes their values from the environment. */
+/** This machine's network settings; the builder takes their values from the environment. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
 /** Libraries that glibc loads to resolve a host name; no program names them. */
 const NAME_SERVICE = ["libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2"];
@@ -25,7 +25,7 @@ const LOCAL_IMAGES = {
   VIGIL_IMAGE: "local/vigil:test",
 };
 
-/** A file system that becomes an image with nothing below it. */
+/** A file system that becomes an image without a base. */
 class RootFilesystem {
   readonly #context = mkdtempSync(join(tmpdir(), "vigil-image-"));
   readonly #root = join(this.#context, "root");
@@ -55,7 +55,7 @@ class RootFilesystem {
   }
 }
 
-/** Node and npm, laid out as in the official image, with this machine's way to the packages. */
+/** Node and npm, laid out as in the official image, with this machine's access to the packages. */
 function buildNode(): void {
   const root = new RootFilesystem();
   root.copyProgram(process.execPath, "/usr/local/bin/node");
@@ -85,7 +85,7 @@ function buildNats(): void {
   ]);
 }
 
-/** Prometheus, as Debian has it; its own image works in the same folder. */
+/** Prometheus as Debian ships it; the official image works in the same folder. */
 function buildPrometheus(): void {
   const program = "/usr/bin/prometheus";
   if (!existsSync(program)) throw new Error("prometheus not found: apt-get install prometheus");
@@ -94,14 +94,14 @@ function buildPrometheus(): void {
   root.build(LOCAL_IMAGES.PROMETHEUS_IMAGE, ["WORKDIR /prometheus", "EXPOSE 9090", 'ENTRYPOINT ["/bin/prometheus"]']);
 }
 
-/** The product, as its Dockerfile says; packages are fetched over the network of this machine. */
+/** The product, by its Dockerfile; packages are fetched over the network of this machine. */
 function buildVigil(): void {
   const { NODE_IMAGE, VIGIL_IMAGE } = LOCAL_IMAGES;
   const given = [`NODE_IMAGE=${NODE_IMAGE}`, ...PROXIES.filter((name) => process.env[name] !== undefined)];
   build("--network", "host", ...given.flatMap((arg) => ["--build-arg", arg]), "--tag", VIGIL_IMAGE, ROOT);
 }
 
-/** The builder that every engine has, with brief output, which goes beside the variables. */
+/** The builder that every engine has, with brief output on standard error, beside the variables. */
 function build(...args: string[]): void {
   const env = { ...process.env, DOCKER_BUILDKIT: "0" };
   execFileSync("docker", ["build", "--quiet", "--force-rm", ...args], { stdio: ["ignore", 2, 2], env });

@@ -9,7 +9,7 @@ const IN_A_HURRY = ["--node-monitor-grace-period=16s", "--node-eviction-rate=10"
 const WITHIN = { withinMs: 45_000, everyMs: 250 };
 // Longer than everything that a test waits for one after the other.
 vi.setConfig({ testTimeout: 300_000 });
-/** Everything that the image holds of the product, asked inside it. */
+/** The product's files in the image, listed inside it. */
 const LOOK_AROUND = `
   const { existsSync, readdirSync } = require("node:fs");
   const shipped = ["zod", "xstate"].every((name) => existsSync("node_modules/" + name));

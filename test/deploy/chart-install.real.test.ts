@@ -36,7 +36,7 @@ describeWithKube("on a real kube-apiserver", () => {
     };
     const workloads = async (): Promise<string[]> => (await objects()).filter((name) => name.includes(".apps/"));
 
-    test("is installed, becomes a fleet and a shadow by upgrades, and leaves nothing behind", async () => {
+    test("is installed, becomes a fleet and a shadow by upgrades, and is fully removed", async () => {
       await release("install", CHART, "--create-namespace");
       expect(await workloads()).toEqual(["deployment.apps/vigil-controller"]);
       await release("upgrade", CHART, "--set=fleet.enabled=true");

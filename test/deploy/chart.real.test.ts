@@ -83,7 +83,7 @@ describeWithHelm("the Helm chart", () => {
     expect((await renderChart({}, "--kube-version=1.33.0")).text).toContain("apiVersion: policy/v1\n");
   });
 
-  test("brings the alerts, the dashboard and what to scrape, as the files of the repository have them", async () => {
+  test("has the alerts, the dashboard and the scrape targets of the repository's files", async () => {
     const objects = objectsOf(await renderChart(MONITORING));
     const rules = readFileSync(join(CHART, "../../prometheus/vigil.rules.yaml"), "utf8");
     const dashboard = readFileSync(join(CHART, "../../grafana/vigil.json"), "utf8");

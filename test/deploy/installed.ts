@@ -16,7 +16,7 @@ import type { Grant, Manifests } from "./manifests.ts";
 const NAMESPACE = "vigil-system";
 /** The processes that an install may have; the last of them that it has serves the console. */
 const COMPONENTS = ["reader", "writer", "controller"];
-/** Graces short enough to wait for; the lease watch is doubted as soon as it is quiet. */
+/** Graces short enough to wait for. The lease watch becomes suspect as soon as it is quiet. */
 const IN_A_HURRY = [
   "--node-monitor-grace-period=6s",
   "--node-startup-grace-period=6s",
@@ -25,7 +25,7 @@ const IN_A_HURRY = [
   "--log-format=json",
 ];
 
-/** A cluster that Vigil can be installed in. */
+/** A cluster in which Vigil can be installed. */
 export class InstalledCluster {
   readonly api: KubeApiserver;
   readonly #nats: NatsServer;
@@ -124,7 +124,7 @@ interface Installed {
   readonly url: string;
 }
 
-/** What the accounts were given, and what they asked. */
+/** The rights of the accounts, and their requests. */
 export interface Use {
   readonly grants: readonly Grant[];
   readonly requests: readonly AuditedRequest[];

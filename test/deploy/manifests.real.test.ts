@@ -1,4 +1,4 @@
-/** What every pod of the install must have, whichever overlay it comes from. It needs kubectl and no server. */
+/** What every pod of the install must have, in every overlay. It needs kubectl and no server. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { type Manifests, render, renderUserPerProcess } from "./manifests.ts";
@@ -72,7 +72,7 @@ describeWithKube("every pod", () => {
       ]);
     });
 
-    test("of Vigil that cannot see does not keep a node from being drained", () => {
+    test("of Vigil that is not ready does not keep a node from being drained", () => {
       const policies = manifests.drainPolicies();
       expect(policies).toMatchObject({ "vigil-reader": "AlwaysAllow", "vigil-writer": "AlwaysAllow" });
     });

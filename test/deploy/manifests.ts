@@ -1,4 +1,4 @@
-/** The manifests as kustomize renders them, and what a test asks of them: arguments of processes, and rights. */
+/** The manifests as kustomize renders them, in the form that tests need: arguments of processes, and rights. */
 import { appendFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -106,7 +106,7 @@ export class Manifests {
     this.#all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
   }
 
-  /** The arguments of a workload's process, those of some flags replaced. */
+  /** The arguments of a workload's process, without the values of some flags. */
   argsOf(workload: string, replaced: Readonly<Record<string, string>> = {}): string[] {
     const { args = [] } = this.#workload(workload)?.spec.template.spec.containers[0] ?? {};
     return args.map((arg) => {
@@ -120,7 +120,7 @@ export class Manifests {
     return this.#workloads().map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   }
 
-  /** The files of its secrets that a workload's process sees: where, and which. */
+  /** The files of its secrets that a workload's process can read: where, and which. */
   seedsOf(workload: string): Record<string, string | undefined> {
     const { volumeMounts = [] } = this.#workload(workload)?.spec.template.spec.containers[0] ?? {};
     return Object.fromEntries(

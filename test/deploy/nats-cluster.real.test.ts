@@ -37,7 +37,7 @@ function statefulSet(): StatefulSet["spec"] {
   return found.spec;
 }
 
-/** The list of servers as the pods get it, with the password and the addresses of a test in it. */
+/** The list of servers as in the pods, with the password and the addresses of a test. */
 function routesAt(ports: readonly number[], password: string): string {
   const { replicas, template } = statefulSet();
   const { value = "" } = template.spec.containers[0].env.find(({ name }) => name === "ROUTES") ?? {};
@@ -47,7 +47,7 @@ function routesAt(ports: readonly number[], password: string): string {
     .replace(/nats-(\d)\.nats:6222/g, (_, index) => `127.0.0.1:${ports[Number(index)]}`);
 }
 
-/** Starts a server of the StatefulSet; `monitor` is where it answers probes. It reads its environment as it starts. */
+/** Starts a server of the StatefulSet; `monitor` is its port for probes. It reads its environment at its start. */
 async function member(name: string, port: number, keys: string, monitor?: number): Promise<NatsServer> {
   const monitorPort = monitor ?? (await freePort());
   const base = deployed("nats.conf")
@@ -113,7 +113,7 @@ describeWithEachNats("the StatefulSet's servers", () => {
     );
   });
 
-  test("are alive to their probe even while they stand alone, and carry what is said", async () => {
+  test("answer their probe as alive even alone, and carry messages", async () => {
     const keys = folder();
     makeKeys(keys);
     const password = readFileSync(join(keys, "route-password"), "utf8");

@@ -1,4 +1,4 @@
-/** Shows that no message and no object, however hostile, makes a service or a reader throw. */
+/** Shows that no message and no object makes a service or a reader throw. */
 import { expect, test } from "vitest";
 import { fuzzRound } from "./fuzz.ts";
 

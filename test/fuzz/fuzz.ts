@@ -1,6 +1,6 @@
 /**
- * Throws hostile messages at every service and hostile objects at every projection. Each round is a cluster on virtual
- * time of its own; a service that throws fails the round.
+ * Sends hostile messages to every service and hostile objects to every projection. Each round has a cluster of its own
+ * on virtual time; a service that throws fails the round.
  */
 import { frameId } from "../../protocols/frame.ts";
 import type { LedgerReader } from "../../protocols/ledger-reader.ts";
@@ -16,21 +16,24 @@ import { EVICTING, EvictionWorld } from "../support/eviction-world.ts";
 import { seededRandom } from "../support/random.seeded.ts";
 import { oneOf, spoiled } from "./hostile.ts";
 
-/** What became of the cases of a round. */
+/** The results of a round's cases. */
 export interface FuzzCount {
   readonly messages: number;
-  /** Messages that were well formed in spite of all, so that services acted on them. */
+  /** Messages that were well formed by chance, so that services acted on them. */
   readonly admitted: number;
   readonly objects: number;
 }
 
-/** Objects as an API server might hold them, with every field that is read. */
+/** Objects as an API server might hold them, with every field that Vigil reads. */
 const OBJECTS: readonly unknown[] = ["Node", "Pod", "Lease"].map(objectOf);
 const PROJECTIONS = [projectNode, projectPod, projectLease];
-/** How much time passes after a message, in milliseconds: pulses, graces and retries fall between them. */
+/** How much time passes after a message, in milliseconds. Pulses, graces and retries occur within it. */
 const STEP_MS = 250;
 
-/** Throws so many messages, and as many objects. Throws what a service or a reader threw, with the seed in front. */
+/**
+ * Runs this many hostile messages and as many objects. Throws the error of a service or a reader, with the seed in
+ * front.
+ */
 export function fuzzRound(seed: number, cases: number): FuzzCount {
   const random = seededRandom(seed);
   const world = new EvictionWorld();
@@ -66,12 +69,12 @@ export function fuzzRound(seed: number, cases: number): FuzzCount {
   return { messages: cases, admitted, objects: cases };
 }
 
-/** After how many cases the ledger is asked for everything. */
+/** After how many cases the ledger is queried. */
 const ASKED_EVERY = 50;
-/** How many decisions and evictions it is asked for. */
+/** How many decisions and evictions are queried. */
 const ANSWERS_MAX = 100;
 
-/** Asks for all that a console can show, so that what was noted is formatted too. */
+/** Queries everything that a console can show, so that recorded text is formatted too. */
 function askAll(reader: LedgerReader | null): void {
   if (reader === null) return;
   JSON.stringify([reader.overview(), reader.pendingEvictions(ANSWERS_MAX), reader.decisions(ANSWERS_MAX)]);
@@ -79,19 +82,19 @@ function askAll(reader: LedgerReader | null): void {
   for (const { namespace, name } of reader.pendingEvictions(ANSWERS_MAX)) reader.explainPod(namespace, name, () => {});
 }
 
-/** How many true messages are remembered to be spoiled. */
+/** How many real messages are kept for mutation. */
 const HEARD_MAX = 1000;
 const GOLDEN = readGolden().map(({ frame }) => frame);
 const TYPES = Object.keys(MESSAGES) as MessageType[];
 
-/** What is used of a message to spoil it. */
+/** The parts of a message that are mutated. */
 interface Said {
   readonly type: string;
   readonly at?: unknown;
   readonly body: unknown;
 }
 
-/** A message as some service of this cluster sent it, or a golden one, from another member and with hostile values. */
+/** A message that some service of this cluster sent, or a golden one, from another member and with hostile values. */
 function spoiledMessage(heard: readonly Said[], random: Random, sequence: number) {
   const type = oneOf(random, TYPES);
   const said = heard.filter((message) => message.type === type);
@@ -111,7 +114,7 @@ function goldenOf(type: MessageType) {
   return GOLDEN.filter((frame) => frame.type === type);
 }
 
-/** Projects a spoiled object in each way there is. Nothing may be thrown: a list would end for all objects in it. */
+/** Projects a mutated object in each possible way. An exception would end the list for all its objects. */
 function spoiledObject(random: Random): unknown {
   const object = JSON.parse(JSON.stringify(spoiled(oneOf(random, OBJECTS), random)));
   for (const project of PROJECTIONS) project(object, { interner: new Interner(), problem: () => {} });

@@ -1,4 +1,4 @@
-/** Draws values that a reader might not expect, and puts them into JSON in place of what stood there. */
+/** Draws unexpected values and puts them into JSON in place of the original ones. */
 import type { Random } from "../../protocols/ports.ts";
 import { leavesOf, withLeaf } from "../protocols/leaves.ts";
 
@@ -23,7 +23,7 @@ const NUMBERS: readonly number[] = [
   253_402_300_799_999,
   -62_135_596_800_000,
 ];
-/** Texts that mean something to a URL, a subject, a prototype, a clock or a rule, or that are too long. */
+/** Texts with a meaning for a URL, a subject, a prototype, a clock or a rule, and texts that are too long. */
 const TEXTS: readonly string[] = [
   " | \u0000|\ud800|a\nb|=002e|*|>|a.b|a/b|..|%s|NaN|1e999|99999999999999999999".split("|"),
   "|__proto__|constructor|prototype|toString|hasOwnProperty|Ready|True|NoExecute|Exists".split("|"),
@@ -31,7 +31,7 @@ const TEXTS: readonly string[] = [
   [64, 254, 318, 5000, 70_000].map((length) => "x".repeat(length)),
   ["\u{1f980}".repeat(300)],
 ].flat();
-/** Shapes where a text or a number should stand, or another list or record. */
+/** Shapes in place of a text, a number, a list or a record. */
 const SHAPES: readonly unknown[] = [
   null,
   true,

@@ -1,4 +1,4 @@
-/** `npm run fuzz`: fuzzes for as long as asked, and prints how much was thrown and how much memory is in use. */
+/** `npm run fuzz`: fuzzes for the given time, and prints the number of cases and the memory in use. */
 import { parseArgs } from "node:util";
 import { fuzzRound } from "./fuzz.ts";
 

@@ -107,7 +107,7 @@ describe("a vanished zone", () => {
 
   const keyOf = (index: number): string => `:\u0000:zone-${index}.`;
 
-  /** A ledger that received so many zones one after the other, each with a node that was soon deleted. */
+  /** A ledger that received this many zones one after the other, each with a node that was soon deleted. */
   function afterMany(zones: number): LedgerWorld {
     const world = ledgerWorld();
     for (let index = 0; index < zones; index++) {

@@ -1,4 +1,4 @@
-/** Explanations of pods by a live read: pods that stay terminating, re-created pods, pods of which no message came. */
+/** Explanations of pods by a live read: pods that stay terminating, re-created pods, and pods without any message. */
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../../protocols/profile.ts";
 import { ANSWER_MS } from "../../services/ledger/live-pods.ts";

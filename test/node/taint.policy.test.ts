@@ -53,7 +53,7 @@ describe("the desired NoSchedule taints (R4.18)", () => {
   });
 });
 
-/** A Ready status, the taints that stand, and the change that follows. */
+/** A Ready status, the present taints, and the change that follows. */
 const CHANGES: [string, ConditionStatus | null, string[], ReturnType<typeof taintChangeOf>][] = [
   ["a ready node without taints needs nothing", "True", [], null],
   [

@@ -145,7 +145,7 @@ test("a standby that missed a deletion forgets the node by the second resync", (
   expect(isUnknown()).toBe(true);
 });
 
-/** Takes the shards away for a second, as a process does that joins and dies. */
+/** Removes the shards for a second, as when a process joins and dies. */
 function takeForAMoment(cluster: VirtualCluster, fleet: HandFleet): void {
   fleet.set("observer", 0, false);
   for (let shard = 0; shard < SHARD_COUNT; shard++) fleet.set("node", shard, false);

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: real servers and processes under random faults, one each twenty seconds, and at the end a calm in
- * which everything has to come right. Prints every breach of the rules as it is found; exits with 1 when there was one.
+ * `npm run soak`: real servers and processes under random faults, one every twenty seconds, and at the end a calm in
+ * which everything must recover. Prints every breach of the rules when it is found; exits with 1 if there was one.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -84,7 +84,7 @@ async function endOf({ what, lastsMs, end }: Fault): Promise<void> {
   say(`  over: ${what}`);
 }
 
-/** Waits until all is right; what still is not when the time is over. */
+/** Waits until everything is right; returns what still is not when the time is over. */
 async function calm(world: SoakWorld, said: Set<string>): Promise<string[]> {
   say("calm");
   await Promise.all(world.members.map((member) => member.start()));

@@ -1,9 +1,9 @@
-/** The faults of the soak: each is drawn at random, lasts a while and mends itself. It checks nothing. */
+/** The faults of the soak: each is drawn at random, lasts a while and is repaired. It checks nothing. */
 import type { Random } from "../../protocols/ports.ts";
 import type { CutKind } from "./soak.member.ts";
 import type { SoakWorld } from "./soak.world.ts";
 
-/** A fault under way: what it is, for the report, and what ends it after how long. */
+/** A fault under way: its description for the report, its end, and when that is due. */
 export interface Fault {
   readonly what: string;
   readonly lastsMs: number;
@@ -45,10 +45,10 @@ const FAULTS = {
   },
 } satisfies Readonly<Record<string, Draw>>;
 
-/** Silent nodes are what the other faults are to disturb, so every second fault or so is a wave of them. */
+/** The other faults are meant to disturb silent nodes, so about every second fault is a wave of them. */
 const WAVE_SHARE = 0.4;
 
-/** Draws a fault, injects it, and gives what ends it. */
+/** Draws a fault, injects it, and returns its end. */
 export async function strike(world: SoakWorld, random: Random): Promise<Fault> {
   const draw = random() < WAVE_SHARE ? FAULTS.wave : one(random, Object.values(FAULTS));
   return draw(world, random);

@@ -1,5 +1,5 @@
 /**
- * One process of Vigil in the soak, with ways to its API server and to each NATS server that can be cut on their own.
+ * One process of Vigil in the soak. Its connections to the API server and to each NATS server can be cut separately.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,10 @@ import type { NatsServer } from "../support/nats-server.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
 
-/** How a way is broken: refused at once, requests lost, or replies lost. */
+/** How a connection is cut: refused at once, requests lost, or replies lost. */
 export type CutKind = "refused" | "requests lost" | "replies lost";
 
-/** A member of the fleet that can be killed, stopped and cut off, and is started again. */
+/** A member of the fleet that can be killed, stopped, cut off and restarted. */
 export class SoakMember {
   readonly name: string;
   readonly #flags: readonly string[];
@@ -21,7 +21,7 @@ export class SoakMember {
   readonly #kubeconfig: string;
   readonly #api: TcpProxy;
   readonly #nats: readonly TcpProxy[];
-  /** Error lines and ends without a reason, of all its lives. */
+  /** Error lines and unexplained ends, of all its lives. */
   readonly problems: string[] = [];
   #process: VigilProcess | null = null;
   #isWanted = false;
@@ -56,7 +56,7 @@ export class SoakMember {
     return this.#process !== null;
   }
 
-  /** Resident memory in mebibytes is read by this; null while it does not run. */
+  /** Its resident memory in mebibytes; null while it is not running. */
   get pid(): number | null {
     return this.#process?.pid ?? null;
   }
@@ -107,7 +107,7 @@ export class SoakMember {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** A process that ends by itself is started again, as its supervisor in a cluster would do. */
+  /** Restarts a process that ends by itself, as its supervisor in a cluster would. */
   #ended(process: VigilProcess, code: number | null): void {
     const errors = process.logged.filter(({ level }) => level === "error");
     this.problems.push(...errors.map((line) => `${this.name}: ${JSON.stringify(line).slice(0, 400)}`));

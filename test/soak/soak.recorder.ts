@@ -1,6 +1,6 @@
 /**
- * The recorder of the soak: watches nodes and pods with the public Kubernetes client, so that no code of Vigil stands
- * between the API server and what the rules are held against.
+ * The recorder of the soak: watches nodes and pods with the public Kubernetes client, so that the checks of the rules
+ * do not depend on Vigil's code.
  */
 import {
   CoordinationV1Api,
@@ -19,7 +19,7 @@ import type { FinalNode, SeenTaint } from "./soak.rules.ts";
 export interface SeenVerdict {
   readonly node: string;
   readonly atMs: number;
-  /** The last renewal of the node's lease that the API had shown by then; NaN before the first. */
+  /** The last renewal of the node's lease that the API had shown at that time; NaN before the first. */
   readonly renewedMs: number;
 }
 /** The first observation of a pod whose deletion was requested. */
@@ -35,11 +35,11 @@ const LEASES = "kube-node-lease";
 const LIFECYCLE_KEYS = new Set(["node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"]);
 const UNKNOWN_REASONS = new Set(["NodeStatusUnknown", "NodeStatusNeverUpdated"]);
 
-/** What the API showed from the start of the recorder on. */
+/** What the API has shown since the recorder started. */
 export class SoakRecorder {
   readonly verdicts: SeenVerdict[] = [];
   readonly deletions: SeenDeletion[] = [];
-  /** Every NoExecute taint of the lifecycle that was put on, once. */
+  /** Every NoExecute taint of the lifecycle that was added, once. */
   readonly taints: SeenTaint[] = [];
   readonly #nodes = new Map<string, V1Node>();
   readonly #pods = new Map<string, V1Pod>();
@@ -80,7 +80,7 @@ export class SoakRecorder {
     return this.#pods.size;
   }
 
-  /** Every node as it stands. */
+  /** Every node in its present state. */
   final(): FinalNode[] {
     const staying = Map.groupBy([...this.#pods.values()].filter(isStaying), (pod) => pod.spec?.nodeName ?? "");
     return [...this.#nodes.values()].map((node) => ({
@@ -160,7 +160,7 @@ function readyOf(node: V1Node) {
   return node.status?.conditions?.find(({ type }) => type === "Ready");
 }
 
-/** An API time in epoch milliseconds; lists bring it as a Date, watches as text. */
+/** An API time in epoch milliseconds; lists contain a Date, watches text. */
 function epochMs(time: Date | string | undefined): number {
   return time === undefined ? Number.NaN : new Date(time).getTime();
 }

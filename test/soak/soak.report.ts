@@ -1,4 +1,4 @@
-/** What a soak came to: every breach of a rule, and how late what had to happen was. It changes nothing. */
+/** The result of a soak: every breach of a rule, and the lateness of required changes. It changes nothing. */
 import { deletionProblem, rateProblems, type Silence, silenceAt, verdictProblem } from "./soak.rules.ts";
 import { SOAK_SETTINGS, type SoakWorld } from "./soak.world.ts";
 

@@ -1,4 +1,4 @@
-/** The rules of the soak catch what they are there for, and let pass what is right. */
+/** The rules of the soak catch breaches and let right changes pass. */
 import { describe, expect, test } from "vitest";
 import { deletionProblem, finalProblems, rateProblems, type SeenTaint, verdictProblem } from "./soak.rules.ts";
 
@@ -32,7 +32,7 @@ describe("a deletion", () => {
 });
 
 describe("the taints of a zone", () => {
-  test("may be one in hand and the rate", () => {
+  test("may be one token and the rate", () => {
     expect(rateProblems([0, 1000, 2000].map(taint), SETTINGS)).toEqual([]);
   });
   test("are too many beyond that", () => {

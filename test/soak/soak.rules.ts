@@ -1,6 +1,6 @@
 /**
- * The rules of the soak: what the cluster may never show while faults go on, and what it has to show after them. Pure:
- * the recorder supplies what it saw, the world supplies the truth about which kubelets live.
+ * The rules of the soak: what the cluster may never show during faults, and what it must show after them. Pure: the
+ * recorder supplies its observations, and the world supplies which kubelets are alive.
  */
 
 /** A stretch of time in which a kubelet was switched off; epoch milliseconds, `toMs` is infinite while it lasts. */
@@ -9,7 +9,7 @@ export interface Silence {
   readonly toMs: number;
 }
 
-/** A taint as the recorder saw it on a node. */
+/** A taint as the recorder observed it on a node. */
 export interface SeenTaint {
   readonly node: string;
   readonly zone: string;
@@ -18,12 +18,12 @@ export interface SeenTaint {
   readonly addedMs: number;
 }
 
-/** The settings that Vigil and the kubelets run with, and how far stamps and crossing requests may be off. */
+/** The settings of Vigil and the kubelets, and how far stamps and crossing requests may be off. */
 export interface SoakSettings {
   readonly graceMs: number;
   readonly tolerationMs: number;
   readonly taintsPerSecond: number;
-  /** How long after a kubelet's return a write that left before it may still arrive. */
+  /** How long after a kubelet's return an earlier write may still arrive. */
   readonly crossingMs: number;
 }
 
@@ -46,7 +46,7 @@ export function verdictProblem(
 ): string | null {
   const silence = silenceAt(silences, atMs, crossingMs);
   if (silence === null) return `${node} is live and was made Unknown at ${clockOf(atMs)}`;
-  // A renewal since the kubelet is back crosses with the verdict.
+  // A renewal after the kubelet's return crosses with the verdict.
   const earlyMs = renewedMs > silence.toMs ? 0 : renewedMs + graceMs - STAMP_MS - atMs;
   return earlyMs > 0 ? `${node} was made Unknown at ${clockOf(atMs)}, ${earlyMs} ms before its grace ended` : null;
 }
@@ -66,7 +66,7 @@ export function deletionProblem(
   return earlyMs > 0 ? `${pod} was deleted ${earlyMs} ms before the end of its toleration` : null;
 }
 
-/** The windows between two taints of one zone that hold more of them than one in hand and the rate allow. */
+/** The windows between two taints of one zone that hold more taints than one token and the rate allow. */
 export function rateProblems(taints: readonly SeenTaint[], { taintsPerSecond }: SoakSettings): string[] {
   return [...Map.groupBy(taints, ({ zone }) => zone)].flatMap(([zone, ofZone]) => {
     const stamps = ofZone.map(({ addedMs }) => addedMs).toSorted((left, right) => left - right);

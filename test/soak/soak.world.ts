@@ -1,6 +1,6 @@
 /**
  * The world of the soak: a real kube-apiserver, three nats-servers in a cluster, four processes of Vigil, and hollow
- * nodes with a pod each, which a small controller of its own replaces where it is gone.
+ * nodes with a pod each. A small controller of its own replaces missing pods.
  */
 import { type Kube, type Random, Urgency } from "../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
@@ -24,7 +24,7 @@ const POD_GRACE_SECONDS = 5;
 const FURNISH_MS = 2000;
 const READY_MS = 180_000;
 
-/** What the soak runs with. */
+/** The settings of the soak. */
 export const SOAK_SETTINGS: SoakSettings = {
   graceMs: 20_000,
   tolerationMs: 15_000,
@@ -69,9 +69,9 @@ export class SoakWorld {
     this.#furnishing = setInterval(() => this.#furnish(), FURNISH_MS);
   }
 
-  /** Starts everything and waits until every node is Ready, untainted and has its pod. */
+  /** Starts everything and waits until every node is Ready, is untainted and has its pod. */
   static async open({ nodes, members }: { readonly nodes: number; readonly members: number }): Promise<SoakWorld> {
-    // Without advertised addresses each client knows its own proxies alone.
+    // Without advertised addresses each client only knows its own proxies.
     const [api, nats] = await Promise.all([startKubeApiserver(), startNatsCluster(3, "", { advertise: false })]);
     const flags = [
       `--node-monitor-grace-period=${SOAK_SETTINGS.graceMs / 1000}s`,
@@ -111,7 +111,7 @@ export class SoakWorld {
     return this.recorder.furnished().size === this.nodeCount && this.problems().length === 0;
   }
 
-  /** What is not right yet, if nothing more happened. */
+  /** What is not right at present. */
   problems(): string[] {
     const shown = this.recorder.final();
     const missing = this.nodeCount - shown.length;
@@ -121,7 +121,7 @@ export class SoakWorld {
     ];
   }
 
-  /** Switches off the kubelets of some live nodes of one zone, and gives their names. */
+  /** Switches off the kubelets of some live nodes of one zone, and returns their names. */
   silence(count: number, random: Random): string[] {
     const zone = ZONES[Math.floor(random() * ZONES.length)];
     const live = [...this.#zones].filter(([name, own]) => own === zone && this.isLive(name)).map(([name]) => name);
@@ -155,7 +155,7 @@ export class SoakWorld {
     await this.api.stop();
   }
 
-  /** Gives every live node that shows no pod another one. */
+  /** Gives every live node without a pod a new one. */
   #furnish(): void {
     const furnished = this.recorder.furnished();
     const bare = this.recorder.final().filter(({ name }) => this.isLive(name) && !furnished.has(name));

@@ -57,7 +57,7 @@ export class KubeletRecord {
     return this.podsOf(workload).filter(({ pod }) => pod.ready === "True" && pod.deletionAt === null);
   }
 
-  /** What can be said about the present, for the message of a failure. */
+  /** A description of the present state, for the message of a failure. */
   summary(): string {
     const pods = [...this.pods].map(([key, { node, pod }]) => `${key} on ${node}: ${pod.phase}, ready ${pod.ready}`);
     return [...this.troubles, ...[...this.nodes.values()].map((node) => JSON.stringify(node)), ...pods].join("\n");

@@ -11,7 +11,7 @@ import { describeWithKube, type KubeProgram, kubeProgram } from "../support/kube
 import { spawnWithTest } from "../support/server-process.ts";
 import type { UpstreamCase } from "./verdicts.ts";
 
-/** How much of a program's log stands in the message of a failure. */
+/** How much of a program's log is in the message of a failure. */
 const LOG_CHARACTERS_MAX = 20_000;
 
 /** What is left of a program that has ended. */

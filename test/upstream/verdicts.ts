@@ -29,7 +29,7 @@ export function goTestCases(output: string): UpstreamCase[] {
   });
 }
 
-/** What a test printed, which stands between its beginning and that of the next. */
+/** What a test printed, from its beginning to that of the next. */
 function goFailure(output: string, name: string): string {
   const [, printed = ""] = output.split(`=== RUN   ${name}\n`);
   return printed.split(/^=== RUN /m)[0]?.trim() ?? "";

@@ -25,7 +25,7 @@ let connections: number;
 /** What the server does with a request; the path `/echo` is answered at once in any case. */
 let answer: (response: ServerResponse) => void;
 
-/** Waits for what real sockets bring; `setTimeout` stands still here. */
+/** Waits for what real sockets deliver; `setTimeout` does not advance here. */
 async function heard(what: string, holds: () => boolean): Promise<void> {
   const endMs = performance.now() + HEARD_WITHIN_MS;
   while (!holds()) {
@@ -48,7 +48,7 @@ async function pass(ms: number): Promise<void> {
 
 interface Watched {
   readonly response: ServerResponse;
-  /** All the client has heard. */
+  /** Everything that the client has received. */
   readonly received: () => string;
   readonly abort: () => void;
 }

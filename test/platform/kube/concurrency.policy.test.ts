@@ -10,7 +10,7 @@ import {
 
 const LIMIT_MAX = 256;
 
-/** A request that took so long and ended at such an instant. */
+/** A request of this duration that ended at this instant. */
 function took(latencyMs: number, endedAtMs: number, more: Partial<RequestResult> = {}): RequestResult {
   return { method: "PATCH", startedAtMs: endedAtMs - latencyMs, endedAtMs, overloaded: false, atLimit: true, ...more };
 }

@@ -22,7 +22,7 @@ const microTime = fc
 const seconds64 = fc.oneof(fc.integer(), fc.maxSafeInteger());
 const labels = fc.dictionary(fc.oneof(fc.constant("topology.kubernetes.io/zone"), someText), text);
 
-/** An object of which any of these fields may be missing. */
+/** An object in which any of these fields may be missing. */
 const some = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(fields, { requiredKeys: [] });
 
 const metadata = some({

@@ -4,7 +4,7 @@ import { isTooOld, RecentLatencies } from "../../../services/platform/kube/write
 
 const GRACE_MS = 50_000;
 
-/** Requests of one verb and kind that took so long and ended at one instant. */
+/** Requests of one verb and kind, with their durations, that ended at one instant. */
 function answered(known: RecentLatencies, request: string, latenciesMs: readonly number[], endedAtMs = 0): void {
   for (const latencyMs of latenciesMs) known.add(request, { latencyMs, endedAtMs });
 }

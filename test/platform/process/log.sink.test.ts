@@ -5,7 +5,7 @@ import { createLog } from "../../../services/platform/process/log.ts";
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** A device with room for so many bytes, and the error after them. */
+/** A device with room for this many bytes, and the error after them. */
 class Device {
   text = "";
   freeBytes = Number.POSITIVE_INFINITY;

@@ -9,7 +9,7 @@ export const SECOND = 1000;
 
 /** The API, and nodes `n-0`, `n-1`, … on it. */
 export class HollowWorld extends VirtualApi {
-  /** Starts so many nodes, and gives them a second to register. */
+  /** Starts this many nodes and gives them a second to register. */
   start(count: number, changes: Partial<HollowNodeSpec> = {}): HollowNodes {
     const { clock, kube, random, log } = this;
     const nodes = Array.from({ length: count }, (_, index) => ({

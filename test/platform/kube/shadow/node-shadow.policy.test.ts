@@ -70,7 +70,7 @@ describe("a taint", () => {
     expect(settledShadow(shadow, node("True", { taints }), LEASE_AT).shadow).toEqual(left);
   });
 
-  test("tells how much later another controller added it, and nothing where a stamp is missing", () => {
+  test("reports how much later another controller added it, if both have stamps", () => {
     const made = (timeAdded?: string) =>
       settledShadow({ added: [OURS] }, node("True", { taints: [taint("unreachable", timeAdded)] }), null).made;
     expect(made("2026-01-01T00:00:04Z")).toEqual([{ what: "unreachable:NoExecute", laterMs: 4_000 }]);

@@ -5,11 +5,14 @@ import { type Manifests, render, renderUserPerProcess } from "./manifests.ts";
 
 const OVERLAYS = ["shadow", "taint-eviction-only", "full"];
 
+const BOTH = ["vigil-reader", "vigil-writer"];
+
 describeWithKube("every pod", () => {
   describe.each([
-    ...OVERLAYS.map((overlay) => [overlay, render] as const),
-    ...OVERLAYS.map((overlay) => [`${overlay} with a user for each process`, renderUserPerProcess] as const),
-  ])("of overlay %s", (name, renderOverlay) => {
+    ...OVERLAYS.map((overlay) => [overlay, render, BOTH] as const),
+    ...OVERLAYS.map((overlay) => [`${overlay} with a user for each process`, renderUserPerProcess, BOTH] as const),
+    ["beside", render, ["vigil-beside"]] as const,
+  ])("of overlay %s", (name, renderOverlay, workloads) => {
     let manifests: Manifests;
     beforeAll(async () => {
       manifests = await renderOverlay(name.split(" ")[0] ?? "");
@@ -42,7 +45,7 @@ describeWithKube("every pod", () => {
 
     test("of Vigil is scraped, and takes an image that is on the node already", () => {
       const own = manifests.pods().filter(({ labels }) => labels["app.kubernetes.io/name"] === "vigil");
-      expect(own.length).toBe(2);
+      expect(own.length).toBe(workloads.length);
       for (const { annotations, containers } of own) {
         expect(annotations).toEqual({ "prometheus.io/scrape": "true", "prometheus.io/port": "8080" });
         expect(containers.map(({ imagePullPolicy }) => imagePullPolicy)).toEqual(["IfNotPresent"]);
@@ -74,7 +77,7 @@ describeWithKube("every pod", () => {
 
     test("of Vigil that is not ready does not keep a node from being drained", () => {
       const policies = manifests.drainPolicies();
-      expect(policies).toMatchObject({ "vigil-reader": "AlwaysAllow", "vigil-writer": "AlwaysAllow" });
+      for (const workload of workloads) expect(policies[workload]).toBe("AlwaysAllow");
     });
   });
 }, ["kubectl"]);

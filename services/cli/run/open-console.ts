@@ -11,12 +11,21 @@ import { SUSPECT_SHARDS_GAUGE } from "../../zone/zone.coverage.ts";
 import { busOf, type Controller, type ControllerParts } from "../controller.ts";
 import { Failure, type Host } from "../verb.ts";
 import type { ListenGuard } from "./listen-files.ts";
+import type { UpstreamWatch } from "./upstream-watch.ts";
 
 /** The address of a console, its flag, and its access control. */
 interface Address extends Pick<ProcessSettings, "listen">, Partial<Pick<ProcessSettings, "listenHosts">> {
   readonly flag?: string;
   readonly guard?: ListenGuard;
   readonly access?: DelegatedAccess | null;
+}
+
+/** The parts of a running process that its console shows. */
+interface ShownProcess {
+  readonly parts: ControllerParts;
+  readonly controller: Controller;
+  /** Absent or null in a process that does not watch for upstream. */
+  readonly upstream?: UpstreamWatch | null;
 }
 
 /** Serves liveness and metrics, and the rest after `showOn`; null without an address. Throws a Failure. */
@@ -46,7 +55,7 @@ export async function openConsole(
 export function showOn(
   running: RunningConsole | null,
   shadow: boolean,
-  { parts, controller }: { readonly parts: ControllerParts; readonly controller: Controller },
+  { parts, controller, upstream }: ShownProcess,
   { stopped }: Host,
 ): void {
   const { cluster, member, services, profile, clock, metrics, reachability = null } = parts;
@@ -59,6 +68,7 @@ export function showOn(
     ownChecks: () => [
       ...(reachability === null ? [] : [reachabilityCheck(reachability.report())]),
       shardsCheck(metrics.gaugeValue(SUSPECT_SHARDS_GAUGE)),
+      ...(upstream?.checks() ?? []),
       { name: "running", problem: stopped.aborted ? "the process is ending" : null },
     ],
   });

@@ -3,6 +3,7 @@ import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
 import type { Clock, Kube, KubeReviews, Log, Metrics, Stop } from "../../../protocols/ports.ts";
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
+import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
 import { type BusFleet, busFleet } from "../../platform/fleet/fleet.ts";
 import { ForeignMembers } from "../../platform/fleet/foreign-members.ts";
 import { createKube } from "../../platform/kube/kube.ts";
@@ -22,6 +23,7 @@ import { listenGuard } from "./listen-files.ts";
 import { type OpenBus, openBus } from "./open-bus.ts";
 import { openCluster } from "./open-cluster.ts";
 import { openConsole, showOn } from "./open-console.ts";
+import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 
 /** How long a stop waits for writes in progress; the whole stop stays under ten seconds. */
 const DRAIN_MS = 6_000;
@@ -45,6 +47,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
+  const upstream = await watchUpstream(config, { wire: cluster.wire, clock, log });
   const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
   access?.askFrom(kube);
   const foreignMembers = foreignMembersTo(config, { kube, clock, log, metrics });
@@ -70,10 +73,12 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   };
   const controller = await startJoined(parts, bus, waitsFor);
   running.set(1);
-  showOn(served, settings.shadow, { parts, controller }, host);
+  upstream?.start(busOf(parts, "upstream"));
+  showOn(served, settings.shadow, { parts, controller, upstream }, host);
   announce(config, cluster.describe, parts, controller);
   const problem = await untilOver(parts, crash, [untilStopped(host).then(() => null), bus.lost]);
   log.info(problem ?? "stopping");
+  upstream?.stop();
   await finish(controller, writes, { clock, log, reachability });
   await served?.close();
   await bus.close();
@@ -85,6 +90,22 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
 function recordersOf({ logLevel, logFormat }: Config["process"]): { metrics: ReadableMetrics; log: Log } {
   const metrics = createMetrics({ process: true });
   return { metrics, log: createLog({ level: logLevel, format: logFormat, dropped: droppedLines(metrics) }) };
+}
+
+/**
+ * What watches for upstream, in a process that may list; null in any other. Throws a Failure where the grace period
+ * would make Vigil mark healthy nodes beside upstream.
+ */
+async function watchUpstream(
+  { process: { services, shadow, allowShortGrace }, profile }: Config,
+  io: Pick<UpstreamWatchIo, "wire" | "clock" | "log">,
+): Promise<UpstreamWatch | null> {
+  if (!services.includes("observer")) return null;
+  const watch = new UpstreamWatch({ ...io, profile, services, shadow });
+  const problem = await watch.graceProblem();
+  const isRefused = problem !== null && profile.upstream === "beside" && !shadow && !allowShortGrace;
+  if (isRefused) throw new Failure(`${problem}, or add --${PROCESS_SETTINGS.allowShortGrace.flag}`);
+  return watch;
 }
 
 /** The value of a promise; null when the process is stopped before. */

@@ -82,6 +82,10 @@ export const LOG_SETTINGS = {
 /** What this process does. */
 export const OWN_SETTINGS = {
   shadow: off("shadow", "Write nothing: record what would have been written. Needs read-only access alone."),
+  allowShortGrace: off(
+    "allow-short-grace",
+    "Start with --upstream=beside although the grace period is shorter than two lease renewals of the kubelets.",
+  ),
   services: {
     unit: "list",
     flag: "services",

@@ -1,0 +1,78 @@
+/**
+ * Whether the grace period suits the kubelets of a cluster. A kubelet renews its lease every quarter of the lease's
+ * duration. With a grace shorter than two renewals, a healthy node is found silent as soon as one renewal is late.
+ */
+import type { Heartbeat } from "../../../protocols/objects.ts";
+import { type Profile, TUNABLES } from "../../../protocols/profile.ts";
+import { formatDuration } from "../../platform/config/duration.ts";
+import { recordOf } from "../../platform/structures/json.ts";
+
+/** How often a kubelet renews within a lease's duration. Source: pkg/kubelet, nodeLeaseRenewIntervalFraction 0.25. */
+const RENEWALS_PER_DURATION = 4;
+/** A grace must outlast this many renewals, so that one of them may be late. */
+const RENEWALS_MIN = 2;
+/** Renewals kept: enough that single nodes do not matter. */
+const INTERVALS_KEPT = 255;
+/** Renewals from which their median counts. */
+const INTERVALS_MIN = 15;
+/** A kubelet adds up to this share to each period by chance. Source: pkg/kubelet, wait.JitterUntil with 0.04. */
+const JITTER = 0.04;
+/** A longer interval, in milliseconds, spans renewals that were not seen. */
+const INTERVAL_LONGEST_MS = 45_000;
+
+/** How often the kubelets of a cluster renew their leases: the slower of what leases say and what renewals show. */
+export class RenewalPeriod {
+  #listedMs: number | null = null;
+  /** The last renewal of each node, by its own stamp. */
+  readonly #renewedAt = new Map<string, number>();
+  readonly #intervals: number[] = [];
+  #next = 0;
+
+  /** The period in milliseconds; null while nothing is known. */
+  get ms(): number | null {
+    const seen = this.#intervals.length < INTERVALS_MIN ? null : medianOf(this.#intervals) / (1 + JITTER);
+    const known = [this.#listedMs, seen].filter((each) => each !== null);
+    return known.length === 0 ? null : Math.max(...known);
+  }
+
+  /** Takes listed leases: the median of their durations counts, so that no single kubelet decides. */
+  takeLeases(leases: readonly unknown[]): void {
+    const durations = leases
+      .map((lease) => recordOf(recordOf(lease).spec).leaseDurationSeconds)
+      .filter((seconds) => typeof seconds === "number" && seconds > 0) as number[];
+    if (durations.length > 0) this.#listedMs = (medianOf(durations) * 1000) / RENEWALS_PER_DURATION;
+  }
+
+  /** Takes a heartbeat that was seen to arrive. */
+  takeHeartbeat({ node, kind, renewedAt }: Pick<Heartbeat, "node" | "kind" | "renewedAt">): void {
+    if (kind !== "lease" || renewedAt === null) return;
+    const intervalMs = renewedAt - (this.#renewedAt.get(node) ?? Number.NaN);
+    this.#renewedAt.set(node, renewedAt);
+    if (!(intervalMs > 0 && intervalMs <= INTERVAL_LONGEST_MS)) return;
+    this.#intervals[this.#next] = intervalMs;
+    this.#next = (this.#next + 1) % INTERVALS_KEPT;
+  }
+
+  /** Forgets a node that left. */
+  forget(node: string): void {
+    this.#renewedAt.delete(node);
+  }
+}
+
+/** Why the grace period would make healthy nodes Unknown, in one line with the fix; null where it would not. */
+export function graceProblem(
+  { nodeMonitorGraceMs }: Pick<Profile, "nodeMonitorGraceMs">,
+  periodMs: number | null,
+): string | null {
+  const leastMs = RENEWALS_MIN * (periodMs ?? 0);
+  if (periodMs === null || nodeMonitorGraceMs >= leastMs) return null;
+  const flag = `--${TUNABLES.nodeMonitorGraceMs.flag}=${formatDuration(nodeMonitorGraceMs)}`;
+  const every = `kubelets renew their leases every ${formatDuration(Math.round(periodMs / 100) * 100)}`;
+  const least = formatDuration(Math.ceil(leastMs / 1000) * 1000);
+  return `${flag}: ${every}, so healthy nodes would become Unknown; give at least ${least}`;
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,158 @@
+/**
+ * Watches for upstream's controllers and for the renewals of kubelets, and says when either does not suit the settings
+ * of this process: in the log when it changes, and in `/readyz?verbose`. An edge: it may await.
+ */
+import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { Bus, Clock, Log, ServiceName, Stop, Wire } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import type { Check } from "../../console/readiness.policy.ts";
+import { listPage } from "../../platform/kube/transport/list-page.ts";
+import { collectionPath } from "../../platform/kube/transport/paths.ts";
+import { graceProblem, RenewalPeriod } from "./grace.policy.ts";
+import {
+  eventSourcesOf,
+  isUnanswered,
+  newerSign,
+  signInChange,
+  signInEvents,
+  signInNodes,
+  type UpstreamFinding,
+  type UpstreamSign,
+  upstreamCheck,
+  upstreamFinding,
+} from "./upstream.policy.ts";
+
+/** How often Events and nodes are listed. An API server reads all Events to select some, so not more often. */
+const LIST_PERIOD_MS = 300_000;
+/** How often what is known is reviewed, in milliseconds. */
+const REVIEW_PERIOD_MS = 5_000;
+
+/** The ports and settings of the watch. */
+export interface UpstreamWatchIo {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly profile: Pick<Profile, "upstream" | "nodeMonitorGraceMs">;
+  readonly services: readonly ServiceName[];
+  readonly shadow: boolean;
+}
+
+/** Follows upstream and the kubelets for as long as a process runs. */
+export class UpstreamWatch {
+  readonly #io: UpstreamWatchIo;
+  readonly #period = new RenewalPeriod();
+  /** The nodes whose taint is missing, as last observed, and since when. */
+  readonly #unanswered = new Map<string, { readonly node: ObservedNode; readonly sinceMs: number }>();
+  #sign: UpstreamSign | null = null;
+  #unreadable: string | null = null;
+  #isListed = false;
+  #loggedKind: UpstreamFinding["kind"] = "none";
+  #loggedGrace: string | null = null;
+  readonly #stops: Stop[] = [];
+
+  constructor(io: UpstreamWatchIo) {
+    this.#io = io;
+  }
+
+  /** Reads the durations of the cluster's leases; returns why the grace period is too short for them, null if not. */
+  async graceProblem(): Promise<string | null> {
+    const { items } = await listPage(this.#io, { path: collectionPath("Lease", LEASE_NAMESPACE) });
+    this.#period.takeLeases(items ?? []);
+    return graceProblem(this.#io.profile, this.#period.ms);
+  }
+
+  /** Follows the messages of a bus and the API until `stop`. */
+  start(bus: Bus): void {
+    // Only a process that judges nodes may subscribe to what it judges by.
+    if (this.#io.services.includes("node")) {
+      this.#stops.push(
+        bus.subscribe("observed.lease", "all", ({ body }) => {
+          for (const heartbeat of body.heartbeats) this.#period.takeHeartbeat(heartbeat);
+        }),
+        bus.subscribe("observed.node", "all", ({ body }) => this.#observe(body)),
+        bus.subscribe("observed.gone", "all", ({ body }) => {
+          this.#period.forget(body.node);
+          this.#unanswered.delete(body.node);
+        }),
+      );
+    }
+    void this.#list();
+    this.#repeat(LIST_PERIOD_MS, () => void this.#list());
+    this.#repeat(REVIEW_PERIOD_MS, () => this.#review());
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** The lines of `/readyz?verbose`. */
+  checks(): readonly Check[] {
+    const grace = graceProblem(this.#io.profile, this.#period.ms);
+    return [
+      upstreamCheck(this.#finding()),
+      { name: "grace", problem: null, ...(grace === null ? {} : { note: grace }) },
+    ];
+  }
+
+  async #list(): Promise<void> {
+    const { profile, services } = this.#io;
+    const sources = eventSourcesOf(this.#stance);
+    const path = collectionPath("Event", "");
+    const pages = await Promise.all(
+      sources.map((source) => listPage(this.#io, { path, fieldSelector: `source=${source}` })),
+    );
+    this.#unreadable = pages.find((page) => page.items === null)?.detail ?? null;
+    for (const { items } of pages) this.#sign = newerSign(this.#sign, signInEvents(items ?? []));
+    if (profile.upstream === "beside" || services.includes("node")) {
+      const nodes = await listPage(this.#io, { path: collectionPath("Node", ""), isMetadataOnly: true });
+      this.#sign = newerSign(this.#sign, signInNodes(nodes.items ?? []));
+    }
+    this.#isListed = true;
+    this.#review();
+  }
+
+  #observe(node: ObservedNode): void {
+    const { clock, profile } = this.#io;
+    if (profile.upstream !== "beside") return;
+    const before = this.#unanswered.get(node.node);
+    if (before !== undefined) this.#sign = newerSign(this.#sign, signInChange(before.node, node, clock.wallMs()));
+    if (isUnanswered(node)) this.#unanswered.set(node.node, { node, sinceMs: before?.sinceMs ?? clock.monotonicMs() });
+    else this.#unanswered.delete(node.node);
+  }
+
+  get #stance() {
+    const { profile, services, shadow } = this.#io;
+    return { upstream: profile.upstream, services, shadow };
+  }
+
+  #finding(): UpstreamFinding {
+    const { clock } = this.#io;
+    const [first] = this.#unanswered.values();
+    const unanswered = first === undefined ? null : { node: first.node.node, sinceMs: first.sinceMs };
+    const known = { sign: this.#sign, unanswered, unreadable: this.#unreadable };
+    return upstreamFinding(this.#stance, { ...known, wallMs: clock.wallMs(), nowMs: clock.monotonicMs() });
+  }
+
+  /** Logs what has changed. */
+  #review(): void {
+    const { log, profile } = this.#io;
+    const { kind, text, isWarning } = this.#finding();
+    if (this.#isListed && kind !== this.#loggedKind) {
+      this.#loggedKind = kind;
+      if (text !== "") log[isWarning ? "warn" : "info"](text);
+    }
+    const grace = graceProblem(profile, this.#period.ms);
+    if (grace !== null && grace !== this.#loggedGrace) log.warn(grace);
+    this.#loggedGrace = grace;
+  }
+
+  #repeat(periodMs: number, run: () => void): void {
+    const next = () => {
+      run();
+      timer = this.#io.clock.after(periodMs, next);
+    };
+    let timer = this.#io.clock.after(periodMs, next);
+    this.#stops.push(() => timer.cancel());
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Whether upstream's node lifecycle controllers run, judged by what they leave behind: Events of theirs, taints that
+ * they wrote, and the NoSchedule taint that follows within moments when a node is not ready. On a quiet cluster they
+ * leave nothing, so the absence of signs proves nothing; a missing taint does.
+ */
+import { CONDITION_TAINT_KEYS, EventSource, TaintEffect, TaintKey } from "../../../protocols/names.ts";
+import type { ObservedNode } from "../../../protocols/objects.ts";
+import type { ServiceName } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import type { Check } from "../../console/readiness.policy.ts";
+import { apiTime, epochMsOf } from "../../domain/api-time.ts";
+import { spanText } from "../../domain/format.ts";
+import { readyConditionOf } from "../../domain/node-conditions.ts";
+import { printable } from "../../platform/process/printable.ts";
+import { type JsonRecord, listOf, recordOf, textOf } from "../../platform/structures/json.ts";
+
+/** The field manager of upstream's writes: the first part of its user agent. */
+const UPSTREAM_MANAGER = "kube-controller-manager";
+/** The field manager of Vigil's writes. */
+const OWN_MANAGER = "vigil";
+/** Signs older than this prove nothing; Events are kept for about as long. */
+const SIGN_KEPT_MS = 3_600_000;
+/** Upstream taints a node that is not ready within moments, and after a change of its leader within half a minute. */
+const UNANSWERED_MS = 60_000;
+/** Longest text of an Event that is shown, in characters. */
+const SHOWN_CHARACTERS_MAX = 100;
+
+/** Something that upstream did. */
+export interface UpstreamSign {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly text: string;
+}
+
+/** A node that is not ready and carries no taint for it. */
+export interface UnansweredNode {
+  readonly node: string;
+  /** Since when, on the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** How this process stands to upstream. */
+export interface UpstreamStance {
+  readonly upstream: Profile["upstream"];
+  readonly shadow: boolean;
+  readonly services: readonly ServiceName[];
+}
+
+/** What is known of upstream. */
+export interface UpstreamKnowledge {
+  readonly sign: UpstreamSign | null;
+  readonly unanswered: UnansweredNode | null;
+  /** Why Events cannot be read; null where they can. */
+  readonly unreadable: string | null;
+  readonly wallMs: number;
+  readonly nowMs: number;
+}
+
+/** What is to be said about upstream; `isWarning` where the two do not fit together. */
+export interface UpstreamFinding {
+  /** Stays the same while the finding does. */
+  readonly kind: "both" | "nobody" | "unseen" | "seen" | "none";
+  readonly text: string;
+  readonly isWarning: boolean;
+}
+
+/** Sources of Events that show a controller whose work this process does, or relies on beside upstream. */
+export function eventSourcesOf({ upstream, services }: UpstreamStance): readonly string[] {
+  const judges = upstream === "beside" || services.includes("node");
+  const evicts = upstream === "beside" || services.includes("taint-manager");
+  // Before 1.29 taints are evicted by a part of the node lifecycle controller, under a name of its own.
+  return [...(judges ? [EventSource.node] : []), ...(evicts ? [EventSource.taint, "taint-controller"] : [])];
+}
+
+/** The newest Event in a list that Vigil did not write. */
+export function signInEvents(events: readonly unknown[]): UpstreamSign | null {
+  return newestOf(
+    events.map((raw) => {
+      const event = recordOf(raw);
+      const metadata = recordOf(event.metadata);
+      const managers = managersOf(metadata);
+      const at = instantOf([
+        event.lastTimestamp,
+        recordOf(event.series).lastObservedTime,
+        event.eventTime,
+        metadata.creationTimestamp,
+      ]);
+      const isUpstreams = managers.length > 0 && !managers.some(({ manager }) => manager === OWN_MANAGER);
+      if (at === null || !isUpstreams) return null;
+      const source = textOf(recordOf(event.source).component) ?? textOf(event.reportingComponent);
+      return { at, text: `Event ${shown(event.reason)} of ${shown(source)}` };
+    }),
+  );
+}
+
+/** The newest write of a node's taints by upstream, from the managed fields of listed nodes. */
+export function signInNodes(nodes: readonly unknown[]): UpstreamSign | null {
+  return newestOf(
+    nodes.flatMap((raw) => {
+      const metadata = recordOf(recordOf(raw).metadata);
+      return managersOf(metadata).map(({ manager, time, fields }) => {
+        const at = instantOf([time]);
+        const isOfTaints = "f:taints" in recordOf(fields["f:spec"]);
+        if (at === null || manager !== UPSTREAM_MANAGER || !isOfTaints) return null;
+        return { at, text: `taints of node ${shown(metadata.name)} written by ${manager}` };
+      });
+    }),
+  );
+}
+
+/** The newer of two signs. */
+export function newerSign(left: UpstreamSign | null, right: UpstreamSign | null): UpstreamSign | null {
+  if (left === null || right === null) return left ?? right;
+  return left.at > right.at ? left : right;
+}
+
+/** Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). */
+export function isUnanswered(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
+  const status = readyConditionOf(node)?.status;
+  if (status === undefined || status === "True") return false;
+  const key = status === "False" ? TaintKey.notReady : TaintKey.unreachable;
+  return !node.taints.some((taint) => taint.key === key && taint.effect === TaintEffect.noSchedule);
+}
+
+/**
+ * A sign in how a node changed: beside upstream, Vigil sets and removes none of the taints that follow from conditions,
+ * so one that came or went with the conditions is upstream's doing. A kubelet or a user may set one too, so a taint that
+ * no condition calls for is no sign.
+ */
+export function signInChange(before: ObservedNode, after: ObservedNode, wallMs: number): UpstreamSign | null {
+  const hasAnswered = isUnanswered(before) && !isUnanswered(after) && readyConditionOf(after)?.status !== "True";
+  if (!hasAnswered) return null;
+  const had = new Set(before.taints.map(({ key, effect }) => `${key} ${effect}`));
+  const added = after.taints.find(
+    ({ key, effect }) => CONDITION_TAINT_KEYS.includes(key) && !had.has(`${key} ${effect}`),
+  );
+  return added === undefined ? null : { at: wallMs, text: `taint ${added.key}:${added.effect} on node ${after.node}` };
+}
+
+/** What is to be said about upstream. */
+export function upstreamFinding(stance: UpstreamStance, knowledge: UpstreamKnowledge): UpstreamFinding {
+  const { unanswered, wallMs, nowMs } = knowledge;
+  const sign = knowledge.sign !== null && wallMs - knowledge.sign.at < SIGN_KEPT_MS ? knowledge.sign : null;
+  const seen = sign === null ? "" : `${sign.text} at ${apiTime(sign.at)}`;
+  if (stance.upstream === "beside") {
+    if (unanswered !== null && nowMs - unanswered.sinceMs >= UNANSWERED_MS) {
+      const since = `node ${unanswered.node} has not been ready for ${spanText(nowMs - unanswered.sinceMs)}`;
+      const fix = "switch upstream's controllers on, or run Vigil with --upstream=replace";
+      return { kind: "nobody", isWarning: true, text: `nobody taints and evicts: ${since} and has no taint; ${fix}` };
+    }
+    if (sign !== null) return { kind: "seen", isWarning: false, text: `upstream was last seen by ${seen}` };
+    const why = knowledge.unreadable === null ? "" : `, and Events cannot be read (${knowledge.unreadable})`;
+    const text = `no sign of upstream's controllers yet${why}; if they are switched off, nobody taints and evicts`;
+    return { kind: "unseen", isWarning: true, text };
+  }
+  if (sign === null) return { kind: "none", isWarning: false, text: "" };
+  if (stance.shadow) return { kind: "seen", isWarning: false, text: `upstream was last seen by ${seen}` };
+  const fix = "switch upstream's controllers off, or run Vigil with --upstream=beside";
+  return { kind: "both", isWarning: true, text: `upstream's controllers do Vigil's work too: ${seen}; ${fix}` };
+}
+
+/**
+ * The line of `/readyz?verbose`. The check passes all the same: what it finds stops no process, and a client that
+ * writes Events must not be able to stop a rollout.
+ */
+export function upstreamCheck({ text }: Pick<UpstreamFinding, "text">): Check {
+  return { name: "upstream", problem: null, ...(text === "" ? {} : { note: text }) };
+}
+
+interface ManagedEntry {
+  readonly manager: string | null;
+  readonly time: unknown;
+  readonly fields: JsonRecord;
+}
+
+function managersOf(metadata: JsonRecord): readonly ManagedEntry[] {
+  return listOf(metadata.managedFields).map((raw) => {
+    const { manager, time, fieldsV1 } = recordOf(raw);
+    return { manager: textOf(manager), time, fields: recordOf(fieldsV1) };
+  });
+}
+
+/** A text that users of the API chose, short and without control characters. */
+function shown(text: unknown): string {
+  return printable((textOf(text) ?? "unnamed").slice(0, SHOWN_CHARACTERS_MAX));
+}
+
+function instantOf(times: readonly unknown[]): number | null {
+  const text = times.map(textOf).find((time) => time !== null);
+  return epochMsOf(text);
+}
+
+function newestOf(signs: readonly (UpstreamSign | null)[]): UpstreamSign | null {
+  return signs.reduce(newerSign, null);
+}

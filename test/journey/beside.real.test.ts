@@ -1,0 +1,160 @@
+/** Vigil beside upstream's real node lifecycle controller, both at work on one API server. */
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { mismatches } from "../deploy/installed.ts";
+import { describeWithKube } from "../support/kube-assets.ts";
+import { until } from "../support/until.ts";
+import { BesideCluster, GRACE_MS } from "./beside-cluster.ts";
+
+const ZONES = { "a-0": "a", "a-1": "a", "a-2": "a", "b-0": "b", "b-1": "b", "b-2": "b" };
+const NODES = Object.keys(ZONES);
+/** Several passes of upstream, which looks every two seconds. */
+const PASSES_MS = 6_000;
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+
+describeWithKube("beside upstream's real controllers", () => {
+  let cluster: BesideCluster;
+  let losses = 0;
+  /** Pods marked besides the one of each node. */
+  let marks = 0;
+
+  beforeAll(async () => {
+    cluster = await BesideCluster.start(ZONES);
+    await cluster.startUpstream();
+    await cluster.isWell(...NODES);
+    await Promise.all(NODES.map((node) => cluster.shows(`${node}-pod-0 Ready`, "True")));
+    await cluster.startVigil();
+  });
+  afterAll(() => cluster.stop());
+
+  /** Silences nodes, and waits until they are Unknown and their pods not ready. */
+  const lose = async (...names: readonly string[]): Promise<void> => {
+    losses += names.length;
+    cluster.forget();
+    cluster.silence(...names);
+    for (const name of names) {
+      await cluster.shows(`${name} Ready`, "Unknown");
+      await cluster.shows(`${name}-pod-0 Ready`, "False");
+    }
+  };
+  const returns = async (...names: readonly string[]): Promise<void> => {
+    cluster.resume(...names);
+    await cluster.isWell(...names);
+    for (const name of names) await cluster.shows(`${name}-pod-0 Ready`, "True");
+  };
+  /** Holds each field of a node to the fewest values, and Vigil's writes to one for each field of each loss. */
+  const noFight = (node: string, { isTainted = true } = {}): void => {
+    expect(cluster.values(`${node} Ready`)).toEqual(["True", "Unknown", "True"]);
+    expect(cluster.values(`${node}-pod-0 Ready`)).toEqual(["True", "False", "True"]);
+    expect(cluster.values(`${node} NoExecute`)).toEqual(isTainted ? ["none", "unreachable", "none"] : ["none"]);
+    expect(cluster.writes()).toEqual({ "patch nodes/status": losses, "patch pods/status": losses + marks });
+  };
+
+  test("a grace shorter than two renewals is refused, unless it is forced", async () => {
+    const refused = cluster.vigilWith("--upstream=beside", "--node-monitor-grace-period=1s");
+    expect(await refused.exited()).toBe(1);
+    expect(refused.err).toContain("--node-monitor-grace-period=1s: kubelets renew their leases every 1s");
+    expect(refused.err).toContain("give at least 2s, or add --allow-short-grace");
+    expect(cluster.values("a-0 Ready").at(-1)).toBe("True");
+  });
+
+  test("a process in place of upstream warns at once that upstream works too", async () => {
+    const replacing = cluster.vigilWith("--services=observer,node", "--node-monitor-grace-period=40s");
+    await replacing.says("upstream's controllers do Vigil's work too");
+    replacing.signal("SIGTERM");
+    expect(await replacing.exited()).toBe(0);
+    expect(await cluster.readyz()).toContain("[+]upstream ok: upstream was last seen by");
+  });
+
+  test("a silent node is Unknown by Vigil's grace, and upstream's own taint follows", async () => {
+    const silencedMs = performance.now();
+    await lose("a-0");
+    const foundMs = cluster.atMs("a-0 Ready") - silencedMs;
+    expect(foundMs).toBeGreaterThan(GRACE_MS.vigil - 1500);
+    expect(foundMs).toBeLessThan(GRACE_MS.upstream - 5_000);
+    await cluster.shows("a-0 NoExecute", "unreachable");
+    expect(cluster.atMs("a-0 NoExecute")).toBeGreaterThan(cluster.atMs("a-0 Ready"));
+    // Past the end of upstream's own grace, which finds nothing left to do.
+    await pause(GRACE_MS.upstream - (performance.now() - silencedMs) + PASSES_MS);
+    await returns("a-0");
+    noFight("a-0");
+  });
+
+  test("upstream evicts by its own taint", async () => {
+    await cluster.run("goes", "a-0", 3);
+    await lose("a-0");
+    await cluster.shows("goes Ready", "gone");
+    marks += 1;
+    expect(cluster.values("goes Ready")).toEqual(["True", "False", "gone"]);
+    expect(cluster.atMs("goes Ready") - cluster.atMs("a-0 NoExecute")).toBeGreaterThan(2_000);
+    await returns("a-0");
+    noFight("a-0");
+  });
+
+  test("a node that is lost while upstream stands still is tainted when upstream runs on", async () => {
+    cluster.manager.pause();
+    await lose("a-1");
+    await pause(PASSES_MS);
+    expect(cluster.values("a-1 NoExecute")).toEqual(["none"]);
+    expect(await cluster.explain("pod/default/a-1-pod-0")).toContain("It waits for upstream's controllers");
+    cluster.manager.resume();
+    await cluster.shows("a-1 NoExecute", "unreachable");
+    await returns("a-1");
+    noFight("a-1");
+  });
+
+  test("a node that returns while upstream stands still is never tainted", async () => {
+    cluster.manager.pause();
+    await lose("a-2");
+    cluster.resume("a-2");
+    await cluster.shows("a-2 Ready", "True");
+    cluster.manager.resume();
+    await pause(PASSES_MS);
+    await returns("a-2");
+    noFight("a-2", { isTainted: false });
+  });
+
+  test("upstream that is restarted after the loss taints the node, and Vigil writes nothing more", async () => {
+    await cluster.manager.stop();
+    await lose("b-0");
+    await cluster.startUpstream();
+    await cluster.shows("b-0 NoExecute", "unreachable");
+    await returns("b-0");
+    noFight("b-0");
+  });
+
+  test("both may start at once on a cluster with a lost node", async () => {
+    expect(await cluster.stopVigil()).toEqual([0]);
+    await cluster.manager.stop();
+    cluster.silence("b-1");
+    await pause(PASSES_MS);
+    await Promise.all([cluster.startUpstream(), cluster.startVigil()]);
+    await lose("b-1");
+    await cluster.shows("b-1 NoExecute", "unreachable");
+    await returns("b-1");
+    noFight("b-1");
+  });
+
+  test("when all zones are down upstream halts by its own rule, and Vigil's conditions stay", async () => {
+    await lose(...NODES);
+    for (const node of NODES) await cluster.shows(`${node} NoExecute`, "none");
+    await pause(PASSES_MS);
+    for (const node of NODES) {
+      expect(cluster.values(`${node} Ready`)).toEqual(["True", "Unknown"]);
+      expect(cluster.values(`${node} NoExecute`).at(-1)).toBe("none");
+    }
+    await returns(...NODES);
+    expect(cluster.writes()).toEqual({ "patch nodes/status": losses, "patch pods/status": losses + marks });
+  });
+
+  test("Vigil has the rights that it uses and no other, and cannot delete a pod", async () => {
+    expect(await cluster.stopVigil()).toEqual([0]);
+    const grants = cluster.manifests.grants();
+    const use = () => ({ grants, requests: cluster.api.audited() });
+    await until(
+      () => mismatches(use()).join("; "),
+      () => mismatches(use()).length === 0,
+    );
+    expect(grants.filter(({ verb }) => verb.startsWith("delete") || verb === "update")).toEqual([]);
+  });
+}, ["kube-controller-manager", "kubectl"]);

@@ -66,6 +66,16 @@ describeWithKube("beside upstream's real controllers", () => {
     expect(await cluster.readyz()).toContain("[+]upstream ok: upstream was last seen by");
   });
 
+  test("the API server accepts the two writes in a dry run, as docs/managed-clusters.md checks it", async () => {
+    const account = ["--dry-run=server", "--as=system:serviceaccount:vigil-system:vigil-beside"];
+    const patch = (kind: string, name: string, status: string) =>
+      cluster.api.kubectl("patch", kind, name, "--subresource=status", "--type=merge", `-p=${status}`, ...account);
+    expect((await patch("node", "a-0", '{"status":{"phase":""}}')).stdout).toContain("node/a-0 patched");
+    expect((await patch("pod", "a-0-pod-0", '{"status":{"message":""}}')).stdout).toContain("pod/a-0-pod-0 patched");
+    const forbidden = await cluster.api.kubectl("delete", "pod", "a-0-pod-0", ...account);
+    expect(forbidden.stderr).toContain("forbidden");
+  });
+
   test("a silent node is Unknown by Vigil's grace, and upstream's own taint follows", async () => {
     const silencedMs = performance.now();
     await lose("a-0");

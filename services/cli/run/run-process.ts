@@ -73,12 +73,9 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   };
   const controller = await startJoined(parts, bus, waitsFor);
   running.set(1);
-  upstream?.start(busOf(parts, "upstream"));
   showOn(served, settings.shadow, { parts, controller, upstream }, host);
   announce(config, cluster.describe, parts, controller);
-  const problem = await untilOver(parts, crash, [untilStopped(host).then(() => null), bus.lost]);
-  log.info(problem ?? "stopping");
-  upstream?.stop();
+  const problem = await untilOver({ parts, upstream }, crash, [untilStopped(host).then(() => null), bus.lost]);
   await finish(controller, writes, { clock, log, reachability });
   await served?.close();
   await bus.close();
@@ -132,17 +129,21 @@ function logDecisions(ledger: LedgerReader, log: Log): Stop {
   });
 }
 
-/** Waits for the end: null when the process is stopped, else the problem in one line. */
+/** Watches cluster and upstream, and logs the end: null when the process is stopped, else the problem in one line. */
 async function untilOver(
-  { kube, clock, foreignMembers }: ControllerParts,
+  { parts, upstream }: { readonly parts: ControllerParts; readonly upstream: UpstreamWatch | null },
   crash: PromiseWithResolvers<string>,
   ends: readonly Promise<string | null>[],
 ): Promise<string | null> {
+  const { kube, clock, log, foreignMembers } = parts;
+  upstream?.start(busOf(parts, "upstream"));
   const trimming = clock.after(STARTED_MS, trimHeap);
   const stopWatching = watchClusterUid({ kube, clock }, foreignMembers?.clusterUid ?? null, crash.resolve);
   const problem = await Promise.race([...ends, crash.promise]);
   trimming.cancel();
   stopWatching();
+  upstream?.stop();
+  log.info(problem ?? "stopping");
   return problem;
 }
 

@@ -3,7 +3,7 @@
  * they wrote, and the NoSchedule taint that follows within moments when a node is not ready. On a quiet cluster they
  * leave nothing, so the absence of signs proves nothing; a missing taint does.
  */
-import { CONDITION_TAINT_KEYS, EventSource, TaintEffect, TaintKey } from "../../../protocols/names.ts";
+import { EventSource, TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
 import type { ServiceName } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
@@ -116,25 +116,21 @@ export function newerSign(left: UpstreamSign | null, right: UpstreamSign | null)
 
 /** Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). */
 export function isUnanswered(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
-  const status = readyConditionOf(node)?.status;
-  if (status === undefined || status === "True") return false;
-  const key = status === "False" ? TaintKey.notReady : TaintKey.unreachable;
-  return !node.taints.some((taint) => taint.key === key && taint.effect === TaintEffect.noSchedule);
+  const key = answeringKey(node);
+  return key !== null && !node.taints.some((taint) => taint.key === key && taint.effect === TaintEffect.noSchedule);
 }
 
-/**
- * A sign in how a node changed: beside upstream, Vigil sets and removes none of the taints that follow from conditions,
- * so one that came or went with the conditions is upstream's doing. A kubelet or a user may set one too, so a taint that
- * no condition calls for is no sign.
- */
+/** A sign in how a node changed: its missing taint is there now, and beside upstream Vigil sets none. */
 export function signInChange(before: ObservedNode, after: ObservedNode, wallMs: number): UpstreamSign | null {
-  const hasAnswered = isUnanswered(before) && !isUnanswered(after) && readyConditionOf(after)?.status !== "True";
-  if (!hasAnswered) return null;
-  const had = new Set(before.taints.map(({ key, effect }) => `${key} ${effect}`));
-  const added = after.taints.find(
-    ({ key, effect }) => CONDITION_TAINT_KEYS.includes(key) && !had.has(`${key} ${effect}`),
-  );
-  return added === undefined ? null : { at: wallMs, text: `taint ${added.key}:${added.effect} on node ${after.node}` };
+  const key = answeringKey(after);
+  if (key === null || !isUnanswered(before) || isUnanswered(after)) return null;
+  return { at: wallMs, text: `taint ${key}:${TaintEffect.noSchedule} on node ${after.node}` };
+}
+
+function answeringKey({ conditions }: Pick<ObservedNode, "conditions">): string | null {
+  const status = readyConditionOf({ conditions })?.status;
+  if (status === "False") return TaintKey.notReady;
+  return status === "Unknown" ? TaintKey.unreachable : null;
 }
 
 /** What is to be said about upstream. */

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { describeWithHelm, helm } from "../support/helm.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
 import { CHART, objectsOf, renderChart } from "./chart.ts";
-import { renderWith } from "./manifests.ts";
+import { render, renderWith } from "./manifests.ts";
 
 const OVERLAYS = readdirSync(join(CHART, "../../kustomize/overlays"));
 /** Values under which the chart is an overlay: kustomize makes the namespace, and names no release of the image. */
@@ -28,7 +28,7 @@ describeWithHelm("the Helm chart", () => {
   describeWithKube("and kustomize", () => {
     test.each(OVERLAYS)("render the same objects in mode %s", async (mode) => {
       const chart = await renderChart({ ...ALIKE, mode, fleet: { enabled: mode !== "beside" } });
-      expect(objectsOf(chart)).toEqual(objectsOf(await renderWith(mode, [])));
+      expect(objectsOf(chart)).toEqual(objectsOf(await render(mode)));
     });
 
     test.each(Object.entries(COMPONENTS))("render the same objects with %s", async (component, values) => {

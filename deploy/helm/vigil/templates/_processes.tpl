@@ -29,6 +29,7 @@ reader:
   servesConsole: false
   rules:
     - { apiGroups: [""], resources: [nodes, pods], verbs: [list, watch] }
+    - { apiGroups: [""], resources: [events], verbs: [list] }
     {{- include "vigil.clusterRule" . | nindent 4 }}
   leaseVerbs: [get, list, watch]
 writer:
@@ -89,6 +90,7 @@ writer:
 {{- define "vigil.controllerRules" -}}
 {{- if eq .Values.mode "shadow" -}}
 - { apiGroups: [""], resources: [nodes, pods], verbs: [get, list, watch] }
+- { apiGroups: [""], resources: [events], verbs: [list] }
 {{- else if eq .Values.mode "beside" -}}
 - { apiGroups: [""], resources: [nodes, pods], verbs: [get, list, watch] }
 - { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
@@ -97,12 +99,12 @@ writer:
 - { apiGroups: [""], resources: [nodes], verbs: [get, list, watch] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
 - { apiGroups: [""], resources: [pods/status], verbs: [patch] }
-- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
 {{- else -}}
 - { apiGroups: [""], resources: [nodes], verbs: [get, list, watch, patch] }
 - { apiGroups: [""], resources: [nodes/status, pods/status], verbs: [patch] }
 - { apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete] }
-- { apiGroups: [""], resources: [events], verbs: [create, patch] }
+- { apiGroups: [""], resources: [events], verbs: [create, patch, list] }
 {{- end }}
 {{ include "vigil.clusterRule" . }}
 {{- end -}}

@@ -1,6 +1,6 @@
 /** Letting time pass between two measurements. */
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -54,7 +54,7 @@ describe("beside upstream", () => {
   const names = (fields: Partial<NodeSituation>) =>
     desired({ pods, profile: BESIDE, ...fields }).unready.map(({ name }) => name);
 
-  test("a silent node is forced Unknown as ever", () => {
+  test("a silent node is forced Unknown as usual", () => {
     const silent = { isSilent: true } as const;
     expect(desired({ ...silent, profile: BESIDE }).conditions).toEqual(desired(silent).conditions);
   });

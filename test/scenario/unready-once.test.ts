@@ -1,6 +1,6 @@
 /**
  * Scenarios on virtual time: a node joins, and its kubelet reports Ready=False for a while and runs pods meanwhile. A
- * pod bound in that time is marked not ready once; after that its kubelet's status stands (R3.11).
+ * pod bound in that time is marked not ready once; after that its kubelet decides (R3.11).
  */
 import { expect, test } from "vitest";
 import { nodeService } from "../../services/node/node.service.ts";

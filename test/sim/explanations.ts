@@ -194,7 +194,7 @@ export class Explanations {
   #check(process: string, sentences: readonly string[], asked: Asked): void {
     if (this.#forged.has(asked.pod)) return;
     const said = sentences.map((text) => ({ text, sentence: explainedSentence(text) }));
-    // A blind process describes an earlier time, and its sentences say so.
+    // A blind process describes an earlier time, which its sentences state.
     if (!this.#isCalm && said.some(({ sentence }) => sentence?.name === "nodeBlind")) return;
     // What is known of an earlier pod of the name may be as old as its record.
     const isLastKnown = said.some(({ sentence }) => sentence?.name === "podLastKnown");

@@ -39,7 +39,7 @@ export function lasting(reach: Reach, random: Random, mostSeconds: number, undo:
   return lastingFor(reach, between(random, 1, mostSeconds), undo);
 }
 
-/** Undoes something after so many seconds, or at once when the faults end first. */
+/** Undoes something after this many seconds, or at once when the faults end first. */
 export function lastingFor({ world }: Reach, seconds: number, undo: Stop): Stop {
   let done = false;
   const once = (): void => {

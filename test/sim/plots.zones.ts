@@ -30,7 +30,7 @@ export const ZONE_PLOTS = {
     },
   },
 
-  /** Every node of every zone is down, some with live kubelets. One of these falls silent, another gets well. */
+  /** Every node of every zone is down, some with live kubelets. One of these falls silent, another recovers. */
   endOfHalt: {
     latest: "flakyApi",
     stage: (swarm, random) => ({

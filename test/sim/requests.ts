@@ -5,7 +5,7 @@ import type { Call } from "../../services/sandbox/apiserver/routes.ts";
 const KINDS: ReadonlySet<string> = new Set(["nodes", "pods"]);
 const WRITES: ReadonlySet<string> = new Set(["patch", "update", "delete", "deletecollection"]);
 
-/** The problem of one of Vigil's requests, as text: it would write to whatever object has the name by then. */
+/** The problem of one of Vigil's requests, as text: without a UID it would write to a later object of the same name. */
 export function requestProblem({ verb, resource, name, body }: Call): string | null {
   if (!WRITES.has(verb) || !KINDS.has(resource.plural)) return null;
   return uidOf(body) === null ? `${resource.plural} ${name}: a ${verb} was requested whatever the UID` : null;

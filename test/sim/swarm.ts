@@ -93,7 +93,7 @@ export interface Swarm {
   readonly faults: ReadonlySet<FaultClass>;
   /** What its plot slows down, whatever classes are on; absent when nothing. */
   readonly hindrance?: Hindrance;
-  /** How long the faults go on. */
+  /** How long the faults last. */
   readonly safetyMs: number;
 }
 

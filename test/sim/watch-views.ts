@@ -10,9 +10,9 @@ export interface ViewingProcess {
   readonly name: string;
   /** The time that has passed by its own clock, which may have stood still. */
   readonly ownMs: number;
-  /** Its last stop in which its clock went on. */
+  /** Its last stop in which its clock continued. */
   readonly lastStop: Interruption | null;
-  /** Its last stop, whether its clock went on or not. */
+  /** Its last stop, whether its clock continued or not. */
   readonly lastPause: Interruption | null;
   /** When it was killed last, on the world's monotonic clock. */
   readonly lastDeathMs: number;

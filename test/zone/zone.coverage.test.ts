@@ -1,4 +1,4 @@
-/** Which zones a process sees well enough to decide on, shard by shard. */
+/** Which zones a process may decide on, shard by shard. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SHARD_COUNT, shardOf } from "../../protocols/subjects.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";

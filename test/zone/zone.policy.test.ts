@@ -185,7 +185,7 @@ describe("a grant", () => {
 });
 
 describe("taking a zone over", () => {
-  test("nodes are queued by how long they have been ill, then by name", () => {
+  test("nodes are queued by how long they have been down, then by name", () => {
     const member = (node: string, since: number) => ({
       observed: observedNode(node),
       judged: judgedNode(node, { since }),

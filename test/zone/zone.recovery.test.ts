@@ -14,7 +14,7 @@ const ROUNDING = 1e-3;
 type Outcome = "ok" | "refused" | "failed" | "unknown";
 interface History {
   readonly perSecond: number;
-  /** Pauses, some of which end with a taint that no zone requested. */
+  /** Pauses; some end with a taint that no zone requested. */
   readonly pauses: readonly { readonly pauseMs: number; readonly endsWithTaint: boolean }[];
   /** How the requests end, in order and then from the first again. */
   readonly requests: readonly { readonly latencyMs: number; readonly outcome: Outcome }[];
@@ -69,7 +69,7 @@ function takenOver(stage: ZoneStage, next: ZoneProcess): number {
   return stage.granted.length > granted ? tokens + 1 : tokens;
 }
 
-/** Kills the owner and starts another process after `downMs`. Returns the tokens that each has by then. */
+/** Kills the owner and starts another process after `downMs`. Returns the tokens that each has at the end. */
 function restarted(stage: ZoneStage, one: ZoneProcess, { perSecond }: History, downMs: number) {
   const before = lastTokens(stage, "one");
   one.kill();

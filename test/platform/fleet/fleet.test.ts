@@ -271,7 +271,7 @@ test("after any starts, deaths and cuts, each shard has exactly one owner again"
         clock.advance(thenMs);
       }
       for (const { link } of lives.values()) Object.assign(link, { sends: true, receives: true });
-      // Long enough for dead members to time out, and for deaf ones to notice, listen and claim.
+      // Long enough for dead members to time out, and for cut-off ones to notice, listen and claim.
       clock.advance(2 * memberTimeoutMs + memberPulseMs + LISTENING_MS);
       expect(ownersPerShard([...lives.values()])).toEqual(each(lives.size > 0 ? 1 : 0));
     }),

@@ -146,7 +146,7 @@ describe("a list", () => {
 
   test("that is cut off anywhere is malformed", () => {
     const bytes = encodedList("Pod", { items: [{ metadata: { name: "a" } }] });
-    // Behind the list nothing is wanted, but its last bytes are a field: only between two fields is there an end.
+    // After the list no more bytes are needed, but its last bytes are a field: a list ends only between two fields.
     const tail = Buffer.from([0x1a, 0, 0x22, 0]).length;
     for (let length = 0; length < bytes.length - tail; length++) {
       expect(() => read(bytes.subarray(0, length), [])).toThrow(MalformedProtobuf);

@@ -144,7 +144,7 @@ describe("a hollow node with a condition set by others", () => {
   });
 });
 
-describe("hollow nodes ordered about before they are registered", () => {
+describe("hollow nodes with orders before they are registered", () => {
   it("stay away while stopped, let others register, and get their pods on resume", () => {
     const back = api.server.faults.refuse();
     hollow = api.start(200, { pods: 1 });

@@ -4,8 +4,7 @@ ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /vigil
 COPY package.json package-lock.json ./
-# The platform binaries of Node are optional packages for machines without Node 24; an image has its own.
-RUN ["node", "/usr/local/lib/node_modules/npm/bin/npm-cli.js", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"]
+RUN ["node", "/usr/local/lib/node_modules/npm/bin/npm-cli.js", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
 # Half of the packages' files are types and source maps, which are not used at run time.
 RUN ["node", "-e", "const { globSync, rmSync } = require('node:fs'); for (const file of globSync('node_modules/**/*.{map,d.ts,d.cts,d.mts}')) rmSync(file, { recursive: true });"]
 

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolesConfig } from "../deploy/nats/roles.ts";
+import { withVersion } from "../deploy/release/release.ts";
 import { completedLock } from "./architecture/lockfile.ts";
 import { withValuesTable } from "./deploy/values-table.ts";
 import { withExplainTables } from "./ledger/explain-table.ts";
@@ -9,11 +10,13 @@ import { withMachineDrawings } from "./machine-drawings.ts";
 import { withMessageTable } from "./protocols/message-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
+const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 rewrite("protocols/README.md", withMessageTable);
 rewrite("docs/explain.md", withExplainTables);
 rewrite("docs/machines.md", withMachineDrawings);
 rewrite("deploy/helm/vigil/README.md", withValuesTable);
+rewrite("deploy/helm/vigil/Chart.yaml", (chart) => withVersion(chart, version));
 rewrite("package-lock.json", completedLock);
 rewrite("deploy/nats/roles.conf", () => rolesConfig());
 

@@ -4,11 +4,14 @@ import type { Breach } from "./source.ts";
 
 /** The permitted entries at the top of the repository. */
 const TOP_LEVEL = new Set([
+  ".changeset",
   ".ci",
   ".dockerignore",
+  ".github",
   ".gitignore",
   ".oxlintrc.json",
   "CHANGELOG.md",
+  "CODE_OF_CONDUCT.md",
   "CONTRIBUTING.md",
   "Dockerfile",
   "LICENSE",

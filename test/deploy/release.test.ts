@@ -1,0 +1,124 @@
+/** What a release needs: its steps, and workflows that run what exists, with pinned actions and few rights. */
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { publishedValues, releaseNotes, releaseProblems, withVersion } from "../../deploy/release/release.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const { scripts } = JSON.parse(read("package.json"));
+const CHANGELOG = "# Changelog\n\n## 0.2.0\n\n- Second.\n\n## 0.1.0\n\n- First.\n- More.\n";
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+interface Job {
+  readonly steps: readonly Step[];
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly "timeout-minutes"?: number;
+}
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+describe("a tag", () => {
+  const candidate = {
+    tag: "v0.2.0",
+    home: "vigil/vigil",
+    version: "0.2.0",
+    repository: "git+https://github.com/vigil/vigil.git",
+    changelog: CHANGELOG,
+  };
+
+  test("can be released when package.json and the changelog have its version", () => {
+    expect(releaseProblems(candidate)).toEqual([]);
+  });
+
+  test.each([
+    [{ tag: "v0.3.0" }, "the tag is v0.3.0, but package.json has version 0.2.0: tag v0.2.0"],
+    [
+      { repository: undefined },
+      "package.json has repository.url unset: set it to git+https://github.com/vigil/vigil.git",
+    ],
+    [
+      { changelog: CHANGELOG.replace("## 0.2.0", "## 0.2.0 – unreleased") },
+      'CHANGELOG.md has no heading "## 0.2.0": run npm run release',
+    ],
+    [{ changelog: CHANGELOG.replace("- Second.\n", "") }, "CHANGELOG.md says nothing about 0.2.0: name what changed"],
+  ])("with %j cannot", (changed, problem) => {
+    expect(releaseProblems({ ...candidate, ...changed })).toEqual([problem]);
+  });
+
+  test("has its section of the changelog as notes", () => {
+    expect(releaseNotes("0.2.0", CHANGELOG)).toBe("- Second.");
+    expect(releaseNotes("0.1.0", CHANGELOG)).toBe("- First.\n- More.");
+  });
+
+  test("is checked by the program with an exit code", () => {
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, "deploy/release/main.ts"), "check", "v0.0.0"]);
+    expect({ status, stderr: String(stderr) }).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("the tag is v0.0.0"),
+    });
+  });
+});
+
+describe("the chart of a release", () => {
+  test("names the image that was published, by its digest", () => {
+    const digest = `sha256:${"a".repeat(64)}`;
+    const { image } = parse(publishedValues(read("deploy/helm/vigil/values.yaml"), "ghcr.io/vigil/vigil", digest));
+    expect(image).toMatchObject({ repository: "ghcr.io/vigil/vigil", digest });
+    expect(() => publishedValues("image: {}\n", "any", digest)).toThrow('values.yaml has no line "repository: vigil"');
+  });
+
+  test("has the version of the package", () => {
+    expect(parse(withVersion(read("deploy/helm/vigil/Chart.yaml"), "9.8.7"))).toMatchObject({
+      version: "9.8.7",
+      appVersion: "9.8.7",
+    });
+  });
+});
+
+test("a change that waits for its release says how the version grows, and what a user notices", () => {
+  const broken = globSync(".changeset/*.md", { cwd: ROOT })
+    .filter((path) => !path.endsWith("README.md"))
+    .filter((path) => !/^---\n"vigil": (?:patch|minor|major)\n---\n\n\S/.test(read(path)));
+  expect(broken).toEqual([]);
+});
+
+describe.each(globSync(".github/workflows/*.yml", { cwd: ROOT }))("the workflow %s", (path) => {
+  const { permissions, jobs }: Workflow = parse(read(path));
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+  test("uses actions of one commit each", () => {
+    const used = steps.flatMap(({ uses }) => uses ?? []);
+    expect(used.length).toBeGreaterThan(0);
+    expect(used.filter((name) => !/^[\w.-]+\/[\w.-]+@[\da-f]{40}$/.test(name))).toEqual([]);
+  });
+
+  test("may write nothing unless a job says so, and each job ends in time", () => {
+    expect(Object.values(permissions).filter((right) => right !== "read")).toEqual([]);
+    expect(Object.values(jobs).filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
+  });
+
+  test("runs scripts and files that exist", () => {
+    const commands = steps.map(({ run = "" }) => run).join("\n");
+    const missingScripts = [...commands.matchAll(/npm run (?:-s )?([\w:]+)/g)].filter(
+      ([, name = ""]) => !Object.hasOwn(scripts, name),
+    );
+    const files = [...commands.matchAll(/\b(?:deploy|test)\/[\w./-]+\b/g)].map(([file]) => file);
+    expect(missingScripts).toEqual([]);
+    expect(files.filter((file) => globSync(file, { cwd: ROOT }).length === 0)).toEqual([]);
+  });
+
+  test("puts no text of a stranger into a shell", () => {
+    const inserted = steps.flatMap(({ run = "" }) =>
+      [...run.matchAll(/\$\{\{\s*([^}]*?)\s*\}\}/g)].map(([, name = ""]) => name),
+    );
+    expect(inserted.filter((name) => !/^(?:secrets|steps|needs)\./.test(name))).toEqual([]);
+  });
+});

@@ -263,6 +263,13 @@ export const MUTATIONS: readonly Mutation[] = [
     showsIn: "wrongClocks",
   },
   {
+    name: "drained node that waits for a grant again",
+    file: "services/node/eviction.policy.ts",
+    from: "return pods === null || podsToEvict(pods).length > 0;",
+    to: "return pods === null || podsToEvict(pods).length >= 0;",
+    showsIn: "drainsAndRestart",
+  },
+  {
     name: "timeAdded believed as it stands",
     file: "services/taint-manager/taint-manager.policy.ts",
     from: "  const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);\n",

@@ -28,6 +28,7 @@ export const PLOT_NAMES = [
   "turnover",
   "latePulses",
   "lostNews",
+  "drainsAndRestart",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

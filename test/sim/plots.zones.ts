@@ -70,6 +70,36 @@ export const ZONE_PLOTS = {
     },
   },
 
+  /** Direct mode drains the nodes of a zone at a low rate, and the only process is restarted when most are drained. */
+  drainsAndRestart: {
+    latest: "stolenSeeds",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 11, 13), swarm), zone(2, between(random, 3, 4), swarm)],
+      processes: [[...SERVICE_NAMES]],
+      profile: {
+        ...swarm.profile,
+        evictionMode: "direct",
+        nodeEvictionsPerSecond: 0.05,
+        podEvictionTimeoutMs: 30 * SECOND,
+      },
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 330, 350) * SECOND,
+    }),
+    play: (reach, random) => {
+      for (const kubelet of kubeletsOf(reach, 1)) kubelet.stop();
+      const restarts = reach.processes.map((process) =>
+        later(reach, random, [190, 210], () => {
+          process.kill();
+          process.start();
+        }),
+      );
+      return () => {
+        for (const hasten of restarts) hasten();
+      };
+    },
+  },
+
   /** The only process dies while a slow API still has its last taint under way. */
   taintsUnderWay: {
     latest: "flakyApi",

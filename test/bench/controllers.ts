@@ -5,6 +5,7 @@ import { freePort } from "../support/nats-server.ts";
 import { ServerProcess } from "../support/server-process.ts";
 import { until } from "../support/until.ts";
 import type { World } from "./bench-world.ts";
+import { CLIENT_GO_REQUESTS, countOf, VIGIL_REQUESTS } from "./request-count.ts";
 
 /** A running controller. */
 export interface Controller {
@@ -12,6 +13,8 @@ export interface Controller {
   readonly pid: number;
   /** From the start of the process until it is synced; NaN where the controller does not report that. */
   readonly readyMs: number;
+  /** How many requests it has sent to the API server; Vigil does not count its lists and watches. */
+  requests(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -38,7 +41,8 @@ export const startVigil: StartController = async (world, flags = {}) => {
   const readyMs = performance.now() - startedMs;
   const { pid } = vigil;
   if (pid === undefined) throw new Error(`vigil did not start: ${vigil.log()}`);
-  return { name: "Vigil", pid, readyMs, stop: () => vigil.end("SIGTERM") };
+  const requests = () => countOf(`http://127.0.0.1:${port}/metrics`, VIGIL_REQUESTS);
+  return { name: "Vigil", pid, readyMs, requests, stop: () => vigil.end("SIGTERM") };
 };
 
 /**
@@ -50,7 +54,9 @@ export const startUpstream: StartController = async (world, flags = {}) => {
   const limits = { "kube-api-qps": "2000", "kube-api-burst": "2000" };
   const options = { kubeconfig, controllers: ["nodelifecycle"], flags: { ...limits, ...flags } };
   const manager = await startControllerManager(options);
-  return { name: "kube-controller-manager", pid: manager.pid, readyMs: Number.NaN, stop: () => manager.stop() };
+  const { pid } = manager;
+  const requests = () => countOf(manager.metricsUrl, CLIENT_GO_REQUESTS);
+  return { name: "kube-controller-manager", pid, readyMs: Number.NaN, requests, stop: () => manager.stop() };
 };
 
 function isReady(port: number): Promise<boolean> {

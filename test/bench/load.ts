@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { HollowNodeSpec } from "../../services/sandbox/hollow/hollow-stats.ts";
 import type { HollowSelector } from "../../services/sandbox/hollow/node-selection.ts";
+import { NODE_IMAGES } from "./typical-objects.ts";
 
 /** How large a cluster is. */
 export interface ClusterSize {
@@ -46,6 +47,7 @@ export function specsOf({ nodes, podsPerNode }: ClusterSize): HollowNodeSpec[] {
     name: `n-${index}`,
     zone: `zone-${index % ZONES}`,
     pods: podsPerNode,
+    images: NODE_IMAGES,
   }));
 }
 

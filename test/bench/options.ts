@@ -12,6 +12,8 @@ export interface BenchOptions {
   readonly windowMs?: number;
   /** The node monitor grace period of the controllers. */
   readonly graceMs?: number;
+  /** How long after an outage its memory is measured again. */
+  readonly afterMs?: number;
   /** Which API server; both, one after the other, when absent. */
   readonly api?: ApiKind;
 }
@@ -27,7 +29,7 @@ export interface BenchCommand {
 
 /** The usage, for a mistyped flag. */
 export const USAGE =
-  "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--api=real]";
+  "npm run bench -- [name…] [--runs=3] [--nodes=1000,5000] [--pods=10] [--seconds=30] [--grace=40] [--after=300] [--api=real]";
 
 /** Reads the command line; throws an Error that names the flag, the value and the fix. */
 export function parseBenchCommand(argv: readonly string[]): BenchCommand {
@@ -35,9 +37,9 @@ export function parseBenchCommand(argv: readonly string[]): BenchCommand {
   const { positionals, values } = parseArgs({
     args: [...argv],
     allowPositionals: true,
-    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, grace: flag, api: flag },
+    options: { runs: flag, nodes: flag, pods: flag, seconds: flag, grace: flag, after: flag, api: flag },
   });
-  const { runs, nodes, pods, seconds, grace, api } = values;
+  const { runs, nodes, pods, seconds, grace, after, api } = values;
   if (api !== undefined && api !== "embedded" && api !== "real") throw new Error(`--api=${api}: embedded or real`);
   return {
     names: positionals,
@@ -47,6 +49,7 @@ export function parseBenchCommand(argv: readonly string[]): BenchCommand {
       ...(pods !== undefined && { podsPerNode: wholeNumber("pods", pods) }),
       ...(seconds !== undefined && { windowMs: wholeNumber("seconds", seconds) * 1000 }),
       ...(grace !== undefined && { graceMs: wholeNumber("grace", grace) * 1000 }),
+      ...(after !== undefined && { afterMs: wholeNumber("after", after) * 1000 }),
       ...(api !== undefined && { api }),
     },
   };

@@ -1,26 +1,33 @@
 /**
- * Millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating each one
- * through the registry would take longer than the measurement.
+ * Up to millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating each
+ * one through the registry would take longer than the measurement.
  */
 
 import { apiTime } from "../../services/domain/api-time.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import type { ApiObject } from "../../services/sandbox/apiserver/api-objects.ts";
+import { type ApiObject, isObject, type JsonObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
 import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
 import { hollowPod } from "../../services/sandbox/hollow/hollow-pods.ts";
 import type { ClusterSize } from "./load.ts";
+import { managedFieldsOf, typicalContainerStatuses, typicalPodMetadata, typicalPodSpec } from "./typical-objects.ts";
 
 const NAMESPACE = "default";
 const NODE = "name-of-node";
 const HEX = 16;
 const UID_DIGITS = 12;
 
-/** Every pod of a cluster, ready and running on its node; `nextRevision` is called once for each. */
+/** More pods than this, 10 KiB each, do not fit into the memory of the embedded API: they are the least it accepts. */
+const TYPICAL_PODS_MAX = 100_000;
+
+/**
+ * Every pod of a cluster, ready and running on its node, of typical size where they are at most TYPICAL_PODS_MAX;
+ * `nextRevision` is called once for each.
+ */
 export function* podsOf({ nodes, podsPerNode }: ClusterSize, nextRevision: () => number): Generator<Stored> {
-  const template = templatePod();
+  const template = nodes * podsPerNode > TYPICAL_PODS_MAX ? leastPod() : typicalPod();
   for (let index = 0; index < nodes * podsPerNode; index++) {
     const node = `n-${Math.floor(index / podsPerNode)}`;
     const name = hollowPod(node, index % podsPerNode).ref.name;
@@ -43,17 +50,35 @@ export function* podsInEtcd(size: ClusterSize): Generator<[key: string, json: st
   for (const { name, json } of podsOf(size, () => 1)) yield [`pods/${NAMESPACE}/${name}`, json];
 }
 
-function templatePod(): Stored {
+/** A pod with nothing but what the API server demands and what a kubelet's ready pod shows. */
+function leastPod(): Stored {
+  return runningPod({ metadata: {}, spec: {}, status: {} });
+}
+
+function typicalPod(): Stored {
+  const addresses = { hostIP: "10.0.0.1", podIP: "10.1.2.3", podIPs: [{ ip: "10.1.2.3" }] };
+  const status = { ...addresses, containerStatuses: typicalContainerStatuses(apiTime(Date.now())) };
+  const stored = runningPod({ metadata: typicalPodMetadata(), spec: typicalPodSpec(), status });
+  const pod = stored.object();
+  pod.metadata.managedFields = managedFieldsOf(pod);
+  const { namespace, name, uid, revision, node, phase, terminating } = stored;
+  return new Stored({ namespace, name, uid, revision, node, phase, terminating, json: JSON.stringify(pod) });
+}
+
+/** A hollow node's pod that runs, with these fields beside its own. */
+function runningPod(beside: Readonly<Record<"metadata" | "spec" | "status", JsonObject>>): Stored {
   const { registry } = new ApiServer({ clock: realClock(), random: systemRandom });
   const resource = storedAs("pods");
   const { ref, body } = hollowPod(NODE, 0);
-  registry.create(resource, NAMESPACE, body as ApiObject);
+  const { metadata, spec = null, ...kind } = body as ApiObject;
+  const wholeSpec = { ...(isObject(spec) ? spec : {}), ...beside.spec };
+  registry.create(resource, NAMESPACE, { ...kind, metadata: { ...metadata, ...beside.metadata }, spec: wholeSpec });
   const startTime = apiTime(Date.now());
   const conditions = ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map((type) => ({
     type,
     status: "True",
     lastTransitionTime: startTime,
   }));
-  const status = { phase: "Running", startTime, conditions, qosClass: "BestEffort" };
+  const status = { phase: "Running", startTime, conditions, qosClass: "BestEffort", ...beside.status };
   return registry.update({ resource, namespace: NAMESPACE, name: ref.name }, "status", (pod) => ({ ...pod, status }));
 }

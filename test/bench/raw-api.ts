@@ -35,25 +35,33 @@ const HEADERS = { accept: "application/json" };
 export const LEASES_PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 /** Reads a list; rejects when it is not answered with 200. */
-export function listOf(wire: Wire, path: string): Promise<RawList> {
+export async function listOf(wire: Wire, path: string): Promise<RawList> {
+  return JSON.parse(await ask(wire, { method: "GET", path, headers: HEADERS, body: null })) as RawList;
+}
+
+/** Merges these fields into an object; rejects when it is not answered with 200. */
+export async function patch(wire: Wire, path: string, fields: object): Promise<void> {
+  const headers = { ...HEADERS, "content-type": "application/merge-patch+json" };
+  await ask(wire, { method: "PATCH", path, headers, body: JSON.stringify(fields) });
+}
+
+function ask(wire: Wire, request: Parameters<Wire["send"]>[0]): Promise<string> {
   const chunks: Uint8Array[] = [];
   let status = 0;
+  const what = `${request.method} ${request.path}`;
   return new Promise((resolve, reject) => {
-    wire.send(
-      { method: "GET", path, headers: HEADERS, body: null },
-      {
-        response: (answered) => {
-          status = answered;
-        },
-        data: (chunk) => chunks.push(chunk.slice()),
-        end: () => {
-          const text = Buffer.concat(chunks).toString();
-          if (status === 200) resolve(JSON.parse(text) as RawList);
-          else reject(new Error(`GET ${path}: ${status} ${text}`));
-        },
-        failed: (problem) => reject(new Error(`GET ${path}: ${problem.message}`)),
+    wire.send(request, {
+      response: (answered) => {
+        status = answered;
       },
-    );
+      data: (chunk) => chunks.push(chunk.slice()),
+      end: () => {
+        const text = Buffer.concat(chunks).toString();
+        if (status === 200) resolve(text);
+        else reject(new Error(`${what}: ${status} ${text}`));
+      },
+      failed: (problem) => reject(new Error(`${what}: ${problem.message}`)),
+    });
   });
 }
 

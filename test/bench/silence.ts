@@ -9,6 +9,8 @@ import { changesOf, LEASES_PATH, listOf, type RawObject } from "./raw-api.ts";
 /** The lateness of each result, in milliseconds. */
 export interface SilenceFound {
   readonly silent: number;
+  /** How many requests the controller sent until everything was marked; NaN where nobody counted. */
+  readonly requests: number;
   /** From the last renewal of a node's lease plus the grace to Ready=Unknown. */
   readonly verdicts: readonly number[];
   /** From Ready=Unknown to the unreachable:NoSchedule taint. */
@@ -17,12 +19,16 @@ export interface SilenceFound {
   readonly pods: readonly number[];
   /** From when a verdict is due to each pod that is not ready: what a Service's clients see of both. */
   readonly podsPastGrace: readonly number[];
+  /** From Ready=True of a node that returned to the removal of its last taint. */
+  readonly healed: readonly number[];
 }
 
 /** Which nodes to silence, and what is known of the controller. */
 export interface Silence {
   readonly selector: HollowSelector;
   readonly graceMs: number;
+  /** How many requests the controller has sent so far. */
+  readonly requests?: () => Promise<number>;
   /** How long after the grace everything must have happened. */
   readonly withinMs?: number;
 }
@@ -34,7 +40,7 @@ const UNREACHABLE = "node.kubernetes.io/unreachable";
 /** Silences nodes, waits until all of them and their pods are marked, then lets them return and be healed. */
 export async function fallSilent(
   world: World,
-  { selector, graceMs, withinMs = WITHIN_MS }: Silence,
+  { selector, graceMs, requests = async () => Number.NaN, withinMs = WITHIN_MS }: Silence,
 ): Promise<SilenceFound> {
   const seen = new Seen();
   const stops = await Promise.all([
@@ -42,6 +48,7 @@ export async function fallSilent(
     changesOf(world.wire, "/api/v1/pods", (pod, atMs) => seen.pod(pod, atMs)),
   ]);
   try {
+    const before = await requests();
     const silent = await world.order({ order: "silence", selector });
     const pods = silent * world.size.podsPerNode;
     const waiting = { withinMs: graceMs + withinMs, everyMs: LOOK_MS };
@@ -51,10 +58,11 @@ export async function fallSilent(
       const counts = `${unknownAt.size} Unknown, ${taintedAt.size} tainted of ${silent}; ${unreadyAt.size} of ${pods} pods`;
       throw new Error(`${error.message}: ${counts}`);
     });
-    const found = seen.found(silent, await lastRenewals(world), graceMs);
+    const sent = (await requests()) - before;
+    const renewals = await lastRenewals(world);
     await world.order({ order: "resume", selector });
     await until("the nodes are healed", () => seen.illNodes.size === 0, waiting);
-    return found;
+    return { silent, requests: sent, ...seen.found(renewals, graceMs) };
   } finally {
     for (const stop of stops) stop();
   }
@@ -71,6 +79,8 @@ class Seen {
   readonly unknownAt = new Map<string, number>();
   readonly taintedAt = new Map<string, number>();
   readonly unreadyAt = new Map<string, { readonly node: string; readonly atMs: number }>();
+  readonly readyAgainAt = new Map<string, number>();
+  readonly healedAt = new Map<string, number>();
   /** Nodes that are Unknown or tainted unreachable at present. */
   readonly illNodes = new Set<string>();
 
@@ -80,22 +90,23 @@ class Seen {
     if (isUnknown && !this.unknownAt.has(name)) this.unknownAt.set(name, atMs);
     if (taints.some(({ effect }) => effect === "NoSchedule") && !this.taintedAt.has(name))
       this.taintedAt.set(name, atMs);
+    if (!isUnknown && this.unknownAt.has(name) && !this.readyAgainAt.has(name)) this.readyAgainAt.set(name, atMs);
     if (isUnknown || taints.length > 0) this.illNodes.add(name);
-    else this.illNodes.delete(name);
+    else if (this.illNodes.delete(name)) this.healedAt.set(name, atMs);
   }
 
   pod({ metadata: { uid }, spec: { nodeName = "" }, status }: RawObject, atMs: number): void {
     if (readyOf(status) === "False" && !this.unreadyAt.has(uid)) this.unreadyAt.set(uid, { node: nodeName, atMs });
   }
 
-  found(silent: number, renewals: ReadonlyMap<string, number>, graceMs: number): SilenceFound {
+  found(renewals: ReadonlyMap<string, number>, graceMs: number): Omit<SilenceFound, "silent" | "requests"> {
     const since = (instants: ReadonlyMap<string, number>, node: string) => instants.get(node) ?? Number.NaN;
     return {
-      silent,
       verdicts: [...this.unknownAt].map(([node, atMs]) => atMs - since(renewals, node) - graceMs),
       taints: [...this.taintedAt].map(([node, atMs]) => atMs - since(this.unknownAt, node)),
       pods: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(this.unknownAt, node)),
       podsPastGrace: [...this.unreadyAt.values()].map(({ node, atMs }) => atMs - since(renewals, node) - graceMs),
+      healed: [...this.healedAt].map(([node, atMs]) => atMs - since(this.readyAgainAt, node)),
     };
   }
 }

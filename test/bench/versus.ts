@@ -1,15 +1,16 @@
 /**
  * Measures Vigil against upstream's kube-controller-manager: the same cluster on the same real API server, one after
- * the other, first steady and then with nodes falling silent at once.
+ * the other, first steady, then with nodes that fall silent at once and return, then with pods that are due at once.
  */
 
 import { openWorld, type World } from "./bench-world.ts";
 import { type Controller, type StartController, startUpstream, startVigil } from "./controllers.ts";
+import { evictionsOf } from "./evictions.ts";
 import { type ClusterSize, firstNodes } from "./load.ts";
-import { type BenchReport, type Measurement, measurement, quantile, quantiles } from "./measurements.ts";
+import { type BenchReport, type Measurement, measurement, quantiles } from "./measurements.ts";
 import type { BenchOptions } from "./options.ts";
 import { pause } from "./pause.ts";
-import type { WindowUsage } from "./process-usage.ts";
+import { resetPeak, usageOf, type WindowUsage } from "./process-usage.ts";
 import { fallSilent, type SilenceFound } from "./silence.ts";
 import { WARM_UP_MS, windowsOf } from "./steady.ts";
 
@@ -27,12 +28,24 @@ const WINDOW_MS = 20_000;
 const RUNS = 3;
 /** Upstream needs more than a minute to find the silent nodes and to heal them. */
 const SILENCES_MAX = 2;
+/** Long enough for garbage collectors to return memory. */
+const AFTER_MS = 300_000;
+/** How many nodes are tainted at once, so that their pods are evicted: one of so many, and at most a hundred. */
+const EVICTED_SHARE = 30;
+const EVICTED_NODES_MAX = 100;
 
 /** Usage and lateness of one controller, over the runs. */
 interface Measured {
   readonly name: string;
   readonly windows: readonly WindowUsage[];
   readonly silences: readonly SilenceFound[];
+  /** The most memory during the silences, and what is left of it some minutes later. */
+  readonly peakMebibytes: number;
+  readonly afterMebibytes: number;
+  /** How late each evicted pod was deleted, in milliseconds. */
+  readonly evicted: readonly number[];
+  /** Requests per evicted pod. */
+  readonly evictionRequests: number;
 }
 
 /** For each size: the measurements of both controllers, and Vigil's over upstream's. */
@@ -41,8 +54,8 @@ export async function versus(options: BenchOptions): Promise<BenchReport> {
   for (const size of sizesOf(options)) {
     const world = await openWorld("real", size);
     try {
-      const vigil = await measure(world, startVigil, size, options);
-      const upstream = await measure(world, startUpstream, size, options);
+      const vigil = await measure(world, startVigil, { size, toEvict: nodesToEvict(size, 0), options });
+      const upstream = await measure(world, startUpstream, { size, toEvict: nodesToEvict(size, 1), options });
       measurements.push(...compare(size, vigil, upstream));
     } finally {
       await world.close();
@@ -66,24 +79,68 @@ function sizesOf({ nodes, podsPerNode }: BenchOptions): readonly Size[] {
   });
 }
 
-async function measure(world: World, start: StartController, size: Size, options: BenchOptions): Promise<Measured> {
-  const { windowMs = WINDOW_MS, runs = RUNS, graceMs = GRACE_MS } = options;
+/** What is measured of one controller: with which load, and whose pods it has to evict. */
+interface Plan {
+  readonly size: Size;
+  readonly toEvict: readonly string[];
+  readonly options: BenchOptions;
+}
+
+async function measure(world: World, start: StartController, { size, toEvict, options }: Plan): Promise<Measured> {
+  const { windowMs = WINDOW_MS, runs = RUNS, graceMs = GRACE_MS, afterMs = AFTER_MS } = options;
   const controller: Controller = await start(world, { "node-monitor-grace-period": `${graceMs / 1000}s` });
+  const requests = () => controller.requests();
   try {
     await pause(WARM_UP_MS);
     const windows = await windowsOf({ it: controller.pid }, windowMs, runs);
+    resetPeak(controller.pid);
     const silences: SilenceFound[] = [];
-    const silence = { selector: firstNodes(size.silent), graceMs };
+    const silence = { selector: firstNodes(size.silent), graceMs, requests };
     for (let run = 0; run < Math.min(runs, SILENCES_MAX); run++) silences.push(await fallSilent(world, silence));
-    return { name: controller.name, windows: windows.map(({ it }) => it), silences };
+    const { peakMebibytes } = usageOf(controller.pid);
+    await pause(afterMs);
+    const afterMebibytes = usageOf(controller.pid).rssMebibytes;
+    const evictions = await evictFrom(world, toEvict, requests);
+    const usage = { windows: windows.map(({ it }) => it), peakMebibytes, afterMebibytes };
+    return { name: controller.name, ...usage, silences, ...evictions };
   } finally {
     await controller.stop();
   }
 }
 
-function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream: Measured): Measurement[] {
+async function evictFrom(
+  world: World,
+  nodes: readonly string[],
+  requests: () => Promise<number>,
+): Promise<Pick<Measured, "evicted" | "evictionRequests">> {
+  const before = await requests();
+  const evicted = await evictionsOf(world, nodes);
+  return { evicted, evictionRequests: ((await requests()) - before) / evicted.length };
+}
+
+/** The nodes whose pods a controller evicts: never those that fall silent, and no node twice. */
+function nodesToEvict({ nodes }: Size, turn: number): readonly string[] {
+  const count = Math.min(EVICTED_NODES_MAX, Math.ceil(nodes / EVICTED_SHARE));
+  return Array.from({ length: count }, (_, index) => `n-${nodes - 1 - turn * count - index}`);
+}
+
+function compare(size: Size, vigil: Measured, upstream: Measured): Measurement[] {
+  const theirs = measurementsOf(size, upstream);
+  return measurementsOf(size, vigil).flatMap((own, index) => {
+    const other = theirs[index];
+    if (other === undefined) return [own];
+    const ratio = measurement(`${own.name}, over upstream's`, "×", [own.median / other.median]);
+    return [own, other, ratio];
+  });
+}
+
+function measurementsOf({ nodes, podsPerNode, silent }: Size, measured: Measured): Measurement[] {
+  const { name, windows, silences, peakMebibytes, afterMebibytes, evicted, evictionRequests } = measured;
   const where = `${nodes} nodes, ${nodes * podsPerNode} pods`;
-  const rows = [vigil, upstream].map(({ name, windows, silences }) => [
+  const outage = `${silent} of ${where} silent: ${name}`;
+  const late = (what: string, pick: (found: SilenceFound) => readonly number[]) =>
+    quantiles(`${outage}, ${what}`, "s", silences.map(pick).map(inSeconds));
+  return [
     measurement(
       `${where}: CPU of ${name}`,
       "cores",
@@ -94,30 +151,21 @@ function compare({ nodes, podsPerNode, silent }: Size, vigil: Measured, upstream
       "MiB",
       windows.map(({ rssMebibytes }) => rssMebibytes),
     ),
-    ...latenessOf(`${silent} of ${where} silent: ${name}`, silences),
-  ]);
-  const [ours = [], theirs = []] = rows;
-  return ours.flatMap((own, index) => {
-    const other = theirs[index];
-    if (other === undefined) return [own];
-    const ratio = measurement(`${own.name}, over upstream's`, "×", [own.median / other.median]);
-    return [own, other, ratio];
-  });
+    ...late("verdict late", ({ verdicts }) => verdicts),
+    ...late("pod NotReady past the grace", ({ podsPastGrace }) => podsPastGrace),
+    ...late("healed after the kubelet's Ready", ({ healed }) => healed),
+    measurement(
+      `${outage}, requests per silent node`,
+      "",
+      silences.map(({ requests }) => requests / silent),
+    ),
+    measurement(`${outage}, memory at the peak`, "MiB", [peakMebibytes]),
+    measurement(`${outage}, memory afterwards`, "MiB", [afterMebibytes]),
+    ...quantiles(`${evicted.length} pods of ${where} evicted: ${name}, after the deadline`, "s", [inSeconds(evicted)]),
+    measurement(`${evicted.length} pods of ${where} evicted: ${name}, requests per pod`, "", [evictionRequests]),
+  ];
 }
 
-function latenessOf(name: string, silences: readonly SilenceFound[]): Measurement[] {
-  const seconds = (pick: (found: SilenceFound) => readonly number[]) =>
-    silences.map((found) => pick(found).map((ms) => ms / 1000));
-  const p99 = (what: string, pick: (found: SilenceFound) => readonly number[]) =>
-    measurement(
-      `${name}, ${what}, p99`,
-      "s",
-      seconds(pick).map((values) => quantile(values, 0.99)),
-    );
-  const verdicts = seconds((found) => found.verdicts);
-  return [
-    ...quantiles(`${name}, verdict late`, "s", verdicts),
-    p99("Unknown to pod NotReady", ({ pods }) => pods),
-    p99("pod NotReady past the grace", ({ podsPastGrace }) => podsPastGrace),
-  ];
+function inSeconds(milliseconds: readonly number[]): number[] {
+  return milliseconds.map((ms) => ms / 1000);
 }

@@ -16,6 +16,8 @@ export interface ControllerManagerOptions {
 /** A running controller manager. It needs some seconds to fill its caches. */
 export interface ControllerManager {
   readonly pid: number;
+  /** The address of its metrics, which need no token. */
+  readonly metricsUrl: string;
   /** Ends it at once. */
   stop(): Promise<void>;
   pause(): void;
@@ -27,11 +29,13 @@ export interface ControllerManager {
 /** Starts it; it ends with the test process at the latest. */
 export async function startControllerManager(options: ControllerManagerOptions): Promise<ControllerManager> {
   const { kubeconfig, controllers, flags = {} } = options;
+  const port = await freePort();
   const manager = new ServerProcess(kubeProgram("kube-controller-manager"), [
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
     "--bind-address=127.0.0.1",
-    `--secure-port=${await freePort()}`,
+    `--secure-port=${port}`,
+    "--authorization-always-allow-paths=/healthz,/metrics",
     // Versions before 1.24 also listen without TLS.
     ...(hasFlag("kube-controller-manager", "port") ? ["--port=0"] : []),
     "--leader-elect=false",
@@ -44,6 +48,7 @@ export async function startControllerManager(options: ControllerManagerOptions):
   if (pid === undefined) throw new Error(`the kube-controller-manager did not start: ${manager.log()}`);
   return {
     pid,
+    metricsUrl: `https://127.0.0.1:${port}/metrics`,
     stop: () => manager.end("SIGKILL"),
     pause: () => manager.pause(),
     resume: () => manager.resume(),

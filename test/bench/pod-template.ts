@@ -1,6 +1,6 @@
 /**
- * Up to millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating each
- * one through the registry would take longer than the measurement.
+ * Up to millions of pods: one running pod as the embedded API stores it, copied as text under other names. Creating
+ * each one through the registry would take longer than the measurement.
  */
 
 import { apiTime } from "../../services/domain/api-time.ts";

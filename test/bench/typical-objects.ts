@@ -121,7 +121,7 @@ export function managedFieldsOf({ metadata = null, spec = null, status = null }:
   ];
 }
 
-/** The fields by which the items of a list are known; the API server replaces a list without such a field as a whole. */
+/** The fields by which the items of a list are known. A list without such a field has one owner as a whole. */
 const MERGE_KEYS = ["uid", "type", "name", "containerPort", "ip"];
 
 /** A value's fields in the format FieldsV1: `f:` before each field, `k:` before each item of a keyed list. */

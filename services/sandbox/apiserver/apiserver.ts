@@ -3,10 +3,9 @@
  * any clock; http-front.ts serves it on sockets.
  */
 import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
-import { type Access, authenticate } from "./access.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
-import { ApiFailure } from "./api-status.ts";
+import { ApiFailure, unauthorized } from "./api-status.ts";
 import { type Serve, wireTo } from "./embedded-wire.ts";
 import { type Fault, Faults, refusalOf } from "./faults.ts";
 import { carryOut, type VerbParts } from "./http/api-verbs.ts";
@@ -33,6 +32,12 @@ const BOOKMARK_PERIOD_MS = 60_000;
 
 /** The namespaces of a new cluster. */
 const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/** Paths that probes may request without a token. */
+const OPEN_PATHS = ["/healthz", "/livez", "/readyz", "/version"];
+
+/** The bearer token to accept; null admits every request. */
+type Access = string | null;
 
 /** One embedded API server. */
 export class ApiServer {
@@ -109,7 +114,8 @@ export class ApiServer {
   }
 
   #carryOut(call: Call | OtherCall, access: Access): Answer {
-    authenticate(access, isCall(call) ? "" : call.path, call.headers);
+    const isOpen = access === null || (!isCall(call) && OPEN_PATHS.includes(call.path));
+    if (!isOpen && /^Bearer\s+(\S+)$/i.exec(call.headers.authorization ?? "")?.[1] !== access) throw unauthorized();
     return isCall(call) ? carryOut(this.#parts, call) : discover(call);
   }
 

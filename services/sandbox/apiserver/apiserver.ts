@@ -2,7 +2,7 @@
  * The embedded Kubernetes API: a store with the real server's verbs, behind a wire that is a function call. It runs on
  * any clock; http-front.ts serves it on sockets.
  */
-import type { Clock, HttpRequest, Log, Random, Wire } from "../../../protocols/ports.ts";
+import type { Clock, HttpRequest, Io, Log, Wire } from "../../../protocols/ports.ts";
 import { type Answer, failureAnswer, type Receiver } from "./answer.ts";
 import type { ApiObject } from "./api-objects.ts";
 import { ApiFailure, unauthorized } from "./api-status.ts";
@@ -18,9 +18,7 @@ import { Registry } from "./store/registry.ts";
 import { Store } from "./store/store.ts";
 
 /** Ports and limits of an embedded API. */
-export interface ApiServerOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface ApiServerOptions extends Pick<Io, "clock" | "random"> {
   readonly log?: Log;
   /** Changes kept for each resource; a watch from before them gets 410. */
   readonly changesMax?: number;

@@ -1,5 +1,5 @@
 /** Executes a parsed request: reads or writes what its verb says, and renders the result. */
-import type { Clock, Random } from "../../../../protocols/ports.ts";
+import type { Io } from "../../../../protocols/ports.ts";
 import { type Answer, jsonAnswer, objectAnswer } from "../answer.ts";
 import type { ApiObject } from "../api-objects.ts";
 import { methodNotAllowed, noSuchPath } from "../api-status.ts";
@@ -21,12 +21,10 @@ import { bindPod, evictPod } from "./pod-subresources.ts";
 import { type WatchOptions, WatchStream } from "./watch-stream.ts";
 
 /** The parts of the server that the verbs use. */
-export interface VerbParts {
+export interface VerbParts extends Pick<Io, "clock" | "random"> {
   readonly store: Store;
   readonly registry: Registry;
   readonly lists: Lists;
-  readonly clock: Clock;
-  readonly random: Random;
   /** Every open watch; the verbs add to it, and a watch that ends removes itself. */
   readonly watches: Set<WatchStream>;
   /** Whether new watches of a collection start stale. */

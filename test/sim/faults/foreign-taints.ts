@@ -10,9 +10,11 @@ import type { World } from "../world.ts";
 const OURS = ["not-ready", "unreachable"].map((name) => `node.kubernetes.io/${name}`);
 /** How far a stamp that another client sets may be from the present, in milliseconds. */
 const STAMP_MAX_MS = 600_000;
-/** How often the persistent controller changes a node back. */
+/** How often others change one of our taints on one node in a run. Contests count what Vigil changes back. */
 const ROUNDS_MAX = 3;
 const ROUND_MS = 7_000;
+/** How often they did so far, by node and taint. */
+const ROUNDS = new WeakMap<World, Map<string, number>>();
 /** Worlds in which one controller has fought already: two of them would never end. */
 const WITH_FIGHT = new WeakSet<World>();
 
@@ -53,7 +55,7 @@ function takeAway(reach: Reach, random: Random): undefined {
   const name = anyTainted(reach, random);
   if (name === null) return;
   reach.count("our taint taken off by others");
-  for (const key of OURS) editTaints(reach, name, without(key, "NoExecute"));
+  for (const key of OURS) remove(reach, name, key, "NoExecute");
 }
 
 /** Reverts the changes of our taints on a node, a few times. */
@@ -69,7 +71,7 @@ function insist(reach: Reach, random: Random): Stop | undefined {
     if (isOver || left === 0) return;
     count("fight over a taint");
     if (wantsIt) put(reach, name, key, "NoExecute");
-    else editTaints(reach, name, without(key, "NoExecute"));
+    else remove(reach, name, key, "NoExecute");
     world.clock.after(ROUND_MS, () => round(left - 1));
   };
   round(ROUNDS_MAX);
@@ -79,9 +81,23 @@ function insist(reach: Reach, random: Random): Stop | undefined {
 }
 
 function put(reach: Reach, name: string, key: string, effect: string): void {
+  if (!takesRound(reach, `${name} ${key}:${effect}`)) return;
   reach.count("taint brought back by others");
   const timeAdded = apiTime(reach.world.clock.wallMs());
   editTaints(reach, name, (taints) => [...without(key, effect)(taints), { key, effect, timeAdded }]);
+}
+
+function remove(reach: Reach, name: string, key: string, effect: string): void {
+  if (takesRound(reach, `${name} ${key}:${effect}`)) editTaints(reach, name, without(key, effect));
+}
+
+/** Counts a change of a taint of a node; false when others have changed it often enough. */
+function takesRound({ world }: Reach, taint: string): boolean {
+  const rounds = ROUNDS.get(world) ?? new Map<string, number>();
+  ROUNDS.set(world, rounds);
+  const round = (rounds.get(taint) ?? 0) + 1;
+  rounds.set(taint, round);
+  return round <= ROUNDS_MAX;
 }
 
 function without(key: string, effect: string): (taints: readonly JsonObject[]) => JsonObject[] {

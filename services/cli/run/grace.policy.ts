@@ -27,6 +27,8 @@ export class RenewalPeriod {
   readonly #renewedAt = new Map<string, number>();
   readonly #intervals: number[] = [];
   #next = 0;
+  /** Intervals still to be taken in the present sample. */
+  #missing = 0;
 
   /** The period in milliseconds; null while nothing is known. */
   get ms(): number | null {
@@ -43,6 +45,17 @@ export class RenewalPeriod {
     if (durations.length > 0) this.#listedMs = (medianOf(durations) * 1000) / RENEWALS_PER_DURATION;
   }
 
+  /** Begins a sample: the renewals that follow replace those of the last one, one by one. */
+  beginSample(): void {
+    this.#renewedAt.clear();
+    this.#missing = INTERVALS_KEPT;
+  }
+
+  /** Whether the sample is complete, so that no more heartbeats are needed. */
+  get isSampled(): boolean {
+    return this.#missing === 0;
+  }
+
   /** Takes a heartbeat that was seen to arrive. */
   takeHeartbeat({ node, kind, renewedAt }: Pick<Heartbeat, "node" | "kind" | "renewedAt">): void {
     if (kind !== "lease" || renewedAt === null) return;
@@ -51,11 +64,7 @@ export class RenewalPeriod {
     if (!(intervalMs > 0 && intervalMs <= INTERVAL_LONGEST_MS)) return;
     this.#intervals[this.#next] = intervalMs;
     this.#next = (this.#next + 1) % INTERVALS_KEPT;
-  }
-
-  /** Forgets a node that left. */
-  forget(node: string): void {
-    this.#renewedAt.delete(node);
+    this.#missing = Math.max(0, this.#missing - 1);
   }
 }
 

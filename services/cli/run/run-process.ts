@@ -47,7 +47,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const waitsFor = (what: string) => served?.waitsFor(what);
   const cluster = await openCluster(settings, { clock, serverClock: clock, log, host, waitsFor });
   if (cluster === null) return ExitCode.ok;
-  const upstream = await watchUpstream(config, { wire: cluster.wire, clock, log });
+  const upstream = await watchUpstream(config, { wire: cluster.wire, clock, log, metrics });
   const { kube, reachability } = measuredKube({ wire: clock.over(cluster.wire), clock, log, metrics, profile });
   access?.askFrom(kube);
   const foreignMembers = foreignMembersTo(config, { kube, clock, log, metrics });
@@ -95,7 +95,7 @@ function recordersOf({ logLevel, logFormat }: Config["process"]): { metrics: Rea
  */
 async function watchUpstream(
   { process: { services, shadow, allowShortGrace }, profile }: Config,
-  io: Pick<UpstreamWatchIo, "wire" | "clock" | "log">,
+  io: Pick<UpstreamWatchIo, "wire" | "clock" | "log" | "metrics">,
 ): Promise<UpstreamWatch | null> {
   if (!services.includes("observer")) return null;
   const watch = new UpstreamWatch({ ...io, profile, services, shadow });

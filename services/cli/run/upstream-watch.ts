@@ -4,7 +4,7 @@
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
-import type { Bus, Clock, Log, ServiceName, Stop, Wire } from "../../../protocols/ports.ts";
+import type { Bus, Clock, Log, Metrics, ServiceName, Stop, Wire } from "../../../protocols/ports.ts";
 import type { Profile } from "../../../protocols/profile.ts";
 import type { Check } from "../../console/readiness.policy.ts";
 import { listPage } from "../../platform/kube/transport/list-page.ts";
@@ -23,8 +23,8 @@ import {
   upstreamFinding,
 } from "./upstream.policy.ts";
 
-/** How often Events and nodes are listed. An API server reads all Events to select some, so not more often. */
-const LIST_PERIOD_MS = 300_000;
+/** How often Events and nodes are listed, and renewals sampled. An API server reads all Events to select some. */
+const LIST_PERIOD_MS = 1_800_000;
 /** How often what is known is reviewed, in milliseconds. */
 const REVIEW_PERIOD_MS = 5_000;
 
@@ -36,6 +36,7 @@ export interface UpstreamWatchIo {
   readonly profile: Pick<Profile, "upstream" | "nodeMonitorGraceMs">;
   readonly services: readonly ServiceName[];
   readonly shadow: boolean;
+  readonly metrics: Metrics;
 }
 
 /** Follows upstream and the kubelets for as long as a process runs. */
@@ -50,9 +51,16 @@ export class UpstreamWatch {
   #loggedKind: UpstreamFinding["kind"] = "none";
   #loggedGrace: string | null = null;
   readonly #stops: Stop[] = [];
+  #stopSampling: Stop = () => {};
+
+  readonly #mismatch: ReturnType<Metrics["gauge"]>;
 
   constructor(io: UpstreamWatchIo) {
     this.#io = io;
+    const help =
+      "1 while upstream's controllers run where Vigil replaces them, or set no taint where Vigil relies on them.";
+    this.#mismatch = io.metrics.gauge({ name: "vigil_upstream_mismatch", help });
+    this.#mismatch.set(0);
   }
 
   /** Reads the durations of the cluster's leases; returns why the grace period is too short for them, null if not. */
@@ -66,16 +74,9 @@ export class UpstreamWatch {
   start(bus: Bus): void {
     // Only a process that judges nodes may subscribe to what it judges by.
     if (this.#io.services.includes("node")) {
-      this.#stops.push(
-        bus.subscribe("observed.lease", "all", ({ body }) => {
-          for (const heartbeat of body.heartbeats) this.#period.takeHeartbeat(heartbeat);
-        }),
-        bus.subscribe("observed.node", "all", ({ body }) => this.#observe(body)),
-        bus.subscribe("observed.gone", "all", ({ body }) => {
-          this.#period.forget(body.node);
-          this.#unanswered.delete(body.node);
-        }),
-      );
+      this.#sampleRenewals(bus);
+      this.#repeat(LIST_PERIOD_MS, () => this.#sampleRenewals(bus));
+      if (this.#io.profile.upstream === "beside") this.#followNodes(bus);
     }
     void this.#list();
     this.#repeat(LIST_PERIOD_MS, () => void this.#list());
@@ -83,6 +84,7 @@ export class UpstreamWatch {
   }
 
   stop(): void {
+    this.#stopSampling();
     for (const stop of this.#stops.splice(0)) stop();
   }
 
@@ -112,9 +114,25 @@ export class UpstreamWatch {
     this.#review();
   }
 
+  /** Follows heartbeats until there are enough: those of a large cluster come by the hundred each second. */
+  #sampleRenewals(bus: Bus): void {
+    if (!this.#period.isSampled) return;
+    this.#period.beginSample();
+    this.#stopSampling = bus.subscribe("observed.lease", "all", ({ body }) => {
+      for (const heartbeat of body.heartbeats) this.#period.takeHeartbeat(heartbeat);
+      if (this.#period.isSampled) this.#stopSampling();
+    });
+  }
+
+  #followNodes(bus: Bus): void {
+    this.#stops.push(
+      bus.subscribe("observed.node", "all", ({ body }) => this.#observe(body)),
+      bus.subscribe("observed.gone", "all", ({ body }) => this.#unanswered.delete(body.node)),
+    );
+  }
+
   #observe(node: ObservedNode): void {
-    const { clock, profile } = this.#io;
-    if (profile.upstream !== "beside") return;
+    const { clock } = this.#io;
     const before = this.#unanswered.get(node.node);
     if (before !== undefined) this.#sign = newerSign(this.#sign, signInChange(before.node, node, clock.wallMs()));
     if (isUnanswered(node)) this.#unanswered.set(node.node, { node, sinceMs: before?.sinceMs ?? clock.monotonicMs() });
@@ -138,6 +156,7 @@ export class UpstreamWatch {
   #review(): void {
     const { log, profile } = this.#io;
     const { kind, text, isWarning } = this.#finding();
+    this.#mismatch.set(kind === "both" || kind === "nobody" ? 1 : 0);
     if (this.#isListed && kind !== this.#loggedKind) {
       this.#loggedKind = kind;
       if (text !== "") log[isWarning ? "warn" : "info"](text);

@@ -169,8 +169,6 @@ describe("the grace period", () => {
     expect(period.ms).toBe(10_000);
     renew("a", AT + 15 * 20_800);
     expect(period.ms).toBe(20_000);
-    renew("gone", AT);
-    period.forget("gone");
     for (let beat = 0; beat < 300; beat++) renew("b", AT + beat * 5_000);
     expect(period.ms).toBe(10_000);
   });
@@ -211,7 +209,8 @@ function watchWorld(upstream: string, answers: Readonly<Record<string, readonly 
   };
   const bus = (service: string) => typedBus({ ...common, service, mailboxMessagesMax: 1_000 });
   const profile = { ...STANDARD_PROFILE, upstream };
-  const watch = new UpstreamWatch({ wire, clock, log, profile, services: SERVICE_NAMES, shadow: false });
+  const { metrics } = common;
+  const watch = new UpstreamWatch({ wire, clock, log, metrics, profile, services: SERVICE_NAMES, shadow: false });
   watch.start(bus("upstream"));
   const observer = bus("observer");
   const settle = async (ms: number): Promise<void> => {
@@ -222,7 +221,21 @@ function watchWorld(upstream: string, answers: Readonly<Record<string, readonly 
     }
   };
   const observe = (node: ObservedNode) => observer.publish("observed.node", node, null);
-  return { watch, settle, observe, asked, said: () => log.lines.map(({ level, message }) => `${level}: ${message}`) };
+  const mismatch = () => metrics.gaugeValue("vigil_upstream_mismatch");
+  const renew = (node: string, renewedAt: number): void => {
+    const heartbeat = { node, kind: "lease" as const, renewedAt, seenAt: clock.wallMs() };
+    observer.publish("observed.lease", { shard: 0, heartbeats: [heartbeat] }, null);
+    clock.advance(0);
+  };
+  return {
+    watch,
+    settle,
+    observe,
+    renew,
+    mismatch,
+    asked,
+    said: () => log.lines.map(({ level, message }) => `${level}: ${message}`),
+  };
 }
 
 describe("the watch", () => {
@@ -233,6 +246,7 @@ describe("the watch", () => {
     await world.settle(SECOND);
     await world.settle(600 * SECOND);
     expect(world.said()).toEqual([expect.stringContaining("warn: upstream's controllers do Vigil's work too")]);
+    expect(world.mismatch()).toBe(1);
     expect(world.watch.checks()).toMatchObject([
       { name: "upstream", problem: null, note: expect.stringContaining("--upstream=beside") },
       { name: "grace", problem: null },
@@ -250,6 +264,22 @@ describe("the watch", () => {
     world.observe(nodeWith("Unknown", { taints: [taint(UNREACHABLE, "NoSchedule")] }));
     await world.settle(10 * SECOND);
     expect(world.said().at(-1)).toContain("info: upstream was last seen by taint");
+    expect(world.mismatch()).toBe(0);
+  });
+
+  test("samples renewals, and warns of a grace period that is too short for them", async () => {
+    const world = watchWorld("replace", living);
+    for (let beat = 0; beat < 300; beat++) world.renew("a", AT + beat * 30_000);
+    await world.settle(10 * SECOND);
+    const said = /^warn: --node-monitor-grace-period=50s: kubelets renew .* every 28\.8s/;
+    expect(world.said()).toContainEqual(expect.stringMatching(said));
+    expect(world.watch.checks()[1]?.note).toContain("give at least 58s");
+    for (let beat = 0; beat < 300; beat++) world.renew("a", AT + beat * 10_000);
+    await world.settle(10 * SECOND);
+    expect(world.watch.checks()[1]?.note).toContain("give at least 58s");
+    await world.settle(1800 * SECOND);
+    for (let beat = 0; beat < 300; beat++) world.renew("b", AT + beat * 10_000);
+    expect(world.watch.checks()[1]?.note).toBeUndefined();
   });
 
   test("beside upstream warns at its start where there is no sign, and names a missing right", async () => {
@@ -258,9 +288,9 @@ describe("the watch", () => {
     expect(world.said()).toEqual([expect.stringMatching(/^warn: no sign of upstream's controllers yet, and Events/)]);
   });
 
-  test("asks the API at its start and every five minutes, and no more once it is stopped", async () => {
+  test("asks the API at its start and every half hour, and no more once it is stopped", async () => {
     const world = watchWorld("replace");
-    await world.settle(299 * SECOND);
+    await world.settle(1799 * SECOND);
     const first = world.asked.length;
     expect(world.asked.map((path) => path.split("?")[0])).toEqual(
       ["events", "events", "events", "nodes"].map((plural) => `/api/v1/${plural}`),
@@ -268,7 +298,7 @@ describe("the watch", () => {
     await world.settle(2 * SECOND);
     expect(world.asked).toHaveLength(2 * first);
     world.watch.stop();
-    await world.settle(600 * SECOND);
+    await world.settle(3600 * SECOND);
     expect(world.asked).toHaveLength(2 * first);
   });
 

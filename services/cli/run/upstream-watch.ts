@@ -1,5 +1,5 @@
 /**
- * Watches for upstream's controllers and for the renewals of kubelets, and says when either does not suit the settings
+ * Watches for upstream's controllers and for the renewals of kubelets, and reports when either does not suit the settings
  * of this process: in the log when it changes, and in `/readyz?verbose`. An edge: it may await.
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";

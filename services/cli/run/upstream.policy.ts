@@ -1,7 +1,7 @@
 /**
  * Whether upstream's node lifecycle controllers run, judged by what they leave behind: Events of theirs, taints that
  * they wrote, and the NoSchedule taint that follows within moments when a node is not ready. On a quiet cluster they
- * leave nothing, so the absence of signs proves nothing; a missing taint does.
+ * leave nothing, so only a missing taint proves that they do not run.
  */
 import { EventSource, TaintEffect, TaintKey } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";
@@ -39,7 +39,7 @@ export interface UnansweredNode {
   readonly sinceMs: number;
 }
 
-/** How this process stands to upstream. */
+/** How this process relates to upstream. */
 export interface UpstreamStance {
   readonly upstream: Profile["upstream"];
   readonly shadow: boolean;
@@ -56,7 +56,7 @@ export interface UpstreamKnowledge {
   readonly nowMs: number;
 }
 
-/** What is to be said about upstream; `isWarning` where the two do not fit together. */
+/** A finding about upstream; `isWarning` where the two do not fit together. */
 export interface UpstreamFinding {
   /** Stays the same while the finding does. */
   readonly kind: "both" | "nobody" | "unseen" | "seen" | "none";
@@ -133,7 +133,7 @@ function answeringKey({ conditions }: Pick<ObservedNode, "conditions">): string 
   return status === "Unknown" ? TaintKey.unreachable : null;
 }
 
-/** What is to be said about upstream. */
+/** The finding about upstream. */
 export function upstreamFinding(stance: UpstreamStance, knowledge: UpstreamKnowledge): UpstreamFinding {
   const { unanswered, wallMs, nowMs } = knowledge;
   const sign = knowledge.sign !== null && wallMs - knowledge.sign.at < SIGN_KEPT_MS ? knowledge.sign : null;
@@ -142,11 +142,15 @@ export function upstreamFinding(stance: UpstreamStance, knowledge: UpstreamKnowl
     if (unanswered !== null && nowMs - unanswered.sinceMs >= UNANSWERED_MS) {
       const since = `node ${unanswered.node} has not been ready for ${spanText(nowMs - unanswered.sinceMs)}`;
       const fix = "switch upstream's controllers on, or run Vigil with --upstream=replace";
-      return { kind: "nobody", isWarning: true, text: `nobody taints and evicts: ${since} and has no taint; ${fix}` };
+      return {
+        kind: "nobody",
+        isWarning: true,
+        text: `no controller taints and evicts: ${since} and has no taint; ${fix}`,
+      };
     }
     if (sign !== null) return { kind: "seen", isWarning: false, text: `upstream was last seen by ${seen}` };
     const why = knowledge.unreadable === null ? "" : `, and Events cannot be read (${knowledge.unreadable})`;
-    const text = `no sign of upstream's controllers yet${why}; if they are switched off, nobody taints and evicts`;
+    const text = `no sign of upstream's controllers yet${why}; if they are switched off, no controller taints and evicts`;
     return { kind: "unseen", isWarning: true, text };
   }
   if (sign === null) return { kind: "none", isWarning: false, text: "" };

@@ -127,7 +127,7 @@ describe("the finding", () => {
     );
     expect(finding({ upstream: "beside" }, { unreadable: "forbidden" }).text).toBe(
       "no sign of upstream's controllers yet, and Events cannot be read (forbidden); " +
-        "if they are switched off, nobody taints and evicts",
+        "if they are switched off, no controller taints and evicts",
     );
   });
 
@@ -260,7 +260,7 @@ describe("the watch", () => {
     await world.settle(50 * SECOND);
     expect(world.said()).toEqual([expect.stringContaining("info: upstream was last seen by Event")]);
     await world.settle(20 * SECOND);
-    expect(world.said().at(-1)).toContain("warn: nobody taints and evicts: node node-1 has not been ready for");
+    expect(world.said().at(-1)).toContain("warn: no controller taints and evicts: node node-1 has not been ready for");
     world.observe(nodeWith("Unknown", { taints: [taint(UNREACHABLE, "NoSchedule")] }));
     await world.settle(10 * SECOND);
     expect(world.said().at(-1)).toContain("info: upstream was last seen by taint");

@@ -1,8 +1,8 @@
 /**
  * The Kubernetes port of shadow mode. It sends no write. Instead it shows watches and live reads as they would be had
- * every write been made, so that everything behind the port goes on: taints get their turn, countdowns run, pods are
- * due. The outcomes of shadowed writes carry the changes, so that each process of a fleet shows the same. Nothing of it
- * survives the last of these processes.
+ * every write been made, so that everything behind the port continues: taints are granted, countdowns run, pods become
+ * due. The outcomes of shadowed writes carry the changes, so that each process of a fleet shows the same. The changes
+ * end with the last of these processes.
  */
 import type { BodyOf } from "../../../../protocols/messages.ts";
 import type { NodeShadowChange, ObservedNode, PodShadow } from "../../../../protocols/objects.ts";

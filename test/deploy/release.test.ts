@@ -83,7 +83,7 @@ describe("the chart of a release", () => {
   });
 });
 
-test("a change that waits for its release says how the version grows, and what a user notices", () => {
+test("an unreleased change records how the version grows and what a user notices", () => {
   const broken = globSync(".changeset/*.md", { cwd: ROOT })
     .filter((path) => !path.endsWith("README.md"))
     .filter((path) => !/^---\n"vigil": (?:patch|minor|major)\n---\n\n\S/.test(read(path)));

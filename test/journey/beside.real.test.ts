@@ -66,7 +66,7 @@ describeWithKube("beside upstream's real controllers", () => {
     expect(await cluster.readyz()).toContain("[+]upstream ok: upstream was last seen by");
   });
 
-  test("the API server accepts the two writes in a dry run, as docs/managed-clusters.md checks it", async () => {
+  test("the API server accepts both writes in a dry run, by docs/managed-clusters.md", async () => {
     const account = ["--dry-run=server", "--as=system:serviceaccount:vigil-system:vigil-beside"];
     const patch = (kind: string, name: string, status: string) =>
       cluster.api.kubectl("patch", kind, name, "--subresource=status", "--type=merge", `-p=${status}`, ...account);
@@ -124,7 +124,7 @@ describeWithKube("beside upstream's real controllers", () => {
     noFight("a-2", { isTainted: false });
   });
 
-  test("upstream that is restarted after the loss taints the node, and Vigil writes nothing more", async () => {
+  test("upstream restarted after the loss taints the node; Vigil writes nothing more", async () => {
     await cluster.manager.stop();
     await lose("b-0");
     await cluster.startUpstream();
@@ -145,7 +145,7 @@ describeWithKube("beside upstream's real controllers", () => {
     noFight("b-1");
   });
 
-  test("when all zones are down upstream halts by its own rule, and Vigil's conditions stay", async () => {
+  test("when all zones are down upstream halts by its rule; Vigil's conditions stay", async () => {
     await lose(...NODES);
     for (const node of NODES) await cluster.shows(`${node} NoExecute`, "none");
     await pause(PASSES_MS);

@@ -1,6 +1,6 @@
 /**
- * Watches for upstream's controllers and for the renewals of kubelets, and reports when either does not suit the settings
- * of this process: in the log when it changes, and in `/readyz?verbose`. An edge: it may await.
+ * Watches for upstream's controllers and for the renewals of kubelets. When either does not suit the settings of this
+ * process, it reports that in the log, on each change, and in `/readyz?verbose`. An edge: it may await.
  */
 import { LEASE_NAMESPACE } from "../../../protocols/names.ts";
 import type { ObservedNode } from "../../../protocols/objects.ts";

@@ -253,7 +253,7 @@ describe("the watch", () => {
     ]);
   });
 
-  test("beside upstream says that nobody evicts once a node has no taint for a minute, until one appears", async () => {
+  test("beside upstream reports a node without a taint for a minute, until it has one", async () => {
     const world = watchWorld("beside", { ...living, nodes: [] });
     await world.settle(SECOND);
     world.observe(nodeWith("Unknown"));
@@ -282,7 +282,7 @@ describe("the watch", () => {
     expect(world.watch.checks()[1]?.note).toBeUndefined();
   });
 
-  test("beside upstream warns at its start where there is no sign, and names a missing right", async () => {
+  test("beside upstream warns at its start without a sign, and names a missing right", async () => {
     const world = watchWorld("beside");
     await world.settle(SECOND);
     expect(world.said()).toEqual([expect.stringMatching(/^warn: no sign of upstream's controllers yet, and Events/)]);

@@ -9,6 +9,7 @@ import { getVerb } from "./verbs/get.ts";
 import { hollowVerb } from "./verbs/hollow.ts";
 import { machineVerb } from "./verbs/machine.ts";
 import { playgroundVerb } from "./verbs/playground.ts";
+import { previewVerb } from "./verbs/preview.ts";
 import { runVerb } from "./verbs/run.ts";
 import { versionVerb } from "./verbs/version.ts";
 
@@ -18,6 +19,7 @@ export const VERBS: readonly Verb[] = [
   playgroundVerb,
   getVerb(realClock()),
   explainVerb,
+  previewVerb,
   agentVerb,
   hollowVerb,
   apiserverVerb,

@@ -4,11 +4,10 @@
  */
 import type { Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import type { Heartbeat, ObservedNode } from "../../protocols/objects.ts";
+import type { Heartbeat, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Io, Metrics } from "../../protocols/ports.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
-import type { ShardView } from "../platform/shard-view/shard-view.ts";
 import type { KeyedDeadlines } from "../platform/structures/deadlines.keyed.ts";
 import { desiredChangesOf, harmlessChanges, isHarmless } from "./desired-changes.policy.ts";
 import {
@@ -35,10 +34,20 @@ import { type RequestNoun, RequestSchedule } from "./request-schedule.ts";
 import { graceMsOf, silentFromMs } from "./silence.policy.ts";
 import { type BoundPods, boundWhileNotReady, withoutMarked } from "./unready.policy.ts";
 
+/** What an actor sees of its shard. */
+export interface NodeView {
+  /** Why the shard is blind; null when it is not. */
+  blindness(nowMs: number): string | null;
+  /** Since when the watches have been synced, on the monotonic clock. */
+  readonly watchHealth: { readonly since: number | null };
+  /** The pods of a node; null where they are not known. */
+  pods(node: string): { readonly pods: readonly ObservedPod[] } | null;
+}
+
 /** What the actors of one shard share. */
 export interface NodeContext {
   readonly io: Io;
-  readonly view: ShardView;
+  readonly view: NodeView;
   /** Wakes an actor when its node's grace ends. */
   readonly graces: KeyedDeadlines<NodeActor>;
   /** Wakes an actor for retries of its requests and for its eviction. */

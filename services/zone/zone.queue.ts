@@ -51,9 +51,15 @@ export class ZoneQueue {
 
   /** The first `max` nodes in the order of service; delayed ones come last. */
   first(max: number, now: number): string[] {
-    const fromAt = ({ notBefore }: QueuedNode): number => Math.max(now, notBefore);
-    const inOrder = [...this.#waiting.values()].sort((left, right) => fromAt(left) - fromAt(right));
-    return inOrder.slice(0, max).map(({ node }) => node);
+    const nodes: string[] = [];
+    const delayed: QueuedNode[] = [];
+    for (const waiting of this.#waiting.values()) {
+      if (nodes.length === max) return nodes;
+      if (waiting.notBefore > now) delayed.push(waiting);
+      else nodes.push(waiting.node);
+    }
+    delayed.sort((left, right) => left.notBefore - right.notBefore);
+    return [...nodes, ...delayed.slice(0, max - nodes.length).map(({ node }) => node)];
   }
 
   /** Records a grant and the request it led to, null for none. The node may be granted again at `againAt`. */

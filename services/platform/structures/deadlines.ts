@@ -201,8 +201,11 @@ export class Deadlines<T> {
   }
 }
 
+/** Empty rings. They are copied each time the last slot is removed, which is often. */
+const EMPTY_RINGS = new Int32Array(2 * (BUCKETS + SLOTS_MIN)).map((_, at) => (at < 2 * BUCKETS ? at >> 1 : NOWHERE));
+
 function newRings(): Int32Array<ArrayBuffer> {
-  return new Int32Array(2 * (BUCKETS + SLOTS_MIN)).map((_, at) => (at < 2 * BUCKETS ? at >> 1 : NOWHERE));
+  return EMPTY_RINGS.slice();
 }
 
 function copied<A extends Float64Array | Int32Array>(target: A, source: A): A {

@@ -1,0 +1,85 @@
+/** Prints a preview as tables or as JSON. */
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, rateText } from "../../domain/format.ts";
+import { formatDuration } from "../../platform/config/duration.ts";
+import { printable, printableJson } from "../../platform/process/printable.ts";
+import { tableText } from "../text-table.ts";
+import type { Preview, PreviewedZone } from "./preview.ts";
+
+/** A preview as one JSON document. */
+export function previewJson(preview: Preview): string {
+  return `${printableJson(JSON.stringify(preview, null, 2))}\n`;
+}
+
+/** A preview as text: what follows, then zones, nodes and pods, each at most `limit` rows. */
+export function previewText(preview: Preview, limit: number): string {
+  const { fault, at, zones, nodes, pods } = preview;
+  const parts = [
+    `If ${printable(fault)} from ${apiTime(at)} on:\n${summaryText(preview)}\n`,
+    zones.length === 0
+      ? ""
+      : tableText(["ZONE", "STATE", "NOT READY", "EVICTION RATE", "WAITING"], zones.map(zoneCells)),
+    nodes.length === 0
+      ? ""
+      : tableText(
+          ["NODE", "ZONE", "UNKNOWN", "ADMITTED", "PODS DELETED"],
+          nodes
+            .slice(0, limit)
+            .map(({ node, zone, unknownAfterMs, admittedAfterMs, pods: count, podsDeleted }) => [
+              node,
+              zone,
+              afterText(unknownAfterMs),
+              afterText(admittedAfterMs),
+              `${podsDeleted} of ${count}`,
+            ]),
+        ),
+    pods.length === 0
+      ? ""
+      : tableText(
+          ["NAMESPACE", "POD", "NODE", "DELETED", "WHY"],
+          pods
+            .slice(0, limit)
+            .map(({ namespace, name, node, deletedAfterMs, why }) => [
+              namespace,
+              name,
+              node,
+              deletedAfterMs === null ? "stays" : afterText(deletedAfterMs),
+              why,
+            ]),
+        ),
+    moreText(preview, limit),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** The whole in one sentence. */
+function summaryText({ nodes, pods, zones, overAfterMs }: Preview): string {
+  const deleted = pods.filter(({ deletedAfterMs }) => deletedAfterMs !== null).length;
+  const admitted = nodes.filter(({ admittedAfterMs }) => admittedAfterMs !== null).length;
+  const halted = zones.some(({ after }) => after.state === "Halted");
+  const counts = [
+    `${countText(nodes.filter(({ unknownAfterMs }) => unknownAfterMs !== null).length, "node")} would become Unknown`,
+    `${admitted} would be admitted for eviction`,
+    `${countText(deleted, "pod")} would be deleted and ${pods.length - deleted} would stay`,
+  ];
+  const end =
+    nodes.length === 0 ? "nothing would follow" : `all of it within ${afterText(overAfterMs).replace("in ", "")}`;
+  const why = halted ? " Every zone would be disrupted, so evictions would halt." : "";
+  return `${counts.join(", ")}; ${end}.${why}`;
+}
+
+function zoneCells({ zone, size, before, after, waiting }: PreviewedZone): string[] {
+  const state = before.state === after.state ? after.state : `${before.state} → ${after.state}`;
+  const rate = rateText(after.state === "Halted" ? 0 : after.taintsPerSecond);
+  return [zone, state, `${before.notReady} → ${after.notReady} of ${size}`, rate, String(waiting)];
+}
+
+/** An instant as its distance from the start, in whole seconds; empty for none. */
+function afterText(afterMs: number | null): string {
+  return afterMs === null ? "" : `in ${formatDuration(Math.round(afterMs / 1000) * 1000)}`;
+}
+
+function moreText({ nodes, pods }: Preview, limit: number): string {
+  const most = Math.max(nodes.length, pods.length);
+  return most <= limit ? "" : `At most ${limit} rows of each are shown; --limit=${most} shows all, as does -o json.\n`;
+}

@@ -1,0 +1,53 @@
+/** What a preview answers. Spans are in milliseconds after the start. */
+import type { Taint, TaintId } from "../../../protocols/objects.ts";
+import type { DisruptionState } from "../../zone/zone.machine.ts";
+
+/** A zone whose state or count changes. */
+export interface PreviewedZone {
+  readonly zone: string;
+  readonly size: number;
+  readonly before: { readonly state: DisruptionState; readonly notReady: number };
+  readonly after: { readonly state: DisruptionState; readonly notReady: number; readonly taintsPerSecond: number };
+  /** How many of its nodes wait at the end, without any prospect of being admitted. */
+  readonly waiting: number;
+}
+
+/** A node that something happens to, in the order in which it happens. */
+export interface PreviewedNodeReport {
+  readonly node: string;
+  readonly zone: string;
+  /** Null for a node that does not become Unknown within the preview. */
+  readonly unknownAfterMs: number | null;
+  /** When it is tainted NoExecute, or drained in direct mode; null when it is not. */
+  readonly admittedAfterMs: number | null;
+  readonly pods: number;
+  readonly podsDeleted: number;
+}
+
+/** A pod of such a node. */
+export interface PreviewedPodReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  /** Null for a pod that stays. */
+  readonly deletedAfterMs: number | null;
+  readonly why: string;
+}
+
+/** The answer of `vigil preview`. */
+export interface Preview {
+  readonly fault: string;
+  /** When the cluster was read, epoch milliseconds. */
+  readonly at: number;
+  readonly zones: readonly PreviewedZone[];
+  readonly nodes: readonly PreviewedNodeReport[];
+  readonly pods: readonly PreviewedPodReport[];
+  /** When the last of all this has happened; 0 if nothing does. */
+  readonly overAfterMs: number;
+}
+
+/** A deletion, and the taint that decided; null in direct mode. */
+export interface PreviewedDeletion {
+  readonly atMs: number;
+  readonly taint: Taint | TaintId | null;
+}

@@ -1,0 +1,267 @@
+/**
+ * A cluster on virtual time: the actors of a run decide, and what they request is done at once. The policies of the
+ * writers decide again, as they do before a real write. Nothing leaves this process.
+ */
+import type { BodyOf, MessageType } from "../../../protocols/messages.ts";
+import type { ObservedPod, Taint } from "../../../protocols/objects.ts";
+import type { BoundPod, Bus, Io, Kube } from "../../../protocols/ports.ts";
+import type { Profile } from "../../../protocols/profile.ts";
+import { needsPods, readyConditionOf } from "../../domain/node-conditions.ts";
+import { noExecuteTaints } from "../../domain/toleration.ts";
+import { NodeActor, type NodeContext } from "../../node/node.actor.ts";
+import {
+  decideConditions,
+  decideLabels,
+  decideTaints,
+  type NodeWriteDecision,
+} from "../../node-writer/node-writer.policy.ts";
+import { aloneFleet } from "../../platform/fleet/fleet.ts";
+import { silentLog } from "../../platform/process/log.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
+import { KeyedDeadlines } from "../../platform/structures/deadlines.keyed.ts";
+import { Deadlines } from "../../platform/structures/deadlines.ts";
+import { decideEviction } from "../../pod-writer/pod-writer.policy.ts";
+import { type EvictionSchedule, TaintedNode } from "../../taint-manager/tainted-node.ts";
+import { ownTaintsOf } from "../../zone/zone.policy.ts";
+import type { PreviewedDeletion } from "./preview.ts";
+import { PreviewedNode } from "./previewed-node.ts";
+import { PreviewedZones } from "./previewed-zones.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+/** A preview ends after so long; a cluster whose evictions take longer needs people. */
+const PREVIEW_MS_MAX = 30 * 24 * 3_600_000;
+/** When a live node is taken to have sent its last heartbeat: long after the end of every preview. */
+const FOREVER_MS = 2 * PREVIEW_MS_MAX;
+/** A node without a heartbeat for this share of its grace has stopped already: kubelets renew after a fifth. */
+const STOPPED_SHARE = 0.5;
+
+type Handlers = { readonly [T in MessageType]?: (body: BodyOf<T>, id: string) => void };
+
+/** The cluster of a snapshot, as it goes on with these nodes down. */
+export class PreviewedCluster {
+  readonly clock: VirtualClock;
+  readonly nodes = new Map<string, PreviewedNode>();
+  /** The deleted pods, by uid. */
+  readonly deletions = new Map<string, PreviewedDeletion>();
+  /** What each zone announced, in order. */
+  readonly announcements = new Map<string, BodyOf<"judged.zone">[]>();
+  /** When each node was admitted to be drained, on the virtual clock (direct mode). */
+  readonly drainedMs = new Map<string, number>();
+  readonly #io: Io;
+  readonly #zones: PreviewedZones;
+  readonly #context: NodeContext;
+  readonly #deadlines: Deadlines<EvictionSchedule>;
+  readonly #halted = new Set<string>();
+  /** The nodes whose pods have changed since they were last reviewed. */
+  readonly #changed = new Set<PreviewedNode>();
+  #messages = 0;
+
+  constructor(snapshot: Snapshot, profile: Profile, down: ReadonlySet<string>) {
+    this.clock = new VirtualClock({ wallMs: snapshot.takenAt });
+    this.#io = this.#ports(profile);
+    this.#zones = new PreviewedZones(this.#io);
+    this.#context = this.#nodeContext();
+    const fire = (schedule: EvictionSchedule): void => schedule.node.requestEviction(schedule);
+    this.#deadlines = new Deadlines({ clock: this.clock, fire });
+    const pods = Map.groupBy(snapshot.pods, ({ node }) => node);
+    for (const node of snapshot.nodes) {
+      const seenMs = this.#lastHeartbeatMs(snapshot, node.node, readyConditionOf(node)?.heartbeatAt ?? null);
+      const isAlive = !down.has(node.node) && -seenMs <= profile.nodeMonitorGraceMs * STOPPED_SHARE;
+      this.nodes.set(node.node, new PreviewedNode(node, pods.get(node.node) ?? [], isAlive));
+    }
+    for (const node of this.nodes.values()) this.#begin(node, snapshot);
+    this.clock.advance(0);
+  }
+
+  /** Sets a taint now, as a person would. */
+  taint(name: string, taint: Taint): void {
+    this.#change(name, (node) => node.taint(taint));
+  }
+
+  /** Lets everything happen that follows. */
+  run(): void {
+    this.clock.advance(PREVIEW_MS_MAX);
+  }
+
+  #ports(profile: Profile): Io {
+    const unused = (): never => {
+      throw new Error("a preview reads and writes nothing");
+    };
+    const kube: Kube = { watch: unused, read: unused, write: unused };
+    const { clock } = this;
+    const ports = { clock, kube, profile, random: () => 0, log: silentLog, metrics: createMetrics() };
+    return { ...ports, bus: this.#bus(), fleet: aloneFleet("preview") };
+  }
+
+  /** A bus that hands each message to the one place that carries it out. */
+  #bus(): Bus {
+    const handlers = this.#handlers();
+    const publish: Bus["publish"] = (type, body) => {
+      const id = `preview:${++this.#messages}`;
+      (handlers[type] as ((body: unknown, id: string) => void) | undefined)?.(body, id);
+      return id;
+    };
+    const nothing = () => () => {};
+    return {
+      publish,
+      subscribe: nothing,
+      onGap: nothing,
+      latest: () => ({ take: () => [], stop: () => {} }),
+      connected: () => true,
+    };
+  }
+
+  /** A request is carried out after the message that led to it, as by a writer in another process. */
+  #handlers(): Handlers {
+    const later =
+      <B>(act: (body: B, id: string) => void) =>
+      (body: B, id: string): void =>
+        this.clock.soon(() => act(body, id));
+    return {
+      "judged.node": (body, id) => this.#zones.takeJudged(body, id),
+      "judged.zone": later((body: BodyOf<"judged.zone">, id) => this.#takeZone(body, id)),
+      "asked.condition": later((ask: BodyOf<"asked.condition">) =>
+        this.#write(ask.node, (node) => decideConditions(ask, node.shown, this.clock.wallMs())),
+      ),
+      "asked.taint": later((ask: BodyOf<"asked.taint">) =>
+        this.#write(ask.node, (node) => decideTaints(ask, node.shown, this.clock.wallMs())),
+      ),
+      "asked.label": later((ask: BodyOf<"asked.label">) =>
+        this.#write(ask.node, (node) => decideLabels(ask, node.shown)),
+      ),
+      "asked.unready": later(({ node, uid }: BodyOf<"asked.unready">) =>
+        this.#changePod(node, uid, (pod) => ({ ...pod, ready: "False" })),
+      ),
+      "asked.eviction": later((ask: BodyOf<"asked.eviction">) => this.#evict(ask)),
+      "asked.drain": later(({ node, uid }: BodyOf<"asked.drain">, id) => {
+        this.drainedMs.set(node, this.clock.monotonicMs());
+        this.nodes.get(node)?.actor?.grantDrain(uid, id);
+      }),
+    };
+  }
+
+  #nodeContext(): NodeContext {
+    const { metrics } = this.#io;
+    const review = (actor: NodeActor): void => actor.review();
+    const counter = metrics.counter({ name: "vigil_preview_total", help: "Not exported." });
+    return {
+      io: this.#io,
+      view: {
+        blindness: () => null,
+        watchHealth: { since: Number.NEGATIVE_INFINITY },
+        pods: (name) => {
+          const node = this.nodes.get(name);
+          return node === undefined || !needsPods(node.shown) ? null : node;
+        },
+      },
+      graces: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
+      reviews: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
+      lateness: metrics.histogram({ name: "vigil_preview_seconds", help: "Not exported.", buckets: [1] }),
+      refuted: counter,
+      heldBack: counter,
+      waiting: new Set(),
+      markSuspect: () => {},
+    };
+  }
+
+  /** When a node was last heard of, on the virtual clock; a heartbeat from the future counts as now. */
+  #lastHeartbeatMs({ takenAt, renewedAt }: Snapshot, name: string, postedAt: number | null): number {
+    const known = [renewedAt.get(name) ?? null, postedAt].filter((at) => at !== null);
+    return known.length === 0 ? 0 : Math.min(0, Math.max(...known) - takenAt);
+  }
+
+  #begin(node: PreviewedNode, snapshot: Snapshot): void {
+    const { shown, name } = node;
+    const actor = new NodeActor(this.#context, shown);
+    node.actor = actor;
+    const postedAt = readyConditionOf(shown)?.heartbeatAt ?? null;
+    const renewedAt = snapshot.renewedAt.get(name) ?? null;
+    const seenMs = node.isAlive ? FOREVER_MS : this.#lastHeartbeatMs(snapshot, name, postedAt);
+    this.#zones.takeObserved(null, shown);
+    for (const [kind, stamp] of [["status", postedAt] as const, ["lease", renewedAt] as const]) {
+      actor.takeHeartbeat({ node: name, kind, renewedAt: stamp, seenAt: snapshot.takenAt }, seenMs, "");
+    }
+    actor.review("");
+    this.#reviewPods(node, Number.NEGATIVE_INFINITY);
+  }
+
+  #takeZone(body: BodyOf<"judged.zone">, id: string): void {
+    const announced = this.announcements.get(body.zone) ?? [];
+    announced.push(body);
+    this.announcements.set(body.zone, announced);
+    if (body.halted === this.#halted.has(body.zone)) return;
+    if (body.halted) this.#halted.add(body.zone);
+    else this.#halted.delete(body.zone);
+    for (const node of this.nodes.values()) {
+      if (node.actor?.zone === body.zone) node.actor.zoneHalted(body.halted, id);
+    }
+  }
+
+  #write(name: string, decide: (node: PreviewedNode) => NodeWriteDecision): void {
+    const node = this.nodes.get(name);
+    const decision = node === undefined ? null : decide(node);
+    if (decision?.kind === "write") this.#change(name, (written) => written.write(decision.shadow));
+  }
+
+  /** Shows a changed node to everything that watches nodes. */
+  #change(name: string, change: (node: PreviewedNode) => void): void {
+    const node = this.nodes.get(name);
+    if (node === undefined) return;
+    const before = node.shown;
+    change(node);
+    const nowMs = this.clock.monotonicMs();
+    const isUnknown = (of: typeof before): boolean => readyConditionOf(of)?.status === "Unknown";
+    if (!isUnknown(before) && isUnknown(node.shown)) node.unknownMs = nowMs;
+    if (ownTaintsOf(before.taints).length === 0 && ownTaintsOf(node.shown.taints).length > 0) node.taintedMs ??= nowMs;
+    this.#zones.takeObserved(before, node.shown);
+    node.actor?.observe(node.shown, "");
+    this.#reviewPods(node, nowMs);
+  }
+
+  #changePod(name: string, uid: string, change: (pod: ObservedPod) => ObservedPod): void {
+    const node = this.nodes.get(name);
+    const pod = node?.pods.find((each) => each.uid === uid);
+    if (node === undefined || pod === undefined) return;
+    node.putPod(change(pod));
+    if (this.#changed.size === 0) this.clock.soon(() => this.#reviewChanged());
+    this.#changed.add(node);
+  }
+
+  /** Pods of a node change together, so each node is reviewed once for all of them. */
+  #reviewChanged(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const node of changed) {
+      node.actor?.review("");
+      this.#reviewPods(node, this.clock.monotonicMs());
+    }
+  }
+
+  /** Schedules the evictions of a node's pods. `absentMs` is when its new taints were still absent. */
+  #reviewPods(node: PreviewedNode, absentMs: number): void {
+    if (this.#io.profile.evictionMode !== "taint") return;
+    if (noExecuteTaints(node.shown.taints).length === 0) {
+      node.tainted?.end("");
+      node.tainted = null;
+      return;
+    }
+    node.tainted ??= new TaintedNode({ io: this.#io, deadlines: this.#deadlines }, node.shown);
+    node.tainted.review(node.shown, node.pods, { absentMs, isUnbroken: true }, "");
+  }
+
+  #evict(ask: BodyOf<"asked.eviction">): void {
+    const node = this.nodes.get(ask.node);
+    const pod = node?.pods.find(({ uid }) => uid === ask.uid);
+    if (node === undefined || pod === undefined) return;
+    const wallMs = this.clock.wallMs();
+    const live: BoundPod = { node: ask.node, resourceVersion: pod.resourceVersion ?? "", pod };
+    const object = { metadata: { name: pod.name } };
+    const { tolerationComparisonOperators: comparisonOperators } = this.#io.profile;
+    const rules = { comparisonOperators, wallMs, latestMs: wallMs, behindMs: 0 };
+    const decision = decideEviction(ask, node.shown, { ...live, object }, rules);
+    if (decision.kind !== "act") return;
+    this.deletions.set(ask.uid, { atMs: this.clock.monotonicMs(), taint: decision.taint });
+    this.#changePod(ask.node, ask.uid, (deleted) => ({ ...deleted, deletionAt: wallMs }));
+  }
+}

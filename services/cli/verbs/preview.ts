@@ -1,0 +1,107 @@
+/** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
+import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
+import type { Setting, ValuesOf } from "../../platform/config/value.ts";
+import { createKube } from "../../platform/kube/kube.ts";
+import { readOnlyKube } from "../../platform/kube/shadow/shadow-kube.ts";
+import { realClock } from "../../platform/process/clock.real.ts";
+import { createLog } from "../../platform/process/log.ts";
+import { createMetrics } from "../../platform/process/metrics.ts";
+import { systemRandom } from "../../platform/process/random.ts";
+import { checkFaultFlags, faultOf } from "../preview/fault.policy.ts";
+import { previewOf } from "../preview/preview.policy.ts";
+import { previewJson, previewText } from "../preview/preview-printer.ts";
+import { type Snapshot, takeSnapshot } from "../preview/snapshot.ts";
+import { openCluster } from "../run/open-cluster.ts";
+import { countSetting, listSetting, switchSetting, textSetting } from "../setting-builders.ts";
+import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
+
+/** The flags of a run that decide what follows. They need the values that `vigil run` has. */
+const {
+  nodeMonitorGraceMs,
+  nodeStartupGraceMs,
+  podEvictionTimeoutMs,
+  nodeEvictionsPerSecond,
+  secondaryNodeEvictionsPerSecond,
+  largeClusterSizeThreshold,
+  unhealthyZoneThreshold,
+  evictionMode,
+} = TUNABLES;
+const RUN_TUNABLES = {
+  nodeMonitorGraceMs,
+  nodeStartupGraceMs,
+  podEvictionTimeoutMs,
+  nodeEvictionsPerSecond,
+  secondaryNodeEvictionsPerSecond,
+  largeClusterSizeThreshold,
+  unhealthyZoneThreshold,
+  evictionMode,
+} as const;
+
+const SETTINGS = {
+  zone: textSetting(
+    "zone",
+    "eu-west-1b",
+    "The zone that goes down, as in vigil get zones, with or without its region.",
+  ),
+  node: listSetting("node", "worker-7", "The nodes that go down."),
+  down: switchSetting("down", false, "The kubelets of --zone or --node fall silent now."),
+  taint: textSetting(
+    "taint",
+    "worker-7=maintenance:NoExecute",
+    "A taint that is set now, as NODE=KEY[=VALUE]:NoExecute.",
+  ),
+  output: {
+    unit: "choice",
+    flag: "output",
+    standard: "table",
+    choices: ["table", "json"],
+    meaning: "Output format.",
+  } as Setting<string>,
+  limit: countSetting("limit", 20, "Most nodes and most pods that the tables show.", 1),
+  ...RUN_TUNABLES,
+  ...KUBE_SETTINGS,
+  ...LOG_SETTINGS,
+} as const;
+type Values = Readonly<ValuesOf<typeof SETTINGS>>;
+
+/** The verb that previews a failure. */
+export const previewVerb: Verb = defineVerb({
+  name: "preview",
+  summary: "show what would follow if nodes or a zone went down, or a taint were set",
+  settings: SETTINGS,
+  examples: [
+    { command: "vigil preview --zone=eu-west-1b --down", does: "which nodes are tainted when, and which pods go" },
+    { command: "vigil preview --node=worker-7,worker-8 --down -o json", does: "the same for two nodes, as JSON" },
+    { command: "vigil preview --taint=worker-7=maintenance:NoExecute", does: "which pods a taint evicts, and when" },
+  ],
+  run: async (values, _words, host) => {
+    checkFaultFlags(values);
+    const snapshot = await readSnapshot(values, host);
+    if (snapshot === null) return ExitCode.ok;
+    const preview = previewOf(snapshot, faultOf(values, snapshot.nodes), profileOf(values));
+    host.print(values.output === "json" ? previewJson(preview) : previewText(preview, values.limit));
+    return ExitCode.ok;
+  },
+});
+
+function profileOf(values: Values): Profile {
+  const tuned = Object.keys(RUN_TUNABLES).map((name) => [name, values[name as keyof typeof RUN_TUNABLES]]);
+  return { ...STANDARD_PROFILE, ...Object.fromEntries(tuned) };
+}
+
+/** The cluster as it is now; null when the process was stopped before. Throws a Failure. */
+async function readSnapshot(values: Values, host: Host): Promise<Snapshot | null> {
+  const clock = realClock();
+  const log = createLog({ level: values.logLevel, format: values.logFormat });
+  const cluster = await openCluster(values, { clock, log, host });
+  if (cluster === null) return null;
+  const io = { wire: cluster.wire, clock, random: systemRandom, log, metrics: createMetrics() };
+  const kube = readOnlyKube(createKube({ ...io, profile: STANDARD_PROFILE }), (run) => clock.soon(run));
+  const taken = Promise.withResolvers<Snapshot>();
+  const stop = takeSnapshot(kube, clock, taken.resolve);
+  const snapshot = await Promise.race([taken.promise, untilStopped(host).then(() => null)]);
+  stop();
+  cluster.wire.close();
+  return snapshot;
+}

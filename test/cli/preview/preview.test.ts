@@ -1,0 +1,159 @@
+/** A preview held against what then really happens, on the embedded API and virtual time. */
+import { describe, expect, test } from "vitest";
+import type { Profile } from "../../../protocols/profile.ts";
+import { type FaultFlags, faultOf } from "../../../services/cli/preview/fault.policy.ts";
+import { previewOf } from "../../../services/cli/preview/preview.policy.ts";
+import type { Preview } from "../../../services/cli/preview/preview.ts";
+import { type Snapshot, takeSnapshot } from "../../../services/cli/preview/snapshot.ts";
+import { EvictionWorld } from "../../support/eviction-world.ts";
+
+const S = 1000;
+const NO_FAULT: FaultFlags = { zone: "", node: [], down: false, taint: "" };
+/** API stamps are whole seconds. */
+const LATE_S = 1;
+const STAGGER_MS = 610;
+
+function snapshotOf(world: EvictionWorld): Snapshot {
+  let taken: Snapshot | null = null;
+  takeSnapshot(world.kube, world.clock, (snapshot) => {
+    taken = snapshot;
+  });
+  world.advance(0);
+  if (taken === null) throw new Error("the snapshot was not taken");
+  return taken;
+}
+
+/** A cluster of a large zone, a small one and one that stays up, a minute old, under Vigil. */
+function previewWorld(profile: Partial<Profile> = {}): EvictionWorld {
+  const world = new EvictionWorld(profile);
+  for (const [zone, size] of [["a", 6] as const, ["b", 4] as const, ["c", 4] as const]) {
+    for (let index = 0; index < size; index++) {
+      const node = `${zone}-${index}`;
+      world.register(node, { "topology.kubernetes.io/zone": zone });
+      world.addTolerantPod(node, `web-${node}`);
+      // No two kubelets renew their leases at the same time, so that their order is certain.
+      world.advance(STAGGER_MS);
+    }
+  }
+  world.addTolerantPod("a-0", "forever", [{ operator: "Exists" }]);
+  world.addTolerantPod("a-0", "never", []);
+  world.addTolerantPod("a-0", "short", [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 30 }]);
+  world.run();
+  world.advance(64 * S);
+  return world;
+}
+
+function previewedOn(world: EvictionWorld, flags: Partial<FaultFlags>): Preview {
+  const snapshot = snapshotOf(world);
+  return previewOf(snapshot, faultOf({ ...NO_FAULT, ...flags }, snapshot.nodes), world.profile);
+}
+
+/** Holds every taint and deletion of the cluster after `fromMs` against the preview. */
+function expectToHold(preview: Preview, world: EvictionWorld, fromMs: number): void {
+  const seenS = (seen: readonly { readonly name: string; readonly atMs: number }[]) =>
+    seen.filter(({ atMs }) => atMs >= fromMs).map(({ name, atMs }) => ({ name, atS: (atMs - fromMs) / S }));
+  const tainted = preview.nodes.flatMap(({ node, admittedAfterMs }) =>
+    admittedAfterMs === null ? [] : [{ name: node, atS: admittedAfterMs / S }],
+  );
+  const deleted = preview.pods.flatMap(({ name, deletedAfterMs }) =>
+    deletedAfterMs === null ? [] : [{ name, atS: deletedAfterMs / S }],
+  );
+  for (const [previewed, really] of [
+    [tainted, seenS(world.tainted)],
+    [deleted, seenS(world.deleted)],
+  ] as const) {
+    expect(previewed.map(({ name }) => name).sort()).toEqual(really.map(({ name }) => name).sort());
+    for (const { name, atS } of really) {
+      const ahead = previewed.find((each) => each.name === name)?.atS ?? Number.NaN;
+      expect(Math.abs(ahead - atS), `${name}: previewed at ${ahead} s, seen at ${atS} s`).toBeLessThanOrEqual(LATE_S);
+    }
+  }
+}
+
+describe("what a preview says comes true", () => {
+  test.each<[string, Partial<FaultFlags>, readonly string[], Partial<Profile>]>([
+    ["of one node", { node: ["a-0"], down: true }, ["a-0"], {}],
+    ["of two nodes in turn", { node: ["a-0", "a-1"], down: true }, ["a-0", "a-1"], {}],
+    ["of a whole zone", { zone: "b", down: true }, ["b-0", "b-1", "b-2", "b-3"], {}],
+    ["of a small zone in part", { node: ["a-0", "a-1", "a-2", "a-3"], down: true }, ["a-0", "a-1", "a-2", "a-3"], {}],
+    [
+      "of a large zone in part",
+      { node: ["a-0", "a-1", "a-2", "a-3"], down: true },
+      ["a-0", "a-1", "a-2", "a-3"],
+      { largeClusterSizeThreshold: 3 },
+    ],
+  ])("%s", (_name, flags, silenced, profile) => {
+    const world = previewWorld(profile);
+    const preview = previewedOn(world, flags);
+    const fromMs = world.clock.monotonicMs();
+    world.silence(silenced);
+    world.advance(1_800 * S);
+    expect(preview.nodes.map(({ node }) => node).sort()).toEqual([...silenced]);
+    expectToHold(preview, world, fromMs);
+  });
+
+  test("of all zones: nobody is evicted", () => {
+    const world = previewWorld();
+    const all = ["a", "b", "c"].flatMap((zone) => [0, 1, 2, 3, 4, 5].map((index) => `${zone}-${index}`));
+    const names = all.filter((name) => snapshotOf(world).nodes.some(({ node }) => node === name));
+    const preview = previewedOn(world, { node: names, down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(names);
+    world.advance(1_800 * S);
+    expectToHold(preview, world, fromMs);
+    expect(preview.zones.map(({ after }) => after.state)).toEqual(["Halted", "Halted", "Halted"]);
+  });
+
+  test("of a taint set by hand", () => {
+    const world = previewWorld();
+    const preview = previewedOn(world, { taint: "a-0=maintenance:NoExecute" });
+    const fromMs = world.clock.monotonicMs();
+    world.taint("a-0", [{ key: "maintenance", effect: "NoExecute" }]);
+    world.advance(600 * S);
+    expectToHold(preview, world, fromMs);
+  });
+
+  test("of a node in a cluster where another one is being evicted", () => {
+    const world = previewWorld();
+    world.silence(["a-1"]);
+    world.advance(90 * S);
+    const preview = previewedOn(world, { node: ["a-0"], down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(["a-0"]);
+    world.advance(1_800 * S);
+    expectToHold(preview, world, fromMs);
+  });
+
+  test("of a drain without taints", () => {
+    const world = previewWorld({ evictionMode: "direct", podEvictionTimeoutMs: 120 * S });
+    const preview = previewedOn(world, { node: ["a-0"], down: true });
+    const fromMs = world.clock.monotonicMs();
+    world.silence(["a-0"]);
+    world.advance(1_800 * S);
+    const previewed = preview.pods.flatMap(({ name, deletedAfterMs }) => (deletedAfterMs === null ? [] : [name]));
+    expect(previewed.sort()).toEqual(
+      world.deleted
+        .filter(({ atMs }) => atMs >= fromMs)
+        .map(({ name }) => name)
+        .sort(),
+    );
+  });
+});
+
+test("each pod has its reason", () => {
+  const { pods } = previewedOn(previewWorld(), { node: ["a-0"], down: true });
+  expect(Object.fromEntries(pods.map(({ name, why }) => [name, why]))).toEqual({
+    forever: "tolerates node.kubernetes.io/unreachable:NoExecute",
+    // Admission lets it tolerate the taint for 300 s.
+    never: "does not tolerate node.kubernetes.io/unreachable:NoExecute for more than 300 s",
+    short: "does not tolerate node.kubernetes.io/unreachable:NoExecute for more than 30 s",
+    "web-a-0": "does not tolerate node.kubernetes.io/unreachable:NoExecute for more than 300 s",
+  });
+});
+
+test("a preview writes nothing", () => {
+  const world = previewWorld();
+  const before = JSON.stringify(world.node("a-0"));
+  previewedOn(world, { zone: "a", down: true });
+  expect(JSON.stringify(world.node("a-0"))).toBe(before);
+});

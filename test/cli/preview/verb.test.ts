@@ -1,0 +1,94 @@
+/** `vigil preview` against the embedded API over HTTP, and what it prints. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Preview } from "../../../services/cli/preview/preview.ts";
+import { previewText } from "../../../services/cli/preview/preview-printer.ts";
+import { kubeconfigOf } from "../../../services/cli/served-api.ts";
+import { hollowVerb } from "../../../services/cli/verbs/hollow.ts";
+import { previewVerb } from "../../../services/cli/verbs/preview.ts";
+import { realClock } from "../../../services/platform/process/clock.real.ts";
+import { thisProcess } from "../../../services/platform/process/process.ts";
+import { ApiServer } from "../../../services/sandbox/apiserver/apiserver.ts";
+import { listen } from "../../../services/sandbox/apiserver/http/http-front.ts";
+import { seededRandom } from "../../support/random.seeded.ts";
+import { until } from "../../support/until.ts";
+import { fakeHost } from "../fake-host.ts";
+
+const PREVIEW: Preview = {
+  fault: "zone b is down",
+  at: Date.UTC(2026, 0, 1),
+  zones: [
+    {
+      zone: "b",
+      size: 2,
+      before: { state: "Normal", notReady: 0 },
+      after: { state: "FullDisruption", notReady: 2, taintsPerSecond: 0.1 },
+      waiting: 0,
+    },
+  ],
+  nodes: [
+    { node: "b-0", zone: "b", unknownAfterMs: 46_001, admittedAfterMs: 46_001, pods: 2, podsDeleted: 1 },
+    { node: "b-1", zone: "b", unknownAfterMs: 47_000, admittedAfterMs: null, pods: 0, podsDeleted: 0 },
+  ],
+  pods: [
+    { namespace: "shop", name: "cart", node: "b-0", deletedAfterMs: 346_001, why: "does not tolerate x" },
+    { namespace: "shop", name: "proxy", node: "b-0", deletedAfterMs: null, why: "tolerates x" },
+  ],
+  overAfterMs: 346_001,
+};
+
+test("a preview is one sentence and three tables", () => {
+  expect(previewText(PREVIEW, 20).split("\n")).toEqual([
+    "If zone b is down from 2026-01-01T00:00:00Z on:",
+    "2 nodes would become Unknown, 1 would be admitted for eviction, 1 pod would be deleted and 1 would stay; all of it within 5m46s.",
+    "",
+    "ZONE   STATE                     NOT READY    EVICTION RATE         WAITING",
+    "b      Normal → FullDisruption   0 → 2 of 2   one node every 10 s   0",
+    "",
+    "NODE   ZONE   UNKNOWN   ADMITTED   PODS DELETED",
+    "b-0    b      in 46s    in 46s     1 of 2",
+    "b-1    b      in 47s    -          0 of 0",
+    "",
+    "NAMESPACE   POD     NODE   DELETED    WHY",
+    "shop        cart    b-0    in 5m46s   does not tolerate x",
+    "shop        proxy   b-0    stays      tolerates x",
+    "",
+  ]);
+});
+
+test("rows beyond the limit are counted", () => {
+  expect(previewText(PREVIEW, 1)).toContain("At most 1 rows of each are shown; --limit=2 shows all, as does -o json.");
+  expect(previewText(PREVIEW, 1)).not.toContain("b-1");
+});
+
+test("a cluster in which nothing follows says so", () => {
+  const nothing = { ...PREVIEW, zones: [], nodes: [], pods: [], overAfterMs: 0 };
+  expect(previewText(nothing, 20)).toContain("; nothing would follow.");
+});
+
+test("the verb reads a cluster, prints what would follow", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "preview-"));
+  const server = new ApiServer({ clock: realClock(), random: seededRandom(1) });
+  const front = await listen(server, { port: 0 });
+  const kubeconfig = join(folder, "kubeconfig");
+  thisProcess().writeFile(kubeconfig, kubeconfigOf("test", front.url));
+  const flags = [`--kubeconfig=${kubeconfig}`, "--log-level=error"];
+  const runner = fakeHost();
+  const nodes = ["--nodes=6", "--pods-per-node=1", `--socket=${join(folder, "s.sock")}`];
+  const run = hollowVerb.start([...nodes, ...flags], runner);
+  await until("the nodes are registered", () => runner.out() !== "");
+  const host = fakeHost();
+  expect(await previewVerb.start(["--zone=zone-1", "--down", "-o=json", ...flags], host)).toBe(0);
+  const preview = JSON.parse(host.out()) as Preview;
+  expect(preview.nodes.map(({ node }) => node).sort()).toEqual(["hollow-1", "hollow-4"]);
+  expect(preview.pods.map(({ name }) => name).sort()).toEqual(["hollow-1-pod-0", "hollow-4-pod-0"]);
+  await expect(previewVerb.start(["--node=hollow-9", "--down", ...flags], host)).rejects.toThrow(
+    "--node=hollow-9: there is no node hollow-9; did you mean hollow-",
+  );
+  runner.stop();
+  await run;
+  await front.close();
+  rmSync(folder, { recursive: true });
+});

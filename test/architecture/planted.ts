@@ -102,6 +102,12 @@ export const PLANTED: readonly Planted[] = [
     caught: "must open with",
   },
   {
+    what: "a test with a long name",
+    path: "test/planted.test.ts",
+    text: `${HEAD}test.each(rows)("${"a".repeat(81)}", run);`,
+    caught: "test name of 81 characters",
+  },
+  {
     what: "a test that does not run",
     path: "test/planted.test.ts",
     text: `${HEAD}test.${"only"}("x", run);`,

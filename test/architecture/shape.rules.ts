@@ -8,6 +8,8 @@ const FUNCTION_LINES_MAX = { shipped: 50, test: 60 };
 const LINE_CHARACTERS_MAX = 120;
 /** Branches and loops inside each other. */
 const NESTING_MAX = 3;
+/** Characters of a test's name. */
+const TEST_NAME_CHARACTERS_MAX = 80;
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 const BRANCHES = new Set([
@@ -90,8 +92,26 @@ const names: Rule = {
     }),
 };
 
+const testNames: Rule = {
+  name: "a test has a short name",
+  applies: (path) => kindOf(path) === "test",
+  check: (source) => {
+    const breaches: Breach[] = [];
+    walk(source.program, (node) => {
+      if (node.type !== "CallExpression" || !/^(test|it)$/.test(calledName(node))) return;
+      const [name] = node.arguments as SyntaxNode[];
+      if (name === undefined || !["Literal", "TemplateLiteral"].includes(name.type)) return;
+      const characters = name.end - name.start - 2;
+      if (characters <= TEST_NAME_CHARACTERS_MAX) return;
+      const problem = `test name of ${characters} characters, at most ${TEST_NAME_CHARACTERS_MAX}`;
+      breaches.push({ path: source.path, line: lineAt(source, name.start), problem });
+    });
+    return breaches;
+  },
+};
+
 /** The rules of this file. */
-export const SHAPE_RULES: readonly Rule[] = [opening, exportsAreTold, sizes, words, names];
+export const SHAPE_RULES: readonly Rule[] = [opening, exportsAreTold, sizes, words, names, testNames];
 
 /** Whether one of the names in a path contains a meaningless word. */
 export function hasVagueName(path: string): boolean {
@@ -101,6 +121,13 @@ export function hasVagueName(path: string): boolean {
       .split("-")
       .some((word) => VAGUE.test(word)),
   );
+}
+
+/** The identifier that a call starts from: `test` of `test.each(rows)(…)`; "" for none. */
+function calledName(call: SyntaxNode): string {
+  const inner = (call.callee ?? call.object) as SyntaxNode | undefined;
+  if (inner !== undefined) return calledName(inner);
+  return typeof call.name === "string" ? call.name : "";
 }
 
 function exportsOf(source: Source): SyntaxNode[] {

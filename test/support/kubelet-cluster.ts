@@ -10,11 +10,14 @@ import { hasController, hasFlag, kubeProgram } from "./kube-assets.ts";
 import { type ControllerManager, startControllerManager } from "./kube-controller-manager.ts";
 import { freePort } from "./nats-server.ts";
 import { ServerProcess } from "./server-process.ts";
+import { until } from "./until.ts";
 
 /** Controllers that do not run: those that Vigil replaces, and those that need a cloud. */
 const ABSENT = ["nodelifecycle", "taint-eviction-controller", "nodeipam", "route", "service", "cloud-node-lifecycle"];
 /** Newer versions accept these under names that their help does not list. */
 const ALWAYS_KNOWN = new Set(ABSENT.filter((name) => name !== "taint-eviction-controller"));
+/** Where a kubelet logs the folder that it works in, which lies directly in /tmp in some versions. */
+const KUBELET_FOLDER = /Using (\S+) as root dir for hollow-kubelet/;
 
 /** A running cluster; begun with `open`, ended with `close`. */
 export class KubeletCluster {
@@ -23,6 +26,7 @@ export class KubeletCluster {
   readonly #scheduler: ServerProcess;
   readonly #kubelets = new Map<string, ServerProcess>();
   readonly #folder = mkdtempSync(join(tmpdir(), "kubelets-"));
+  readonly #folders = [this.#folder];
 
   /** Starts the control plane and kubelets with these names. */
   static async open(nodes: readonly string[]): Promise<KubeletCluster> {
@@ -53,9 +57,18 @@ export class KubeletCluster {
 
   /** Starts the kubelet of a node, for the first time or after it was killed. */
   async startKubelet(node: string): Promise<void> {
-    const kubelet = this.#kubelets.get(node) ?? (await this.#newKubelet(node));
+    const kubelet = new ServerProcess(kubeProgram("kubemark"), [
+      "--morph=kubelet",
+      `--name=${node}`,
+      `--kubeconfig=${this.api.kubeconfig}`,
+      `--kubelet-port=${await freePort()}`,
+      `--kubelet-read-only-port=${await freePort()}`,
+    ]);
     this.#kubelets.set(node, kubelet);
     kubelet.start();
+    const folder = (): string | undefined => KUBELET_FOLDER.exec(kubelet.log())?.[1];
+    await until(`the kubelet of ${node} has a folder`, () => folder() !== undefined);
+    this.#folders.push(folder() ?? "");
   }
 
   /** Ends a kubelet at once, as a power failure does. */
@@ -84,18 +97,7 @@ export class KubeletCluster {
     await this.#scheduler.end("SIGKILL");
     await this.#manager.stop();
     await this.api.stop();
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
-  async #newKubelet(node: string): Promise<ServerProcess> {
-    const args = [
-      "--morph=kubelet",
-      `--name=${node}`,
-      `--kubeconfig=${this.api.kubeconfig}`,
-      `--kubelet-port=${await freePort()}`,
-      `--kubelet-read-only-port=${await freePort()}`,
-    ];
-    return new ServerProcess(kubeProgram("kubemark"), args, { env: { TMPDIR: this.#folder } });
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -36,21 +36,19 @@ export function spawnWithTest(program: string, args: readonly string[], place: P
 export class ServerProcess {
   readonly #program: string;
   readonly #args: readonly string[];
-  readonly #place: ProcessPlace;
   #child: ReadableProcess | null = null;
   #log = "";
   readonly #endWithTest = (): void => {
     this.#child?.kill("SIGKILL");
   };
 
-  constructor(program: string, args: readonly string[], place: ProcessPlace = {}) {
+  constructor(program: string, args: readonly string[]) {
     this.#program = program;
     this.#args = args;
-    this.#place = place;
   }
 
   start(): void {
-    const child = spawnWithTest(this.#program, this.#args, this.#place);
+    const child = spawnWithTest(this.#program, this.#args);
     const keep = (chunk: Buffer): void => {
       this.#log = (this.#log + chunk.toString()).slice(-LOG_CHARACTERS_MAX);
     };

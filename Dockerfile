@@ -1,18 +1,22 @@
-# The product's image: Node, the production packages and the sources, which Node 24 runs as they are. Nothing of the tests.
+# The product's image for every architecture of the base: Node, the libraries it needs, the production packages and the
+# sources, which Node 24 runs as they are. It has no shell and no package manager.
 ARG NODE_IMAGE=node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e
 
-FROM ${NODE_IMAGE} AS packages
+FROM ${NODE_IMAGE} AS build
 WORKDIR /vigil
 COPY package.json package-lock.json ./
 RUN ["node", "/usr/local/lib/node_modules/npm/bin/npm-cli.js", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
 # Half of the packages' files are types and source maps, which are not used at run time.
 RUN ["node", "-e", "const { globSync, rmSync } = require('node:fs'); for (const file of globSync('node_modules/**/*.{map,d.ts,d.cts,d.mts}')) rmSync(file, { recursive: true });"]
+COPY deploy/image/root.ts /build/root.ts
+RUN ["node", "/build/root.ts", "/root-of-image"]
 
-FROM ${NODE_IMAGE}
-ENV NODE_ENV=production
+FROM scratch
+COPY --from=build /root-of-image /
+ENV PATH=/usr/local/bin NODE_ENV=production
 WORKDIR /vigil
 COPY package.json LICENSE ./
-COPY --from=packages /vigil/node_modules node_modules
+COPY --from=build /vigil/node_modules node_modules
 COPY protocols protocols
 COPY services services
 # Fills the compile cache for faster starts, as the user that runs the product.

@@ -10,6 +10,8 @@ const FILES = ["Dockerfile", "compose.yaml", ...globSync("deploy/**/*.{yaml,yml}
 const NAMED = /^\s*(?:-\s+)?(?:image:|NODE_IMAGE:|ARG NODE_IMAGE=|FROM)[ \t]*(\S+)/gm;
 /** The operator builds and pushes Vigil's own image, so its digest is not known here. */
 const OWN = new Set(["vigil", "vigil:latest"]);
+/** Docker's word for no image. */
+const EMPTY = "scratch";
 const PINNED = /^[a-z\d./-]+:[\w.-]+@sha256:[\da-f]{64}$/;
 
 /** Every image in a file; of a variable its default, and nothing of one without or of a chart's value. */
@@ -17,7 +19,7 @@ function imagesIn(file: string): string[] {
   const names = [...readFileSync(join(ROOT, file), "utf8").matchAll(NAMED)].map(([, name = ""]) => name);
   return names
     .map((name) => /^\$\{\w+:-(.*)\}$/.exec(name)?.[1] ?? name)
-    .filter((name) => !/^(?:\$|\{\{)/.test(name) && !OWN.has(name));
+    .filter((name) => !/^(?:\$|\{\{)/.test(name) && name !== EMPTY && !OWN.has(name));
 }
 
 const named = FILES.flatMap((file) => imagesIn(file).map((image) => [file, image] as const));

@@ -1,14 +1,12 @@
-/** A record of what happens to nodes, leases and pods on an embedded API, for a test to check. It changes nothing. */
-import type { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import type { Stored } from "../../services/sandbox/apiserver/store/stored.ts";
+/** A record of what happens to nodes, leases and pods on an API server, for a test to check. It changes nothing. */
+import type { Taint } from "../../protocols/objects.ts";
 
-/** A node as the API shows it, with the fields that the record reads. */
-interface ShownNode {
-  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
-  readonly spec?: {
-    readonly taints?: readonly { readonly key: string; readonly effect: string; readonly timeAdded?: string }[];
-  };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+/** A node, as far as it is recorded. */
+export interface RecordedNode {
+  readonly zone: string;
+  /** Whether its Ready condition is Unknown. */
+  readonly isUnknown: boolean;
+  readonly noExecute: readonly Taint[];
 }
 
 /** A NoExecute taint of a node. */
@@ -23,7 +21,7 @@ interface PutTaint {
 
 const SECOND_MS = 1000;
 
-/** The record of one API server from now on. Instants are epoch milliseconds. */
+/** The record of one API server. Instants are epoch milliseconds. */
 export class FleetRecord {
   /** The last renewal of each node's lease. */
   readonly renewedAt = new Map<string, number>();
@@ -33,17 +31,33 @@ export class FleetRecord {
   /** When the deletion of a pod was requested, by the pod's node. */
   readonly deletedAt = new Map<string, number[]>();
 
-  constructor(api: ApiServer) {
-    api.store.collection("leases").listen(({ now }) => this.renewedAt.set(now.name, Date.now()));
-    api.store.collection("nodes").listen(({ now, before }) => this.#compare(before, now));
-    api.faults.add({
-      fault: { kind: "latency" },
-      when: ({ verb, resource, namespace, name }) => {
-        if (verb !== "delete" || resource.plural !== "pods") return false;
-        append(this.deletedAt, api.store.collection("pods").get(namespace, name)?.node ?? name, Date.now());
-        return false;
-      },
-    });
+  readonly #nodes = new Map<string, RecordedNode>();
+
+  /** Records a renewal of a node's lease. */
+  renewed(node: string, atMs: number): void {
+    this.renewedAt.set(node, atMs);
+  }
+
+  /** Records a node as the API shows it now. */
+  changed(name: string, now: RecordedNode): void {
+    const before = this.#nodes.get(name);
+    this.#nodes.set(name, now);
+    if (now.isUnknown && before?.isUnknown !== true) append(this.unknownAt, name, Date.now());
+    const known = new Set(before?.noExecute.map(({ key }) => key));
+    for (const { key, timeAdded = "" } of now.noExecute) {
+      if (known.has(key)) continue;
+      this.taints.push({ node: name, zone: now.zone, addedAt: Date.parse(timeAdded), seenAt: Date.now() });
+    }
+  }
+
+  /** Records a request to delete a pod of a node. */
+  deleted(node: string): void {
+    append(this.deletedAt, node, Date.now());
+  }
+
+  /** Whether a node carries a NoExecute taint now. */
+  isTainted(node: string): boolean {
+    return (this.#nodes.get(node)?.noExecute.length ?? 0) > 0;
   }
 
   /** The first NoExecute taint of a node. */
@@ -93,31 +107,8 @@ export class FleetRecord {
       );
     });
   }
-
-  #compare(before: Stored | null, now: Stored): void {
-    const [had, has] = [before, now].map((stored) => (stored === null ? null : shown(stored)));
-    if (isUnknown(has) && !isUnknown(had)) append(this.unknownAt, now.name, Date.now());
-    const known = new Set(noExecuteOf(had).map(({ key }) => key));
-    for (const { key, timeAdded = "" } of noExecuteOf(has)) {
-      if (known.has(key)) continue;
-      const zone = has?.metadata.labels?.["topology.kubernetes.io/zone"] ?? "";
-      this.taints.push({ node: now.name, zone, addedAt: Date.parse(timeAdded), seenAt: Date.now() });
-    }
-  }
 }
 
 function append(lists: Map<string, number[]>, key: string, value: number): void {
   lists.set(key, [...(lists.get(key) ?? []), value]);
-}
-
-function shown(stored: Stored): ShownNode {
-  return JSON.parse(stored.json);
-}
-
-function isUnknown(node: ShownNode | null | undefined): boolean {
-  return node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "Unknown") === true;
-}
-
-function noExecuteOf(node: ShownNode | null | undefined) {
-  return (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }

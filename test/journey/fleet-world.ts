@@ -1,25 +1,19 @@
-/** A fleet of processes of the program, and hollow nodes on the embedded API over HTTP that fail on command. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+/** A fleet of processes of the program, and hollow nodes on an API server that fail on command. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServiceName } from "../../protocols/ports.ts";
-import { STANDARD_PROFILE } from "../../protocols/profile.ts";
+import { type Kube, type ServiceName, Urgency } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
-import { kubeconfigOf } from "../../services/cli/served-api.ts";
 import { ownersOf } from "../../services/platform/fleet/ownership.policy.ts";
-import { createKube } from "../../services/platform/kube/kube.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
-import { createMetrics } from "../../services/platform/process/metrics.ts";
 import { systemRandom } from "../../services/platform/process/random.ts";
-import type { ApiObject } from "../../services/sandbox/apiserver/api-objects.ts";
-import { ApiServer } from "../../services/sandbox/apiserver/apiserver.ts";
-import { type HttpFront, listen } from "../../services/sandbox/apiserver/http/http-front.ts";
-import { storedAs } from "../../services/sandbox/apiserver/resources.ts";
 import { type HollowNodes, startHollowNodes } from "../../services/sandbox/hollow/hollow.service.ts";
+import { write } from "../support/kube-probe.ts";
 import { until } from "../support/until.ts";
 import { VigilProcess } from "../support/vigil-process.ts";
-import { FleetRecord } from "./fleet-record.ts";
+import { EmbeddedFleetApi, type FleetApi } from "./fleet-apis.ts";
+import type { FleetRecord } from "./fleet-record.ts";
 
 /** The options of a world. */
 export interface FleetWorldOptions {
@@ -33,65 +27,54 @@ export interface FleetWorldOptions {
   readonly tolerationSeconds: number;
 }
 
+const IO = { clock: realClock(), random: systemRandom, log: silentLog };
+
 /** The world. Every node has one pod. */
 export class FleetWorld {
-  readonly api = new ApiServer({ clock: realClock(), random: systemRandom });
-  readonly record = new FleetRecord(this.api);
+  readonly record: FleetRecord;
   readonly members = new Map<string, VigilProcess>();
   readonly #options: FleetWorldOptions;
+  readonly #api: FleetApi;
   readonly #folder = mkdtempSync(join(tmpdir(), "vigil-fleet-world-"));
   readonly #nodes: ReadonlyMap<string, string>;
   readonly #fallen = new Set<string>();
   readonly #kubeconfigs = new Map<string, string>();
-  readonly #hollow: HollowNodes;
-  #front: HttpFront | null = null;
+  #hollow: HollowNodes | null = null;
 
-  constructor(options: FleetWorldOptions) {
+  constructor(options: FleetWorldOptions, api: FleetApi = new EmbeddedFleetApi()) {
     this.#options = options;
+    this.#api = api;
+    this.record = api.record;
     const zones = Object.entries(options.zones);
     this.#nodes = new Map(
       zones.flatMap(([zone, count]) =>
         Array.from({ length: count }, (_, index) => [`${zone}-${index}`, zone] as const),
       ),
     );
-    const ports = { clock: realClock(), random: systemRandom, log: silentLog };
-    const kubeIo = { ...ports, metrics: createMetrics(), profile: STANDARD_PROFILE };
-    this.#hollow = startHollowNodes({
-      ...ports,
-      kube: createKube({ ...kubeIo, wire: this.api.wire }),
-      nodes: [...this.#nodes].map(([name, zone]) => ({ name, zone })),
-      times: { leaseSeconds: options.leaseSeconds, statusReportMs: 300_000 },
-    });
   }
 
-  /** Serves the API, and waits until every node is registered and has its pod. */
+  /** Starts the API server, and waits until every node is registered and has its pod. */
   async begin(): Promise<void> {
-    this.#front = await listen(this.api, { port: 0 });
-    writeFileSync(join(this.#folder, "kubeconfig"), kubeconfigOf("fleet", this.#front.url));
-    await until("every node is registered", () => this.#hollow.summary().registered === this.#nodes.size);
-    const tolerations = ["unreachable", "not-ready"].map((key) => ({
-      key: `node.kubernetes.io/${key}`,
-      operator: "Exists",
-      effect: "NoExecute",
-      tolerationSeconds: this.#options.tolerationSeconds,
-    }));
-    for (const node of this.#nodes.keys()) {
-      const spec = { nodeName: node, tolerations, containers: [{ name: "main", image: "main" }] };
-      const pod: ApiObject = { apiVersion: "v1", kind: "Pod", metadata: { name: `${node}-pod` }, spec };
-      this.api.registry.create(storedAs("pods"), "default", pod);
-    }
+    await this.#api.begin();
+    const { kube, port } = this.#api;
+    this.#api.writeKubeconfig(join(this.#folder, "kubeconfig"), port);
+    const nodes = [...this.#nodes].map(([name, zone]) => ({ name, zone }));
+    const times = { leaseSeconds: this.#options.leaseSeconds, statusReportMs: 300_000 };
+    const hollow = startHollowNodes({ ...IO, kube, nodes, times });
+    this.#hollow = hollow;
+    await until("every node is registered", () => hollow.summary().registered === nodes.length, { withinMs: 60_000 });
+    await Promise.all(nodes.map(({ name }) => this.#createPod(kube, name)));
   }
 
   /** The port of the API server. Throws before `begin`. */
   get apiPort(): number {
-    if (this.#front === null) throw new Error("the API is not served yet");
-    return Number(new URL(this.#front.url).port);
+    return this.#api.port;
   }
 
   /** Lets a member that is started later reach the API server at another port of this machine. */
   lead(member: string, port: number): void {
     const path = join(this.#folder, `kubeconfig-${member}`);
-    writeFileSync(path, kubeconfigOf("fleet", `http://127.0.0.1:${port}`));
+    this.#api.writeKubeconfig(path, port);
     this.#kubeconfigs.set(member, path);
   }
 
@@ -133,7 +116,7 @@ export class FleetWorld {
   /** Lets nodes fall silent. */
   fall(nodes: readonly string[]): void {
     for (const node of nodes) this.#fallen.add(node);
-    this.#hollow.stop({ names: nodes });
+    this.#hollow?.stop({ names: nodes });
   }
 
   /** Lets one live node of a zone fall silent in each shard; returns their names. */
@@ -163,8 +146,22 @@ export class FleetWorld {
   async end(): Promise<void> {
     for (const vigil of this.members.values()) vigil.signal("SIGKILL");
     await Promise.all([...this.members.values()].map((vigil) => vigil.exited()));
-    this.#hollow.shutdown();
-    await this.#front?.close();
+    this.#hollow?.shutdown();
+    await this.#api.end();
     rmSync(this.#folder, { recursive: true });
+  }
+
+  async #createPod(kube: Kube, node: string): Promise<void> {
+    const tolerations = ["unreachable", "not-ready"].map((key) => ({
+      key: `node.kubernetes.io/${key}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: this.#options.tolerationSeconds,
+    }));
+    const ref = { kind: "Pod", namespace: "default", name: `${node}-pod` } as const;
+    const spec = { nodeName: node, tolerations, containers: [{ name: "main", image: "main" }] };
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name: ref.name, namespace: ref.namespace }, spec };
+    const reply = await write(kube, { verb: "create", ref, urgency: Urgency.status, body });
+    if (reply.outcome !== "ok") throw new Error(`pod ${ref.name} was not created: ${reply.detail}`);
   }
 }

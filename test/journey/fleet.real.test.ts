@@ -9,6 +9,7 @@ import { describeWithNats } from "../support/nats-programs.ts";
 import { type NatsServer, startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 import type { VigilProcess } from "../support/vigil-process.ts";
+import { EmbeddedFleetApi } from "./fleet-apis.ts";
 import { FleetWorld } from "./fleet-world.ts";
 
 const GRACE_MS = 15_000;
@@ -32,17 +33,21 @@ const MEMBERS = ["a", "b", "c"];
 const LONG_TEST_MS = 120_000;
 
 describeWithNats("a fleet of three processes with 500 nodes, one zone of which goes down", () => {
-  const world = new FleetWorld({
-    zones: { dark: 100, lit: 400 },
-    leaseSeconds: LEASE_SECONDS,
-    tolerationSeconds: TOLERATION_SECONDS,
-    flags: [
-      `--node-monitor-grace-period=${GRACE_MS / 1000}s`,
-      `--node-eviction-rate=${TAINTS_PER_SECOND}`,
-      // More than half of the lit zone falls silent, a few nodes at a time.
-      "--unhealthy-zone-threshold=0.9",
-    ],
-  });
+  const api = new EmbeddedFleetApi();
+  const world = new FleetWorld(
+    {
+      zones: { dark: 100, lit: 400 },
+      leaseSeconds: LEASE_SECONDS,
+      tolerationSeconds: TOLERATION_SECONDS,
+      flags: [
+        `--node-monitor-grace-period=${GRACE_MS / 1000}s`,
+        `--node-eviction-rate=${TAINTS_PER_SECOND}`,
+        // More than half of the lit zone falls silent, a few nodes at a time.
+        "--unhealthy-zone-threshold=0.9",
+      ],
+    },
+    api,
+  );
   let nats: NatsServer;
   beforeAll(async () => {
     [nats] = await Promise.all([startNatsServer(), world.begin()]);
@@ -93,7 +98,7 @@ describeWithNats("a fleet of three processes with 500 nodes, one zone of which g
   async function endInOrder(member: string): Promise<void> {
     const vigil = world.members.get(member);
     const isPatch = ({ verb, resource }: Call) => verb === "patch" && resource.plural === "nodes";
-    const hurry = world.api.faults.add({ fault: { kind: "latency", answerMs: ANSWER_MS }, when: isPatch });
+    const hurry = api.server.faults.add({ fault: { kind: "latency", answerMs: ANSWER_MS }, when: isPatch });
     await pause(ANSWER_MS);
     const askedAt = Date.now();
     expect(await world.stop(member, "SIGTERM")).toBe(0);

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { STANDARD_PROFILE } from "../../protocols/profile.ts";
 import { createKube } from "../../services/platform/kube/kube.ts";
+import { call } from "../../services/platform/kube/transport/call.ts";
 import { realClock } from "../../services/platform/process/clock.real.ts";
 import { silentLog } from "../../services/platform/process/log.ts";
 import { createMetrics } from "../../services/platform/process/metrics.ts";
@@ -35,10 +36,10 @@ export const GRACE_MS = { upstream: 25_000, vigil: 6_000 };
 const TIMES = { leaseSeconds: 4, statusReportMs: 300_000 };
 const WITHIN = { withinMs: 60_000, everyMs: 50 };
 
-/** A value of a field, and when it was first seen. */
+/** A value of a field, and when it was first seen, epoch milliseconds. */
 interface FieldValue {
   readonly value: string;
-  readonly atMs: number;
+  readonly at: number;
 }
 
 /** The cluster; begun with `start`, ended with `stop`. */
@@ -47,6 +48,7 @@ export class BesideCluster {
   readonly manifests: Manifests;
   readonly #folder: string;
   readonly #kubeconfig: string;
+  readonly #token: string;
   readonly #nodes: HollowNodes;
   readonly #fields = new Map<string, FieldValue[]>();
   #manager: ControllerManager | null = null;
@@ -59,9 +61,10 @@ export class BesideCluster {
     const manifests = await render("beside");
     await applyTo(api, join(folder, "beside.yaml"), manifests);
     const { stdout } = await api.kubectl("create", "token", "vigil-beside", `--namespace=${NAMESPACE}`);
+    const token = stdout.trim();
     const kubeconfig = join(folder, "vigil.kubeconfig");
-    writeKubeconfig(kubeconfig, { server: api.url, token: stdout.trim(), caFile: api.caFile });
-    return new BesideCluster({ api, manifests, folder, kubeconfig }, zones);
+    writeKubeconfig(kubeconfig, { server: api.url, token, caFile: api.caFile });
+    return new BesideCluster({ api, manifests, folder, kubeconfig, token }, zones);
   }
 
   private constructor(
@@ -70,6 +73,7 @@ export class BesideCluster {
       readonly manifests: Manifests;
       readonly folder: string;
       readonly kubeconfig: string;
+      readonly token: string;
     },
     zones: Readonly<Record<string, string>>,
   ) {
@@ -77,6 +81,7 @@ export class BesideCluster {
     this.manifests = parts.manifests;
     this.#folder = parts.folder;
     this.#kubeconfig = parts.kubeconfig;
+    this.#token = parts.token;
     const io = { clock: realClock(), random: systemRandom, log: silentLog };
     const kube = createKube({ ...io, wire: this.api.wire(), metrics: createMetrics(), profile: STANDARD_PROFILE });
     const nodes = Object.entries(zones).map(([name, zone]) => ({ name, zone, region: "r", pods: 1 }));
@@ -181,9 +186,25 @@ export class BesideCluster {
     return (this.#fields.get(field) ?? []).map(({ value }) => value);
   }
 
-  /** When a field got its present value, in milliseconds. */
-  atMs(field: string): number {
-    return this.#fields.get(field)?.at(-1)?.atMs ?? Number.NaN;
+  /** When a field got its present value, epoch milliseconds. */
+  at(field: string): number {
+    return this.#fields.get(field)?.at(-1)?.at ?? Number.NaN;
+  }
+
+  /** When a node's lease was last renewed, epoch milliseconds. */
+  async renewedAt(node: string): Promise<number> {
+    const lease = ["get", "lease", node, "--namespace=kube-node-lease", "--output=jsonpath={.spec.renewTime}"];
+    return Date.parse((await this.api.kubectl(...lease)).stdout);
+  }
+
+  /** The status of a merge patch that Vigil's account sends as a dry run. */
+  dryRun(path: string, patch: object): Promise<number> {
+    const headers = { "content-type": "application/merge-patch+json" };
+    const request = { method: "PATCH", path: `/api/v1/${path}?dryRun=All`, headers, body: JSON.stringify(patch) };
+    const io = { wire: this.api.wire(this.#token), clock: realClock() };
+    return new Promise((resolve) =>
+      call(io, request, 10_000, (answer) => resolve(answer.kind === "answer" ? answer.status : 0)),
+    );
   }
 
   /** Waits until a field has a value. */
@@ -222,6 +243,6 @@ export class BesideCluster {
   #note(field: string, value: string): void {
     const values = this.#fields.get(field) ?? [];
     this.#fields.set(field, values);
-    if (values.at(-1)?.value !== value) values.push({ value, atMs: performance.now() });
+    if (values.at(-1)?.value !== value) values.push({ value, at: Date.now() });
   }
 }

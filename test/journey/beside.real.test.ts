@@ -67,25 +67,21 @@ describeWithKube("beside upstream's real controllers", () => {
   });
 
   test("the API server accepts both writes in a dry run, by docs/managed-clusters.md", async () => {
-    const account = ["--dry-run=server", "--as=system:serviceaccount:vigil-system:vigil-beside"];
-    const patch = (kind: string, name: string, status: string) =>
-      cluster.api.kubectl("patch", kind, name, "--subresource=status", "--type=merge", `-p=${status}`, ...account);
-    expect((await patch("node", "a-0", '{"status":{"phase":""}}')).stdout).toContain("node/a-0 patched");
-    expect((await patch("pod", "a-0-pod-0", '{"status":{"message":""}}')).stdout).toContain("pod/a-0-pod-0 patched");
-    const forbidden = await cluster.api.kubectl("delete", "pod", "a-0-pod-0", ...account);
-    expect(forbidden.stderr).toContain("forbidden");
+    expect(await cluster.dryRun("nodes/a-0/status", { status: { phase: "" } })).toBe(200);
+    expect(await cluster.dryRun("namespaces/default/pods/a-0-pod-0/status", { status: { message: "" } })).toBe(200);
+    expect(await cluster.dryRun("nodes/a-0", { spec: { taints: null } })).toBe(403);
   });
 
   test("a silent node is Unknown by Vigil's grace, and upstream's own taint follows", async () => {
-    const silencedMs = performance.now();
     await lose("a-0");
-    const foundMs = cluster.atMs("a-0 Ready") - silencedMs;
-    expect(foundMs).toBeGreaterThan(GRACE_MS.vigil - 1500);
-    expect(foundMs).toBeLessThan(GRACE_MS.upstream - 5_000);
+    const renewedAt = await cluster.renewedAt("a-0");
+    const foundMs = cluster.at("a-0 Ready") - renewedAt;
+    expect(foundMs).toBeGreaterThanOrEqual(GRACE_MS.vigil);
+    expect(foundMs).toBeLessThan(GRACE_MS.upstream - 10_000);
     await cluster.shows("a-0 NoExecute", "unreachable");
-    expect(cluster.atMs("a-0 NoExecute")).toBeGreaterThan(cluster.atMs("a-0 Ready"));
+    expect(cluster.at("a-0 NoExecute")).toBeGreaterThan(cluster.at("a-0 Ready"));
     // Past the end of upstream's own grace, which finds nothing left to do.
-    await pause(GRACE_MS.upstream - (performance.now() - silencedMs) + PASSES_MS);
+    await pause(renewedAt + GRACE_MS.upstream + PASSES_MS - Date.now());
     await returns("a-0");
     noFight("a-0");
   });
@@ -96,7 +92,7 @@ describeWithKube("beside upstream's real controllers", () => {
     await cluster.shows("goes Ready", "gone");
     marks += 1;
     expect(cluster.values("goes Ready")).toEqual(["True", "False", "gone"]);
-    expect(cluster.atMs("goes Ready") - cluster.atMs("a-0 NoExecute")).toBeGreaterThan(2_000);
+    expect(cluster.at("goes Ready") - cluster.at("a-0 NoExecute")).toBeGreaterThan(2_000);
     await returns("a-0");
     noFight("a-0");
   });

@@ -114,9 +114,12 @@ export function newerSign(left: UpstreamSign | null, right: UpstreamSign | null)
   return left.at > right.at ? left : right;
 }
 
-/** Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). */
-export function isUnanswered(node: Pick<ObservedNode, "conditions" | "taints">): boolean {
-  const key = answeringKey(node);
+/**
+ * Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). What only shadow
+ * mode shows, upstream cannot answer.
+ */
+export function isUnanswered(node: Pick<ObservedNode, "conditions" | "taints" | "shadow">): boolean {
+  const key = node.shadow === undefined ? answeringKey(node) : null;
   return key !== null && !node.taints.some((taint) => taint.key === key && taint.effect === TaintEffect.noSchedule);
 }
 

@@ -75,6 +75,7 @@ describe("a node is unanswered", () => {
     ["not with that taint", nodeWith("Unknown", { taints: [taint(UNREACHABLE, "NoSchedule")] }), false],
     ["with the other taint", nodeWith("False", { taints: [taint(UNREACHABLE, "NoSchedule")] }), true],
     ["not while it is ready", nodeWith("True"), false],
+    ["not while only shadow mode shows it Unknown", nodeWith("Unknown", { shadow: {} }), false],
     ["not before it has posted Ready", nodeWith(null), false],
   ])("%s", (_what, node, isSo) => expect(isUnanswered(node)).toBe(isSo));
 

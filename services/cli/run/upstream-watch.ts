@@ -48,6 +48,7 @@ export class UpstreamWatch {
   #sign: UpstreamSign | null = null;
   #unreadable: string | null = null;
   #isListed = false;
+  #startedAt = 0;
   #loggedKind: UpstreamFinding["kind"] = "none";
   #loggedGrace: string | null = null;
   readonly #stops: Stop[] = [];
@@ -72,6 +73,7 @@ export class UpstreamWatch {
 
   /** Follows the messages of a bus and the API until `stop`. */
   start(bus: Bus): void {
+    this.#startedAt = this.#io.clock.wallMs();
     // Only a process that judges nodes may subscribe to what it judges by.
     if (this.#io.services.includes("node")) {
       this.#sampleRenewals(bus);
@@ -148,7 +150,7 @@ export class UpstreamWatch {
     const { clock } = this.#io;
     const [first] = this.#unanswered.values();
     const unanswered = first === undefined ? null : { node: first.node.node, sinceMs: first.sinceMs };
-    const known = { sign: this.#sign, unanswered, unreadable: this.#unreadable };
+    const known = { sign: this.#sign, unanswered, unreadable: this.#unreadable, startedAt: this.#startedAt };
     return upstreamFinding(this.#stance, { ...known, wallMs: clock.wallMs(), nowMs: clock.monotonicMs() });
   }
 

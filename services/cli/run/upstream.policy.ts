@@ -52,6 +52,8 @@ export interface UpstreamKnowledge {
   readonly unanswered: UnansweredNode | null;
   /** Why Events cannot be read; null where they can. */
   readonly unreadable: string | null;
+  /** When this process started, epoch milliseconds. */
+  readonly startedAt: number;
   readonly wallMs: number;
   readonly nowMs: number;
 }
@@ -59,7 +61,7 @@ export interface UpstreamKnowledge {
 /** A finding about upstream; `isWarning` where the two do not fit together. */
 export interface UpstreamFinding {
   /** Stays the same while the finding does. */
-  readonly kind: "both" | "nobody" | "unseen" | "seen" | "none";
+  readonly kind: "both" | "before" | "nobody" | "unseen" | "seen" | "none";
   readonly text: string;
   readonly isWarning: boolean;
 }
@@ -115,8 +117,8 @@ export function newerSign(left: UpstreamSign | null, right: UpstreamSign | null)
 }
 
 /**
- * Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). What only shadow
- * mode shows, upstream cannot answer.
+ * Whether a node is not ready and lacks the NoSchedule taint that upstream sets for it at once (R4.18). Upstream cannot
+ * answer what only shadow mode shows.
  */
 export function isUnanswered(node: Pick<ObservedNode, "conditions" | "taints" | "shadow">): boolean {
   const key = node.shadow === undefined ? answeringKey(node) : null;
@@ -159,6 +161,11 @@ export function upstreamFinding(stance: UpstreamStance, knowledge: UpstreamKnowl
   if (sign === null) return { kind: "none", isWarning: false, text: "" };
   if (stance.shadow) return { kind: "seen", isWarning: false, text: `upstream was last seen by ${seen}` };
   const fix = "switch upstream's controllers off, or run Vigil with --upstream=beside";
+  // They may have been switched off just before this process was started in their place.
+  if (sign.at < knowledge.startedAt) {
+    const text = `upstream's controllers were at work before this process started: ${seen}; if they still run, ${fix}`;
+    return { kind: "before", isWarning: true, text };
+  }
   return { kind: "both", isWarning: true, text: `upstream's controllers do Vigil's work too: ${seen}; ${fix}` };
 }
 

@@ -89,7 +89,14 @@ describe("a node is unanswered", () => {
 
 describe("the finding", () => {
   const sign = { at: AT, text: "Event X of node-controller" };
-  const known: UpstreamKnowledge = { sign: null, unanswered: null, unreadable: null, wallMs: AT + SECOND, nowMs: 0 };
+  const known: UpstreamKnowledge = {
+    sign: null,
+    unanswered: null,
+    unreadable: null,
+    startedAt: AT,
+    wallMs: AT + SECOND,
+    nowMs: 0,
+  };
   const finding = (stance: Partial<UpstreamStance>, knowledge: Partial<UpstreamKnowledge> = {}) =>
     upstreamFinding(
       { upstream: "replace", shadow: false, services: SERVICE_NAMES, ...stance },
@@ -98,6 +105,7 @@ describe("the finding", () => {
 
   test.each<[string, Partial<UpstreamStance>, Partial<UpstreamKnowledge>, string, boolean]>([
     ["in its place, seen", {}, { sign }, "both", true],
+    ["in its place, seen before", {}, { sign, startedAt: AT + 1 }, "before", true],
     ["in its place, seen an hour ago", {}, { sign, wallMs: AT + 3600 * SECOND }, "none", false],
     ["in its place, never seen", {}, {}, "none", false],
     ["in shadow, seen", { shadow: true }, { sign }, "seen", false],
@@ -126,6 +134,7 @@ describe("the finding", () => {
       "upstream's controllers do Vigil's work too: Event X of node-controller at 2026-01-01T00:00:00Z; " +
         "switch upstream's controllers off, or run Vigil with --upstream=beside",
     );
+    expect(finding({}, { sign, startedAt: AT + 1 }).text).toContain("at work before this process started: Event X");
     expect(finding({ upstream: "beside" }, { unreadable: "forbidden" }).text).toBe(
       "no sign of upstream's controllers yet, and Events cannot be read (forbidden); " +
         "if they are switched off, no controller taints and evicts",

@@ -108,6 +108,56 @@ export interface Overview {
   readonly watchHealth: WatchHealthReport;
 }
 
+/** When one side did something, and the message that shows it; null when it has not. */
+export type ComparedInstant = {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly id: string;
+  /** Set when it was only due then, because the other side was earlier. */
+  readonly isPlanned?: true;
+} | null;
+
+/** One step by both sides: Vigil, which may only have been about to write it, and every other controller. */
+export interface ComparedStep {
+  readonly vigil: ComparedInstant;
+  readonly others: ComparedInstant;
+  /** How much later the others were, in milliseconds; null unless both did it. */
+  readonly leadMs: number | null;
+  /** Why only one side did it; null when both did or neither. */
+  readonly why: string | null;
+}
+
+/** A node from the first sign of its failure to its recovery. */
+export interface ComparedNode {
+  readonly node: string;
+  readonly from: number;
+  /** Epoch milliseconds; null while it lasts. */
+  readonly to: number | null;
+  readonly unknown: ComparedStep;
+  readonly noExecute: ComparedStep;
+}
+
+/** A pod of such a node. */
+export interface ComparedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly notReady: ComparedStep;
+  readonly deleted: ComparedStep;
+}
+
+/** What Vigil did or would have done beside what happened. */
+export interface ComparisonReport {
+  /** From when on it is complete, epoch milliseconds: the instant that was asked for, or the start of the ledger. */
+  readonly from: number;
+  readonly at: number;
+  /** Whether the ledger started later than asked for. */
+  readonly isCut: boolean;
+  readonly nodes: readonly ComparedNode[];
+  readonly pods: readonly ComparedPod[];
+}
+
 /** Read access to a ledger. Every answer is a snapshot. */
 export interface LedgerReader {
   overview(): Overview;
@@ -116,6 +166,8 @@ export interface LedgerReader {
   pendingEvictions(limit: number): readonly PendingEviction[];
   /** The latest decisions, newest first. */
   decisions(limit: number): readonly Decision[];
+  /** What Vigil and the other controllers did about nodes that failed since an instant, in epoch milliseconds. */
+  compare(sinceAt: number): ComparisonReport;
   /** Null when the ledger does not know the node. */
   explainNode(name: string): Explanation | null;
   /** Reads the pod live first; calls `done` once, later. */

@@ -24,6 +24,7 @@ export class CurrentLedger implements LedgerReader {
   readonly nodes: LedgerReader["nodes"] = () => this.#reader.nodes();
   readonly pendingEvictions: LedgerReader["pendingEvictions"] = (limit) => this.#reader.pendingEvictions(limit);
   readonly decisions: LedgerReader["decisions"] = (limit) => this.#reader.decisions(limit);
+  readonly compare: LedgerReader["compare"] = (sinceAt) => this.#reader.compare(sinceAt);
   readonly explainNode: LedgerReader["explainNode"] = (name) => this.#reader.explainNode(name);
   readonly explainPod: LedgerReader["explainPod"] = (...subject) => this.#reader.explainPod(...subject);
 

@@ -3,6 +3,7 @@ import { realClock } from "../platform/process/clock.real.ts";
 import type { Verb } from "./verb.ts";
 import { agentVerb } from "./verbs/agent.ts";
 import { apiserverVerb } from "./verbs/apiserver.ts";
+import { compareVerb } from "./verbs/compare.ts";
 import { completionVerb } from "./verbs/completion.ts";
 import { explainVerb } from "./verbs/explain.ts";
 import { getVerb } from "./verbs/get.ts";
@@ -20,6 +21,7 @@ export const VERBS: readonly Verb[] = [
   getVerb(realClock()),
   explainVerb,
   previewVerb,
+  compareVerb,
   agentVerb,
   hollowVerb,
   apiserverVerb,

@@ -89,6 +89,7 @@ function ledgerAnswer(
   if (topic === "overview") return json(200, ledger.overview());
   if (topic === "zones") return json(200, ledger.overview().zones);
   if (topic === "nodes") return nodes(query, ledger);
+  if (topic === "compare") return comparison(query, ledger);
   const limit = limitOf(query);
   if (typeof limit !== "number") return limit;
   if (topic === "evictions") {
@@ -110,6 +111,13 @@ function nodes(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
   // Sorted, so that a limit always keeps the same nodes.
   const sorted = wanted.toSorted((left, right) => (left.name < right.name ? -1 : 1));
   return json(200, { counts, nodes: sorted.slice(0, limit), watchHealth });
+}
+
+function comparison(query: URLSearchParams, ledger: LedgerReader): RouteAnswer {
+  const text = query.get("since") ?? "0";
+  const sinceAt = Number(text);
+  if (Number.isInteger(sinceAt) && text !== "") return json(200, ledger.compare(sinceAt));
+  return problem(400, `since=${JSON.stringify(text)}: must be epoch milliseconds`);
 }
 
 function explanation(

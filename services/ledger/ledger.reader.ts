@@ -7,6 +7,7 @@ import { zoneTitleOf } from "../domain/zone-key.ts";
 import type { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { MinHeap } from "../platform/structures/heap.ts";
 import type { ClusterState } from "./cluster-state.ts";
+import type { Comparison } from "./compare/comparison.ts";
 import type { DrainPods } from "./drain-pods.ts";
 import { explainNode, explainPod } from "./explain/explain.policy.ts";
 import type { ExplainContext } from "./explain/explain-context.ts";
@@ -29,6 +30,7 @@ export interface ReaderSources {
   readonly clock: Clock;
   readonly profile: Profile;
   readonly isShadow: boolean;
+  readonly comparison: Pick<Comparison, "report">;
   readonly onDecision: (listener: (decision: Decision) => void) => Stop;
 }
 
@@ -43,6 +45,7 @@ export function ledgerReader({
   clock,
   profile,
   isShadow,
+  comparison,
   onDecision,
 }: ReaderSources): LedgerReader {
   const context = (): ExplainContext => ({
@@ -69,6 +72,7 @@ export function ledgerReader({
         isShadow ? { ...pod, isShadow: true as const } : pod,
       ),
     decisions: (limit) => history.latest(limit),
+    compare: (sinceAt) => comparison.report(sinceAt, clock.wallMs()),
     explainNode: (name) => explainNode(name, context()),
     explainPod: (namespace, name, done) =>
       livePods.read(namespace, name, (read) => done(explainPod(namespace, name, read, context()))),

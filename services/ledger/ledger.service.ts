@@ -12,6 +12,8 @@ import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
 import { ClusterState, wasSent } from "./cluster-state.ts";
+import { comparisonMetrics } from "./compare/comparison.metrics.ts";
+import { Comparison } from "./compare/comparison.ts";
 import { DrainPods } from "./drain-pods.ts";
 import { eventsOf } from "./events.policy.ts";
 import { HeartbeatAges } from "./heartbeat-ages.ts";
@@ -80,6 +82,9 @@ class RunningLedger {
   readonly #state = new ClusterState();
   readonly #inventory: NodeInventory;
   readonly #history = new History();
+  readonly #comparison: Comparison;
+  /** Whether other controllers act beside Vigil, so that their treatment of pods is compared too. */
+  readonly #comparesPods: boolean;
   readonly #restored = new RestoredPods(this.#state);
   readonly #drainPods = new DrainPods();
   readonly #lostReplies = new LostReplies();
@@ -99,6 +104,11 @@ class RunningLedger {
     this.#io = io;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
+    this.#comparesPods = isShadow || io.profile.upstream === "beside";
+    const count = comparisonMetrics(io.metrics);
+    this.#comparison = new Comparison(this.#startedAt, (incident) => {
+      if (this.#comparesPods && io.fleet.owns("ledger", shardOf(incident.node))) count(incident);
+    });
     this.#inventory = new NodeInventory(io.profile, io.clock.monotonicMs());
     this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
@@ -115,6 +125,7 @@ class RunningLedger {
       clock: io.clock,
       profile: io.profile,
       isShadow,
+      comparison: this.#comparison,
       onDecision: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
@@ -154,6 +165,7 @@ class RunningLedger {
       this.#metrics.count(message, state, this.#io.profile.evictionMode);
       this.#keepLastState(message);
     }
+    this.#comparison.take(message, message.cause === null ? undefined : state.request(message.cause)?.message);
     this.#follow(message);
     for (const event of events) {
       if (event.marks !== undefined) state.noteReported(event.involvedObject.name, event.marks);
@@ -229,16 +241,20 @@ class RunningLedger {
     return watches.pods.synced && this.#resyncs.isDue(shard, nowMs) ? "restored pods are not confirmed" : null;
   }
 
-  /** Subscribes to observed.pods while restored pods are unconfirmed, and in direct mode for the upcoming drains. */
+  /**
+   * Subscribes to observed.pods while restored pods are unconfirmed, in direct mode for the upcoming drains, and where
+   * other controllers are compared with Vigil.
+   */
   #followPods(): void {
     const isDirect = this.#io.profile.evictionMode === "direct";
-    if (this.#restored.isEmpty && !isDirect) {
+    if (this.#restored.isEmpty && !isDirect && !this.#comparesPods) {
       this.#podsStop?.();
       this.#podsStop = null;
     } else {
-      this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", ({ body }) => {
-        this.#restored.takePods(body);
-        if (isDirect) this.#drainPods.takePods(body);
+      this.#podsStop ??= this.#io.bus.subscribe("observed.pods", "all", (message) => {
+        this.#restored.takePods(message.body);
+        if (isDirect) this.#drainPods.takePods(message.body);
+        if (this.#comparesPods) this.#comparison.take(message, undefined);
       });
     }
   }

@@ -29,3 +29,13 @@ test.each(["nodes", "evictions"])("the answer about %s includes the watch health
   for (const shard of SHARDS) world.receive("observed.pulse", pulse(shard, { watches }), null);
   expect(answered(`/api/${topic}`, world)).toMatchObject({ watchHealth: { blindShards: 0 } });
 });
+
+test("the comparison begins at the instant asked for, and another value is refused", () => {
+  const world = ledgerWorld();
+  const sinceAt = world.clock.wallMs() + 1;
+  expect(answered(`/api/compare?since=${sinceAt}`, world)).toMatchObject({ from: sinceAt, isCut: false, nodes: [] });
+  expect(answered("/api/compare", world)).toMatchObject({ isCut: true });
+  expect(answered("/api/compare?since=yesterday", world)).toEqual({
+    error: 'since="yesterday": must be epoch milliseconds',
+  });
+});

@@ -142,9 +142,8 @@ export class PreviewedCluster {
   }
 
   #nodeContext(): NodeContext {
-    const { metrics } = this.#io;
     const review = (actor: NodeActor): void => actor.review();
-    const counter = metrics.counter({ name: "vigil_preview_total", help: "Not exported." });
+    const counter = { add: () => {}, remove: () => {} };
     return {
       io: this.#io,
       view: {
@@ -157,7 +156,7 @@ export class PreviewedCluster {
       },
       graces: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
       reviews: new KeyedDeadlines<NodeActor>({ clock: this.clock, fire: review }),
-      lateness: metrics.histogram({ name: "vigil_preview_seconds", help: "Not exported.", buckets: [1] }),
+      lateness: { observe: () => {} },
       refuted: counter,
       heldBack: counter,
       waiting: new Set(),

@@ -1,0 +1,67 @@
+/** Prints a comparison as tables, as JSON, or as a page in Markdown for a change request. */
+import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import { apiTime } from "../../domain/api-time.ts";
+import { countText, spanText } from "../../domain/format.ts";
+import { printable, printableJson } from "../../platform/process/printable.ts";
+import { tableText } from "../text-table.ts";
+import { differencesOf, figuresOf } from "./comparison-summary.policy.ts";
+
+/** The output formats. */
+export const COMPARISON_OUTPUTS = ["table", "json", "markdown"] as const;
+
+/** Rows of differences that are printed; JSON has all of them. */
+const DIFFERENCES_MAX = 100;
+const FIGURES = ["STEP", "BOTH", "VIGIL ONLY", "OTHERS ONLY", "LEAD P50", "LEAD P99"];
+const DIFFERENCES = ["AT", "OBJECT", "STEP", "BY", "WHY", "ID"];
+
+/** A comparison in one of the formats. */
+export function comparisonText(report: ComparisonReport, output: string): string {
+  if (output === "json") {
+    const whole = { ...report, figures: figuresOf(report), differences: differencesOf(report) };
+    return `${printableJson(JSON.stringify(whole, null, 2))}\n`;
+  }
+  const isPage = output === "markdown";
+  const rows = differenceRows(report);
+  const shown = rows.slice(0, DIFFERENCES_MAX);
+  const table = isPage ? markdownTable : tableText;
+  return [
+    isPage ? `# Vigil compared with upstream\n\n${headText(report)}` : headText(report),
+    table(FIGURES, figureRows(report)),
+    ...(shown.length === 0 ? ["Both sides did the same.\n"] : [table(DIFFERENCES, shown)]),
+    ...(shown.length === rows.length ? [] : [`${rows.length - shown.length} more are in -o json.\n`]),
+  ].join("\n");
+}
+
+function headText({ from, at, isCut, nodes }: ComparisonReport): string {
+  const start = isCut ? ", the start of the ledger" : "";
+  return (
+    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${countText(nodes.length, "failure")} of nodes. A lead is how much ` +
+    "later the others did the same; it is negative where they were earlier.\n"
+  );
+}
+
+function figureRows(report: ComparisonReport): string[][] {
+  return figuresOf(report).map(({ what, both, vigilOnly, othersOnly, leadP50Ms, leadP99Ms }) => [
+    what,
+    String(both),
+    String(vigilOnly),
+    String(othersOnly),
+    leadText(leadP50Ms),
+    leadText(leadP99Ms),
+  ]);
+}
+
+function differenceRows(report: ComparisonReport): string[][] {
+  return differencesOf(report).map(({ at, object, what, side, why, id }) => [apiTime(at), object, what, side, why, id]);
+}
+
+function leadText(leadMs: number | null): string {
+  if (leadMs === null) return "";
+  return leadMs < 0 ? `-${spanText(-leadMs)}` : spanText(leadMs);
+}
+
+function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => printable(cell).replaceAll("|", "\\|")).join(" | ")} |\n`;
+  return [line(heading), `|${heading.map(() => "---|").join("")}\n`, ...rows.map(line)].join("");
+}

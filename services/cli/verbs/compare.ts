@@ -1,0 +1,42 @@
+/** `vigil compare`: what Vigil did or would have done about failed nodes, beside what the other controllers did. */
+import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import type { Setting } from "../../platform/config/value.ts";
+import { COMPARISON_OUTPUTS, comparisonText } from "../compare/comparison-printer.ts";
+import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
+import { durationSetting } from "../setting-builders.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+const SETTINGS = {
+  since: durationSetting(
+    "since",
+    WEEK_MS,
+    "How long ago the comparison begins; at the earliest when the ledger started.",
+  ),
+  output: {
+    unit: "choice",
+    flag: "output",
+    standard: "table",
+    choices: COMPARISON_OUTPUTS,
+    meaning: "Output format; markdown is a page for a change request.",
+  } as Setting<string>,
+  ...CONSOLE_SETTINGS,
+} as const;
+
+/** The verb that compares Vigil with the other controllers of its cluster. */
+export const compareVerb: Verb = defineVerb({
+  name: "compare",
+  summary: "compare what Vigil did or would have done with what upstream did",
+  settings: SETTINGS,
+  examples: [
+    { command: "vigil compare", does: "verdicts, taints and deletions of both sides, and every difference" },
+    { command: "vigil compare --since=24h -o markdown", does: "the same of the last day, as a page" },
+  ],
+  run: async (values, _words, host) => {
+    const sinceAt = Math.round(host.wallMs() - values.since);
+    const report = await getFromConsole<ComparisonReport>(values, `/api/compare?since=${sinceAt}`, host);
+    host.print(comparisonText(report, values.output));
+    return 0;
+  },
+});

@@ -1,0 +1,109 @@
+/** Which side a step belongs to, and why only one side took it. */
+import { describe, expect, test } from "vitest";
+import { Incident, Step } from "../../../services/ledger/compare/incident.ts";
+import { observedPod } from "../../support/observed-objects.ts";
+
+const why = (missing: string) => `missing: ${missing}`;
+
+describe("a step", () => {
+  test.each<[string, (step: Step) => void, ReturnType<Step["report"]>]>([
+    ["of neither side", () => {}, { vigil: null, others: null, leadMs: null, why: null }],
+    [
+      "of both sides has a lead",
+      (step) => {
+        step.byVigil(1_000, "v", false);
+        step.shown(5_000, "o");
+      },
+      { vigil: { at: 1_000, id: "v" }, others: { at: 5_000, id: "o" }, leadMs: 4_000, why: null },
+    ],
+    [
+      "that the others took first has a negative lead",
+      (step) => {
+        step.shown(1_000, "o");
+        step.byVigil(3_000, "v", false);
+      },
+      { vigil: { at: 3_000, id: "v" }, others: { at: 1_000, id: "o" }, leadMs: -2_000, why: null },
+    ],
+    [
+      "that Vigil wrote is shown by the API as Vigil's",
+      (step) => {
+        step.byVigil(1_000, "v", true);
+        step.shown(1_010, "o");
+      },
+      { vigil: { at: 1_000, id: "v" }, others: null, leadMs: null, why: "missing: others" },
+    ],
+    [
+      "counts the first time only",
+      (step) => {
+        step.byVigil(1_000, "v", false);
+        step.byVigil(2_000, "later", false);
+        step.shown(5_000, "o");
+        step.shown(6_000, "later");
+      },
+      { vigil: { at: 1_000, id: "v" }, others: { at: 5_000, id: "o" }, leadMs: 4_000, why: null },
+    ],
+    [
+      "that Vigil had planned is compared with its plan",
+      (step) => {
+        step.planned(8_000, "p");
+        step.planned(9_000, "p2");
+        step.shown(5_000, "o");
+      },
+      { vigil: { at: 9_000, id: "p2", isPlanned: true }, others: { at: 5_000, id: "o" }, leadMs: -4_000, why: null },
+    ],
+    [
+      "that was planned and then taken was taken",
+      (step) => {
+        step.planned(8_000, "p");
+        step.byVigil(8_001, "v", false);
+      },
+      { vigil: { at: 8_001, id: "v" }, others: null, leadMs: null, why: "missing: others" },
+    ],
+    [
+      "of the others alone",
+      (step) => step.shown(5_000, "o"),
+      { vigil: null, others: { at: 5_000, id: "o" }, leadMs: null, why: "missing: vigil" },
+    ],
+  ])("%s", (_name, act, report) => {
+    const step = new Step();
+    act(step);
+    expect(step.report(why)).toEqual(report);
+  });
+});
+
+describe("an incident", () => {
+  test("in which nobody did anything is not reported", () => {
+    const incident = new Incident("n-1", "uid", 0);
+    incident.podOf(observedPod("web"));
+    expect([incident.report(), [...incident.podReports()]]).toEqual([null, []]);
+  });
+
+  test.each<[string, (incident: Incident) => void, string]>([
+    ["lasts", ({ unknown }) => unknown.byVigil(1, "v", false), "the others have not done it yet"],
+    [
+      "is over",
+      (incident) => {
+        incident.unknown.byVigil(1, "v", false);
+        incident.to = 2;
+      },
+      "the node recovered before the others did it",
+    ],
+    [
+      "the others saw first",
+      ({ unknown }) => unknown.shown(1, "o"),
+      "the API showed Unknown before Vigil's grace period was over",
+    ],
+    [
+      "a live read refuted",
+      (incident) => {
+        incident.refusal = "the lease was renewed after the verdict";
+        incident.unknown.shown(1, "o");
+      },
+      "a live read ruled it out: the lease was renewed after the verdict",
+    ],
+  ])("that %s has its reason", (_name, act, reason) => {
+    const incident = new Incident("n-1", "uid", 0);
+    act(incident);
+    expect(incident.report()?.unknown.why).toBe(reason);
+  });
+});

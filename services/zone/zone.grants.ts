@@ -1,7 +1,11 @@
 /**
- * What all zones have granted, in any process: the requests that the API does not show yet, and when each zone last
- * spent a token. Every process keeps this for all zones, because it may become the owner of any. Pure state.
+ * What all zones have granted, in any process: the requests that the API does not show yet, when each zone last spent a
+ * token, and when it gets one back. Every process keeps this for all zones, because it may become the owner of any.
  */
+import type { ObservedNode } from "../../protocols/objects.ts";
+import { needsNoTaint } from "./zone.policy.ts";
+
+const SECOND_MS = 1000;
 
 /** The taint of a node, granted by its zone. */
 export interface Grant {
@@ -20,13 +24,34 @@ export interface Grant {
  */
 const UNDER_WAY_MAX_MS = 60_000;
 
+/** What refunds are decided with. */
+export interface Refunding {
+  /** How many tokens a zone gains per second. */
+  readonly perSecond: (zone: string) => number;
+  /** Gives the last token of a zone back. */
+  readonly giveBack: (zone: string) => void;
+}
+
 /**
  * A token is spent at its grant, not when the taint lands: paying for both would cost the latency of each request. A
  * taint that lands without a known grant is paid for at once, because another owner may have granted it (decision 16).
+ *
+ * A writer's report that it wrote nothing does not give a token back: the node must also be observed to need no taint,
+ * or be gone. A zone gets back at most one token in the time in which it gains one, so nodes that come and go cannot
+ * double its rate; and none once it has spent another, because the next grant would follow that one too soon.
  */
 export class Grants {
+  readonly #refunding: Refunding;
   readonly #underWay = new Map<string, Grant>();
   readonly #spendings = new Map<string, { readonly atMs: number; readonly requestId: string | null }>();
+  /** Ids of the refused requests whose nodes have not been observed to need no taint since, by node. */
+  readonly #refused = new Map<string, string>();
+  /** When each zone last got a token back, on the monotonic clock. */
+  readonly #refundedAtMs = new Map<string, number>();
+
+  constructor(refunding: Refunding) {
+    this.#refunding = refunding;
+  }
 
   /** Records a grant. It replaces an earlier one to the same node. */
   add(grant: Grant): void {
@@ -61,17 +86,41 @@ export class Grants {
     this.#underWay.delete(node);
   }
 
-  /**
-   * Takes back the token of a grant. Returns whether it may be given back. It may not once the zone has spent another
-   * token, because the next grant would follow that one too soon.
-   */
-  refund({ zone, requestId }: Grant): boolean {
-    return this.#spendings.get(zone)?.requestId === requestId && this.#spendings.delete(zone);
+  /** Records that a writer refused a grant; `observed` is its node, null while it is not known. */
+  refuse({ node, requestId }: Grant, observed: ObservedNode | null, nowMs: number): void {
+    this.#refused.set(node, requestId);
+    if (observed !== null) this.observe(observed, nowMs);
+  }
+
+  /** Gives the token of a refused grant back if its node is observed to need no taint, or was replaced. */
+  observe(observed: ObservedNode, nowMs: number): void {
+    const grant = this.#underWay.get(observed.node);
+    if (grant === undefined || grant.requestId !== this.#refused.get(observed.node)) return;
+    if (grant.uid !== observed.uid || needsNoTaint(observed)) this.#refund(grant, nowMs);
+  }
+
+  /** Gives the token of a grant back whose node left the API before its taint landed. */
+  leave(node: string, nowMs: number): void {
+    const grant = this.#underWay.get(node);
+    if (grant !== undefined) this.#refund(grant, nowMs);
+    this.#refused.delete(node);
   }
 
   /** Drops a zone without nodes. */
   forgetZone(zone: string): void {
     this.#spendings.delete(zone);
+    this.#refundedAtMs.delete(zone);
+  }
+
+  #refund({ zone, node, requestId }: Grant, nowMs: number): void {
+    this.#refused.delete(node);
+    this.#underWay.delete(node);
+    const lastMs = this.#refundedAtMs.get(zone) ?? Number.NEGATIVE_INFINITY;
+    if (nowMs - lastMs < SECOND_MS / this.#refunding.perSecond(zone)) return;
+    if (this.#spendings.get(zone)?.requestId !== requestId) return;
+    this.#spendings.delete(zone);
+    this.#refundedAtMs.set(zone, nowMs);
+    this.#refunding.giveBack(zone);
   }
 }
 

@@ -19,7 +19,6 @@ import {
   damageOfState,
   isNewlyTainted,
 } from "./zone.policy.ts";
-import { Refunds } from "./zone.refunds.ts";
 import { EMPTY_ZONE, type Move, ZoneRoster } from "./zone.roster.ts";
 
 /** Outcomes after which the taint of a grant shows, or may. Shadow mode shows it too. */
@@ -42,9 +41,7 @@ class Zones {
   readonly #actors = new Map<string, ZoneActor>();
   readonly #shards = new Set<number>();
   readonly #announcements = new Map<string, Announcement>();
-  readonly #grants = new Grants();
-  readonly #refunds = new Refunds({
-    grants: this.#grants,
+  readonly #grants = new Grants({
     perSecond: (zone) => this.#announcements.get(zone)?.body.taintsPerSecond ?? 0,
     giveBack: (zone) => this.#actors.get(zone)?.refund(this.#now()),
   });
@@ -109,12 +106,12 @@ class Zones {
       reader: {
         node: (node, previous, cause) => {
           if (isNewlyTainted(previous, node)) this.#takeTainted(node);
-          this.#refunds.observe(node, this.#now());
+          this.#grants.observe(node, this.#now());
           this.#due.add(zoneKeyOf(node.labels));
           this.#take(this.#roster.takeObserved(node), cause);
         },
         gone: ({ node }, cause) => {
-          this.#refunds.leave(node, this.#now());
+          this.#grants.leave(node, this.#now());
           this.#take(this.#roster.takeGone(node), cause);
         },
         pulse: (cause) => this.#wake(cause),
@@ -165,7 +162,7 @@ class Zones {
   #settleGrant({ node, outcome, retrying }: BodyOf<"done.write">, cause: string | null): void {
     const grant = this.#grants.underWay(node);
     if (grant === null || grant.requestId !== cause || retrying || LANDING.has(outcome)) return;
-    if (outcome === "refused" || outcome === "gone") this.#refunds.refuse(grant, this.#observed(node), this.#now());
+    if (outcome === "refused" || outcome === "gone") this.#grants.refuse(grant, this.#observed(node), this.#now());
     else this.#grants.end(grant);
   }
 
@@ -283,7 +280,6 @@ class Zones {
       if (this.#roster.zone(zone) !== null || this.#isFresh(announcement)) continue;
       this.#announcements.delete(zone);
       this.#grants.forgetZone(zone);
-      this.#refunds.forgetZone(zone);
     }
     const now = this.#now();
     this.#roster.dropUnobserved((node) => this.#feeds[shardOf(node)]?.view.blindness(now) === null);

@@ -1,5 +1,5 @@
 /** Grants: which landed taint is paid for, and which token may be given back. */
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { type Grant, Grants } from "../../services/zone/zone.grants.ts";
 
 const S = 1000;
@@ -11,8 +11,13 @@ const grantOf = (node: string, fields: Partial<Grant> = {}): Grant => ({
   atMs: 0,
   ...fields,
 });
+/** The zones that got a token back. */
+let returned: string[] = [];
+beforeEach(() => {
+  returned = [];
+});
 const granted = (...all: Grant[]): Grants => {
-  const grants = new Grants();
+  const grants = new Grants({ perSecond: () => 1, giveBack: (zone) => returned.push(zone) });
   for (const grant of all) grants.add(grant);
   return grants;
 };
@@ -43,19 +48,21 @@ describe("a taint that lands", () => {
   });
 });
 
-describe("a token", () => {
-  test("may be given back for the last grant of its zone, once", () => {
+describe("the token of a grant whose node left", () => {
+  test("is given back for the last grant of its zone, once", () => {
     const grants = granted(grantOf("a"), grantOf("b", { zone: "other" }));
-    expect(grants.refund(grantOf("a"))).toBe(true);
-    expect(grants.refund(grantOf("a"))).toBe(false);
+    grants.leave("a", 0);
+    grants.leave("a", 2 * S);
+    expect(returned).toEqual(["z"]);
     expect([grants.spentAtMs("z"), grants.spentAtMs("other")]).toEqual([null, 0]);
   });
 
   test("stays spent once its zone spends another", () => {
-    expect(granted(grantOf("a"), grantOf("b", { atMs: S })).refund(grantOf("a"))).toBe(false);
+    granted(grantOf("a"), grantOf("b", { atMs: S })).leave("a", S);
     const grants = granted(grantOf("a"));
     grants.spend("z", S, null);
-    expect(grants.refund(grantOf("a"))).toBe(false);
+    grants.leave("a", S);
+    expect(returned).toEqual([]);
     expect(grants.spentAtMs("z")).toBe(S);
   });
 });

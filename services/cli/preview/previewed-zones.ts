@@ -11,7 +11,8 @@ import { EMPTY_ZONE, type Move, ZoneRoster } from "../../zone/zone.roster.ts";
 export class PreviewedZones {
   readonly #io: Io;
   readonly #roster: ZoneRoster;
-  readonly #grants = new Grants();
+  // No grant is refused in a preview, so no zone gets a token back.
+  readonly #grants = new Grants({ perSecond: () => 0, giveBack: () => {} });
   readonly #actors = new Map<string, ZoneActor>();
   readonly #due = new Set<string>();
   #allZonesBefore: AllZonesState | null = null;

@@ -1,10 +1,10 @@
 /** Serves an embedded API on a socket without access control, and writes a kubeconfig for it. */
 import { join } from "node:path";
 import { listenProblem, parseAddress } from "../platform/config/address.ts";
+import { textSetting } from "../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../platform/config/value.ts";
 import type { ApiServer } from "../sandbox/apiserver/apiserver.ts";
 import { type HttpFront, listen } from "../sandbox/apiserver/http/http-front.ts";
-import { textSetting } from "./setting-builders.ts";
 import { Failure, type Host, writeNamedFile } from "./verb.ts";
 import { yamlText } from "./yaml.ts";
 

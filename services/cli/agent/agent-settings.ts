@@ -5,19 +5,20 @@ import { type AgentSettings, STANDARD_AGENT } from "../../agent/agent.settings.t
 import type { ResourceList } from "../../agent/node-object.ts";
 import { parseThresholds } from "../../agent/pressure.policy.ts";
 import { amountOf } from "../../agent/resource-quantity.ts";
-import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import {
-  dnsSubdomainProblems,
-  labelValueProblems,
-  qualifiedNameProblems,
-} from "../../sandbox/apiserver/validation/object-names.ts";
-import {
+  choiceSetting,
   countSetting as count,
   durationSetting as durationMs,
   listSetting as list,
   switchSetting as onOff,
   textSetting as text,
-} from "../setting-builders.ts";
+} from "../../platform/config/setting-builders.ts";
+import { ConfigProblem, type ValuesOf } from "../../platform/config/value.ts";
+import {
+  dnsSubdomainProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+} from "../../sandbox/apiserver/validation/object-names.ts";
 
 /** The identity of the node. */
 const NODE_SETTINGS = {
@@ -39,13 +40,12 @@ const NODE_SETTINGS = {
   region: text("region", "eu", "Region to register the node in."),
   instanceType: text("instance-type", "large", "Instance type to register the node with."),
   providerId: text("provider-id", "cloud://7", "Identity of the machine at its provider."),
-  cloudProvider: {
-    unit: "choice",
-    flag: "cloud-provider",
-    standard: "",
-    choices: ["", "external"],
-    meaning: "external leaves addresses to a cloud controller and taints the node until that has initialized it.",
-  } as Setting<string>,
+  cloudProvider: choiceSetting<string>(
+    "cloud-provider",
+    ["", "external"],
+    "",
+    "external leaves addresses to a cloud controller and taints the node until that has initialized it.",
+  ),
   registerNode: onOff("register-node", true, "Register the node; otherwise it must exist already."),
   rootDir: text("root-dir", "/var/lib/kubelet", "A path on the file system that counts as the node's storage.", "/"),
 } as const;

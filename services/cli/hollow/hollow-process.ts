@@ -1,6 +1,7 @@
 /** The process of `vigil hollow`: starts the nodes, shows their progress, and takes orders until it is stopped. */
 import type { Clock, Stop } from "../../../protocols/ports.ts";
 import { STANDARD_PROFILE } from "../../../protocols/profile.ts";
+import { countSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import type { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
@@ -14,7 +15,6 @@ import { obey } from "../../sandbox/hollow/control.ts";
 import { type HollowNodes, startHollowNodes } from "../../sandbox/hollow/hollow.service.ts";
 import type { HollowNodeSpec } from "../../sandbox/hollow/hollow-stats.ts";
 import { openCluster } from "../run/open-cluster.ts";
-import { countSetting, switchSetting, textSetting } from "../setting-builders.ts";
 import { ExitCode, Failure, type Host, untilStopped } from "../verb.ts";
 import { isComplete, progressLine, summaryLine } from "./progress.ts";
 

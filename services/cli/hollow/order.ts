@@ -1,11 +1,11 @@
 /** Parses the arguments and flags of `vigil hollow` into an order to running nodes. Pure. */
 import { conditionStatus } from "../../../protocols/objects.ts";
 import { parseDuration } from "../../platform/config/duration.ts";
+import { listSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { HOLLOW_ORDERS, type HollowOrder } from "../../sandbox/hollow/control.ts";
 import type { HollowSelector } from "../../sandbox/hollow/node-selection.ts";
-import { listSetting, textSetting } from "../setting-builders.ts";
 import { unexpectedArgument } from "../verb.ts";
 
 /** The flags that select the nodes of an order, and its condition. */

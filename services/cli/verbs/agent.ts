@@ -5,6 +5,7 @@ import type { Kube } from "../../../protocols/ports.ts";
 import { agentKube, reconnecting } from "../../agent/agent.kube.ts";
 import { type AgentIo, previewNode, startAgent } from "../../agent/agent.service.ts";
 import { hostStats } from "../../agent/host.stats.ts";
+import { switchSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
@@ -14,7 +15,6 @@ import { createMetrics } from "../../platform/process/metrics.ts";
 import { systemRandom } from "../../platform/process/random.ts";
 import { AGENT_SETTINGS, agentSettings } from "../agent/agent-settings.ts";
 import { findCluster } from "../run/open-cluster.ts";
-import { switchSetting } from "../setting-builders.ts";
 import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
 import { yamlText } from "../yaml.ts";
 

@@ -1,9 +1,9 @@
 /** `vigil compare`: what Vigil did or would have done about failed nodes, beside what the other controllers did. */
 import type { ComparisonReport } from "../../../protocols/ledger-reader.ts";
+import { durationSetting } from "../../platform/config/setting-builders.ts";
 import type { Setting } from "../../platform/config/value.ts";
 import { COMPARISON_OUTPUTS, comparisonText } from "../compare/comparison-printer.ts";
 import { CONSOLE_SETTINGS, getFromConsole } from "../console-client.ts";
-import { durationSetting } from "../setting-builders.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;

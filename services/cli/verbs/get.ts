@@ -4,24 +4,18 @@ import type { Clock } from "../../../protocols/ports.ts";
 import { listText } from "../../domain/format.ts";
 import { shownNatsAddress } from "../../platform/bus/nats.address.ts";
 import { formatDuration } from "../../platform/config/duration.ts";
+import { choiceSetting, switchSetting } from "../../platform/config/setting-builders.ts";
 import { NATS_SETTINGS } from "../../platform/config/settings.ts";
 import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
 import { ANY, LIMIT_MAX, TOPICS } from "../get-topics.ts";
-import { switchSetting } from "../setting-builders.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 
 const SETTINGS = {
-  output: {
-    unit: "choice",
-    flag: "output",
-    standard: "table",
-    choices: OUTPUTS,
-    meaning: "Output format.",
-  } as Setting<Output>,
+  output: choiceSetting<Output>("output", OUTPUTS, "table", "Output format."),
   watch: switchSetting(
     "watch",
     false,
@@ -33,13 +27,12 @@ const SETTINGS = {
     false,
     "With --watch: print with each row whether it was ADDED, MODIFIED or DELETED.",
   ),
-  readiness: {
-    unit: "choice",
-    flag: "readiness",
-    standard: ANY,
-    choices: [ANY, ...readinessSchema.options],
-    meaning: "Only nodes with this readiness.",
-  } as Setting<string>,
+  readiness: choiceSetting<string>(
+    "readiness",
+    [ANY, ...readinessSchema.options],
+    ANY,
+    "Only nodes with this readiness.",
+  ),
   limit: {
     unit: "count",
     flag: "limit",

@@ -1,6 +1,7 @@
 /** `vigil hollow`: runs nodes without machines by the thousand, and sends orders to running ones. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import { ConfigProblem } from "../../platform/config/value.ts";
 import { askLine } from "../../platform/process/line-socket.ts";
@@ -9,7 +10,6 @@ import { HOLLOW_ORDERS, type HollowAnswer, type HollowOrder } from "../../sandbo
 import { HOLLOW_NODE_SETTINGS, runHollow } from "../hollow/hollow-process.ts";
 import { ORDER_SETTINGS, orderOf } from "../hollow/order.ts";
 import { summaryLine } from "../hollow/progress.ts";
-import { textSetting } from "../setting-builders.ts";
 import { defineVerb, Failure, type Verb } from "../verb.ts";
 
 const SETTINGS = {

@@ -1,6 +1,7 @@
 /** `vigil playground`: a cluster of hollow nodes with Vigil on it, and a narrated story of failures. */
 import type { Clock } from "../../../protocols/ports.ts";
 import { parseAddress } from "../../platform/config/address.ts";
+import { durationSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import type { ValuesOf } from "../../platform/config/value.ts";
 import { realClock } from "../../platform/process/clock.real.ts";
 import { createLog } from "../../platform/process/log.ts";
@@ -11,7 +12,6 @@ import { closingTable, LiveView, picture, storyLine } from "../../sandbox/playgr
 import { PLAYGROUND_PROFILE, type Playground, startPlayground } from "../playground-cluster.ts";
 import { openConsole, showOn } from "../run/open-console.ts";
 import { SERVED_API_SETTINGS, serveApi } from "../served-api.ts";
-import { durationSetting, switchSetting, textSetting } from "../setting-builders.ts";
 import { defineVerb, Failure, type Host, untilStopped, type Verb } from "../verb.ts";
 
 const SETTINGS = {

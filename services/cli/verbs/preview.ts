@@ -1,5 +1,6 @@
 /** `vigil preview`: shows what would follow from a failure, from the live state of a cluster. It reads and writes nothing. */
 import { type Profile, STANDARD_PROFILE, TUNABLES } from "../../../protocols/profile.ts";
+import { countSetting, listSetting, switchSetting, textSetting } from "../../platform/config/setting-builders.ts";
 import { KUBE_SETTINGS, LOG_SETTINGS } from "../../platform/config/settings.ts";
 import type { Setting, ValuesOf } from "../../platform/config/value.ts";
 import { createKube } from "../../platform/kube/kube.ts";
@@ -13,7 +14,6 @@ import { previewOf } from "../preview/preview.policy.ts";
 import { previewJson, previewText } from "../preview/preview-printer.ts";
 import { type Snapshot, takeSnapshot } from "../preview/snapshot.ts";
 import { openCluster } from "../run/open-cluster.ts";
-import { countSetting, listSetting, switchSetting, textSetting } from "../setting-builders.ts";
 import { defineVerb, ExitCode, type Host, untilStopped, type Verb } from "../verb.ts";
 
 /** The flags of a run that decide what follows. They need the values that `vigil run` has. */

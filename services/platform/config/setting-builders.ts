@@ -1,5 +1,5 @@
-/** Builders for flags that only the command line has; `standard` is the default, `least` the smallest allowed value. */
-import type { Setting } from "../platform/config/value.ts";
+/** Builders for flags; `standard` is the default, `least` the smallest allowed value. */
+import type { Setting } from "./value.ts";
 
 /** A flag that takes text. */
 export const textSetting = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => {
@@ -28,3 +28,11 @@ export const durationSetting = (flag: string, standard: number, meaning: string,
 export const switchSetting = (flag: string, standard: boolean, meaning: string): Setting<boolean> => {
   return { unit: "switch", flag, standard, meaning };
 };
+
+/** A flag that takes one of some words. */
+export const choiceSetting = <V extends string>(
+  flag: string,
+  choices: readonly V[],
+  standard: V,
+  meaning: string,
+): Setting<V> => ({ unit: "choice", flag, standard, choices, meaning });

@@ -1,31 +1,15 @@
 /** The settings of a process besides the profile: cluster, NATS, services, console and log. */
 import { SERVICE_NAMES, type ServiceName } from "../../../protocols/ports.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../process/log.ts";
+import {
+  choiceSetting as choice,
+  listSetting as list,
+  switchSetting,
+  textSetting as text,
+} from "./setting-builders.ts";
 import type { Setting, ValuesOf } from "./value.ts";
 
-const text = (flag: string, example: string, meaning: string, standard = ""): Setting<string> => ({
-  unit: "text",
-  flag,
-  standard,
-  meaning,
-  example,
-});
-
-const list = (flag: string, example: string, meaning: string): Setting<readonly string[]> => ({
-  unit: "list",
-  flag,
-  standard: [],
-  meaning,
-  example,
-});
-
-const off = (flag: string, meaning: string): Setting<boolean> => ({ unit: "switch", flag, standard: false, meaning });
-
-const choice = <V extends string>(
-  flag: string,
-  choices: readonly V[],
-  { standard, meaning }: Pick<Setting<V>, "standard" | "meaning">,
-): Setting<V> => ({ unit: "choice", flag, standard, choices, meaning });
+const off = (flag: string, meaning: string): Setting<boolean> => switchSetting(flag, false, meaning);
 
 /** How to reach the Kubernetes API. */
 export const KUBE_SETTINGS = {
@@ -72,11 +56,13 @@ export const HISTORY_SETTINGS = {
 
 /** How a process logs. */
 export const LOG_SETTINGS = {
-  logLevel: choice<LogLevel>("log-level", LOG_LEVELS, { standard: "info", meaning: "The least severe lines to log." }),
-  logFormat: choice<LogFormat>("log-format", LOG_FORMATS, {
-    standard: "auto",
-    meaning: "How lines are logged; auto is text on a terminal and json elsewhere.",
-  }),
+  logLevel: choice<LogLevel>("log-level", LOG_LEVELS, "info", "The least severe lines to log."),
+  logFormat: choice<LogFormat>(
+    "log-format",
+    LOG_FORMATS,
+    "auto",
+    "How lines are logged; auto is text on a terminal and json elsewhere.",
+  ),
 } as const;
 
 /** What this process does. */
@@ -103,12 +89,13 @@ export const OWN_SETTINGS = {
     "console.token",
     "File with the token that requests to --listen must carry, as bearer token or password; probes need none.",
   ),
-  listenAuthentication: choice<"none" | "kubernetes">("listen-authentication", ["none", "kubernetes"], {
-    standard: "none",
-    meaning:
-      "With kubernetes the API server decides who may use --listen: it reviews the token (TokenReview) and, by RBAC, " +
+  listenAuthentication: choice<"none" | "kubernetes">(
+    "listen-authentication",
+    ["none", "kubernetes"],
+    "none",
+    "With kubernetes the API server decides who may use --listen: it reviews the token (TokenReview) and, by RBAC, " +
       "get of the path (SubjectAccessReview). Needs --listen-tls-cert; probes need no token.",
-  }),
+  ),
   listenHosts: list(
     "listen-hosts",
     "vigil.example.com",

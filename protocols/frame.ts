@@ -32,7 +32,7 @@ export interface StreamPosition {
   readonly sequence: number;
 }
 
-/** The service of a source, `service@member`. */
+/** The service of a source, `service@member`, or of the id of its message. */
 export function serviceOf(source: string): string {
   const end = source.indexOf("@");
   return end < 0 ? source : source.slice(0, end);

@@ -1,4 +1,5 @@
 /** The topics of `vigil get`: the source and the table of each. */
+import { LIMIT_MAX } from "../../protocols/bounds.ts";
 import type {
   NodeReport,
   Overview,
@@ -19,8 +20,6 @@ import { blindLine, watchRows } from "./watch-rows.ts";
 
 /** The value of --readiness for all nodes. */
 export const ANY = "any";
-/** The console's largest limit. */
-export const LIMIT_MAX = 10_000;
 
 /** The flags of `vigil get`. */
 export interface Wanted extends Readonly<ValuesOf<typeof NATS_SETTINGS>>, ConsoleAddress {

@@ -1,4 +1,5 @@
 /** The console's read-only routes: which path gives which answer. No socket here. */
+import { LIMIT_MAX } from "../../protocols/bounds.ts";
 import type { LedgerReader, Overview, PendingEviction } from "../../protocols/ledger-reader.ts";
 import { type Check, probeAnswer } from "./readiness.policy.ts";
 
@@ -34,7 +35,6 @@ export interface Snapshot extends Overview {
 
 const EVICTIONS_SHOWN = 100;
 const LIMIT_STANDARD = 100;
-const LIMIT_MAX = 10_000;
 const PING: readonly Check[] = [{ name: "ping", problem: null }];
 const LIVENESS: readonly string[] = ["/livez", "/healthz"];
 const TEXT_TYPE = "text/plain; charset=utf-8";

@@ -1,6 +1,8 @@
 /** Readiness of a process, decided from its bus, its watch health and its own checks. Pure. */
+
 import type { WatchHealthReport, WatchName } from "../../protocols/ledger-reader.ts";
 import type { ReachabilityReport } from "../platform/kube/transport/reachability.ts";
+import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
 
 /** One line of a probe. */
 export interface Check {
@@ -19,7 +21,6 @@ export interface ReadinessInputs {
   readonly own: readonly Check[];
 }
 
-const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 const NO_PULSE = "no pulse from the observer yet";
 
 /**

@@ -1,6 +1,9 @@
 /** Converts between epoch milliseconds and the time formats of the Kubernetes API. It reads no clock. */
 import { INSTANT_MAX, INSTANT_MIN } from "../../protocols/bounds.ts";
 
+/** API times are truncated to whole seconds, so the real instant may be this much later, in milliseconds. */
+export const API_TIME_STEP_MS = 1000;
+
 /**
  * An instant as metav1.Time: whole seconds, cut off, in UTC. Never throws: an instant outside RFC 3339 becomes the
  * nearest one inside.

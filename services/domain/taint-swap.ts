@@ -18,7 +18,12 @@ const OPPOSITES: readonly TaintId[] = [TaintKey.notReady, TaintKey.unreachable].
 
 /** Whether a taint is one of these two. */
 export function isSwappable({ key, effect }: TaintId): boolean {
-  return OPPOSITES.some((opposite) => opposite.key === key && opposite.effect === effect);
+  return effect === TaintEffect.noExecute && (key === TaintKey.notReady || key === TaintKey.unreachable);
+}
+
+/** Identifies a taint: its key and effect. */
+export function taintIdOf({ key, effect }: TaintId): TaintId {
+  return { key, effect };
 }
 
 /** The NoExecute taint that a Ready status calls for (R4.36); null when the node is ready or has no Ready condition. */

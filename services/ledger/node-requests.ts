@@ -2,7 +2,9 @@
  * The last requests for one node and their outcomes. A request is kept until its change shows, so that an explanation
  * rests on the last outcome and not on a schedule.
  */
+
 import type { Outcome } from "../../protocols/done.ts";
+import { serviceOf } from "../../protocols/frame.ts";
 import type { AnyMessage, BodyOf, Message } from "../../protocols/messages.ts";
 import type { ObservedNode } from "../../protocols/objects.ts";
 import { listText } from "../domain/format.ts";
@@ -126,9 +128,4 @@ function conditionsText({ conditions }: BodyOf<"asked.condition">): string | nul
 function taintsText({ add, remove }: BodyOf<"asked.taint">): string {
   const changes = [...add.map((taint) => `+${taintName(taint)}`), ...remove.map((taint) => `-${taintName(taint)}`)];
   return `the change of taints ${listText(changes)}`;
-}
-
-/** The service in `node@member` or in the id of its message. */
-function serviceOf(sourceOrId: string): string {
-  return sourceOrId.split("@", 1)[0] ?? "";
 }

@@ -1,4 +1,5 @@
 /** The node-writer: the only writer of Node objects. node-writer.policy.ts decides whether a request still holds. */
+import { serviceOf } from "../../protocols/frame.ts";
 import type { Service, Stop } from "../../protocols/ports.ts";
 import { followRequests } from "../platform/requests/request-shards.ts";
 import { WriteJobs } from "../platform/requests/write-jobs.ts";
@@ -32,7 +33,7 @@ export const nodeWriterService: Service = (io) => {
   });
   const take = (shard: number, source: string, ask: NodeRequest): void => {
     // Node and zone may request different taints of one node at once, so the source is part of the key.
-    jobs.take(`${shard}/${ask.type}/${requesterOf(source)}/${ask.body.node}`, ask);
+    jobs.take(`${shard}/${ask.type}/${serviceOf(source)}/${ask.body.node}`, ask);
   };
   const subscribe = (shard: number): Stop[] => [
     bus.subscribe("asked.condition", shard, ({ source, id, body }) =>
@@ -48,8 +49,3 @@ export const nodeWriterService: Service = (io) => {
   const drop = (shard: number): void => jobs.drop((key) => key.startsWith(`${shard}/`));
   return followRequests(fleet, { service: "node-writer", subscribe, drop });
 };
-
-/** The requesting service, from the source or the id of its message. */
-function requesterOf(sourceOrId: string): string {
-  return sourceOrId.slice(0, sourceOrId.indexOf("@"));
-}

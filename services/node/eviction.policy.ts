@@ -1,15 +1,14 @@
 /** When a node's eviction is due and which pods to delete, in both modes. The zone grants the drain. Reads no clock. */
+
 import type { EvictionStatus, Readiness } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { Condition, ObservedNode, ObservedPod } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
 import type { NodeEvent } from "./node.machine.ts";
 import { FIRST_LATER_MS } from "./silence.policy.ts";
 import { carriesNoExecute } from "./taint.policy.ts";
-
-/** API times are truncated to whole seconds, so the real instant may be this much later. */
-const API_TIME_STEP_MS = 1000;
 
 /** A drain's earliest instant that moves by less than this many milliseconds is unchanged: clocks are slewed. */
 const DRAIN_MOVED_MS = 1000;

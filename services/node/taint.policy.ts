@@ -1,9 +1,11 @@
 /** Which taints and labels a node should carry by its conditions. The zone decides when to add a NoExecute taint. */
+
 import type { BodyOf } from "../../protocols/messages.ts";
 import { CONDITION_TAINT_KEYS, ConditionType, FOLLOWING_LABELS, TaintEffect, TaintKey } from "../../protocols/names.ts";
 import type { ObservedNode, TaintId } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
+import { isSwappable } from "../domain/taint-swap.ts";
 
 /** A change of a node's taints in one patch, with its reason. */
 export type TaintChange = Pick<BodyOf<"asked.taint">, "add" | "remove" | "why">;
@@ -30,7 +32,7 @@ export function desiredNoScheduleKeys(node: Pick<ObservedNode, "conditions" | "u
 
 /** Whether a node has a NoExecute taint of ours. */
 export function carriesNoExecute(node: Pick<ObservedNode, "taints">): boolean {
-  return NO_EXECUTE_KEYS.some((key) => carries(node, key, TaintEffect.noExecute));
+  return node.taints.some(isSwappable);
 }
 
 /**

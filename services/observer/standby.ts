@@ -2,15 +2,15 @@
  * Follows the active observer in a process that does not observe, so that this process can take over and continue: the
  * silence of a node then counts from its last heartbeat, not from the takeover. It publishes nothing.
  */
+
 import type { WatchName } from "../../protocols/ledger-reader.ts";
 import type { BodyOf, Message } from "../../protocols/messages.ts";
 import type { Heartbeat } from "../../protocols/objects.ts";
 import type { Io, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
+import { WATCHES } from "../platform/shard-view/cluster-watch-health.ts";
 import { publisherOf, translated } from "../platform/shard-view/watch-health.ts";
 import type { KnownHeartbeat } from "./node-entry.ts";
-
-const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
 /** Names this process's own ended observer as a publisher. */
 const OURSELVES = "ourselves";

@@ -1,7 +1,9 @@
 /** One node with NoExecute taints and the eviction schedule of each pod on it; `Deadlines` holds the timers. */
+
 import type { BodyOf } from "../../protocols/messages.ts";
 import type { ObservedNode, ObservedPod, Taint } from "../../protocols/objects.ts";
 import type { Bus, Io } from "../../protocols/ports.ts";
+import { taintIdOf } from "../domain/taint-swap.ts";
 import { type Eviction, evictionOf, type StandingTaint } from "../domain/toleration.ts";
 import type { Deadlines } from "../platform/structures/deadlines.ts";
 import { requestRetries, retryPauseMs } from "../platform/structures/retry-schedule.ts";
@@ -115,7 +117,7 @@ export class TaintedNode {
     const cause = schedule.requests === 0 ? this.#publish(schedule, "due", now) : this.#cause;
     const target = { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: this.#node.node };
     const deadlineAt = this.#deadlineAt(schedule, now);
-    const decided = { deadlineAt, taint: idOf(taint), timeAdded: taint.timeAdded ?? null };
+    const decided = { deadlineAt, taint: taintIdOf(taint), timeAdded: taint.timeAdded ?? null };
     io.bus.publish("asked.eviction", { ...target, mode: "taint", ...decided }, cause);
     if (schedule.requests !== SETTLED) schedule.requests += 1;
     deadlines.set(slot, now.monotonicMs + retryPauseMs(schedule.requests, requestRetries(io.profile)));
@@ -214,13 +216,9 @@ export class TaintedNode {
         ? { deadlineAt: null, taint: null, tolerationSeconds: null }
         : {
             deadlineAt: this.#deadlineAt(schedule, now),
-            taint: idOf(schedule.taint),
+            taint: taintIdOf(schedule.taint),
             tolerationSeconds: schedule.tolerationSeconds,
           };
     return this.#context.io.bus.publish("judged.pod", { ...pod, ...decided }, this.#cause);
   }
-}
-
-function idOf({ key, effect }: Taint) {
-  return { key, effect };
 }

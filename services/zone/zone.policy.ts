@@ -1,11 +1,12 @@
 /** How disrupted a zone is, how fast it may evict, and which of its nodes wait for a grant. Pure functions. */
+
 import type { ZoneState } from "../../protocols/judged.ts";
 import type { BodyOf } from "../../protocols/messages.ts";
-import { TaintEffect, TaintKey } from "../../protocols/names.ts";
-import type { ConditionStatus, ObservedNode, Taint, TaintId } from "../../protocols/objects.ts";
+import type { ConditionStatus, ObservedNode, Taint } from "../../protocols/objects.ts";
 import type { Profile } from "../../protocols/profile.ts";
+import { API_TIME_STEP_MS } from "../domain/api-time.ts";
 import { readyConditionOf } from "../domain/node-conditions.ts";
-import { evictingTaintOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
+import { evictingTaintOf, isSwappable, taintIdOf, taintStartAt, taintsSeenOn } from "../domain/taint-swap.ts";
 import { isCounted, zoneKeyOf } from "../domain/zone-key.ts";
 
 /** How many nodes of a zone count for disruption, and how many of them are not ready. */
@@ -69,10 +70,7 @@ export function allZonesStateOf(damages: Iterable<Damage | null>): AllZonesState
 
 /** Our NoExecute taints among these: the only ones that a zone adds or removes (R4.41). */
 export function ownTaintsOf(taints: readonly Taint[]): Taint[] {
-  return taints.filter(
-    ({ key, effect }) =>
-      effect === TaintEffect.noExecute && (key === TaintKey.notReady || key === TaintKey.unreachable),
-  );
+  return taints.filter(isSwappable);
 }
 
 /** Whether one of our taints landed on a node that had none, so its zone spent a token in some process. */
@@ -127,22 +125,19 @@ export function taintRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const taint = evictingTaintOf(ready);
   if (taint === null) return null;
   const opposite = ownTaintsOf(node.taints).filter(({ key }) => key !== taint.key);
-  return { ...basisOf(node, ready), add: [taint], remove: opposite.map(idOf), why: "granted" };
+  return { ...basisOf(node, ready), add: [taint], remove: opposite.map(taintIdOf), why: "granted" };
 }
 
 /** The request to remove our NoExecute taints from a node (R6.10); null when it carries none. */
 export function taintRemovalRequest(node: ObservedNode): BodyOf<"asked.taint"> | null {
   const own = ownTaintsOf(node.taints);
   if (own.length === 0) return null;
-  return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(idOf), why: "healing" };
+  return { ...basisOf(node, readyOf(node)), add: [], remove: own.map(taintIdOf), why: "healing" };
 }
 
 function readyOf(node: ObservedNode): ConditionStatus | null {
   return readyConditionOf(node)?.status ?? null;
 }
-
-/** API times are truncated to whole seconds, so a taint may have been added this many milliseconds later. */
-const STAMP_RESOLUTION_MS = 1000;
 
 /**
  * The latest instant at which these nodes can have got one of our NoExecute taints, in epoch milliseconds; null if none
@@ -153,7 +148,7 @@ export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
   for (const node of nodes) {
     for (const taint of ownTaintsOf(node.taints)) {
       const addedAt = taintStartAt(taint, node);
-      if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + STAMP_RESOLUTION_MS);
+      if (addedAt !== null) newest = Math.max(newest ?? 0, addedAt + API_TIME_STEP_MS);
     }
   }
   return newest;
@@ -161,8 +156,4 @@ export function newestTaintAt(nodes: Iterable<ObservedNode>): number | null {
 
 function basisOf(node: ObservedNode, ready: ConditionStatus | null) {
   return { node: node.node, uid: node.uid, resourceVersion: node.resourceVersion, ...taintsSeenOn(node), ready };
-}
-
-function idOf({ key, effect }: Taint): TaintId {
-  return { key, effect };
 }

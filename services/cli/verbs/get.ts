@@ -1,4 +1,5 @@
 /** `vigil get`: shows the zones, nodes, pending evictions and members of a running fleet. */
+import { LIMIT_MAX } from "../../../protocols/bounds.ts";
 import { readinessSchema } from "../../../protocols/judged.ts";
 import type { Clock } from "../../../protocols/ports.ts";
 import { listText } from "../../domain/format.ts";
@@ -10,7 +11,7 @@ import { nearest } from "../../platform/config/suggest.ts";
 import { ConfigProblem, type Setting, type ValuesOf } from "../../platform/config/value.ts";
 import { CONSOLE_SETTINGS } from "../console-client.ts";
 import { OUTPUTS, type Output } from "../get-printer.ts";
-import { ANY, LIMIT_MAX, TOPICS } from "../get-topics.ts";
+import { ANY, TOPICS } from "../get-topics.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { WATCH_PERIOD_MS } from "../watch-rows.ts";
 

@@ -7,7 +7,8 @@ import type { Message } from "../../../protocols/messages.ts";
 import { SHARD_COUNT } from "../../../protocols/subjects.ts";
 import { translated, WatchHealth, type WatchHealthProfile } from "./watch-health.ts";
 
-const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
+/** The watches of an observer. */
+export const WATCHES: readonly WatchName[] = ["nodes", "leases", "pods"];
 
 /** The watch health of every shard. Instants are on this process's monotonic clock. */
 export class ClusterWatchHealth {

@@ -95,7 +95,7 @@ class JetStreamStore implements LedgerStore {
     this.#tombstoneTtl = `${Math.ceil(this.#limits.tombstoneMs / 1000)}s`;
     this.#ready = options.metrics.gauge({
       name: "vigil_ledger_store_ready",
-      help: "1 while JetStream keeps the ledger's history.",
+      help: "1 while JetStream stores the ledger's history.",
     });
     const writes = options.metrics.counter({
       name: "vigil_ledger_store_writes_total",

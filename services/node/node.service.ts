@@ -19,7 +19,7 @@ export const nodeService: Service = (io) => {
     reviews: new KeyedDeadlines<NodeActor>({ clock, fire }),
     lateness: metrics.histogram({
       name: "vigil_verdict_lateness_seconds",
-      help: "How much later than its grace a silent node was found.",
+      help: "How long after the end of its grace a silent node was found.",
       buckets: LATENESS_BUCKETS,
     }),
     refuted: metrics.counter({

@@ -5,10 +5,13 @@ import type { Metrics } from "../../protocols/ports.ts";
 export function observerCounters(metrics: Metrics) {
   const synced = metrics.gauge({
     name: "vigil_watch_synced",
-    help: "Whether a watch is synced now, 1 or 0.",
+    help: "1 while the watch is synced.",
     labels: ["watch"],
   });
-  const resyncs = metrics.counter({ name: "vigil_resyncs_total", help: "Shards published again in full." });
+  const resyncs = metrics.counter({
+    name: "vigil_resyncs_total",
+    help: "Shards that the observer published again from the beginning.",
+  });
   const stale = metrics.counter({
     name: "vigil_stale_lease_watches_total",
     help: "Lease watches that a live read showed to be stale.",

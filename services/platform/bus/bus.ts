@@ -211,7 +211,7 @@ function busCounters(metrics: Metrics, service: string) {
   const sent = counter("vigil_bus_sent_total", "Messages handed to the transport.", "service", "type");
   const received = counter("vigil_bus_received_total", "Messages given to an actor.", "service", "type");
   const dropped = counter("vigil_bus_dropped_total", "Messages dropped, by reason.", "service", "type", "reason");
-  const gaps = counter("vigil_bus_gaps_total", "Times that messages of a stream went missing.", "service", "type");
+  const gaps = counter("vigil_bus_gaps_total", "Gaps: messages of a stream that are missing.", "service", "type");
   const failures = counter("vigil_actor_failures_total", "Exceptions thrown by a service's actors.", "service");
   return {
     sent: (type: MessageType) => sent.add(1, service, type),

@@ -251,8 +251,12 @@ function natsMetrics(metrics: Metrics) {
   const labelled = (name: string, help: string, label: string) => metrics.counter({ name, help, labels: [label] });
   return {
     connected: metrics.gauge({ name: "vigil_nats_connected", help: "1 while connected to NATS." }),
-    reconnects: metrics.counter({ name: "vigil_nats_reconnects_total", help: "Times the connection came back." }),
-    violations: labelled("vigil_nats_permission_violations_total", "Operations that NATS forbade.", "operation"),
-    errors: labelled("vigil_nats_errors_total", "Other errors that NATS reported.", "error"),
+    reconnects: metrics.counter({ name: "vigil_nats_reconnects_total", help: "Reconnections." }),
+    violations: labelled(
+      "vigil_nats_permission_violations_total",
+      "Operations that NATS refused for lack of permission.",
+      "operation",
+    ),
+    errors: labelled("vigil_nats_errors_total", "Other errors from NATS.", "error"),
   };
 }

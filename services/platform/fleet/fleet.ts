@@ -282,12 +282,12 @@ class PulsingFleet implements BusFleet {
 function fleetMetrics(metrics: Metrics) {
   const gauge = (name: string, help: string, ...labels: string[]) => metrics.gauge({ name, help, labels });
   return {
-    members: gauge("vigil_fleet_members", "Members whose pulses are received, this one included."),
+    members: gauge("vigil_fleet_members", "Live processes, including this one."),
     shards: gauge("vigil_fleet_shards", "Shards that this process owns.", "service"),
     assignments: metrics.counter({
       name: "vigil_fleet_assignments_total",
-      help: "Times that this process worked out which member owns which shard.",
+      help: "Times that this process computed which member owns which shard.",
     }),
-    lag: gauge("vigil_event_loop_lag_seconds", "How late the last pulse left."),
+    lag: gauge("vigil_event_loop_lag_seconds", "How late the process published its last pulse to the fleet."),
   };
 }

@@ -94,7 +94,7 @@ function readerMetrics(metrics: Metrics) {
   const unreadable =
     "Fields of API objects that were dropped or replaced by a neutral value, because they were missing or absurd.";
   return {
-    lists: counter("vigil_kube_lists_total", "Lists begun, by resource and reason.", "resource", "reason"),
+    lists: counter("vigil_kube_lists_total", "Lists started, by resource and reason.", "resource", "reason"),
     lines: counter("vigil_kube_watch_lines_total", "Lines received from watches: events and bookmarks.", "resource"),
     problems: counter("vigil_kube_unreadable_total", unreadable, "resource", "field"),
   };
@@ -109,11 +109,11 @@ function writerMetrics(metrics: Metrics) {
   });
   const seconds = metrics.histogram({
     name: "vigil_kube_request_duration_seconds",
-    help: "How long writes and live reads were in flight.",
+    help: "Duration of writes and live reads.",
     labels: ["verb"],
     buckets: LATENCY_BUCKETS_S,
   });
-  const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait to be sent.");
+  const waiting = gauge("vigil_kube_requests_waiting", "Writes and live reads that wait in the queue.");
   const underWay = gauge("vigil_kube_requests_in_flight", "Writes and live reads in flight.");
   const limit = gauge(
     "vigil_kube_requests_in_flight_limit",

@@ -42,7 +42,7 @@ export class EventRecorder {
     this.#ports = ports;
     const counter = ports.metrics.counter({
       name: "vigil_events_total",
-      help: "Kubernetes Events by what became of them; suppressed: too many about one object, dropped: too many waiting.",
+      help: "Kubernetes Events by result; suppressed: too many about one object, dropped: too many waiting.",
       labels: ["result"],
     });
     this.#count = (result) => counter.add(1, result);

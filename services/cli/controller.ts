@@ -51,6 +51,8 @@ export interface ControllerParts {
   readonly isShared: boolean;
   /** Where the ledger keeps its history beyond the process; null for nowhere. */
   readonly store?: LedgerStore | null;
+  /** Where the ledger logs what happens to nodes, zones and pods; null for nowhere. */
+  readonly activityLog?: Log | null;
   /** Recognizes members of another Kubernetes cluster on the transport; null where the own cluster is not known. */
   readonly foreignMembers?: ForeignMembers | null;
   /** Whether this process reaches the API server; null where that is not measured. */
@@ -87,13 +89,13 @@ const API_SERVICES: ReadonlySet<ServiceName> = new Set(["observer", "node-writer
 
 /** Starts the chosen services. A `stop` without `leave` sends the goodbye too. */
 export function startController(parts: ControllerParts): Controller {
-  const { isShared, clock, log, metrics, services, store = null, fatal } = parts;
+  const { isShared, clock, log, metrics, services, store = null, activityLog = null, fatal } = parts;
   const pulsing = parts.fleet ?? (isShared ? busFleet({ ...parts, bus: busOf(parts, "fleet") }) : null);
   const fleet = pulsing ?? aloneFleet(parts.member);
   const kubes = kubesOf(parts);
   let ledger: CurrentLedger | null = null;
   const ledgerService: Service = (io) => {
-    const { reader, stop } = startLedger(io, { store, isShadow: parts.isShadow === true });
+    const { reader, stop } = startLedger(io, { store, activityLog, isShadow: parts.isShadow === true });
     if (ledger === null) ledger = new CurrentLedger(reader);
     else ledger.replace(reader);
     return stop;

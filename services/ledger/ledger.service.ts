@@ -4,13 +4,15 @@
  */
 import type { Decision, LedgerReader } from "../../protocols/ledger-reader.ts";
 import type { AnyMessage, BodyOf, Message, MessageType } from "../../protocols/messages.ts";
-import type { Io, Stop } from "../../protocols/ports.ts";
+import type { Io, Log, Stop } from "../../protocols/ports.ts";
 import { shardOf } from "../../protocols/subjects.ts";
 import { definitionOf } from "../../protocols/wire.ts";
 import { EventRecorder } from "../platform/kube/events/event-recorder.ts";
 import { ClusterWatchHealth } from "../platform/shard-view/cluster-watch-health.ts";
 import { translated } from "../platform/shard-view/watch-health.ts";
 import { RetrySchedule, requestRetries } from "../platform/structures/retry-schedule.ts";
+import { activityOf } from "./activity.policy.ts";
+import { ActivityLog } from "./activity-log.ts";
 import { ClusterState, wasSent } from "./cluster-state.ts";
 import { comparisonMetrics } from "./compare/comparison.metrics.ts";
 import { Comparison } from "./compare/comparison.ts";
@@ -66,6 +68,8 @@ export interface LedgerOptions {
   readonly store?: LedgerStore | null;
   /** Whether Vigil runs in shadow mode. */
   readonly isShadow?: boolean;
+  /** Where the owner of a shard logs verdicts, taints, drains, evictions and changes of zones; null for nowhere. */
+  readonly activityLog?: Log | null;
 }
 
 /** Starts a ledger. */
@@ -77,6 +81,7 @@ export function startLedger(io: Io, options: LedgerOptions = {}): Ledger {
 class RunningLedger {
   readonly reader: LedgerReader;
   readonly #io: Io;
+  readonly #isShadow: boolean;
   readonly #store: LedgerStore | null;
   readonly #startedAt: number;
   readonly #state = new ClusterState();
@@ -93,6 +98,7 @@ class RunningLedger {
   readonly #watchHealth: ClusterWatchHealth;
   readonly #metrics: LedgerMetrics;
   readonly #recorder: EventRecorder;
+  readonly #activityLog: ActivityLog | null;
   readonly #listeners = new Set<(decision: Decision) => void>();
   readonly #leases = new Map<number, Stop>();
   readonly #resyncs: RetrySchedule<number>;
@@ -100,8 +106,9 @@ class RunningLedger {
   #podsStop: Stop | null = null;
   readonly #stops: Stop[];
 
-  constructor(io: Io, { store = null, isShadow = false }: LedgerOptions) {
+  constructor(io: Io, { store = null, isShadow = false, activityLog = null }: LedgerOptions) {
     this.#io = io;
+    this.#isShadow = isShadow;
     this.#store = store;
     this.#startedAt = io.clock.wallMs();
     this.#comparesPods = isShadow || io.profile.upstream === "beside";
@@ -113,6 +120,7 @@ class RunningLedger {
     this.#watchHealth = new ClusterWatchHealth(io.profile, io.clock.monotonicMs());
     this.#metrics = new LedgerMetrics(io.metrics);
     this.#recorder = new EventRecorder(io);
+    this.#activityLog = activityLog && new ActivityLog(activityLog, io.clock);
     this.#resyncs = new RetrySchedule(requestRetries(io.profile));
     this.#missingJudgements = new MissingJudgements(io.profile);
     this.reader = ledgerReader({
@@ -147,6 +155,7 @@ class RunningLedger {
     for (const stop of [...this.#stops, ...this.#leases.values()]) stop();
     this.#podsStop?.();
     this.#recorder.stop();
+    this.#activityLog?.stop();
     this.#listeners.clear();
   }
 
@@ -164,6 +173,7 @@ class RunningLedger {
     if (isOurs) {
       this.#metrics.count(message, state, this.#io.profile.evictionMode);
       this.#keepLastState(message);
+      this.#logActivity(message, state);
     }
     this.#comparison.take(message, message.cause === null ? undefined : state.request(message.cause)?.message);
     this.#follow(message);
@@ -172,6 +182,7 @@ class RunningLedger {
       if (isOurs) this.#recorder.record(event);
     }
     const decision = addToHistory();
+    if (decision !== null && isOurs && this.#isShadow) this.#activityLog?.recordUnsent(decision);
     if (decision !== null) for (const listener of this.#listeners) listener(decision);
   }
 
@@ -183,6 +194,11 @@ class RunningLedger {
     const isKept = text !== null && type === "judged.node" && this.#history.of(subject).some(isSame);
     const dated = at === message.at ? message : { ...message, at };
     return () => this.#history.add(dated, subject, isKept ? null : text);
+  }
+
+  #logActivity(message: AnyMessage, before: ClusterState): void {
+    const activity = this.#activityLog && activityOf(message, before, this.#io.profile.evictionMode);
+    if (activity) this.#activityLog?.record(activity);
   }
 
   #follow(message: AnyMessage): void {

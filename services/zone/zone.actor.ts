@@ -184,7 +184,7 @@ export class ZoneActor {
     const { disruption: to } = this.#state;
     if (from !== to) {
       const { io, zone } = this.#options;
-      io.log.info("zone state changed", { zone: zoneTitleOf(zone), from, to });
+      io.log.debug("zone state changed", { zone: zoneTitleOf(zone), from, to });
       this.#since = io.clock.wallMs();
     }
     return actions;

@@ -29,6 +29,19 @@ describeWithEachNats("a server that", () => {
     await echoes(transport);
   });
 
+  test("is away is reported once, however often the connection is tried", async () => {
+    const server = await serve();
+    const { transport, log } = await link(server.url);
+    const before = log.lines.length;
+    await server.kill();
+    await until("the connection is lost", () => !transport.connected());
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await server.start();
+    await until("the connection is back", () => transport.connected());
+    const lines = log.lines.slice(before).map(({ message }) => message);
+    expect(lines).toEqual(["NATS connection is lost", "NATS connection is back"]);
+  });
+
   test("removes our user is reported in one line; reconnecting needs no restart", async () => {
     const users = (name: string) => `authorization { users: [{ user: ${name}, password: p }] }`;
     const server = await serve({ config: users("u") });

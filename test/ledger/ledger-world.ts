@@ -8,6 +8,7 @@ import type {
   Io,
   Kube,
   KubeObject,
+  Log,
   ObjectRef,
   ReadReply,
   Transport,
@@ -103,6 +104,7 @@ export interface WorldOptions {
   readonly fleet?: Fleet;
   readonly store?: LedgerStore;
   readonly isShadow?: boolean;
+  readonly activityLog?: Log;
 }
 
 /** Starts a ledger in a world of its own. */
@@ -111,6 +113,7 @@ export function ledgerWorld({
   fleet = aloneFleet("m-0"),
   store,
   isShadow = false,
+  activityLog,
 }: WorldOptions = {}): LedgerWorld {
   const clock = new VirtualClock();
   const metrics = createMetrics();
@@ -128,7 +131,7 @@ export function ledgerWorld({
     random: seededRandom(1),
     profile: { ...STANDARD_PROFILE, ...profile },
   };
-  const ledger = startLedger(io, { store: store ?? null, isShadow });
+  const ledger = startLedger(io, { store: store ?? null, isShadow, activityLog: activityLog ?? null });
   const senders = new Map<string, Bus>();
   const receiveAs: LedgerWorld["receiveAs"] = (service, type, body, cause) => {
     const bus = senders.get(service) ?? busOf(service);

@@ -1,6 +1,5 @@
 /** The process of `vigil run`, from its flags to its last write: connects, joins the fleet, runs the controller. */
-import type { LedgerReader } from "../../../protocols/ledger-reader.ts";
-import type { Clock, Kube, KubeReviews, Log, Metrics, Stop } from "../../../protocols/ports.ts";
+import type { Clock, Kube, KubeReviews, Log, Metrics } from "../../../protocols/ports.ts";
 import { DelegatedAccess } from "../../console/delegated-access.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { PROCESS_SETTINGS } from "../../platform/config/settings.ts";
@@ -29,8 +28,6 @@ import { UpstreamWatch, type UpstreamWatchIo } from "./upstream-watch.ts";
 const DRAIN_MS = 6_000;
 /** By then a cluster of a few thousand nodes has been listed and published, and its first writes are done. */
 const STARTED_MS = 20_000;
-/** What a shadow process logs. Requests are left out: they follow from judgements and lead to writes. */
-const SHADOW_TYPES: ReadonlySet<string> = new Set(["judged.node", "judged.pod", "done.write"]);
 
 /** Runs the controller until the process is stopped; returns the exit code. Throws a Failure. */
 export async function runProcess(config: Config, host: Host): Promise<number> {
@@ -74,7 +71,7 @@ export async function runProcess(config: Config, host: Host): Promise<number> {
   const controller = await startJoined(parts, bus, waitsFor);
   running.set(1);
   showOn(served, settings.shadow, { parts, controller, upstream }, host);
-  announce(config, cluster.describe, parts, controller);
+  announce(config, cluster.describe, parts);
   const problem = await untilOver({ parts, upstream }, crash, [untilStopped(host).then(() => null), bus.lost]);
   await finish(controller, writes, { clock, log, reachability });
   await served?.close();
@@ -110,23 +107,8 @@ function unlessStopped<V>(host: Host, promise: Promise<V>): Promise<V | null> {
   return Promise.race([promise, untilStopped(host).then(() => null)]);
 }
 
-/** Logs that the process runs, and in shadow mode what it would write. */
-function announce(
-  { process: { shadow, services } }: Config,
-  server: string,
-  { log, member }: ControllerParts,
-  { ledger }: Controller,
-): void {
+function announce({ process: { shadow, services } }: Config, server: string, { log, member }: ControllerParts): void {
   log.info(shadow ? "running in shadow: nothing is written" : "running", { server, member, services: services.join() });
-  if (shadow && ledger !== null) logDecisions(ledger, log);
-}
-
-/** Logs each decision once, however often it is repeated because a shadow process never carries it out. */
-function logDecisions(ledger: LedgerReader, log: Log): Stop {
-  return ledger.onDecision(({ type, object: { kind, namespace, name }, text, times }) => {
-    if (times > 1 || !SHADOW_TYPES.has(type)) return;
-    log.info(`${kind.toLowerCase()} ${namespace === "" ? name : `${namespace}/${name}`} ${text}`);
-  });
 }
 
 /** Watches cluster and upstream, and logs the end: null when the process is stopped, else the problem in one line. */
@@ -154,7 +136,12 @@ async function startJoined(
   waitsFor: (what: string) => void,
 ): Promise<Controller> {
   const fleet = await joinFleet(parts, waitsFor);
-  return startController({ ...parts, fleet, store: bus.openStore(parts.foreignMembers?.clusterUid ?? null) });
+  return startController({
+    ...parts,
+    activityLog: parts.log,
+    fleet,
+    store: bus.openStore(parts.foreignMembers?.clusterUid ?? null),
+  });
 }
 
 /**

@@ -23,7 +23,10 @@ const FIRST_REDIAL_MS = 1000;
 const FORBIDDEN_RETRY_MS = 30_000;
 /** How long `close` waits for the last messages to leave. */
 const DRAIN_TIMEOUT_MS = 2000;
+/** Pauses between warnings about one outage: they double from the first to the second. */
 const WARNING_PAUSE_MS = 1000;
+const WARNING_PAUSE_MAX_MS = 60_000;
+
 /** How to reach and authenticate to NATS. */
 export interface NatsOptions extends NatsCredentialFiles {
   /** `nats://host:4222`, `tls://…`; an address may carry `user:password@` or `token@`. */
@@ -59,6 +62,7 @@ export interface NatsTransport extends Transport {
 export async function connectNats(options: NatsOptions): Promise<NatsTransport> {
   const settings = settingsOf(options);
   const { clock, log } = options;
+  const warn = limitedWarn(log, clock, WARNING_PAUSE_MS, WARNING_PAUSE_MAX_MS);
   for (;;) {
     try {
       return new NatsLink(await connect(settings), options);
@@ -66,7 +70,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsTransport> 
       const problem = connectProblem(error, settings.servers);
       const isFinal = error instanceof errors.AuthorizationError || error instanceof errors.InvalidArgumentError;
       if (options.waitOnFirstConnect !== true || isFinal) throw new Error(problem, { cause: error });
-      log.warn(`${problem}; trying again`);
+      warn(`${problem}; trying again`, {});
       await new Promise<void>((resolve) => clock.after(FIRST_REDIAL_MS, resolve));
     }
   }
@@ -126,7 +130,7 @@ class NatsLink implements NatsTransport {
     this.connection = connection;
     this.#clock = clock;
     this.#log = log;
-    this.#warn = limitedWarn(log, clock, WARNING_PAUSE_MS);
+    this.#warn = limitedWarn(log, clock, WARNING_PAUSE_MS, WARNING_PAUSE_MAX_MS);
     this.#metrics = natsMetrics(metrics);
     this.#metrics.connected.set(1);
     this.closed = connection.closed().then((error) => error ?? undefined);

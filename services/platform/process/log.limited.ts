@@ -8,13 +8,17 @@ export type LimitedWarn = (message: string, fields: Record<string, unknown>) => 
 export interface LineLimit {
   readonly linesMax: number;
   readonly periodMs: number;
+  /** Periods double up to this while lines keep coming, and start over after so long without one. */
+  readonly periodMaxMs?: number;
 }
 
 /**
  * The same log with at most `linesMax` lines in each period; a period begins with its first line. The first line after
  * dropped ones carries their number as `unlogged`. Debug lines are not limited.
  */
-export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs }: LineLimit): Log {
+export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs, periodMaxMs = periodMs }: LineLimit): Log {
+  let lengthMs = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let endsMs = Number.NEGATIVE_INFINITY;
   let written = 0;
   let unlogged = 0;
@@ -23,9 +27,11 @@ export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs }: LineL
     (message, fields) => {
       const nowMs = clock.monotonicMs();
       if (nowMs >= endsMs) {
-        endsMs = nowMs + periodMs;
+        lengthMs = nowMs >= lastMs + periodMaxMs ? periodMs : Math.min(2 * lengthMs, periodMaxMs);
+        endsMs = nowMs + lengthMs;
         written = 0;
       }
+      lastMs = nowMs;
       if (written >= linesMax) {
         unlogged++;
         return;
@@ -42,8 +48,11 @@ export function limitedLog(log: Log, clock: Clock, { linesMax, periodMs }: LineL
   };
 }
 
-/** At most one warning every `pauseMs`; `unlogged` is the number of warnings dropped since the last. */
-export function limitedWarn(log: Log, clock: Clock, pauseMs: number): LimitedWarn {
-  const limited = limitedLog(log, clock, { linesMax: 1, periodMs: pauseMs });
+/**
+ * At most one warning every `pauseMs`; `unlogged` is the number of warnings dropped since the last. With `pauseMaxMs`
+ * the pauses double up to it while warnings keep coming.
+ */
+export function limitedWarn(log: Log, clock: Clock, pauseMs: number, pauseMaxMs = pauseMs): LimitedWarn {
+  const limited = limitedLog(log, clock, { linesMax: 1, periodMs: pauseMs, periodMaxMs: pauseMaxMs });
   return (message, fields) => limited.warn(message, fields);
 }

@@ -104,10 +104,14 @@ function maskUrls(text: string): string {
   return text.replace(URL_CREDENTIALS, `$1${MASK}@`).replace(BEARER, `$1${MASK}`);
 }
 
+/** A line for people: fields whose value the message contains are left out. */
 function textOf(line: string): string {
   const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const clockTime = String(time).slice(11, 23);
-  const shown = Object.entries(fields).map(([name, value]) => ` ${printable(name)}=${fieldText(value)}`);
+  const named = new Set(String(message).split(/[\s:;,()]+/));
+  const shown = Object.entries(fields)
+    .filter(([, value]) => typeof value !== "string" || !named.has(value))
+    .map(([name, value]) => ` ${printable(name)}=${fieldText(value)}`);
   return `${clockTime} ${String(level).toUpperCase().padEnd(5)} ${printable(String(message))}${shown.join("")}\n`;
 }
 

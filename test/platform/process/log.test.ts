@@ -21,6 +21,12 @@ test("a line of text reads from left to right and ends with its fields", () => {
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}zone entered zone="a b" nodes=3 error=\n {4}Error: why\n/);
 });
 
+test("a line of text leaves out the fields that its message names", () => {
+  const { log, lines } = logged("text");
+  log.info("node n1 judged unknown: silent for 50 s", { node: "n1", zone: "b", pod: "n" });
+  expect(lines[0]?.slice(13)).toBe("INFO  node n1 judged unknown: silent for 50 s zone=b pod=n\n");
+});
+
 test("a line of text shows control characters and cannot be taken for two lines", () => {
   const { log, lines } = logged("text");
   const error = Object.assign(new Error("x"), { stack: "Error: x\n12:00:00.000 ERROR forged\u001b[2J" });

@@ -48,6 +48,15 @@ export function viewLagMs(swarm: Swarm): number {
 }
 
 /**
+ * How long before its appearance a taint with a wrong stamp may count: since its owner last knew the node without it,
+ * which was at a pulse (docs/decisions/0020-a-taint-counts-from-its-appearance.md).
+ */
+export function appearanceLagMs(swarm: Swarm): number {
+  if (swarm.faults.has("stolenSeeds")) return viewLagMs(swarm);
+  return swarm.plot === "wrongStamps" ? swarm.profile.pulsePeriodMs + viewLagMs(swarm) : 0;
+}
+
+/**
  * How far it may be behind in heartbeats. A lost heartbeat is noticed only when the next one arrives, and that may be
  * lost too.
  */

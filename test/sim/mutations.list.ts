@@ -274,7 +274,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "services/taint-manager/taint-manager.policy.ts",
     from: "  const sinceMs = Math.min(Math.max(recordedMs, earliestMs), monotonicMs);\n",
     to: "  const sinceMs = earliestMs > Number.POSITIVE_INFINITY ? monotonicMs : recordedMs;\n",
-    showsIn: "foreignTaints",
+    showsIn: "wrongStamps",
   },
 ];
 

@@ -42,7 +42,7 @@ export class NodeHistory {
     this.#swarm = swarm;
     this.#clock = clock;
     this.#isRestamped = swarm.faults.has("foreignTaints");
-    this.#isStampVoid = swarm.faults.has("wrongClocks") || this.#isRestamped;
+    this.#isStampVoid = swarm.faults.has("wrongClocks") || this.#isRestamped || swarm.plot === "wrongStamps";
     this.#isHindered = !isUnhindered(swarm);
     this.#believed = new BelievedStamps(clock, viewLagMs(swarm));
   }

@@ -1,7 +1,7 @@
 /** Plots about changes that the deciding processes miss or see late: taints that return, nodes that leave. */
 import { type Random, SERVICE_NAMES, type Stop, type Timer } from "../../protocols/ports.ts";
 import { apiTime } from "../../services/domain/api-time.ts";
-import { childList, isObject } from "../../services/sandbox/apiserver/api-objects.ts";
+import { childList, isObject, type JsonObject } from "../../services/sandbox/apiserver/api-objects.ts";
 import { between, oneOf } from "./chance.ts";
 import { FOREIGN_TAINT } from "./faults/people.ts";
 import { later, type Reach } from "./meddler.ts";
@@ -13,6 +13,8 @@ const LAG_MAX_MS = 8_000;
 /** The share of node messages that is lost when a taint leaves, and for how long, in milliseconds. */
 const LOST_SHARE = 0.7;
 const LOST_NEWS_MS = 12_000;
+/** How far a wrong stamp is from the present, in milliseconds. */
+const STAMP_MAX_MS = 600_000;
 /** How many nodes come and go in a turnover. */
 const GUESTS = 60;
 /** The first number of such nodes, and of their zones. */
@@ -50,7 +52,7 @@ export const CHANGE_PLOTS = {
       const rounds = names.flatMap((name) => {
         const offAt = between(random, 20, 70);
         const againAt = offAt + 0.1 * between(random, 2, isStamped ? 20 : 12);
-        const set = (isOn: boolean) => () => taint(reach, name, isOn, isStamped);
+        const set = (isOn: boolean) => () => (isOn ? taint(reach, name, isStamped ? 0 : null) : untaint(reach, name));
         return [
           later(reach, random, [2, 9], set(true)),
           later(reach, random, [offAt, offAt], set(false)),
@@ -59,7 +61,7 @@ export const CHANGE_PLOTS = {
       });
       return () => {
         for (const hasten of rounds) hasten();
-        for (const name of names) taint(reach, name, false, isStamped);
+        for (const name of names) untaint(reach, name);
         for (const end of ends) end();
       };
     },
@@ -119,6 +121,31 @@ export const CHANGE_PLOTS = {
     },
   },
 
+  /** People add taints with a wrong stamp, as a machine with a wrong clock does, or the restore of a backup. */
+  wrongStamps: {
+    latest: "stolenSeeds",
+    stage: (swarm, random) => ({
+      ...swarm,
+      zones: [zone(1, between(random, 4, 8), swarm), zone(2, between(random, 3, 4), swarm)],
+      podsPerNode: 4,
+      toleration: "maintenance",
+      processes: swarm.processes.slice(0, 2),
+      profile: { ...swarm.profile, evictionMode: "taint" },
+      faults: only(swarm, BYSTANDERS),
+      safetyMs: between(random, 140, 170) * SECOND,
+    }),
+    play: (reach, random) => {
+      const names = kubeletsOf(reach, 1).map(({ name }) => name);
+      const begins = names.map((name) =>
+        later(reach, random, [2, 40], () => taint(reach, name, between(random, -STAMP_MAX_MS, STAMP_MAX_MS))),
+      );
+      return () => {
+        for (const hasten of begins) hasten();
+        for (const name of names) untaint(reach, name);
+      };
+    },
+  },
+
   /** People remove taints shortly before pods would have to go, and the bus loses most messages about that. */
   lostNews: {
     latest: "flakyApi",
@@ -144,17 +171,17 @@ export const CHANGE_PLOTS = {
         const offAt = onAt + dueSeconds - between(random, 4, 14);
         const off = (): void => {
           network.muted = (subject) => isNews(subject) && random() < LOST_SHARE;
-          taint(reach, name, false, true);
+          untaint(reach, name);
           world.clock.after(LOST_NEWS_MS, hear);
         };
         return [
-          later(reach, random, [onAt, onAt], () => taint(reach, name, true, true)),
+          later(reach, random, [onAt, onAt], () => taint(reach, name, 0)),
           later(reach, random, [offAt, offAt], off),
         ];
       });
       return () => {
         for (const hasten of rounds) hasten();
-        for (const name of names) taint(reach, name, false, true);
+        for (const name of names) untaint(reach, name);
         hear();
       };
     },
@@ -227,13 +254,21 @@ function isNews(subject: string): boolean {
   return /\.(observed\.node|asked\.resync)\./.test(subject);
 }
 
-function taint({ world }: Reach, name: string, isOn: boolean, isStamped: boolean): void {
-  const stamp = isStamped ? { timeAdded: apiTime(world.clock.wallMs()) } : {};
+/** Adds the taint of people. Its stamp is `aheadMs` ahead of the API server's clock; null for none. */
+function taint(reach: Reach, name: string, aheadMs: number | null): void {
+  const stamp = aheadMs === null ? {} : { timeAdded: apiTime(reach.world.clock.wallMs() + aheadMs) };
+  setTaints(reach, name, [{ key: FOREIGN_TAINT, value: "yes", effect: "NoExecute", ...stamp }]);
+}
+
+function untaint(reach: Reach, name: string): void {
+  setTaints(reach, name, []);
+}
+
+function setTaints({ world }: Reach, name: string, taints: readonly JsonObject[]): void {
   world.edit("nodes", name, (node) => {
     const spec = isObject(node.spec) ? node.spec : {};
     const others = childList(spec, "taints").filter(({ key }) => key !== FOREIGN_TAINT);
-    const taints = isOn ? [...others, { key: FOREIGN_TAINT, value: "yes", effect: "NoExecute", ...stamp }] : others;
-    return { ...node, spec: { ...spec, taints } };
+    return { ...node, spec: { ...spec, taints: [...others, ...taints] } };
   });
 }
 

@@ -29,6 +29,7 @@ export const PLOT_NAMES = [
   "latePulses",
   "lostNews",
   "drainsAndRestart",
+  "wrongStamps",
 ] as const;
 /** A plot's name. */
 export type PlotName = (typeof PLOT_NAMES)[number];

@@ -6,7 +6,7 @@ import type { ReadableMetrics } from "../../services/platform/process/metrics.ts
 import type { Change } from "../../services/sandbox/apiserver/store/stored.ts";
 import { chanceOf } from "./chance.ts";
 import { Checks } from "./checks.ts";
-import { CLOCK_ERROR_MS, calmMaxMs, viewLagMs } from "./fault-bounds.ts";
+import { appearanceLagMs, CLOCK_ERROR_MS, calmMaxMs } from "./fault-bounds.ts";
 import {
   BrokenInvariant,
   type CheckedNode,
@@ -302,7 +302,7 @@ class Run {
       delayMaxMs,
       swarm: this.#swarm,
       wallMs: clock.wallMs(),
-      skewMs: CLOCK_ERROR_MS + (this.#swarm.faults.has("stolenSeeds") ? viewLagMs(this.#swarm) : 0),
+      skewMs: CLOCK_ERROR_MS + appearanceLagMs(this.#swarm),
       heartbeatAt: (node, byMs) => signs.lastBy(node, byMs),
       standing: (node, taint) => this.#history.standing(node, taint),
     };

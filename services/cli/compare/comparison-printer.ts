@@ -35,7 +35,7 @@ export function comparisonText(report: ComparisonReport, output: string): string
 function headText({ from, at, isCut, nodes }: ComparisonReport): string {
   const start = isCut ? ", the start of the ledger" : "";
   return (
-    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${countText(nodes.length, "failure")} of nodes. A lead is how much ` +
+    `From ${apiTime(from)}${start}, to ${apiTime(at)}: ${countText(nodes.length, "node failure")}. A lead is how much ` +
     "later the others did the same; it is negative where they were earlier.\n"
   );
 }

@@ -52,7 +52,7 @@ test("a difference names object, side, reason and message; a plan is none", () =
 
 test("the table begins with its time", () => {
   expect(comparisonText(REPORT, "table").split("\n").slice(0, 8)).toEqual([
-    "From 2026-01-01T00:00:00Z, the start of the ledger, to 2026-01-01T01:00:00Z: 3 failures of nodes. A lead is how much later the others did the same; it is negative where they were earlier.",
+    "From 2026-01-01T00:00:00Z, the start of the ledger, to 2026-01-01T01:00:00Z: 3 node failures. A lead is how much later the others did the same; it is negative where they were earlier.",
     "",
     "STEP              BOTH   VIGIL ONLY   OTHERS ONLY   LEAD P50   LEAD P99",
     "Ready=Unknown     2      1            0             10 s       20 s",

@@ -24,6 +24,7 @@ import type {
 } from "../../../../protocols/ports.ts";
 import { spanText } from "../../../domain/format.ts";
 import { needsPods } from "../../../domain/node-conditions.ts";
+import { BoundedMap } from "../../structures/bounded-map.ts";
 import { Interner } from "../../structures/interner.ts";
 import { projectNode, projectPod } from "../watch/projection.ts";
 import {
@@ -57,6 +58,8 @@ interface OpenWatch<T> {
   readonly sink: WatchSink<T>;
 }
 
+/** Nodes with unsent writes kept at once: messages may name nodes that do not exist. */
+const NODES_MAX = 20_000;
 /**
  * How long after the renewal of its lease a silent node is shown with its own conditions again, in milliseconds. Its
  * kubelet would find them changed and post its status. By then the renewal has reached every reader.
@@ -80,9 +83,9 @@ export function readOnlyKube(kube: Kube, soon: (run: () => void) => void): Kube 
 export class ShadowKube implements Kube {
   readonly #io: ShadowKubeIo;
   readonly #readOnly: Kube;
-  readonly #nodes = new Map<string, Unsent<NodeShadowChange>>();
+  readonly #nodes = new BoundedMap<string, Unsent<NodeShadowChange>>(NODES_MAX);
   /** The unsent writes to pods by node and by `namespace/name`. */
-  readonly #pods = new Map<string, Map<string, Unsent<PodShadow>>>();
+  readonly #pods = new BoundedMap<string, Map<string, Unsent<PodShadow>>>(NODES_MAX);
   readonly #watches: OpenWatches = {};
   readonly #stops: readonly Stop[];
 

@@ -1,11 +1,12 @@
 /** The Helm chart as it renders: its objects are those of kustomize, and values that cannot be are refused. */
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { describeWithHelm, helm } from "../support/helm.ts";
 import { describeWithKube } from "../support/kube-assets.ts";
-import { CHART, objectsOf, renderChart } from "./chart.ts";
+import { CHART, objectsOf, renderChart, renderChartAt } from "./chart.ts";
 import { render, renderWith } from "./manifests.ts";
 
 const OVERLAYS = readdirSync(join(CHART, "../../kustomize/overlays"));
@@ -96,6 +97,20 @@ describeWithHelm("the Helm chart", () => {
         podMetricsEndpoints: [{ port: "http", path: "/metrics" }],
       },
     });
+  });
+
+  test("is the same from an archive, as a registry has it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "vigil-archive-"));
+    try {
+      await helm("package", CHART, "--destination", folder);
+      const [archive = ""] = readdirSync(folder);
+      const values = { ...MONITORING, fleet: { enabled: true } };
+      expect(objectsOf(await renderChartAt(join(folder, archive), values))).toEqual(
+        objectsOf(await renderChart(values)),
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   describe("refuses", () => {

@@ -21,13 +21,18 @@ const CONFIG_NAME = /\bnats-config-[a-z0-9]{10}\b/g;
 const CONFIG_ANNOTATION = "checksum/nats-config";
 
 /** Renders the chart with values as a user installs it. Rejects with helm's message. */
-export async function renderChart(values: object, ...flags: string[]): Promise<Manifests> {
+export function renderChart(values: object, ...flags: string[]): Promise<Manifests> {
+  return renderChartAt(CHART, values, ...flags);
+}
+
+/** Renders a chart in a folder or in an archive. */
+export async function renderChartAt(chart: string, values: object, ...flags: string[]): Promise<Manifests> {
   const folder = mkdtempSync(join(tmpdir(), "vigil-chart-"));
   const file = join(folder, "values.json");
   writeFileSync(file, JSON.stringify(values));
   try {
     return new Manifests(
-      await helm("template", "vigil", CHART, "--namespace=vigil-system", "--values", file, ...flags),
+      await helm("template", "vigil", chart, "--namespace=vigil-system", "--values", file, ...flags),
     );
   } finally {
     rmSync(folder, { recursive: true });
